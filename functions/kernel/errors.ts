@@ -1,0 +1,36 @@
+import type { ProblemCode } from '../../contracts/generated/errors.ts';
+
+/** What a problem document may say beside its code. Never a value taken from the request. */
+export interface ProblemExtensions {
+  /** Where in the request body, as JSON Pointers (RFC 6901), and what was wrong there. */
+  readonly errors?: readonly ProblemDetail[];
+  readonly retryAfterSeconds?: number;
+  readonly [member: string]: unknown;
+}
+
+export interface ProblemDetail {
+  readonly pointer: string;
+  readonly detail: string;
+  readonly keyword?: string;
+}
+
+/**
+ * A refusal in the words of the contract. `code` is one of `contracts/errors.json`, which fixes the HTTP status and
+ * whether a retry can help; the HTTP room turns it into a problem document (RFC 9457) once, last.
+ */
+export class ServiceError extends Error {
+  readonly code: ProblemCode;
+  readonly extensions: ProblemExtensions;
+
+  constructor(code: ProblemCode, detail: string, extensions: ProblemExtensions = {}, options?: ErrorOptions) {
+    super(detail, options);
+    this.name = 'ServiceError';
+    this.code = code;
+    this.extensions = extensions;
+  }
+}
+
+/** A member of the body that breaks a rule which its JSON Schema cannot say. */
+export function invalidMember(pointer: string, detail: string, code: ProblemCode = 'validation_failed'): ServiceError {
+  return new ServiceError(code, `The request is not valid: ${detail}`, { errors: [{ pointer, detail }] });
+}

@@ -1,0 +1,211 @@
+/**
+ * `RecordStore`: what the service asks a database to keep. Five verbs that carry intent, so that each provider answers
+ * with its best tool, and every rule of the service is written once, above them, as pure functions.
+ *
+ * All verbs on one scope are strictly serializable: an answer was true at one moment between the call and its reply.
+ */
+export interface RecordStore {
+  /** The provider's name in settings and status documents, such as `sqlite`. */
+  readonly provider: string;
+
+  /**
+   * Reads the records of known keys, lets `decide` say what to write, and writes all of it or nothing.
+   *
+   * `decide` is pure and may run again when a rival changed what it was shown; what it throws ends the call with
+   * nothing written. Only requested keys may be written. Every requested key is guarded, whether written or not.
+   */
+  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R>;
+
+  /** Reads without locks: known keys, a listing over projected indexes, or the parts filed under another key. */
+  query(scope: Scope, selection: KeysSelection | ListSelection): Promise<RecordPage>;
+  query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
+
+  /**
+   * Offers records whose `due` time has come (`due <= now`), earliest first, then by listing id. `decide` says what to
+   * write back; each write is won by exactly one caller, and only results of won writes are returned. Offers go on
+   * until `limit` results are won or nothing is due. `decide` gets a number that no other offer of this call has.
+   */
+  claim<R>(scope: Scope, collection: Collection, request: ClaimRequest, decide: ClaimDecision<R>): Promise<R[]>;
+
+  /** All records of the named collections, whole, as of one moment, in the order of collection name, then record id. */
+  scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage>;
+
+  /**
+   * Replaces everything in the scope by `records`, atomically and at any size. Nothing is visible until all are loaded
+   * and `verify` has returned; when `records` or `verify` throws, the scope stays as it was.
+   */
+  swap(scope: Scope, records: AsyncIterable<RecordData>, verify: () => void | Promise<void>): Promise<void>;
+
+  /** Resolves when the database answers; throws `StoreError` `unavailable` otherwise. */
+  ping(): Promise<void>;
+
+  /** Waits for what is under way and lets go of the database. */
+  close(): Promise<void>;
+}
+
+/** Records that are read and changed together: one tenant's data, or a ledger of the service itself. */
+export interface Scope {
+  readonly kind: 'tenants' | 'system';
+  readonly name: string;
+}
+
+/** What the domain declares once about a kind of record. */
+export interface Collection {
+  /** A full word, such as `documents`; operators meet it in the database. */
+  readonly name: string;
+  /** Whether an equality on one index is combined with the order of another straight from an index (costs k² entries). */
+  readonly pairedIndexes: boolean;
+}
+
+/** `id` is 32 lower-case hexadecimal digits made by `recordId`, never a caller's string. */
+export interface RecordKey {
+  readonly collection: string;
+  readonly id: string;
+}
+
+/** Small facts, always loaded with the record. */
+export type Head = Readonly<Record<string, string | number | boolean | null>>;
+
+export interface RecordData {
+  readonly key: RecordKey;
+  readonly head: Head;
+  /** JSON text. In a write, absent keeps what is stored; `null` stores none. */
+  readonly body?: string | null;
+  /** How lists find the record. In a write, absent keeps what is stored; `null` takes it out of all lists. */
+  readonly listing?: Listing | null;
+  /** When the record may be claimed, in whole milliseconds since 1970. Absent or `null`: never. */
+  readonly due?: number | null;
+  /** Bodies filed with the record under other keys; written once, when the record is created. */
+  readonly parts?: readonly Part[];
+}
+
+export interface Listing {
+  /** The first word of the order, such as the document type. */
+  readonly group: string;
+  /** Unique within collection and group. */
+  readonly id: string;
+  /** Left out of lists that do not ask for hidden records; has no indexes. */
+  readonly hidden: boolean;
+  /** Values projected by the caller, compared as UTF-8 bytes. Neither names nor values hold U+0000. */
+  readonly indexes: Readonly<Record<string, string>>;
+}
+
+/** One body among those filed under `of` (a record id), in the order of `order` (fixed width, unique within `of`). */
+export interface Part {
+  readonly of: string;
+  readonly order: string;
+  readonly body: string;
+}
+
+/** `head`: small facts only. `body`: with body and listing. `parts`: with body, listing and parts. */
+export type RecordView = 'head' | 'body' | 'parts';
+
+export interface KeyRequest {
+  readonly key: RecordKey;
+  /** Default `head`. */
+  readonly view?: RecordView;
+  /** The caller expects no such record: a provider may skip the read, and runs `decide` again if there is one. */
+  readonly expectAbsent?: boolean;
+}
+
+export interface TransactRequest {
+  /** The key that rivals of the same intent share; a provider may queue them on it. */
+  readonly gate?: RecordKey;
+  readonly keys: readonly KeyRequest[];
+}
+
+export interface Found {
+  get(key: RecordKey): RecordData | undefined;
+}
+
+export interface Decision<R> {
+  readonly writes: readonly Write[];
+  readonly result: R;
+}
+
+export type Write = { readonly put: RecordData } | { readonly remove: RecordKey };
+
+export interface KeysSelection {
+  readonly by: 'keys';
+  readonly keys: readonly KeyRequest[];
+}
+
+export interface ListSelection {
+  readonly by: 'list';
+  readonly collection: Collection;
+  /** Only records of this group; without it all groups, ordered by group before id. */
+  readonly group?: string;
+  readonly equal?: Readonly<Record<string, string>>;
+  /** Both bounds inclusive. */
+  readonly range?: { readonly index: string; readonly from?: string; readonly to?: string };
+  /** By index value, then group, then id, all in one direction; records without that index are left out. */
+  readonly orderBy?: string;
+  readonly direction?: 'ascending' | 'descending';
+  readonly includeHidden?: boolean;
+  readonly limit: number;
+  /** `next` of the page before, with everything else equal. */
+  readonly after?: string;
+}
+
+export interface PartsSelection {
+  readonly by: 'parts';
+  readonly of: string;
+  readonly direction: 'ascending' | 'descending';
+  readonly limit: number;
+  readonly after?: string;
+}
+
+/** A page may be short or empty and still have a `next`, when the provider's scan budget was used up. */
+export interface RecordPage {
+  readonly records: readonly RecordData[];
+  readonly next: string | null;
+}
+
+export interface PartPage {
+  readonly parts: readonly Part[];
+  readonly next: string | null;
+}
+
+export interface ClaimRequest {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly limit: number;
+}
+
+/** `null` passes the record over. A write without `result` is made but wins nothing (a dead letter is parked so). */
+export type ClaimDecision<R> = (
+  record: RecordData,
+  offer: number,
+) => { readonly put: RecordData; readonly result?: R } | null;
+
+export interface ScanRequest {
+  readonly collections: readonly string[];
+  readonly pageSize: number;
+  /** `resume` of a page: goes on after it, at the same moment. */
+  readonly resume?: string;
+}
+
+export interface ScanPage {
+  readonly records: readonly RecordData[];
+  /** `null` when the provider cannot go on after a restart. */
+  readonly resume: string | null;
+}
+
+/**
+ * - `contention`: rivals won every attempt; nothing was written; try again later.
+ * - `unavailable`: the database did not answer; whether the write was made is unknown.
+ * - `too_large`: the write exceeds what one transaction of this database can carry; nothing was written.
+ * - `full`: no space left; nothing was written.
+ * - `corrupt`: stored data contradicts itself.
+ */
+export type StoreFailure = 'contention' | 'unavailable' | 'too_large' | 'full' | 'corrupt';
+
+export class StoreError extends Error {
+  readonly failure: StoreFailure;
+
+  constructor(failure: StoreFailure, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StoreError';
+    this.failure = failure;
+  }
+}
