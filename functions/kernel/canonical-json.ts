@@ -3,6 +3,15 @@ import { hash } from 'node:crypto';
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
 export type JsonObject = { readonly [member: string]: Json };
 
+/** A value whose canonical text was made before; `canonicalJson` takes it over as it is. */
+export class CanonicalText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /**
  * Canonical JSON by RFC 8785: members in the order of their UTF-16 code units, numbers in ECMAScript's shortest form,
  * no white space. Two equal values have one text, so its hash names the value.
@@ -21,6 +30,7 @@ export function canonicalJson(value: unknown): string {
     return JSON.stringify(value);
   }
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (value instanceof CanonicalText) return value.text;
   if (typeof value === 'object') return canonicalObject(value as Record<string, unknown>);
   throw new TypeError(`canonical JSON cannot hold a ${typeof value}`);
 }

@@ -31,6 +31,10 @@ export class ServiceError extends Error {
 }
 
 /** A member of the body that breaks a rule which its JSON Schema cannot say. */
-export function invalidMember(pointer: string, detail: string, code: ProblemCode = 'validation_failed'): ServiceError {
+export function invalidMember(
+  pointer: string,
+  detail: string,
+  code: ProblemCode = 'validation_failed',
+): ServiceError {
   return new ServiceError(code, `The request is not valid: ${detail}`, { errors: [{ pointer, detail }] });
 }

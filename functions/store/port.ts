@@ -25,7 +25,12 @@ export interface RecordStore {
    * write back; each write is won by exactly one caller, and only results of won writes are returned. Offers go on
    * until `limit` results are won or nothing is due. `decide` gets a number that no other offer of this call has.
    */
-  claim<R>(scope: Scope, collection: Collection, request: ClaimRequest, decide: ClaimDecision<R>): Promise<R[]>;
+  claim<R>(
+    scope: Scope,
+    collection: Collection,
+    request: ClaimRequest,
+    decide: ClaimDecision<R>,
+  ): Promise<R[]>;
 
   /** All records of the named collections, whole, as of one moment, in the order of collection name, then record id. */
   scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage>;

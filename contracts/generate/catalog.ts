@@ -1,0 +1,112 @@
+import type { HttpMethod, IdempotencyLocation, OperationEntry, Stability } from '../operation.ts';
+import type { Schema } from './schema.ts';
+
+/** `public-sdk-surface.json`, whose shape `catalog.schema.json` checks before anything reads it as this. */
+export interface Catalog {
+  readonly catalogVersion: string;
+  readonly groups: Readonly<Record<string, { readonly title: string; readonly description: string }>>;
+  readonly authorizationClasses: Readonly<Record<string, AuthorizationClass>>;
+  readonly operations: readonly CatalogOperation[];
+  readonly excluded: readonly ExcludedRoute[];
+}
+
+export interface AuthorizationClass {
+  readonly description: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly accessOperations: readonly string[];
+}
+
+export interface ExcludedRoute {
+  readonly operationId: string;
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly reason: string;
+}
+
+export interface CatalogParameter {
+  readonly in: 'path' | 'query' | 'header';
+  readonly name: string;
+  readonly required: boolean;
+  readonly prefix?: boolean;
+  readonly schema: Schema;
+  readonly description: string;
+}
+
+export interface CatalogRoute {
+  readonly operationId: string;
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly bodyFromParameters?: boolean;
+  readonly parameters?: readonly CatalogParameter[];
+}
+
+export interface CatalogResponse {
+  readonly status: number;
+  readonly mediaType: string | null;
+  readonly schema: string | null;
+  readonly description: string;
+  readonly headers?: readonly { readonly name: string; readonly description: string }[];
+}
+
+export interface CatalogOperation {
+  readonly id: string;
+  readonly group: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly routes: readonly CatalogRoute[];
+  readonly parameters: readonly CatalogParameter[];
+  readonly stability: Stability;
+  readonly authorizationClass: string;
+  readonly accessOperation: string | null;
+  readonly mutation: OperationEntry['mutation'];
+  readonly completion: OperationEntry['completion'];
+  readonly idempotency: {
+    readonly requirement: OperationEntry['idempotency']['requirement'];
+    readonly location: IdempotencyLocation | null;
+  };
+  readonly sdk: { readonly python: string; readonly typescript: string } | null;
+  readonly request: {
+    readonly schema: string | null;
+    readonly mediaType: string;
+    readonly bodyLimitBytes: number;
+  } | null;
+  readonly responses: readonly CatalogResponse[];
+  readonly problems: readonly string[];
+  readonly mcp: {
+    readonly exposure: 'none' | 'tool' | 'resource' | 'task';
+    readonly name: string | null;
+    readonly uri: string | null;
+    readonly defaultEnabled: boolean;
+  };
+  readonly headerSafeFields: readonly string[];
+  readonly evidence: { readonly fixtures: readonly string[]; readonly tests: readonly string[] };
+  readonly deprecation: {
+    readonly since: string;
+    readonly replacement: string;
+    readonly removal: string;
+  } | null;
+}
+
+/** The names between braces in a path, in their order. */
+export function pathNames(path: string): readonly string[] {
+  return [...path.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? '');
+}
+
+/** What a route takes: the operation's parameters as far as they concern it, then its own. */
+export function routeParameters(operation: CatalogOperation, route: CatalogRoute): readonly CatalogParameter[] {
+  const inPath = pathNames(route.path);
+  return [...operation.parameters, ...(route.parameters ?? [])].filter(
+    (parameter) => parameter.in !== 'path' || inPath.includes(parameter.name),
+  );
+}
+
+/** The canonical route. The catalog's schema asks for at least one. */
+export function canonicalRoute(operation: CatalogOperation): CatalogRoute {
+  const [route] = operation.routes;
+  if (route === undefined) throw new Error(`operation ${operation.id} has no route`);
+  return route;
+}
+
+export function isPublished(operation: CatalogOperation): boolean {
+  return operation.stability !== 'internal';
+}

@@ -1,0 +1,151 @@
+import { fileURLToPath } from 'node:url';
+import { _, Ajv2020, type AnySchema } from 'ajv/dist/2020.js';
+import standalone from 'ajv/dist/standalone/index.js';
+import { build } from 'esbuild';
+import { isDateTime } from '../date-time.ts';
+import type { CatalogOperation } from './catalog.ts';
+import { HEADER, quote } from './print.ts';
+import { REFERENCE } from './schema.ts';
+import type { ContractSource } from './source.ts';
+
+const CONTRACTS = fileURLToPath(new URL('..', import.meta.url));
+const BUNDLE = 'svc';
+
+interface Target {
+  /** Key in the table: the operation, or operation and status. */
+  readonly key: string;
+  readonly model: string;
+}
+
+interface Targets {
+  readonly request: readonly Target[];
+  readonly response: readonly Target[];
+}
+
+/**
+ * The validators of each group, made ahead of time: ajv at run time costs a second of start and needs \`new Function\`.
+ * A file holds everything it needs; nothing of ajv is imported when it runs.
+ */
+export async function emitValidators(source: ContractSource): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  const groups = Object.keys(source.catalog.groups);
+  for (const group of groups) {
+    const targets = groupTargets(source.catalog.operations.filter((operation) => operation.group === group));
+    files.set(`${group}.js`, await validatorModule(source, targets, group));
+    files.set(`${group}.d.ts`, validatorTypes(targets));
+  }
+  files.set('load.ts', loader(groups));
+  return files;
+}
+
+function groupTargets(operations: readonly CatalogOperation[]): Targets {
+  return {
+    request: operations.flatMap(({ id, request }) =>
+      request?.schema != null && request.mediaType === 'application/json' ? [{ key: id, model: request.schema }] : [],
+    ),
+    response: operations.flatMap(({ id, responses }) =>
+      responses.flatMap(({ status, schema }) => (schema === null ? [] : [{ key: `${id}:${status}`, model: schema }])),
+    ),
+  };
+}
+
+async function validatorModule(source: ContractSource, targets: Targets, group: string): Promise<string> {
+  const models = [...new Set([...targets.request, ...targets.response].map(({ model }) => model))];
+  const ajv = compiler(source);
+  const code = (standalone as unknown as { default: typeof standalone.default }).default(
+    ajv,
+    Object.fromEntries(models.map((model) => [`validate${model}`, `${BUNDLE}${REFERENCE}${model}`])),
+  );
+  const table = (entries: readonly Target[]) =>
+    `{ ${entries.map(({ key, model }) => `${JSON.stringify(key)}: validate${model}`).join(', ')} }`;
+  return bundle(
+    [
+      "import { isDateTime } from './date-time.ts';",
+      "const formats = { 'date-time': isDateTime };",
+      // The tables below are the only exports: per-model ones would be a second way in.
+      code.replaceAll(/^export const /gm, 'const ').replaceAll(/;export const /g, ';const '),
+      `export const requestValidators = ${table(targets.request)};`,
+      `export const responseValidators = ${table(targets.response)};`,
+    ].join('\n'),
+    group,
+  );
+}
+
+function compiler({ models }: ContractSource): Ajv2020 {
+  const ajv = new Ajv2020({
+    strict: true,
+    ownProperties: true,
+    allErrors: false,
+    inlineRefs: false,
+    discriminator: true,
+    validateFormats: true,
+    code: { source: true, esm: true, formats: _`formats` },
+  });
+  ajv.addFormat('date-time', { type: 'string', validate: isDateTime });
+  ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary']);
+  const $defs = Object.fromEntries([...models.values()].map(({ name, schema }) => [name, schema]));
+  return ajv.addSchema({ $id: BUNDLE, $defs } as AnySchema) as Ajv2020;
+}
+
+/** Pulls ajv's few run-time helpers into the file. */
+async function bundle(contents: string, group: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: CONTRACTS, sourcefile: `${group}-validators.ts`, loader: 'ts' },
+    absWorkingDir: CONTRACTS,
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'neutral',
+    mainFields: ['main'],
+    target: 'es2022',
+    legalComments: 'none',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    charset: 'ascii',
+    lineLimit: 200,
+    tsconfigRaw: {},
+  });
+  const [file] = outputFiles;
+  if (file === undefined) throw new Error(`no validators came out for ${group}`);
+  return `${HEADER}\n${file.text}`;
+}
+
+function validatorTypes({ request, response }: Targets): string {
+  const members = (entries: readonly Target[]) =>
+    entries.map(({ key, model }) => `  readonly ${quote(key)}: Validator<Models.${model}>;\n`).join('');
+  return [
+    HEADER,
+    '',
+    "import type { Validator } from '../../validator.ts';",
+    "import type * as Models from '../models.ts';",
+    '',
+    '/** By operation id: its JSON body. */',
+    `export declare const requestValidators: {\n${members(request)}};`,
+    '',
+    '/** By operation id, colon, status: the JSON body of the answer. */',
+    `export declare const responseValidators: {\n${members(response)}};`,
+    '',
+  ].join('\n');
+}
+
+function loader(groups: readonly string[]): string {
+  const rows = groups.map((group) => `  ${group}: () => import('./${group}.js'),\n`);
+  return [
+    HEADER,
+    '',
+    "import type { Validator } from '../../validator.ts';",
+    "import type { Group } from '../operations.ts';",
+    '',
+    'export interface GroupValidators {',
+    '  /** By operation id: its JSON body. */',
+    '  readonly requestValidators: Readonly<Record<string, Validator>>;',
+    '  /** By operation id, colon, status: the JSON body of the answer. */',
+    '  readonly responseValidators: Readonly<Record<string, Validator>>;',
+    '}',
+    '',
+    '/** The validators of one group, loaded only when that group is served. */',
+    'export const loadValidators: Readonly<Record<Group, () => Promise<GroupValidators>>> = {',
+    `${rows.join('')}};`,
+    '',
+  ].join('\n');
+}

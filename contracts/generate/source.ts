@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Catalog } from './catalog.ts';
+import { type Json, mapReferences, type Model, REFERENCE, type Schema } from './schema.ts';
+
+export interface ProblemSource {
+  readonly code: string;
+  readonly status: number;
+  readonly title: string;
+  readonly retryable: boolean;
+  readonly description: string;
+  readonly whoActs: string;
+}
+
+export interface LimitSource {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly description: string;
+  readonly source: string;
+}
+
+/** Everything the generator starts from. */
+export interface ContractSource {
+  readonly catalog: Catalog;
+  /** Schema of the catalog itself. */
+  readonly catalogSchema: Json;
+  readonly models: ReadonlyMap<string, Model>;
+  readonly problems: readonly ProblemSource[];
+  readonly limits: readonly LimitSource[];
+  /** Release version, the one of `package.json`. */
+  readonly version: string;
+  readonly license: string;
+}
+
+/** Reads the contract under `root`. Throws where a file is missing, is no JSON, or holds a reference to nowhere. */
+export function readSource(root: string): ContractSource {
+  const read = (path: string) => readJson(join(root, path));
+  const release = read('package.json') as { version: string; license: string };
+  return {
+    catalog: read('contracts/public-sdk-surface.json') as Catalog,
+    catalogSchema: read('contracts/catalog.schema.json') as Json,
+    models: readModels(join(root, 'contracts/schemas')),
+    problems: (read('contracts/errors.json') as { errors: ProblemSource[] }).errors,
+    limits: (read('contracts/limits.json') as { limits: LimitSource[] }).limits,
+    version: release.version,
+    license: release.license,
+  };
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new Error(`${path} cannot be read as JSON`, { cause });
+  }
+}
+
+function readModels(directory: string): ReadonlyMap<string, Model> {
+  const files = readdirSync(directory).filter((name) => name.endsWith('.schema.json'));
+  return collectModels(
+    Object.fromEntries(
+      files.toSorted().map((name) => [
+        basename(name, '.schema.json'),
+        (readJson(join(directory, name)) as { $defs: Record<string, Schema> }).$defs,
+      ]),
+    ),
+  );
+}
+
+/** Joins the `$defs` of several files: names are unique over all of them, and every reference leads to one. */
+export function collectModels(files: Readonly<Record<string, Readonly<Record<string, Schema>>>>): ReadonlyMap<string, Model> {
+  const models = new Map<string, Model>();
+  for (const [file, definitions] of Object.entries(files)) {
+    for (const [name, schema] of Object.entries(definitions)) {
+      const other = models.get(name);
+      if (other !== undefined) throw new Error(`model ${name} is defined in ${other.file} and in ${file}`);
+      models.set(name, { name, file, schema: mapReferences(schema, (reference) => resolve(reference, file, files)) });
+    }
+  }
+  return models;
+}
+
+function resolve(
+  reference: string,
+  from: string,
+  files: Readonly<Record<string, Readonly<Record<string, Schema>>>>,
+): string {
+  const [, path, name] = /^(?:([a-z-]+)\.schema\.json)?#\/\$defs\/([A-Za-z0-9]+)$/.exec(reference) ?? [];
+  if (name === undefined || files[path ?? from]?.[name] === undefined) {
+    throw new Error(`schemas/${from}.schema.json refers to ${reference}, which does not exist`);
+  }
+  return `${REFERENCE}${name}`;
+}

@@ -1,0 +1,80 @@
+/**
+ * The shape of one entry of the generated operation table. What the words mean is said in `catalog.schema.json`, the
+ * schema of the catalog from which `generated/operations.ts` is made.
+ */
+
+/** `public` and `deprecated` operations change additively only; `preview` may change; `internal` is not published. */
+export type Stability = 'public' | 'preview' | 'internal' | 'deprecated';
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export type PathSegment = { readonly literal: string } | { readonly param: string };
+
+/** A parameter of a path, a query or a header: always text on the wire, read as `type`. */
+export interface ParameterSpec {
+  readonly name: string;
+  readonly required: boolean;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean';
+  /** Every parameter whose name starts with `name` belongs to it; the rest of the name is the key. */
+  readonly prefix?: true;
+  readonly format?: 'date-time';
+  readonly enum?: readonly string[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: string | number | boolean;
+}
+
+export interface OperationRoute {
+  /** Equals the operation's id on the first, canonical route; aliases have their own. */
+  readonly operationId: string;
+  readonly method: HttpMethod;
+  readonly segments: readonly PathSegment[];
+  readonly path: readonly ParameterSpec[];
+  readonly query: readonly ParameterSpec[];
+  readonly headers: readonly ParameterSpec[];
+  /**
+   * The route takes no body: its path and query parameters together are the request, members of the same names, which
+   * the request schema then checks.
+   */
+  readonly bodyFromParameters: boolean;
+}
+
+export interface OperationResponse {
+  readonly status: number;
+  /** `null` where the answer has no body. */
+  readonly mediaType: string | null;
+  readonly schema: string | null;
+  readonly headers: readonly string[];
+}
+
+export type IdempotencyLocation =
+  | { readonly in: 'body'; readonly pointer: string }
+  | { readonly in: 'header'; readonly name: string };
+
+export interface OperationEntry<Id extends string = string, Group extends string = string> {
+  readonly id: Id;
+  readonly group: Group;
+  readonly stability: Stability;
+  readonly authorizationClass: string;
+  /** What an access policy must grant; `null` where nothing is asked. */
+  readonly accessOperation: string | null;
+  readonly mutation: 'read' | 'write' | 'delete';
+  readonly completion: 'atomic' | 'non-mutating' | 'maintenance' | 'receipt-bound';
+  readonly idempotency: {
+    readonly requirement: 'required' | 'supported' | 'unsupported' | 'not-applicable';
+    readonly location: IdempotencyLocation | null;
+  };
+  /** The canonical route first, then its aliases. */
+  readonly routes: readonly OperationRoute[];
+  /** Model of the JSON or multipart body; `null` for no body or one of plain bytes. */
+  readonly requestSchema: string | null;
+  readonly requestMediaType: string | null;
+  /** Largest request body in bytes as sent; `null` where the operation takes none. */
+  readonly bodyLimitBytes: number | null;
+  readonly responses: readonly OperationResponse[];
+  /** Codes of `errors.json` that the operation may answer. */
+  readonly problems: readonly string[];
+}

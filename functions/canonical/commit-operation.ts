@@ -1,0 +1,49 @@
+import type { CanonicalTransactionResult } from '../../contracts/generated/models.ts';
+import type { Handler } from '../http/handler.ts';
+import type { RecordStore, Scope } from '../store/port.ts';
+import { StoreError } from '../store/port.ts';
+import { type CommitPlan, commitKeys, decideCommit, planCommit, replayResult } from './commit.ts';
+import { readCommitRequest } from './commit-request.ts';
+import type { CanonicalDependencies } from './dependencies.ts';
+import { commitKey, tenantScope } from './records.ts';
+
+/** A restore may take a receipt away between two reads; then the commit is decided anew. */
+const ATTEMPTS_MAX = 3;
+
+/**
+ * Commits documents, fences, outbox events and the idempotency receipt in one transaction, or answers a repeated key
+ * from its receipt (specification, part A).
+ */
+export function commitCanonicalTransaction(
+  dependencies: CanonicalDependencies,
+): Handler<'commitCanonicalTransaction'> {
+  return async ({ params, body }, context) => {
+    const request = readCommitRequest(params.tenantId, body);
+    // A verified caller is the actor, whatever the body says; in the open development mode the body's word stands.
+    const actor = context.caller.kind === 'workload' ? context.caller.principal : request.actor;
+    const plan = planCommit({ ...request, actor }, context.now);
+    const store = await dependencies.store();
+    return { status: 200, body: await commit(store, tenantScope(params.tenantId), plan) };
+  };
+}
+
+async function commit(
+  store: RecordStore,
+  scope: Scope,
+  plan: CommitPlan,
+): Promise<CanonicalTransactionResult> {
+  const keys = commitKeys(plan);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const outcome = await store.transact(scope, keys, (found) => decideCommit(plan, found));
+    if (outcome.answer === 'committed') return outcome.result;
+    const receipt = await readReceipt(store, scope, plan);
+    if (receipt !== undefined) return replayResult(plan.request.tenantId, receipt);
+  }
+  throw new StoreError('contention', 'the receipt of this transaction came and went');
+}
+
+async function readReceipt(store: RecordStore, scope: Scope, plan: CommitPlan) {
+  const key = commitKey(plan.request.idempotencyKey);
+  const page = await store.query(scope, { by: 'keys', keys: [{ key, view: 'parts' }] });
+  return page.records[0];
+}

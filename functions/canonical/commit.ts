@@ -1,0 +1,225 @@
+import type {
+  CanonicalDocument,
+  CanonicalOutboxEvent,
+  CanonicalTransactionResult,
+} from '../../contracts/generated/models.ts';
+import { canonicalJson } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { formatUtc } from '../kernel/timestamp.ts';
+import {
+  type Decision,
+  type Found,
+  type KeyRequest,
+  type Part,
+  type RecordData,
+  StoreError,
+  type TransactRequest,
+  type Write,
+} from '../store/port.ts';
+import { type CommitRequest, requestHash, transactionId } from './commit-request.ts';
+import {
+  applyMutation,
+  checkMutation,
+  documentState,
+  documentText,
+  type WrittenDocument,
+} from './document.ts';
+import { applyFence } from './fence.ts';
+import { type EventState, eventBody, eventRecord, wireEvent } from './outbox-event.ts';
+import { commitKey, documentKey, eventKey, fenceKey } from './records.ts';
+import { revisionOrder, revisionText } from './revision.ts';
+
+/** A commit with everything made that does not depend on what is stored: it may be decided again and again. */
+export interface CommitPlan {
+  readonly request: CommitRequest;
+  readonly transactionId: string;
+  readonly requestHash: string;
+  readonly committedAtUtc: string;
+  readonly events: readonly { readonly event: EventState; readonly body: string }[];
+}
+
+export type CommitOutcome =
+  | { readonly answer: 'committed'; readonly result: CanonicalTransactionResult }
+  /** The receipt is there: its stored result is the answer. */
+  | { readonly answer: 'replayed' };
+
+export function planCommit(request: CommitRequest, now: number): CommitPlan {
+  const id = transactionId(request);
+  const committedAtUtc = formatUtc(now);
+  const events = request.outbox.map((write, position) => {
+    const event: EventState = {
+      // The position counts all events of the request, also those with an id of their own.
+      id: write.id ?? `${id}:${String(position).padStart(3, '0')}`,
+      transactionId: id,
+      topic: write.topic,
+      key: write.key,
+      state: 'open',
+      createdAtUtc: committedAtUtc,
+      notBeforeUtc: write.notBeforeUtc,
+      maxDeliveryAttempts: write.maxDeliveryAttempts,
+      deliveryCount: 0,
+      leaseOwner: null,
+      leaseExpiresAtUtc: null,
+      leaseTokenHash: null,
+      deliveredAtUtc: null,
+      deadLetteredAtUtc: null,
+      lastError: null,
+    };
+    return { event, body: eventBody(write.payload, write.headers) };
+  });
+  return { request, transactionId: id, requestHash: requestHash(request), committedAtUtc, events };
+}
+
+/** Every record that the commit may read or write. What must be new is not read where a store can do without. */
+export function commitKeys(plan: CommitPlan): TransactRequest {
+  const { request, events } = plan;
+  const gate = commitKey(request.idempotencyKey);
+  const keys: KeyRequest[] = [{ key: gate }];
+  for (const m of request.mutations) {
+    keys.push({ key: documentKey(m.documentType, m.id), expectAbsent: m.precondition.mustNotExist });
+  }
+  for (const f of request.fences) keys.push({ key: fenceKey(f.name, f.value) });
+  for (const { event } of events) keys.push({ key: eventKey(event.id), expectAbsent: true });
+  return { gate, keys };
+}
+
+/**
+ * The commit rule: documents, fences, outbox events and receipt, all or nothing (specification, part A).
+ *
+ * Throws `idempotency_conflict`, `precondition_failed`, `document_missing`, `fence_conflict`, `fence_not_owned` or
+ * `outbox_event_exists`; then nothing is written and the key stays free.
+ */
+export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOutcome> {
+  const receipt = found.get(commitKey(plan.request.idempotencyKey));
+  if (receipt !== undefined) {
+    checkReceipt(receipt, plan);
+    return { writes: [], result: { answer: 'replayed' } };
+  }
+  const documents = decideDocuments(plan, found);
+  const fences = decideFences(plan, found);
+  const events = decideEvents(plan, found);
+  const outbox = plan.events.map(({ event, body }) => wireEvent(plan.request.tenantId, event, body));
+  const result = transactionResult(plan, documents, outbox);
+  const writes: Write[] = [
+    { put: receiptRecord(plan, documents, outbox) },
+    ...documents.map(({ record }) => ({ put: record })),
+    ...fences,
+    ...events,
+  ];
+  return { writes, result: { answer: 'committed', result } };
+}
+
+function checkReceipt(receipt: RecordData, plan: CommitPlan): void {
+  if (receipt.head.idempotencyKey !== plan.request.idempotencyKey) {
+    throw new StoreError('corrupt', 'a receipt record does not hold the receipt that its id names');
+  }
+  if (receipt.head.requestHash !== plan.requestHash) {
+    throw new ServiceError('idempotency_conflict', 'The idempotency key was used for another request', {
+      errors: [{ pointer: '/idempotencyKey', detail: 'was used for another request' }],
+    });
+  }
+}
+
+function decideDocuments(plan: CommitPlan, found: Found): WrittenDocument[] {
+  const { mutations, tenantId } = plan.request;
+  return mutations.map((mutation, n) => {
+    const current = documentState(found.get(documentKey(mutation.documentType, mutation.id)), mutation);
+    checkMutation(current, mutation, `/mutations/${n}`);
+    return applyMutation(tenantId, current, mutation, plan.committedAtUtc);
+  });
+}
+
+function decideFences(plan: CommitPlan, found: Found): Write[] {
+  return plan.request.fences.flatMap((fence, n) => {
+    const record = found.get(fenceKey(fence.name, fence.value));
+    const write = applyFence(record, fence, `/fences/${n}`, plan.committedAtUtc);
+    return write === null ? [] : [write];
+  });
+}
+
+function decideEvents(plan: CommitPlan, found: Found): Write[] {
+  return plan.events.map(({ event, body }, n) => {
+    if (found.get(eventKey(event.id)) !== undefined) {
+      throw new ServiceError('outbox_event_exists', 'An outbox event of this id exists in the tenant', {
+        errors: [{ pointer: `/outbox/${n}/id`, detail: 'is the id of an event that exists' }],
+      });
+    }
+    return { put: eventRecord(event, body) };
+  });
+}
+
+function transactionResult(
+  plan: CommitPlan,
+  documents: readonly WrittenDocument[],
+  outbox: readonly CanonicalOutboxEvent[],
+): CanonicalTransactionResult {
+  const { tenantId, idempotencyKey, correlationId, actor } = plan.request;
+  return {
+    transactionId: plan.transactionId,
+    tenantId,
+    idempotencyKey,
+    correlationId,
+    actor,
+    replayed: false,
+    committedAtUtc: plan.committedAtUtc,
+    documents: documents.map(({ document }) => document),
+    outbox: [...outbox],
+  };
+}
+
+/** What a receipt keeps beside the revisions filed with it: the order of the documents, and the events as written. */
+interface ReceiptBody {
+  readonly documents: readonly string[];
+  readonly outbox: readonly CanonicalOutboxEvent[];
+}
+
+function receiptRecord(
+  plan: CommitPlan,
+  documents: readonly WrittenDocument[],
+  outbox: readonly CanonicalOutboxEvent[],
+): RecordData {
+  const { idempotencyKey, correlationId, actor } = plan.request;
+  const { committedAtUtc, transactionId: id } = plan;
+  const body: ReceiptBody = { documents: documents.map(({ record }) => record.key.id), outbox };
+  const parts: Part[] = documents.map((written) => ({
+    of: written.record.key.id,
+    order: revisionOrder(written.document.revision),
+    body: revisionText(documentText(written), written.document.deleted, id, committedAtUtc),
+  }));
+  return {
+    key: commitKey(idempotencyKey),
+    head: {
+      idempotencyKey,
+      transactionId: id,
+      requestHash: plan.requestHash,
+      correlationId,
+      actor,
+      committedAtUtc,
+    },
+    body: canonicalJson(body),
+    listing: null,
+    parts,
+  };
+}
+
+/** The result that the receipt stored, unchanged but for `replayed`. The record was read with its parts. */
+export function replayResult(tenantId: string, receipt: RecordData): CanonicalTransactionResult {
+  const { head } = receipt;
+  const { documents, outbox } = JSON.parse(receipt.body ?? '') as ReceiptBody;
+  const revisions = new Map((receipt.parts ?? []).map((part) => [part.of, part.body]));
+  return {
+    transactionId: String(head.transactionId),
+    tenantId,
+    idempotencyKey: String(head.idempotencyKey),
+    correlationId: head.correlationId === null ? null : String(head.correlationId),
+    actor: head.actor === null ? null : String(head.actor),
+    replayed: true,
+    committedAtUtc: String(head.committedAtUtc),
+    documents: documents.map((id) => {
+      const revision = revisions.get(id);
+      if (revision === undefined) throw new StoreError('corrupt', 'a receipt lacks a revision that it wrote');
+      return (JSON.parse(revision) as { document: CanonicalDocument }).document;
+    }),
+    outbox: [...outbox],
+  };
+}

@@ -1,0 +1,116 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import type {
+  CanonicalDocumentInput,
+  CanonicalMutation,
+  CanonicalWritePrecondition,
+} from '../../contracts/generated/models.ts';
+import type { JsonObject } from '../kernel/canonical-json.ts';
+import { invalidMember } from '../kernel/errors.ts';
+import { checkBytes, checkText, identifier } from '../kernel/identifiers.ts';
+import { boundedText } from './bounded-text.ts';
+
+export interface Precondition {
+  readonly expectedRevision: number | null;
+  readonly mustExist: boolean;
+  readonly mustNotExist: boolean;
+}
+
+export interface Upsert {
+  readonly operation: 'upsert';
+  readonly documentType: string;
+  readonly id: string;
+  readonly schemaVersion: string;
+  readonly data: JsonObject;
+  /** `data` as canonical JSON. */
+  readonly dataText: string;
+  readonly indexes: Readonly<Record<string, string>>;
+  readonly precondition: Precondition;
+}
+
+export interface Delete {
+  readonly operation: 'delete';
+  readonly documentType: string;
+  readonly id: string;
+  readonly precondition: Precondition;
+}
+
+export type Mutation = Upsert | Delete;
+
+export function readMutation(tenantId: string, mutation: CanonicalMutation, pointer: string): Mutation {
+  const precondition = readPrecondition(mutation.precondition ?? {}, `${pointer}/precondition`);
+  const document = mutation.document ?? null;
+  if ((mutation.operation ?? 'upsert') === 'upsert') {
+    if (document === null) throw invalidMember(`${pointer}/document`, 'an upsert carries its document');
+    const upsert = readDocument(tenantId, document, `${pointer}/document`);
+    sameName(mutation.documentType, upsert.documentType, `${pointer}/documentType`);
+    sameName(mutation.id, upsert.id, `${pointer}/id`);
+    return { operation: 'upsert', ...upsert, precondition };
+  }
+  if (document !== null) {
+    throw invalidMember(`${pointer}/document`, 'a delete names its document by documentType and id');
+  }
+  return {
+    operation: 'delete',
+    documentType: identifier(mutation.documentType ?? '', `${pointer}/documentType`),
+    id: identifier(mutation.id ?? '', `${pointer}/id`),
+    precondition,
+  };
+}
+
+/** The names beside an upsert's document are not needed, and must not contradict it. */
+function sameName(given: string | null | undefined, name: string, pointer: string): void {
+  if (given !== undefined && given !== null && given.trim() !== name) {
+    throw invalidMember(pointer, 'contradicts the document of this mutation');
+  }
+}
+
+function readDocument(tenantId: string, document: CanonicalDocumentInput, pointer: string) {
+  // Compared as it stands: a document that names its tenant names it exactly.
+  if (document.tenantId !== tenantId) {
+    throw invalidMember(`${pointer}/tenantId`, 'must be the tenant of the transaction', 'tenant_mismatch');
+  }
+  if (document.deleted === true) {
+    throw invalidMember(`${pointer}/deleted`, 'an upsert cannot write a tombstone; use operation delete');
+  }
+  return {
+    documentType: identifier(document.documentType, `${pointer}/documentType`),
+    id: identifier(document.id, `${pointer}/id`),
+    schemaVersion: identifier(document.schemaVersion, `${pointer}/schemaVersion`),
+    data: document.data as JsonObject,
+    dataText: boundedText(document.data, limits.documentDataBytesMax, `${pointer}/data`),
+    indexes: readIndexes(document.indexes ?? {}, `${pointer}/indexes`),
+  };
+}
+
+function readIndexes(indexes: Readonly<Record<string, string>>, pointer: string): Record<string, string> {
+  const names = Object.keys(indexes);
+  if (names.length > limits.indexesPerDocumentMax) {
+    throw invalidMember(
+      pointer,
+      `must hold at most ${limits.indexesPerDocumentMax} indexes`,
+      'limit_exceeded',
+    );
+  }
+  const read: Record<string, string> = {};
+  for (const name of names) {
+    const value = indexes[name] ?? '';
+    // The name stands escaped in the pointer, as RFC 6901 section 3 asks.
+    const member = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    checkText(name, member);
+    checkBytes(name, limits.indexNameBytesMax, member);
+    checkText(value, member);
+    checkBytes(value, limits.indexValueBytesMax, member);
+    if (name.trim() === '' || value.trim() === '')
+      throw invalidMember(member, 'name and value must not be blank');
+    read[name] = value;
+  }
+  return read;
+}
+
+function readPrecondition(precondition: CanonicalWritePrecondition, pointer: string): Precondition {
+  const mustExist = precondition.mustExist ?? false;
+  const mustNotExist = precondition.mustNotExist ?? false;
+  if (mustExist && mustNotExist)
+    throw invalidMember(pointer, 'mustExist and mustNotExist exclude each other');
+  return { expectedRevision: precondition.expectedRevision ?? null, mustExist, mustNotExist };
+}

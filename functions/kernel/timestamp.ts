@@ -1,0 +1,17 @@
+const LAST_MOMENT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** `2026-01-02T03:04:05.678Z`: always UTC and always milliseconds, so that the texts sort as the moments do. */
+export function formatUtc(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+/**
+ * The moment of an RFC 3339 text in milliseconds since 1970, or `undefined` where it names none (a leap second, a year
+ * that the offset pushes out of 0000–9999). Finer fractions are cut to the millisecond.
+ */
+export function parseUtc(text: string): number | undefined {
+  const milliseconds = Date.parse(text.toUpperCase());
+  return Number.isNaN(milliseconds) || milliseconds > LAST_MOMENT || milliseconds < -62_167_219_200_000
+    ? undefined
+    : milliseconds;
+}

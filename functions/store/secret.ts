@@ -1,0 +1,41 @@
+import type { RandomSource } from '../kernel/world.ts';
+import type { RecordKey, RecordStore, Scope } from './port.ts';
+import { recordId } from './record-id.ts';
+
+const SCOPE: Scope = { kind: 'system', name: 'service' };
+const SECRET_BYTES = 32;
+
+/**
+ * A secret that every instance over this store shares: the first one to ask makes it. Kept for the life of the
+ * instance once read; a failed read is tried again by the next call.
+ */
+export function sharedSecret(
+  store: () => Promise<RecordStore>,
+  random: RandomSource,
+  name: string,
+): () => Promise<Uint8Array> {
+  let secret: Promise<Uint8Array> | undefined;
+  return () => {
+    secret ??= readOrMake(store, random, name).catch((error: unknown) => {
+      secret = undefined;
+      throw error;
+    });
+    return secret;
+  };
+}
+
+async function readOrMake(
+  store: () => Promise<RecordStore>,
+  random: RandomSource,
+  name: string,
+): Promise<Uint8Array> {
+  const key: RecordKey = { collection: 'secrets', id: recordId(name) };
+  const fresh = Buffer.from(random.bytes(SECRET_BYTES)).toString('hex');
+  const kept = await (await store()).transact(SCOPE, { gate: key, keys: [{ key }] }, (found) => {
+    const there = found.get(key);
+    if (there !== undefined) return { writes: [], result: String(there.head.secret) };
+    const put = { key, head: { name, secret: fresh }, body: null, listing: null };
+    return { writes: [{ put }], result: fresh };
+  });
+  return Buffer.from(kept, 'hex');
+}

@@ -1,0 +1,49 @@
+import type { ClaimDecision, ClaimRequest, Collection, Scope } from '../port.ts';
+import type { Connection } from './connection.ts';
+import { columns, type RecordRow, recordOf } from './rows.ts';
+import { liveSpace } from './space.ts';
+import { updateRecord } from './write.ts';
+
+const selectDue = `SELECT ${columns} FROM records
+  WHERE space = ? AND collection = ? AND due IS NOT NULL AND due <= ? AND (due, listing_id, record) > (?, ?, ?)
+  ORDER BY due, listing_id, record LIMIT ?`;
+
+/** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
+const batchMin = 8;
+const batchMax = 128;
+
+/** Inside the writer's transaction, which makes every offer exclusive. */
+export function claimIn<R>(
+  connection: Connection,
+  scope: Scope,
+  collection: Collection,
+  request: ClaimRequest,
+  decide: ClaimDecision<R>,
+): R[] {
+  const space = liveSpace(connection, scope);
+  const won: R[] = [];
+  if (space === undefined) return won;
+  // A record whose write leaves it due comes up again behind the place where it was offered; it is offered once.
+  const offered = new Set<number>();
+  let after: [number, string, number] = [Number.MIN_SAFE_INTEGER, '', 0];
+  while (won.length < request.limit) {
+    const size = Math.min(batchMax, Math.max(batchMin, request.limit - won.length));
+    const rows = connection.all<RecordRow>(selectDue, space, collection.name, request.now, ...after, size);
+    for (const row of rows) {
+      if (won.length >= request.limit) break;
+      after = [row.due ?? 0, row.listing_id, row.record];
+      if (offered.has(row.record)) continue;
+      offered.add(row.record);
+      const decision = decide(recordOf(connection, space, row, 'body'), offered.size - 1);
+      if (decision === null) continue;
+      const { key } = decision.put;
+      if (key.collection !== row.collection || key.id !== row.id) {
+        throw new Error(`a claim of ${row.collection}/${row.id} wrote ${key.collection}/${key.id}`);
+      }
+      updateRecord(connection, space, row, decision.put);
+      if (decision.result !== undefined) won.push(decision.result);
+    }
+    if (rows.length < size) break;
+  }
+  return won;
+}

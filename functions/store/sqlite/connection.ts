@@ -1,0 +1,70 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+
+/** One connection with its prepared statements; each distinct text is compiled once. */
+export class Connection {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  /** Characters of bodies written so far; the write queue bounds a group by their growth. */
+  written = 0;
+  onClose: () => void = () => undefined;
+
+  constructor(path: string, options: { readonly readOnly: boolean; readonly busyTimeoutMs: number }) {
+    this.#database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: options.busyTimeoutMs });
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  run(sql: string, ...values: SQLInputValue[]): { changes: number; rowid: number } {
+    const outcome = this.#prepared(sql).run(...values);
+    return { changes: Number(outcome.changes), rowid: Number(outcome.lastInsertRowid) };
+  }
+
+  /** The caller names the row's shape, which the STRICT tables of the schema hold to. */
+  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#prepared(sql).get(...values) as Row | undefined;
+  }
+
+  all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepared(sql).all(...values) as Row[];
+  }
+
+  iterate<Row>(sql: string, ...values: SQLInputValue[]): Iterable<Row> {
+    return this.#prepared(sql).iterate(...values) as Iterable<Row>;
+  }
+
+  /** What `read` sees is one moment, also beside other processes. */
+  snapshot<R>(read: () => R): R {
+    this.run('BEGIN');
+    try {
+      return read();
+    } finally {
+      this.rollback();
+    }
+  }
+
+  /** SQLite ends a transaction on its own after some failures; only what is still open is rolled back. */
+  rollback(): void {
+    if (this.#database.isTransaction) this.run('ROLLBACK');
+  }
+
+  get isTransaction(): boolean {
+    return this.#database.isTransaction;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    if (this.#database.isOpen) this.#database.close();
+    this.onClose();
+  }
+
+  #prepared(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,45 @@
+import { StoreError, type StoreFailure } from '../port.ts';
+
+/** Primary result codes, https://www.sqlite.org/rescode.html; the low byte of an extended code. */
+const failures: Readonly<Record<number, StoreFailure>> = {
+  5: 'contention', // BUSY
+  6: 'contention', // LOCKED
+  11: 'corrupt', // CORRUPT
+  13: 'full', // FULL
+  18: 'too_large', // TOOBIG
+  19: 'corrupt', // CONSTRAINT: two records claim one place, which the domain rules out
+  26: 'corrupt', // NOTADB
+};
+
+/** The error in the words of the port; what did not come from SQLite (a decision's own refusal) passes as it is. */
+export function asStoreError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof StoreError) return error;
+  const code = sqliteCode(error);
+  if (code !== undefined) {
+    return new StoreError(failures[code] ?? 'unavailable', `SQLite: ${error.message}`, { cause: error });
+  }
+  if (isClosed(error)) return closedError(error);
+  return error;
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = error instanceof Error ? sqliteCode(error) : undefined;
+  return code === 5 || code === 6;
+}
+
+export function closedError(cause?: unknown): StoreError {
+  return new StoreError('unavailable', 'the SQLite store is closed', { cause });
+}
+
+function sqliteCode(error: Error): number | undefined {
+  if (!('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined;
+  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 1;
+}
+
+function isClosed(error: Error): boolean {
+  return (
+    'code' in error &&
+    error.code === 'ERR_INVALID_STATE' &&
+    /database is not open|statement has been finalized/.test(error.message)
+  );
+}

@@ -1,0 +1,88 @@
+import type {
+  KeysSelection,
+  ListSelection,
+  Part,
+  PartPage,
+  PartsSelection,
+  RecordData,
+  RecordPage,
+  Scope,
+} from '../port.ts';
+import type { Connection } from './connection.ts';
+import { findPlaces, type Place } from './list.ts';
+import { columns, findRow, type RecordRow, recordOf } from './rows.ts';
+import { liveSpace } from './space.ts';
+
+/** A page ends early once it holds this many characters, so that memory stays flat with large bodies. */
+const pageCharactersMax = 32 * 1024 * 1024;
+
+export function readKeys(connection: Connection, scope: Scope, selection: KeysSelection): RecordPage {
+  const space = liveSpace(connection, scope);
+  const records: RecordData[] = [];
+  if (space === undefined) return { records, next: null };
+  for (const { key, view = 'head' } of selection.keys) {
+    const row = findRow(connection, space, key, view);
+    if (row !== undefined) records.push(recordOf(connection, space, row, view));
+  }
+  return { records, next: null };
+}
+
+export function readList(connection: Connection, scope: Scope, selection: ListSelection): RecordPage {
+  const space = liveSpace(connection, scope);
+  const records: RecordData[] = [];
+  if (space === undefined) return { records, next: null };
+  const after = selection.after === undefined ? undefined : placeOf(selection.after);
+  // One more than asked for tells whether there is a next page.
+  const places = findPlaces(connection, space, selection, after, selection.limit + 1);
+  const sql = `SELECT ${columns} FROM records WHERE record = ?`;
+  let characters = 0;
+  let last: Place | undefined;
+  for (const place of places) {
+    if (records.length >= selection.limit || characters >= pageCharactersMax) {
+      return { records, next: last === undefined ? null : cursorOf(last) };
+    }
+    const row = connection.get<RecordRow>(sql, place.record);
+    if (row === undefined) continue;
+    records.push(recordOf(connection, space, row, 'body'));
+    characters += row.body?.length ?? 0;
+    last = place;
+  }
+  return { records, next: null };
+}
+
+export function readParts(connection: Connection, scope: Scope, selection: PartsSelection): PartPage {
+  const space = liveSpace(connection, scope);
+  const parts: Part[] = [];
+  if (space === undefined) return { parts, next: null };
+  const { of, limit, after, direction } = selection;
+  const descending = direction === 'descending';
+  const sql = `SELECT part_order, body FROM parts WHERE space = ? AND filed_under = ?
+    ${after === undefined ? '' : `AND part_order ${descending ? '<' : '>'} ?`}
+    ORDER BY part_order ${descending ? 'DESC' : 'ASC'} LIMIT ?`;
+  const bounds = after === undefined ? [] : [after];
+  let characters = 0;
+  for (const row of connection.iterate<{ part_order: string; body: string }>(
+    sql,
+    space,
+    of,
+    ...bounds,
+    limit + 1,
+  )) {
+    const last = parts.at(-1);
+    if (last !== undefined && (parts.length >= limit || characters >= pageCharactersMax)) {
+      return { parts, next: last.order };
+    }
+    parts.push({ of, order: row.part_order, body: row.body });
+    characters += row.body.length;
+  }
+  return { parts, next: null };
+}
+
+function cursorOf({ value, listing_group, listing_id }: Place): string {
+  return JSON.stringify([value, listing_group, listing_id]);
+}
+
+function placeOf(cursor: string): Place {
+  const [value, group, id] = JSON.parse(cursor) as [string | null, string, string];
+  return { record: 0, value, listing_group: group, listing_id: id };
+}

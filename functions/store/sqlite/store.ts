@@ -1,0 +1,207 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
+import { delay } from '../../kernel/world.ts';
+import {
+  type ClaimDecision,
+  type ClaimRequest,
+  type Collection,
+  type Decision,
+  type Found,
+  type KeysSelection,
+  type ListSelection,
+  type PartPage,
+  type PartsSelection,
+  type RecordData,
+  type RecordPage,
+  type RecordStore,
+  type ScanPage,
+  type ScanRequest,
+  type Scope,
+  StoreError,
+  type TransactRequest,
+} from '../port.ts';
+import { claimIn } from './claim.ts';
+import { Connection } from './connection.ts';
+import { asStoreError, closedError, isBusy } from './errors.ts';
+import { readKeys, readList, readParts } from './query.ts';
+import { scanRecords } from './scan.ts';
+import { migrate } from './schema.ts';
+import { swapRecords, sweepSpaces } from './swap.ts';
+import { transactIn } from './transact.ts';
+import { WriteQueue } from './write-queue.ts';
+
+export interface SqliteStoreOptions {
+  /** The database file; its folder is made. SQLite keeps two files beside it while it is open. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** Default: the timers of the machine. */
+  readonly timers?: Timers;
+  /** Whether waiting calls share a flush to disk (default), or each has a database transaction to itself. */
+  readonly grouping?: boolean;
+  /** Pages in the write-ahead log before they are copied into the database file. */
+  readonly checkpointPages?: number;
+}
+
+/** Opening may wait on the spot; later, waiting would stop the event loop, so it is done between tries. */
+const openBusyMs = 5000;
+const busySliceMs = 10;
+const busyDelayMs = 20;
+const busyReadsMax = 160;
+
+/** Larger logs flush rarer, but each copy stops the loop longer: about 2 ms for every 1,000 pages. */
+const checkpointPagesDefault = 4000;
+
+const machineTimers: Timers = {
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<RecordStore> {
+  await mkdir(dirname(options.path), { recursive: true });
+  let writer: Connection | undefined;
+  try {
+    writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
+    prepareWriter(writer, options.checkpointPages ?? checkpointPagesDefault);
+    migrate(writer);
+    writer.exec(`PRAGMA busy_timeout = ${busySliceMs}`);
+    return new SqliteStore(options, writer);
+  } catch (error) {
+    writer?.close();
+    throw asStoreError(error);
+  }
+}
+
+function prepareWriter(writer: Connection, checkpointPages: number): void {
+  const mode = writer.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode;
+  if (mode !== 'wal') {
+    throw new StoreError('unavailable', 'the file system of the database does not carry a write-ahead log');
+  }
+  // FULL flushes the log before a commit is answered; NORMAL could lose answered commits when the power fails.
+  writer.exec(`
+    PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = ${checkpointPages};
+    PRAGMA journal_size_limit = 67108864;
+    PRAGMA cache_size = -65536;
+    PRAGMA mmap_size = 268435456;
+    PRAGMA temp_store = MEMORY;
+  `);
+}
+
+class SqliteStore implements RecordStore {
+  readonly provider = 'sqlite';
+  readonly #options: SqliteStoreOptions;
+  readonly #timers: Timers;
+  readonly #writer: Connection;
+  readonly #queue: WriteQueue;
+  readonly #scans = new Set<Connection>();
+  #sweeping: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: SqliteStoreOptions, writer: Connection) {
+    this.#options = options;
+    this.#timers = options.timers ?? machineTimers;
+    this.#writer = writer;
+    const { random, grouping = true } = options;
+    this.#queue = new WriteQueue({ connection: writer, timers: this.#timers, random, grouping });
+    this.#sweep();
+  }
+
+  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+    const { clock } = this.#options;
+    return this.#queue.run((connection) => transactIn(connection, clock.now(), scope, request, decide));
+  }
+
+  query(scope: Scope, selection: KeysSelection | ListSelection): Promise<RecordPage>;
+  query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
+  query(
+    scope: Scope,
+    selection: KeysSelection | ListSelection | PartsSelection,
+  ): Promise<RecordPage | PartPage> {
+    return this.#read((connection): RecordPage | PartPage => {
+      if (selection.by === 'keys') return readKeys(connection, scope, selection);
+      if (selection.by === 'list') return readList(connection, scope, selection);
+      return readParts(connection, scope, selection);
+    });
+  }
+
+  claim<R>(
+    scope: Scope,
+    collection: Collection,
+    request: ClaimRequest,
+    decide: ClaimDecision<R>,
+  ): Promise<R[]> {
+    return this.#queue.run((connection) => claimIn(connection, scope, collection, request, decide));
+  }
+
+  scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage> {
+    return scanRecords(this.#openScan, scope, request);
+  }
+
+  async swap(
+    scope: Scope,
+    records: AsyncIterable<RecordData>,
+    verify: () => void | Promise<void>,
+  ): Promise<void> {
+    try {
+      await swapRecords(this.#queue, this.#options.clock, scope, records, verify);
+    } finally {
+      this.#sweep();
+    }
+  }
+
+  async ping(): Promise<void> {
+    await this.#read((connection) => connection.get('SELECT count(*) FROM scopes WHERE kind IS NULL'));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.close();
+    await this.#sweeping;
+    for (const scan of this.#scans) scan.close();
+    try {
+      this.#writer.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Another process reads the log; whoever closes last copies it. Nothing is lost meanwhile.
+    }
+    this.#writer.close();
+  }
+
+  /**
+   * On the writer's own connection: a transaction there never spans a turn of the event loop, so a read sees committed
+   * data only, and finds the pages just written in the cache, which a second connection would have to read again.
+   */
+  async #read<R>(read: (connection: Connection) => R): Promise<R> {
+    for (let tries = 1; ; tries += 1) {
+      if (this.#closing !== undefined) throw closedError();
+      try {
+        return this.#writer.snapshot(() => read(this.#writer));
+      } catch (error) {
+        if (!isBusy(error) || tries === busyReadsMax) throw asStoreError(error);
+      }
+      await delay(this.#timers, busyDelayMs);
+    }
+  }
+
+  readonly #openScan = async (): Promise<Connection> => {
+    if (this.#closing !== undefined) throw closedError();
+    const scan = new Connection(this.#options.path, { readOnly: true, busyTimeoutMs: openBusyMs });
+    this.#scans.add(scan);
+    scan.onClose = () => this.#scans.delete(scan);
+    return scan;
+  };
+
+  /** One sweep at a time; a failure is left to the next swap or the next opening. */
+  #sweep(): void {
+    this.#sweeping = this.#sweeping
+      .then(() => sweepSpaces(this.#queue, this.#options.clock))
+      .catch(() => undefined);
+  }
+}

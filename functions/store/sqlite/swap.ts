@@ -1,0 +1,75 @@
+import type { Clock } from '../../kernel/world.ts';
+import { type RecordData, type Scope, StoreError } from '../port.ts';
+import { abandonLoading, createSpace, flipTo, spaceToSweep, sweepSpace, touchLoading } from './space.ts';
+import { insertRecord } from './write.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+/** One load transaction: bounded, because other calls wait while it runs. */
+const batchRecordsMax = 200;
+const batchCharactersMax = 1024 * 1024;
+
+/** A load that wrote nothing for so long belongs to a process that died. */
+const abandonedAfterMs = 60 * 60 * 1000;
+const sweepRowsMax = 200;
+
+/** Loads into a space that nobody sees, then makes it the live one in a transaction of its own. */
+export async function swapRecords(
+  queue: WriteQueue,
+  clock: Clock,
+  scope: Scope,
+  records: AsyncIterable<RecordData>,
+  verify: () => void | Promise<void>,
+): Promise<void> {
+  const space = await queue.run((connection) => createSpace(connection, scope, 'loading', clock.now()));
+  try {
+    for await (const batch of batches(records)) await load(queue, clock, space, batch);
+    await verify();
+    await queue.run((connection) => {
+      if (!touchLoading(connection, space, clock.now())) throw abandoned();
+      flipTo(connection, scope, space, clock.now());
+    });
+  } catch (error) {
+    // What cannot be retired now, because the store is closing or its disk is full, is swept once it is old.
+    await queue.run((connection) => abandonLoading(connection, space, clock.now())).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Deletes what retired and abandoned spaces hold, a bounded batch at a time; stops when the store closes or fails. */
+export async function sweepSpaces(queue: WriteQueue, clock: Clock): Promise<void> {
+  let more = true;
+  while (more) {
+    more = await queue.run((connection) => {
+      const space = spaceToSweep(connection, clock.now() - abandonedAfterMs);
+      if (space === undefined) return false;
+      sweepSpace(connection, space, sweepRowsMax);
+      return true;
+    });
+  }
+}
+
+function load(queue: WriteQueue, clock: Clock, space: number, batch: readonly RecordData[]): Promise<void> {
+  return queue.run((connection) => {
+    if (!touchLoading(connection, space, clock.now())) throw abandoned();
+    for (const record of batch) insertRecord(connection, space, record);
+  });
+}
+
+async function* batches(records: AsyncIterable<RecordData>): AsyncGenerator<RecordData[], void, undefined> {
+  let batch: RecordData[] = [];
+  let characters = 0;
+  for await (const record of records) {
+    batch.push(record);
+    characters += record.body?.length ?? 0;
+    for (const part of record.parts ?? []) characters += part.body.length;
+    if (batch.length < batchRecordsMax && characters < batchCharactersMax) continue;
+    yield batch;
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function abandoned(): StoreError {
+  return new StoreError('contention', 'the load took too long between two records and was swept; start it again');
+}

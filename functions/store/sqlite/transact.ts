@@ -1,0 +1,72 @@
+import type { Decision, Found, RecordData, RecordKey, RecordView, Scope, TransactRequest, Write } from '../port.ts';
+import type { Connection } from './connection.ts';
+import { findRow, type RecordRow, recordOf } from './rows.ts';
+import { createLiveSpace, liveSpace } from './space.ts';
+import { insertRecord, removeRecord, updateRecord } from './write.ts';
+
+/** Inside the writer's transaction. It holds the only write lock, so every key that was read is guarded. */
+export function transactIn<R>(
+  connection: Connection,
+  now: number,
+  scope: Scope,
+  request: TransactRequest,
+  decide: (found: Found) => Decision<R>,
+): R {
+  const live = liveSpace(connection, scope);
+  const rows = new Map<string, RecordRow | undefined>();
+  const records = new Map<string, RecordData>();
+  for (const [name, { key, view }] of widestViews(request)) {
+    const row = live === undefined ? undefined : findRow(connection, live, key, view);
+    rows.set(name, row);
+    if (row !== undefined && live !== undefined) records.set(name, recordOf(connection, live, row, view));
+  }
+  const { writes, result } = decide({ get: (key) => records.get(nameOf(key)) });
+  checkWrites(writes, rows);
+  if (writes.length > 0) apply(connection, live ?? createLiveSpace(connection, scope, now), writes, rows);
+  return result;
+}
+
+/** Removals go first, so that a record may take the listing id of one that leaves. */
+function apply(
+  connection: Connection,
+  space: number,
+  writes: readonly Write[],
+  rows: ReadonlyMap<string, RecordRow | undefined>,
+): void {
+  for (const write of writes) {
+    const row = 'remove' in write ? rows.get(nameOf(write.remove)) : undefined;
+    if (row !== undefined) removeRecord(connection, space, row);
+  }
+  for (const write of writes) {
+    if (!('put' in write)) continue;
+    const row = rows.get(nameOf(write.put.key));
+    if (row === undefined) insertRecord(connection, space, write.put);
+    else updateRecord(connection, space, row, write.put);
+  }
+}
+
+function checkWrites(writes: readonly Write[], rows: ReadonlyMap<string, unknown>): void {
+  const written = new Set<string>();
+  for (const write of writes) {
+    const name = nameOf('put' in write ? write.put.key : write.remove);
+    if (!rows.has(name)) throw new Error(`a decision wrote ${name}, which was not requested`);
+    if (written.has(name)) throw new Error(`a decision wrote ${name} twice`);
+    written.add(name);
+  }
+}
+
+const width: Readonly<Record<RecordView, number>> = { head: 0, body: 1, parts: 2 };
+
+/** A key asked for twice is read once, with the wider of its views. */
+function widestViews(request: TransactRequest): Map<string, { key: RecordKey; view: RecordView }> {
+  const asked = new Map<string, { key: RecordKey; view: RecordView }>();
+  for (const { key, view = 'head' } of request.keys) {
+    const before = asked.get(nameOf(key));
+    if (before === undefined || width[before.view] < width[view]) asked.set(nameOf(key), { key, view });
+  }
+  return asked;
+}
+
+function nameOf(key: RecordKey): string {
+  return `${key.collection}/${key.id}`;
+}

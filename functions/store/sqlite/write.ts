@@ -1,0 +1,125 @@
+import type { SQLInputValue } from 'node:sqlite';
+import type { Listing, Part, RecordData } from '../port.ts';
+import type { Connection } from './connection.ts';
+import { listingOf, partPlaces, type RecordRow } from './rows.ts';
+
+export function insertRecord(connection: Connection, space: number, record: RecordData): void {
+  const listing = record.listing ?? null;
+  const parts = record.parts ?? [];
+  const sql = `INSERT INTO records
+    (space, collection, id, head, listing_group, listing_id, hidden, indexes, due, parts, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  const { rowid } = connection.run(
+    sql,
+    space,
+    record.key.collection,
+    record.key.id,
+    JSON.stringify(record.head),
+    ...listingColumns(listing),
+    record.due ?? null,
+    parts.length === 0 ? null : JSON.stringify(parts.map((part) => [part.of, part.order])),
+    record.body ?? null,
+  );
+  connection.written += record.body?.length ?? 0;
+  for (const part of parts) insertPart(connection, space, part);
+  for (const [name, value] of entriesOf(listing)) {
+    if (listing !== null) insertEntry(connection, { space, record, listing, rowid, name, value });
+  }
+}
+
+/** Only columns that change are named, because SQLite rewrites the entries of every index over a named column. */
+export function updateRecord(connection: Connection, space: number, row: RecordRow, record: RecordData): void {
+  const names = ['head'];
+  const values: SQLInputValue[] = [JSON.stringify(record.head)];
+  if (record.listing !== undefined && !sameListing(listingOf(row), record.listing)) {
+    names.push('listing_group', 'listing_id', 'hidden', 'indexes');
+    values.push(...listingColumns(record.listing));
+    replaceEntries(connection, space, row, record, record.listing);
+  }
+  if ((record.due ?? null) !== row.due) {
+    names.push('due');
+    values.push(record.due ?? null);
+  }
+  if (record.body !== undefined) {
+    names.push('body');
+    values.push(record.body);
+    connection.written += record.body?.length ?? 0;
+  }
+  const assignments = names.map((name) => `${name} = ?`).join(', ');
+  connection.run(`UPDATE records SET ${assignments} WHERE record = ?`, ...values, row.record);
+}
+
+export function removeRecord(connection: Connection, space: number, row: RecordRow): void {
+  for (const [of, order] of partPlaces(row)) {
+    connection.run('DELETE FROM parts WHERE space = ? AND filed_under = ? AND part_order = ?', space, of, order);
+  }
+  const listing = listingOf(row);
+  for (const [name, value] of entriesOf(listing)) deleteEntry(connection, space, row, name, value);
+  connection.run('DELETE FROM records WHERE record = ?', row.record);
+}
+
+function insertPart(connection: Connection, space: number, part: Part): void {
+  const sql = 'INSERT INTO parts (space, filed_under, part_order, body) VALUES (?, ?, ?, ?)';
+  connection.run(sql, space, part.of, part.order, part.body);
+  connection.written += part.body.length;
+}
+
+function listingColumns(listing: Listing | null): [string | null, string, number, string | null] {
+  if (listing === null) return [null, '', 0, null];
+  return [listing.group, listing.id, listing.hidden ? 1 : 0, JSON.stringify(listing.indexes)];
+}
+
+/** Hidden records have no indexes, whatever their listing says. */
+function entriesOf(listing: Listing | null): [string, string][] {
+  return listing === null || listing.hidden ? [] : Object.entries(listing.indexes);
+}
+
+function sameListing(left: Listing | null, right: Listing | null): boolean {
+  if (left === null || right === null) return left === right;
+  if (left.group !== right.group || left.id !== right.id || left.hidden !== right.hidden) return false;
+  return JSON.stringify(left.indexes) === JSON.stringify(right.indexes);
+}
+
+function replaceEntries(
+  connection: Connection,
+  space: number,
+  row: RecordRow,
+  record: RecordData,
+  listing: Listing | null,
+): void {
+  const before = listingOf(row);
+  const samePlace = before?.group === listing?.group && before?.id === listing?.id;
+  const kept = new Map(samePlace ? entriesOf(listing) : []);
+  const old = new Map(entriesOf(before));
+  for (const [name, value] of old) {
+    if (kept.get(name) !== value) deleteEntry(connection, space, row, name, value);
+  }
+  for (const [name, value] of entriesOf(listing)) {
+    if (listing === null || (samePlace && old.get(name) === value)) continue;
+    insertEntry(connection, { space, record, listing, rowid: row.record, name, value });
+  }
+}
+
+interface Entry {
+  readonly space: number;
+  readonly record: RecordData;
+  readonly listing: Listing;
+  readonly rowid: number;
+  readonly name: string;
+  readonly value: string;
+}
+
+function insertEntry(connection: Connection, entry: Entry): void {
+  const sql = `INSERT INTO entries (space, collection, name, value, listing_group, listing_id, record)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`;
+  const { listing } = entry;
+  const place: SQLInputValue[] = [entry.space, entry.record.key.collection, entry.name, entry.value];
+  connection.run(sql, ...place, listing.group, listing.id, entry.rowid);
+  connection.written += entry.value.length;
+}
+
+function deleteEntry(connection: Connection, space: number, row: RecordRow, name: string, value: string): void {
+  const sql = `DELETE FROM entries
+    WHERE space = ? AND collection = ? AND name = ? AND value = ? AND listing_group = ? AND listing_id = ?`;
+  connection.run(sql, space, row.collection, name, value, row.listing_group, row.listing_id);
+}

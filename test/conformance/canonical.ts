@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { describeCommit } from './canonical-commit.ts';
+import { describeFences } from './canonical-fences.ts';
+import { describeIdempotency } from './canonical-idempotency.ts';
+import { describeOutbox } from './canonical-outbox.ts';
+import { describePreconditions } from './canonical-preconditions.ts';
+
+export interface Conformance {
+  /** The store under test, open from before the first test to after the last. */
+  readonly store: () => RecordStore;
+  /** How many rivals a race has: the official Firestore emulator is slow under contention. */
+  readonly rivals: number;
+}
+
+/** Part A of the specification, row by row, against any provider. Each test owns a tenant. */
+export function describeCanonical(
+  name: string,
+  open: () => Promise<RecordStore>,
+  options: { readonly rivals: number; readonly skip?: string },
+): void {
+  describe.skipIf(options.skip !== undefined)(`canonical store on ${name}${options.skip ?? ''}`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(async () => {
+      await store.close();
+    });
+    const conformance: Conformance = { store: () => store, rivals: options.rivals };
+    describeCommit(conformance);
+    describePreconditions(conformance);
+    describeIdempotency(conformance);
+    describeFences(conformance);
+    describeOutbox(conformance);
+  });
+}

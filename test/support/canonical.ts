@@ -1,0 +1,155 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import type {
+  CanonicalDocumentInput,
+  CanonicalMutation,
+  CanonicalWritePrecondition,
+  JsonObject,
+} from '../../contracts/generated/models.ts';
+import type { OperationTypes } from '../../contracts/generated/operations.ts';
+import { canonicalHandlers } from '../../functions/canonical/handlers.ts';
+import type { CallContext } from '../../functions/http/handler.ts';
+import { ServiceError } from '../../functions/kernel/errors.ts';
+import { PageTokens } from '../../functions/kernel/page-token.ts';
+import type { World } from '../../functions/kernel/world.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { sharedSecret } from '../../functions/store/secret.ts';
+
+/** A world whose clock stands where the test puts it; nothing in it waits. */
+export function testWorld(clock: { now: number }): World {
+  return {
+    clock: { now: () => clock.now },
+    random: { bytes: (size) => randomBytes(size) },
+    timers: {
+      after: (delayMs, callback) => {
+        const timer = setTimeout(callback, delayMs);
+        return () => clearTimeout(timer);
+      },
+    },
+    http: () => Promise.reject(new Error('this test goes nowhere')),
+  };
+}
+
+export type Commit = Partial<Omit<OperationTypes['commitCanonicalTransaction']['body'], 'tenantId'>>;
+
+type UpsertOptions = Partial<Omit<CanonicalDocumentInput, 'id' | 'data'>> & {
+  readonly precondition?: CanonicalWritePrecondition | null;
+};
+
+export const START = Date.parse('2026-01-02T03:04:05.000Z');
+
+/** One tenant of its own, spoken to as a handler would be, at a time that the test sets. */
+export class TenantClient {
+  readonly tenantId: string;
+  readonly clock: { now: number };
+  readonly #handlers;
+  readonly #store: RecordStore;
+
+  constructor(store: RecordStore, tenantId = `tenant-${randomUUID()}`, clock = { now: START }) {
+    this.tenantId = tenantId;
+    this.clock = clock;
+    this.#store = store;
+    const world = testWorld(clock);
+    const open = () => Promise.resolve(store);
+    const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
+    this.#handlers = canonicalHandlers({ store: open, world, pageTokens });
+  }
+
+  /** The same tenant through another instance, which shares nothing but the store. */
+  otherInstance(): TenantClient {
+    return new TenantClient(this.#store, this.tenantId, this.clock);
+  }
+
+  advance(milliseconds: number): void {
+    this.clock.now += milliseconds;
+  }
+
+  async commit(request: Commit, principal: string | null = null) {
+    const { tenantId } = this;
+    const body = { tenantId, idempotencyKey: randomUUID(), ...request };
+    const input = { params: { tenantId }, query: {}, body };
+    return (await this.#handlers.commitCanonicalTransaction(input, this.#context(principal))).body;
+  }
+
+  async read(documentType: string, id: string, includeDeleted = false) {
+    const body = { documentType, id, includeDeleted };
+    return (await this.#handlers.readCanonicalDocument(this.#input(body), this.#context())).body;
+  }
+
+  async revisions(documentType: string, id: string, limit?: number) {
+    const body = { documentType, id, ...(limit === undefined ? {} : { limit }) };
+    return (await this.#handlers.queryCanonicalDocumentRevisions(this.#input(body), this.#context())).body;
+  }
+
+  async lease(body: Partial<OperationTypes['leaseCanonicalOutbox']['body']> = {}) {
+    const input = this.#input({ consumerId: 'consumer', ...body });
+    return (await this.#handlers.leaseCanonicalOutbox(input, this.#context())).body;
+  }
+
+  async queryOutbox(body: Partial<OperationTypes['queryCanonicalOutbox']['body']> = {}) {
+    return (await this.#handlers.queryCanonicalOutbox(this.#input(body), this.#context())).body;
+  }
+
+  async renew(eventId: string, body: { leaseToken: string; leaseSeconds?: number }) {
+    return (await this.#handlers.renewCanonicalOutboxLease(this.#event(eventId, body), this.#context())).body;
+  }
+
+  async ack(eventId: string, leaseToken: string) {
+    await this.#handlers.acknowledgeCanonicalOutbox(this.#event(eventId, { leaseToken }), this.#context());
+  }
+
+  async release(
+    eventId: string,
+    body: { leaseToken: string; notBeforeUtc?: string; retryAfterSeconds?: number; error?: string },
+  ) {
+    await this.#handlers.releaseCanonicalOutbox(this.#event(eventId, body), this.#context());
+  }
+
+  async replay(eventId: string, resetDeliveryCount?: boolean) {
+    const body = resetDeliveryCount === undefined ? {} : { resetDeliveryCount };
+    await this.#handlers.replayCanonicalOutbox(this.#event(eventId, body), this.#context());
+  }
+
+  /** An upsert of a document of this tenant. */
+  upsert(id: string, data: JsonObject = { id }, more: UpsertOptions = {}): CanonicalMutation {
+    const { precondition = null, ...document } = more;
+    const base = { tenantId: this.tenantId, documentType: 'claim', id, schemaVersion: 'v1', data };
+    return { operation: 'upsert', document: { ...base, ...document }, precondition };
+  }
+
+  remove(
+    id: string,
+    precondition: CanonicalWritePrecondition | null = null,
+    documentType = 'claim',
+  ): CanonicalMutation {
+    return { operation: 'delete', documentType, id, precondition };
+  }
+
+  #input<B>(body: B) {
+    return { params: { tenantId: this.tenantId }, query: {}, body };
+  }
+
+  #event<B>(eventId: string, body: B) {
+    return { params: { tenantId: this.tenantId, eventId }, query: {}, body };
+  }
+
+  #context(principal: string | null = null): CallContext {
+    return {
+      caller: principal === null ? { kind: 'development', principal: null } : { kind: 'workload', principal },
+      correlationId: 'test',
+      now: this.clock.now,
+      signal: new AbortController().signal,
+    };
+  }
+}
+
+/** Expects a refusal by its code, and gives the error back for a closer look. */
+export async function refused(code: string, call: Promise<unknown>): Promise<ServiceError> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(ServiceError);
+  expect((error as ServiceError).code).toBe(code);
+  return error as ServiceError;
+}
