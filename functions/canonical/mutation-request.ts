@@ -76,7 +76,7 @@ function readDocument(tenantId: string, document: CanonicalDocumentInput, pointe
     documentType: identifier(document.documentType, `${pointer}/documentType`),
     id: identifier(document.id, `${pointer}/id`),
     schemaVersion: identifier(document.schemaVersion, `${pointer}/schemaVersion`),
-    data: document.data as JsonObject,
+    data: document.data,
     dataText: boundedText(document.data, limits.documentDataBytesMax, `${pointer}/data`),
     indexes: readIndexes(document.indexes ?? {}, `${pointer}/indexes`),
   };

@@ -53,7 +53,7 @@ export function renewCanonicalOutboxLease(
 ): Handler<'renewCanonicalOutboxLease'> {
   return async ({ params, body }, context) => {
     const expiresAtUtc = expiry(context.now, body.leaseSeconds);
-    const token = leaseToken(body.leaseToken);
+    const token = readToken(body.leaseToken);
     await changeEvent(dependencies, params, (event) =>
       renewIfLeased(event, token, expiresAtUtc, formatUtc(context.now)),
     );
@@ -65,7 +65,7 @@ export function acknowledgeCanonicalOutbox(
   dependencies: CanonicalDependencies,
 ): Handler<'acknowledgeCanonicalOutbox'> {
   return async ({ params, body }, context) => {
-    const token = leaseToken(body.leaseToken);
+    const token = readToken(body.leaseToken);
     await changeEvent(dependencies, params, (event) => ackIfLeased(event, token, formatUtc(context.now)));
     return { status: 204, body: null };
   };
@@ -75,7 +75,7 @@ export function releaseCanonicalOutbox(
   dependencies: CanonicalDependencies,
 ): Handler<'releaseCanonicalOutbox'> {
   return async ({ params, body }, context) => {
-    const token = leaseToken(body.leaseToken);
+    const token = readToken(body.leaseToken);
     const notBeforeUtc = optionalMoment(body.notBeforeUtc, '/notBeforeUtc');
     const retryAfterMs = milliseconds(body.retryAfterSeconds);
     if (notBeforeUtc !== null && retryAfterMs !== null) {
@@ -125,6 +125,6 @@ function milliseconds(seconds: number | null | undefined): number | null {
   return seconds === undefined || seconds === null ? null : Math.ceil(seconds * 1000);
 }
 
-function leaseToken(token: string): string {
+function readToken(token: string): string {
   return identifier(token, '/leaseToken');
 }

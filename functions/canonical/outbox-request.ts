@@ -26,7 +26,7 @@ export function readOutboxWrite(write: CanonicalOutboxWrite, pointer: string): O
     id: id === '' ? null : pathIdentifier(id, `${pointer}/id`),
     topic: identifier(write.topic, `${pointer}/topic`),
     key: identifier(write.key, `${pointer}/key`),
-    payload: (write.payload ?? null) as Json,
+    payload: write.payload ?? null,
     payloadText: boundedText(write.payload ?? null, limits.outboxPayloadBytesMax, `${pointer}/payload`),
     headers: readHeaders(write.headers ?? {}, `${pointer}/headers`),
     notBeforeUtc: optionalMoment(write.notBeforeUtc, `${pointer}/notBeforeUtc`),
