@@ -1,0 +1,122 @@
+/**
+ * A first success: starts the embedded service on a folder of its own, imports claims, drains the outbox into a
+ * projection by a dispatcher that is killed half-way and started again, and checks that nothing was lost.
+ *
+ *     npm run example -- [--claims 3000] [--keep]
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { verify } from './check.ts';
+import { type ImportSummary, importClaims } from './import.ts';
+import { progress } from './progress.ts';
+import { Service } from './service.ts';
+
+const SETTINGS = 'examples/claims/settings.json';
+
+const { values } = parseArgs({
+  options: {
+    claims: { type: 'string', default: '3000' },
+    keep: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+if (values.help) {
+  console.log(
+    'usage: npm run example -- [--claims <number, default 3000>] [--keep]\n\n--keep leaves the data folder.',
+  );
+  process.exit(0);
+}
+const claims = Number(values.claims);
+if (!Number.isInteger(claims) || claims < 1 || claims > 100_000) {
+  console.error('--claims must be a whole number from 1 to 100000');
+  process.exit(2);
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'svc-claims-'));
+const server = run('functions/embedded.ts', ['--settings', SETTINGS], {
+  PORT: '0',
+  SVC_DATA_DIR: join(folder, 'data'),
+});
+process.once('SIGINT', () => server.kill('SIGTERM'));
+try {
+  const address = await addressOf(server);
+  console.log(
+    `The service answers on ${address} with the settings of ${SETTINGS}; its data is in ${folder}.`,
+  );
+  const service = new Service(address);
+  const startedAt = performance.now();
+  const summary = await importClaims(service, claims);
+  const seconds = (performance.now() - startedAt) / 1000;
+  console.log(
+    `Imported ${summary.documents} claims in ${summary.commits} commits, with ${summary.events} outbox events, ` +
+      `in ${seconds.toFixed(1)} s.`,
+  );
+  const file = join(folder, 'projection.ndjson');
+  await drain(address, file, summary);
+  await verify(service, file, claims, summary);
+  console.log(
+    'The projection is complete: every event arrived, none was lost, and it agrees with every document.',
+  );
+} finally {
+  server.kill('SIGTERM');
+  await ended(server);
+  if (values.keep) console.log(`Kept ${folder}.`);
+  else await rm(folder, { recursive: true, force: true });
+}
+
+/** Lets a dispatcher drain half of the events, kills it without warning, and lets a second one finish. */
+async function drain(address: string, file: string, summary: ImportSummary): Promise<void> {
+  const show = progress('draining the outbox', summary.events);
+  const half = Math.floor(summary.events / 2);
+  const first = run('examples/claims/dispatcher.ts', [address, file]);
+  const reached = await follow(first, half, show);
+  first.kill('SIGKILL');
+  await ended(first);
+  console.error(
+    `\nThe dispatcher was killed after ${reached} of ${summary.events} events; another one goes on.`,
+  );
+  const second = run('examples/claims/dispatcher.ts', [address, file, '--until-drained']);
+  await follow(second, summary.events, show);
+  // What the first one had leased and not acknowledged comes again once its leases have run out.
+  await ended(second);
+}
+
+/** Follows the counts that a dispatcher prints until they reach `goal`. */
+async function follow(dispatcher: ChildProcess, goal: number, show: (done: number) => void): Promise<number> {
+  let count = 0;
+  for await (const line of linesOf(dispatcher)) {
+    count = Number(line);
+    show(count);
+    if (count >= goal) return count;
+  }
+  throw new Error(`the dispatcher ended after ${count} of ${goal} events`);
+}
+
+function run(script: string, args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+  return spawn(process.execPath, [script, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
+}
+
+async function addressOf(child: ChildProcess): Promise<string> {
+  for await (const line of linesOf(child)) {
+    const address = /http:\/\/\S+/.exec(line)?.[0];
+    if (address !== undefined) return address;
+  }
+  throw new Error('the service did not start');
+}
+
+function linesOf(child: ChildProcess) {
+  if (child.stdout === null) throw new Error('the process has no output to read');
+  return createInterface({ input: child.stdout });
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}

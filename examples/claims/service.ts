@@ -1,0 +1,76 @@
+/** The few calls that the example needs, over plain HTTP, as any language would make them. */
+
+export const TENANT = 'claims-desk';
+
+export interface LeasedEvent {
+  readonly leaseToken: string;
+  readonly event: {
+    readonly id: string;
+    readonly topic: string;
+    readonly key: string;
+    readonly payload: EventPayload;
+  };
+}
+
+export interface EventPayload {
+  readonly claimNumber: string;
+  readonly revision: number;
+  readonly status: string;
+  readonly reserveCents: number;
+}
+
+export class Service {
+  readonly #base: string;
+
+  constructor(address: string, tenant = TENANT) {
+    this.#base = `${address}/canonical/tenants/${tenant}`;
+  }
+
+  async commit(transaction: object): Promise<{ replayed: boolean; documents: { revision: number }[] }> {
+    return (await this.#post('/transactions', transaction)).json() as Promise<never>;
+  }
+
+  async lease(consumerId: string, maxItems: number, leaseSeconds: number): Promise<LeasedEvent[]> {
+    return (
+      await this.#post('/outbox/leases', { consumerId, maxItems, leaseSeconds })
+    ).json() as Promise<never>;
+  }
+
+  async acknowledge(eventId: string, leaseToken: string): Promise<void> {
+    await this.#post(`/outbox/${encodeURIComponent(eventId)}/ack`, { leaseToken });
+  }
+
+  /** How many events are in the state, or at least one page of them. */
+  async count(state: string): Promise<number> {
+    let total = 0;
+    let continuationToken: string | null = null;
+    do {
+      const page = (await (
+        await this.#post('/outbox/query', { state, limit: 1000, continuationToken })
+      ).json()) as {
+        items: unknown[];
+        continuationToken: string | null;
+      };
+      total += page.items.length;
+      ({ continuationToken } = page);
+    } while (continuationToken !== null);
+    return total;
+  }
+
+  async read(
+    id: string,
+  ): Promise<{ revision: number; deleted: boolean; data: { status: string; reserveCents: number } | null }> {
+    const answer = await this.#post('/documents/read', { documentType: 'claim', id, includeDeleted: true });
+    return answer.json() as Promise<never>;
+  }
+
+  async #post(path: string, body: object): Promise<Response> {
+    const response = await fetch(`${this.#base}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${await response.text()}`);
+    return response;
+  }
+}
