@@ -1,0 +1,44 @@
+/**
+ * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
+ *
+ *     npm run bench -- [--only canonical-http,cold-start] [--seconds 3] [--rounds 3]
+ */
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { type BenchOptions, benchCanonicalHttp } from './canonical-http.ts';
+import { benchColdStart } from './cold-start.ts';
+
+const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object>>> = {
+  'canonical-http': benchCanonicalHttp,
+  'cold-start': benchColdStart,
+};
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: Object.keys(benches).join(',') },
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '3' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+if (values.help) {
+  console.log(
+    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3]`,
+  );
+  process.exit(0);
+}
+const options = { seconds: Number(values.seconds), rounds: Number(values.rounds) };
+if (!(options.seconds > 0) || !Number.isInteger(options.rounds) || options.rounds < 1) {
+  console.error('--seconds must be positive and --rounds a whole number from 1');
+  process.exit(2);
+}
+const machine = { node: process.version, cores: cpus().length, model: cpus()[0]?.model ?? 'unknown' };
+for (const name of values.only.split(',')) {
+  const bench = benches[name];
+  if (bench === undefined) {
+    console.error(`there is no benchmark ${name}; there are: ${Object.keys(benches).join(', ')}`);
+    process.exit(2);
+  }
+  console.error(`${name}: ${options.rounds} rounds, ${options.seconds} s a measurement …`);
+  console.log(JSON.stringify({ ...(await bench(options)), ...options, machine }));
+}
