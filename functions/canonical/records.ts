@@ -10,6 +10,9 @@ export const COMMITS: Collection = { name: 'commits', pairedIndexes: false };
 export const FENCES: Collection = { name: 'fences', pairedIndexes: false };
 export const EVENTS: Collection = { name: 'events', pairedIndexes: false };
 
+/** What a provider must know of the collections when it opens. */
+export const collections: readonly Collection[] = [DOCUMENTS, COMMITS, FENCES, EVENTS];
+
 export function tenantScope(tenantId: string): Scope {
   return { kind: 'tenants', name: tenantId };
 }

@@ -23,7 +23,7 @@ export class PageTokens {
     return `${text}.${await this.#mac(query, text)}`;
   }
 
-  /** The position in `token`, `null` for the first page. Throws `validation_failed` for a token not issued for it. */
+  /** The position in `token`, `null` for the first page. Throws `continuation_token_invalid`. */
   async read(query: unknown, token: string | null | undefined): Promise<string | null> {
     if (token === undefined || token === null) return null;
     const [text = '', mac = '', ...rest] = token.split('.');
@@ -31,7 +31,7 @@ export class PageTokens {
     const given = Buffer.from(mac);
     // The texts are compared, not what they decode to: base64 has several spellings of one value.
     if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      throw invalidMember(POINTER, 'is not a token that this query was given');
+      throw invalidMember(POINTER, 'is not a token that this query was given', 'continuation_token_invalid');
     }
     return Buffer.from(text, 'base64url').toString();
   }

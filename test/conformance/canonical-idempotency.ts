@@ -78,7 +78,10 @@ export function describeIdempotency({ store, rivals }: Conformance): void {
         'other data',
         (tenant) => ({ mutations: [tenant.upsert('b', { z: 2 }), tenant.upsert('a', { n: 1 })] }),
       ],
-      ['another order of mutations', (tenant) => ({ mutations: [...(whole(tenant).mutations ?? [])].toReversed() })],
+      [
+        'another order of mutations',
+        (tenant) => ({ mutations: [...(whole(tenant).mutations ?? [])].toReversed() }),
+      ],
       [
         'another precondition',
         (tenant) => ({

@@ -313,11 +313,17 @@ export function describeOutbox({ store, rivals }: Conformance): void {
       expect(
         (await tenant.otherInstance().queryOutbox({ limit: 2, continuationToken: token })).items,
       ).toHaveLength(2);
-      await refused('validation_failed', tenant.queryOutbox({ topic: 't', continuationToken: token }));
-      await refused('validation_failed', new TenantClient(store()).queryOutbox({ continuationToken: token }));
+      await refused(
+        'continuation_token_invalid',
+        tenant.queryOutbox({ topic: 't', continuationToken: token }),
+      );
+      await refused(
+        'continuation_token_invalid',
+        new TenantClient(store()).queryOutbox({ continuationToken: token }),
+      );
       for (let at = 0; at < token.length; at++) {
         const changed = `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`;
-        await refused('validation_failed', tenant.queryOutbox({ continuationToken: changed }));
+        await refused('continuation_token_invalid', tenant.queryOutbox({ continuationToken: changed }));
       }
     });
   });

@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
+import { describeRecordStore, type OpenedStore } from './store.ts';
+
+for (const grouping of [true, false]) {
+  describeRecordStore(`SQLite, ${grouping ? 'grouped' : 'one transaction each'}`, () =>
+    openTemporary(grouping),
+  );
+}
+
+async function openTemporary(grouping: boolean): Promise<OpenedStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'store-'));
+  const store = await openSqliteStore({
+    path: join(folder, 'data', 'store.db'),
+    clock: { now: () => Date.now() },
+    random: { bytes: (size) => randomBytes(size) },
+    grouping,
+  });
+  return {
+    store,
+    close: async () => {
+      await store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import type { StoreSuite } from './store.ts';
+import { fullRecord, keyOf, randomScope, read } from './store-fixtures.ts';
+
+export function describeLife(suite: StoreSuite): void {
+  describe('life', () => {
+    test('names its provider and answers a ping', async () => {
+      expect(suite.store().provider).toMatch(/^[a-z]+$/);
+      await expect(suite.store().ping()).resolves.toBeUndefined();
+    });
+
+    test('close waits for what is under way', async () => {
+      const opened = await suite.open();
+      const scope = randomScope();
+      const key = keyOf('a');
+      const write = { put: fullRecord('a') };
+      const request = { keys: [{ key }] };
+      const underWay = opened.store.transact(scope, request, () => ({ writes: [write], result: 'written' }));
+      await opened.close();
+      await expect(underWay).resolves.toBe('written');
+    });
+
+    test('callers on two opened stores do not disturb each other', async () => {
+      const opened = await suite.open();
+      try {
+        const scope = randomScope();
+        const request = { keys: [{ key: keyOf('a') }] };
+        const decide = () => ({ writes: [{ put: fullRecord('a') }], result: null });
+        await Promise.all([
+          opened.store.transact(scope, request, decide),
+          suite.store().transact(scope, request, decide),
+        ]);
+        expect(await read(opened.store, scope, keyOf('a'))).toBeDefined();
+      } finally {
+        await opened.close();
+      }
+    });
+  });
+}

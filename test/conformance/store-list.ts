@@ -1,0 +1,209 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type {
+  Collection,
+  Listing,
+  ListSelection,
+  RecordData,
+  Scope,
+  Write,
+} from '../../functions/store/port.ts';
+import type { StoreSuite } from './store.ts';
+import { compareBytes, keyOf, listAll, plain, put, randomScope, streamOf, write } from './store-fixtures.ts';
+
+type Asked = Omit<ListSelection, 'by' | 'after' | 'collection'>;
+
+/** U+E000…U+FFFF against surrogate pairs tells bytes from UTF-16 units; the rest are prefixes and odd characters. */
+const values = [
+  'a',
+  'aa',
+  'a b',
+  'b',
+  'B',
+  'é',
+  '~',
+  '\uE000',
+  '\uFFFD',
+  '😀',
+  '😀a',
+  '\u{10FFFF}',
+  'x'.repeat(200),
+];
+const names = ['status', 'rank', '😀 "q"\\.`/', '__proto', '0'];
+const groups = ['task', 'tasks', 'Note', '\uFFFD', '😀'];
+
+export function describeList(suite: StoreSuite): void {
+  describe('query by list', () => {
+    const { listCases: cases, listRecords: count, longListRecords } = suite.scale;
+    for (const pairedIndexes of [true, false]) {
+      const title = `of ${pairedIndexes ? 'paired' : 'unpaired'} indexes`;
+      const collection = { name: pairedIndexes ? 'documents' : 'runs', pairedIndexes };
+      describeAgainstBruteForce(suite, title, { collection, count, cases, limits: [1, 5, 80] });
+    }
+    if (longListRecords > 0) {
+      // Long enough that a provider's choice between its indexes, and the bounds of its walks, come into play.
+      const collection = { name: 'documents', pairedIndexes: true };
+      const size = { collection, count: longListRecords, cases: cases / 4, limits: [60, 200, 1000] } as const;
+      describeAgainstBruteForce(suite, 'of many records', size);
+    }
+    test('shows records with body and listing, without parts', async () => {
+      const store = suite.store();
+      const scope = randomScope();
+      const collection = { name: 'documents', pairedIndexes: true };
+      const listing = { group: 'task', id: 'a', hidden: false, indexes: { status: 'open' } };
+      const record = { key: keyOf('a'), head: { revision: 1 }, body: '{}', listing, due: 9 };
+      await put(store, scope, { ...record, parts: [{ of: keyOf('b').id, order: '1', body: 'x' }] });
+      const records = await listAll(store, scope, { collection, limit: 1 });
+      expect(records.map(plain)).toEqual([plain(record)]);
+    });
+    test('an empty scope has an empty list', async () => {
+      const collection = { name: 'documents', pairedIndexes: true };
+      const asked = { collection, equal: { status: 'open' }, orderBy: 'rank', limit: 3 };
+      expect(await listAll(suite.store(), randomScope(), asked)).toEqual([]);
+    });
+  });
+}
+
+interface Size {
+  readonly collection: Collection;
+  readonly count: number;
+  readonly cases: number;
+  /** Page sizes: the smallest, the largest of the small half, the largest. */
+  readonly limits: readonly [number, number, number];
+}
+
+function describeAgainstBruteForce(suite: StoreSuite, title: string, size: Size): void {
+  describe(title, () => {
+    const { collection } = size;
+    const scope = randomScope();
+    let stored: readonly RecordData[] = [];
+    beforeAll(async () => {
+      stored = await fill(suite, scope, size);
+    });
+
+    test('agrees with brute force, following every page to the end', async () => {
+      await fc.assert(
+        fc.asyncProperty(askedArbitrary(size.limits), async (asked) => {
+          const listed = await listAll(suite.store(), scope, { collection, ...asked });
+          expect(listed.map((record) => record.key.id)).toEqual(
+            bruteForce(stored, asked).map((record) => record.key.id),
+          );
+        }),
+        { numRuns: size.cases },
+      );
+    });
+  });
+}
+
+/** Writes records, then changes a part of them in every way, so that entries left behind would show. */
+async function fill(suite: StoreSuite, scope: Scope, { collection, count }: Size): Promise<RecordData[]> {
+  const store = suite.store();
+  const sample = fc.sample(listingArbitrary, { numRuns: count * 2 });
+  const listings = sample.map((listing, index) => ({ ...listing, id: `${listing.id}${index % count}` }));
+  const records = new Map<number, RecordData>();
+  const writes: Write[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const key = { collection: collection.name, id: keyOf(`${index}`).id };
+    records.set(index, {
+      key,
+      head: { index },
+      body: `{"index":${index}}`,
+      listing: listings[index] ?? null,
+    });
+  }
+  if (count > 500) {
+    await store.swap(scope, streamOf(records.values()), () => undefined);
+  } else {
+    await put(store, scope, ...records.values());
+  }
+  for (const [index, record] of records) {
+    const listing = listings[count + index] ?? null;
+    const changed = { ...record, head: { index, revision: 2 } };
+    if (index % 6 === 0) records.set(index, { ...changed, listing });
+    else if (index % 6 === 1) records.set(index, { ...changed, listing: hide(record.listing ?? null) });
+    else if (index % 6 === 2) records.set(index, { key: record.key, head: changed.head });
+    else if (index % 30 === 3) records.set(index, { ...changed, listing: null });
+    else if (index % 30 === 4) records.delete(index);
+    else continue;
+    const after = records.get(index);
+    writes.push(after === undefined ? { remove: record.key } : { put: after });
+    if (index % 6 === 2) records.set(index, { ...record, head: changed.head });
+  }
+  await write(store, scope, writes);
+  return [...records.values()];
+}
+
+function hide(listing: Listing | null): Listing | null {
+  return listing === null ? null : { ...listing, hidden: true, indexes: {} };
+}
+
+/** One value is common, so that an equality on it finds much. */
+const valueArbitrary = fc.oneof(fc.constant('a'), fc.constantFrom(...values));
+const nameArbitrary = fc.constantFrom(...names);
+
+const listingArbitrary: fc.Arbitrary<Listing> = fc.record({
+  group: fc.constantFrom(...groups),
+  id: fc.constantFrom('a', 'b', '\uE000', '😀', 'a/b', 'x'.repeat(100)),
+  hidden: fc.constant(false),
+  indexes: fc.dictionary(nameArbitrary, valueArbitrary, { maxKeys: 5, noNullPrototype: true }),
+});
+
+const rangeArbitrary = fc
+  .record({ index: nameArbitrary, from: fc.option(valueArbitrary), to: fc.option(valueArbitrary) })
+  .filter(({ from, to }) => from !== null || to !== null)
+  .map(({ index, from, to }) => ({
+    index,
+    ...(from === null ? {} : { from }),
+    ...(to === null ? {} : { to }),
+  }));
+
+const askedArbitrary = ([least, middle, most]: Size['limits']): fc.Arbitrary<Asked> =>
+  fc
+    .record({
+      group: fc.option(fc.constantFrom(...groups, 'nobody')),
+      equal: fc.option(fc.dictionary(nameArbitrary, valueArbitrary, { maxKeys: 3, noNullPrototype: true })),
+      range: fc.option(rangeArbitrary),
+      orderBy: fc.option(nameArbitrary),
+      direction: fc.option(fc.constantFrom('ascending' as const, 'descending' as const)),
+      includeHidden: fc.option(fc.boolean()),
+      limit: fc.oneof(fc.integer({ min: least, max: middle }), fc.integer({ min: middle, max: most })),
+    })
+    .map(({ group, equal, range, orderBy, direction, includeHidden, limit }) => ({
+      ...(group === null ? {} : { group }),
+      ...(equal === null ? {} : { equal }),
+      ...(range === null ? {} : { range }),
+      ...(orderBy === null ? {} : { orderBy }),
+      ...(direction === null ? {} : { direction }),
+      ...(includeHidden === null ? {} : { includeHidden }),
+      limit,
+    }));
+
+function bruteForce(records: readonly RecordData[], asked: Asked): RecordData[] {
+  const sign = asked.direction === 'descending' ? -1 : 1;
+  return records
+    .filter((record) => matches(record.listing ?? null, asked))
+    .sort((left, right) => sign * compare(left.listing!, right.listing!, asked.orderBy));
+}
+
+function matches(listing: Listing | null, asked: Asked): boolean {
+  if (listing === null || (listing.hidden && asked.includeHidden !== true)) return false;
+  if (asked.group !== undefined && listing.group !== asked.group) return false;
+  for (const [name, value] of Object.entries(asked.equal ?? {})) {
+    if (listing.indexes[name] !== value) return false;
+  }
+  if (asked.orderBy !== undefined && listing.indexes[asked.orderBy] === undefined) return false;
+  if (asked.range === undefined) return true;
+  const value = listing.indexes[asked.range.index];
+  if (value === undefined) return false;
+  const { from, to } = asked.range;
+  return (
+    (from === undefined || compareBytes(value, from) >= 0) &&
+    (to === undefined || compareBytes(value, to) <= 0)
+  );
+}
+
+function compare(left: Listing, right: Listing, orderBy: string | undefined): number {
+  const byValue =
+    orderBy === undefined ? 0 : compareBytes(left.indexes[orderBy] ?? '', right.indexes[orderBy] ?? '');
+  return byValue || compareBytes(left.group, right.group) || compareBytes(left.id, right.id);
+}

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { describeClaim } from './store-claim.ts';
+import { describeLife } from './store-life.ts';
+import { describeList } from './store-list.ts';
+import { describeQuery } from './store-query.ts';
+import { describeScan } from './store-scan.ts';
+import { describeSwap } from './store-swap.ts';
+import { describeTransact } from './store-transact.ts';
+
+export interface OpenedStore {
+  readonly store: RecordStore;
+  close(): Promise<void>;
+}
+
+export interface StoreSuiteOptions {
+  /** Leaves the whole suite out, and says why in its title. */
+  readonly skip?: { readonly reason: string };
+  /** `small` for providers whose calls take milliseconds rather than microseconds. */
+  readonly scale?: 'full' | 'small';
+}
+
+/** What the parts of the suite share: one opened store, and how much to ask of it. */
+export interface StoreSuite {
+  store(): RecordStore;
+  readonly open: () => Promise<OpenedStore>;
+  readonly scale: SuiteScale;
+}
+
+export interface SuiteScale {
+  readonly contenders: number;
+  /** Turns that each contender takes. */
+  readonly turns: number;
+  /** Lists compared with brute force, for each data set. */
+  readonly listCases: number;
+  readonly listRecords: number;
+  /** Zero leaves the long list out. */
+  readonly longListRecords: number;
+  readonly swapRecords: number;
+}
+
+const scales: Readonly<Record<'full' | 'small', SuiteScale>> = {
+  full: {
+    contenders: 12,
+    turns: 10,
+    listCases: 250,
+    listRecords: 60,
+    longListRecords: 8000,
+    swapRecords: 4000,
+  },
+  small: { contenders: 4, turns: 3, listCases: 15, listRecords: 30, longListRecords: 0, swapRecords: 300 },
+};
+
+/** Everything that the doc comments of `RecordStore` promise, asked of one provider. Each test has its own scope. */
+export function describeRecordStore(
+  name: string,
+  open: () => Promise<OpenedStore>,
+  options: StoreSuiteOptions = {},
+): void {
+  const title = options.skip === undefined ? name : `${name} (skipped: ${options.skip.reason})`;
+  describe.skipIf(options.skip !== undefined)(`RecordStore: ${title}`, () => {
+    let opened: OpenedStore | undefined;
+    const suite: StoreSuite = {
+      store: () => {
+        if (opened === undefined) throw new Error('the store is not open');
+        return opened.store;
+      },
+      open,
+      scale: scales[options.scale ?? 'full'],
+    };
+    beforeAll(async () => {
+      opened = await open();
+    });
+    afterAll(() => opened?.close());
+    describeTransact(suite);
+    describeQuery(suite);
+    describeList(suite);
+    describeClaim(suite);
+    describeScan(suite);
+    describeSwap(suite);
+    describeLife(suite);
+  });
+}

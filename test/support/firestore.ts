@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { inject } from 'vitest';
+import type { Clock, RandomSource, Timers } from '../../functions/kernel/world.ts';
+import './firestore-setup.ts';
+
+const provided = inject('firestore');
+
+/** Why tests against Firestore are left out of this run; `undefined` when an emulator answers. */
+export const firestoreMissing = 'reason' in provided ? provided.reason : undefined;
+
+export function firestoreHost(): string {
+  if ('reason' in provided) throw new Error(provided.reason);
+  return provided.host;
+}
+
+/** Projects of an emulator do not see each other, so a file with a project of its own needs no clearing. */
+export function firestoreProject(): string {
+  return `demo-${randomBytes(8).toString('hex')}`;
+}
+
+export const realClock: Clock = { now: () => Date.now() };
+export const realRandom: RandomSource = { bytes: (size) => randomBytes(size) };
+export const realTimers: Timers = {
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+export function firestoreOptions(projectId = firestoreProject()) {
+  return {
+    projectId,
+    emulatorHost: firestoreHost(),
+    clock: realClock,
+    random: realRandom,
+    timers: realTimers,
+  };
+}
