@@ -7,7 +7,9 @@ const SHAPE = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:[Z
 export function isDateTime(text: string): boolean {
   const match = SHAPE.exec(text);
   if (match === null) return false;
-  const [year, month, day, hour, minute, second, offsetHour, offsetMinute] = match.slice(1).map((part) => Number(part ?? 0));
+  const [year, month, day, hour, minute, second, offsetHour, offsetMinute] = match
+    .slice(1)
+    .map((part) => Number(part ?? 0));
   return (
     isDate(year ?? 0, month ?? 0, day ?? 0) &&
     (hour ?? 24) < 24 &&

@@ -35,11 +35,10 @@ export interface OperationRoute {
   readonly path: readonly ParameterSpec[];
   readonly query: readonly ParameterSpec[];
   readonly headers: readonly ParameterSpec[];
-  /**
-   * The route takes no body: its path and query parameters together are the request, members of the same names, which
-   * the request schema then checks.
-   */
+  /** The route takes no body: the parameters named in `bodyMembers` make up the request, which its schema then checks. */
   readonly bodyFromParameters: boolean;
+  /** Parameters of the path and the query that are members of the request under the same name. */
+  readonly bodyMembers: readonly string[];
 }
 
 export interface OperationResponse {

@@ -25,7 +25,10 @@ export function schemaBundle(source: ContractSource): Bundle {
 }
 
 /** The published models by name, with references that start with `prefix`. */
-export function publishedSchemas(source: ContractSource, prefix = REFERENCE): Readonly<Record<string, Schema>> {
+export function publishedSchemas(
+  source: ContractSource,
+  prefix = REFERENCE,
+): Readonly<Record<string, Schema>> {
   const { published } = modelRoles(source);
   const models = [...source.models.values()].filter(({ name }) => published.has(name));
   return Object.fromEntries(

@@ -11,7 +11,12 @@ import type { ContractSource } from './source.ts';
  */
 export function lintCatalog(source: ContractSource, root?: string): readonly string[] {
   const { catalog } = source;
-  const validate = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false });
+  const validate = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    allowUnionTypes: true,
+    strictRequired: false,
+  });
   if (!validate.validate(source.catalogSchema as object, catalog)) {
     return (validate.errors ?? []).map(({ instancePath, message }) => `catalog${instancePath}: ${message}`);
   }
@@ -28,7 +33,9 @@ export function lintCatalog(source: ContractSource, root?: string): readonly str
 
 function lintTables({ catalog, problems, limits, version, models }: ContractSource): readonly string[] {
   return [
-    ...(catalog.catalogVersion === version ? [] : [`catalogVersion ${catalog.catalogVersion} is not the release version ${version}`]),
+    ...(catalog.catalogVersion === version
+      ? []
+      : [`catalogVersion ${catalog.catalogVersion} is not the release version ${version}`]),
     ...(models.has(PROBLEM_MODEL) ? [] : [`the model ${PROBLEM_MODEL} is missing`]),
     ...repeated(problems.map(({ code }) => code)).map((code) => `problem code ${code} is defined twice`),
     ...problems
@@ -45,13 +52,17 @@ function lintUniqueness({ operations, excluded }: Catalog): readonly string[] {
   const routes = [...operations.flatMap((operation) => operation.routes), ...excluded];
   const shapes = routes.map(({ method, path }) => `${method} ${path.replaceAll(/\{[^}]*\}/g, '{}')}`);
   const sdk = operations.flatMap((operation) => (operation.sdk === null ? [] : [operation.sdk]));
-  const mcp = operations.flatMap(({ mcp }) => [mcp.name, mcp.uri]).filter((name) => name !== null);
+  const exposed = operations.flatMap(({ mcp }) => [mcp.name, mcp.uri]).filter((name) => name !== null);
   return [
     ...repeated(operations.map(({ id }) => id)).map((id) => `operation id ${id} is used twice`),
-    ...repeated(routes.map(({ operationId }) => operationId)).map((id) => `route operationId ${id} is used twice`),
+    ...repeated(routes.map(({ operationId }) => operationId)).map(
+      (id) => `route operationId ${id} is used twice`,
+    ),
     ...repeated(shapes).map((shape) => `route ${shape} is used twice`),
-    ...repeated([...sdk.map(({ python }) => python)]).map((name) => `Python name ${name} is used twice`),
-    ...repeated([...sdk.map(({ typescript }) => typescript)]).map((name) => `TypeScript name ${name} is used twice`),
-    ...repeated(mcp).map((name) => `MCP name ${name} is used twice`),
+    ...repeated(sdk.map(({ python }) => python)).map((name) => `Python name ${name} is used twice`),
+    ...repeated(sdk.map(({ typescript }) => typescript)).map(
+      (name) => `TypeScript name ${name} is used twice`,
+    ),
+    ...repeated(exposed).map((name) => `MCP name ${name} is used twice`),
   ];
 }

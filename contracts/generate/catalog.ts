@@ -93,11 +93,30 @@ export function pathNames(path: string): readonly string[] {
 }
 
 /** What a route takes: the operation's parameters as far as they concern it, then its own. */
-export function routeParameters(operation: CatalogOperation, route: CatalogRoute): readonly CatalogParameter[] {
+export function routeParameters(
+  operation: CatalogOperation,
+  route: CatalogRoute,
+): readonly CatalogParameter[] {
   const inPath = pathNames(route.path);
   return [...operation.parameters, ...(route.parameters ?? [])].filter(
     (parameter) => parameter.in !== 'path' || inPath.includes(parameter.name),
   );
+}
+
+/**
+ * The parameters of a `bodyFromParameters` route that make up its request: those that are members of the request model.
+ * A parameter of the canonical path need not be one (the collection of `/collections/{collection}/export`).
+ */
+export function bodyMembers(
+  operation: CatalogOperation,
+  route: CatalogRoute,
+  request: Schema | undefined,
+): readonly string[] {
+  if (route.bodyFromParameters !== true) return [];
+  const members = Object.keys(request?.properties ?? {});
+  return routeParameters(operation, route)
+    .filter((parameter) => parameter.in !== 'header' && members.includes(parameter.name))
+    .map(({ name }) => name);
 }
 
 /** The canonical route. The catalog's schema asks for at least one. */

@@ -1,6 +1,6 @@
-import type { ContractSource } from './source.ts';
-import { type Json, type Model, nullableBranch, referenceName, type Schema, typesOf } from './schema.ts';
 import { docComment, HEADER, memberName, quote, union } from './print.ts';
+import { type Json, type Model, nullableBranch, referenceName, type Schema, typesOf } from './schema.ts';
+import type { ContractSource } from './source.ts';
 
 const PREAMBLE = `${HEADER}
 
@@ -10,7 +10,7 @@ export type JsonObject = { readonly [member: string]: JsonValue };
 `;
 
 /**
- * `models.ts`: one type a model. They are type aliases and not interfaces, so that a model is also a \`JsonObject\` where
+ * `models.ts`: one type a model. They are type aliases and not interfaces, so that a model is also a `JsonObject` where
  * code handles any JSON.
  */
 export function emitModels({ models }: ContractSource): string {
@@ -77,7 +77,8 @@ function bounds(schema: Schema): string {
   range(' entries', schema.minProperties, schema.maxProperties);
   range('', schema.minimum, schema.exclusiveMinimum === undefined ? schema.maximum : undefined);
   if (schema.exclusiveMinimum !== undefined) parts.push(`above ${schema.exclusiveMinimum}`);
-  if (schema.exclusiveMinimum !== undefined && schema.maximum !== undefined) parts.push(`at most ${schema.maximum}`);
+  if (schema.exclusiveMinimum !== undefined && schema.maximum !== undefined)
+    parts.push(`at most ${schema.maximum}`);
   if (schema.format === 'date-time') parts.push('RFC 3339');
   if (schema.default !== undefined) parts.push(`${JSON.stringify(schema.default)} when absent`);
   return parts.length === 0 ? '' : `(${parts.join(', ')})`;

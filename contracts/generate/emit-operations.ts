@@ -1,5 +1,6 @@
 import type { OperationEntry, OperationRoute, ParameterSpec, PathSegment } from '../operation.ts';
 import {
+  bodyMembers,
   type CatalogOperation,
   type CatalogParameter,
   type CatalogResponse,
@@ -8,7 +9,7 @@ import {
   routeParameters,
 } from './catalog.ts';
 import { docComment, HEADER, literal, memberName, quote, union } from './print.ts';
-import { type Json, typesOf } from './schema.ts';
+import { type Json, type Schema, typesOf } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
 const BYTES = 'AsyncIterable<Uint8Array>';
@@ -16,12 +17,14 @@ const NOTHING = 'Readonly<Record<string, never>>';
 
 /** `operations.ts`: the ids, the types of every operation's input and answers, and the route table as data. */
 export function emitOperations({ catalog, models }: ContractSource): string {
+  const schemaOf = (operation: CatalogOperation) => models.get(operation.request?.schema ?? '')?.schema;
   const groups = Object.keys(catalog.groups);
   const types = catalog.operations.map((operation) => operationTypes(operation)).join('');
   const used = [...new Set(types.match(/(?<=Models\.)\w+/g) ?? [])];
   if (used.some((name) => !models.has(name))) throw new Error(`unknown model among ${used.join(', ')}`);
   const table = catalog.operations.map(
-    (operation) => `  ${operation.id}: ${literal(operationEntry(operation) as unknown as Json, '  ', operation.id.length + 4)},\n`,
+    (operation) =>
+      `  ${operation.id}: ${literal(operationEntry(operation, schemaOf(operation)) as unknown as Json, '  ', operation.id.length + 4)},\n`,
   );
   return [
     HEADER,
@@ -42,7 +45,9 @@ export function emitOperations({ catalog, models }: ContractSource): string {
     'export const operations: Readonly<Record<OperationId, OperationEntry<OperationId, Group>>> = {',
     `${table.join('')}};`,
     '',
-  ].join('\n');
+  ]
+    .join('\n')
+    .replaceAll(/ +\n/g, '\n');
 }
 
 function groupMember(all: readonly CatalogOperation[], group: string): string {
@@ -71,14 +76,19 @@ export function stabilityTags({ stability, deprecation }: CatalogOperation): rea
   if (stability === 'preview') return ['@beta'];
   if (stability === 'internal') return ['@internal'];
   if (deprecation === null) return [];
-  return [`@deprecated since ${deprecation.since}, removed in ${deprecation.removal}: use ${deprecation.replacement}.`];
+  return [
+    `@deprecated since ${deprecation.since}, removed in ${deprecation.removal}: use ${deprecation.replacement}.`,
+  ];
 }
 
 function parameterType(parameters: readonly CatalogParameter[]): string {
   if (parameters.length === 0) return NOTHING;
   const members = parameters.map(({ name, required, schema, prefix }) => {
-    const type = schema.enum === undefined ? scalarType(schema) : schema.enum.map((value) => quote(String(value))).join(' | ');
-    if (prefix === true) return `readonly ${memberName(name)}?: { readonly [key: string]: ${type} }`;
+    const type =
+      schema.enum === undefined
+        ? scalarType(schema)
+        : schema.enum.map((value) => quote(String(value))).join(' | ');
+    if (prefix === true) return `readonly [name: \`${name}\${string}\`]: ${type}`;
     return `readonly ${memberName(name)}${required ? '' : '?'}: ${type}`;
   });
   return `{ ${members.join('; ')} }`;
@@ -100,7 +110,7 @@ function responseType({ status, mediaType, schema, headers = [] }: CatalogRespon
   return `{ readonly status: ${status}; readonly body: ${body}${names === '' ? '' : `; readonly headers: { ${names} }`} }`;
 }
 
-function operationEntry(operation: CatalogOperation): OperationEntry {
+function operationEntry(operation: CatalogOperation, request: Schema | undefined): OperationEntry {
   return {
     id: operation.id,
     group: operation.group,
@@ -110,7 +120,7 @@ function operationEntry(operation: CatalogOperation): OperationEntry {
     mutation: operation.mutation,
     completion: operation.completion,
     idempotency: operation.idempotency,
-    routes: operation.routes.map((route) => routeEntry(operation, route)),
+    routes: operation.routes.map((route) => routeEntry(operation, route, request)),
     requestSchema: operation.request?.schema ?? null,
     requestMediaType: operation.request?.mediaType ?? null,
     bodyLimitBytes: operation.request?.bodyLimitBytes ?? null,
@@ -124,7 +134,11 @@ function operationEntry(operation: CatalogOperation): OperationEntry {
   };
 }
 
-function routeEntry(operation: CatalogOperation, route: CatalogRoute): OperationRoute {
+function routeEntry(
+  operation: CatalogOperation,
+  route: CatalogRoute,
+  request: Schema | undefined,
+): OperationRoute {
   const parameters = routeParameters(operation, route);
   const specs = (place: CatalogParameter['in']) =>
     parameters.filter((parameter) => parameter.in === place).map(parameterSpec);
@@ -136,6 +150,7 @@ function routeEntry(operation: CatalogOperation, route: CatalogRoute): Operation
     query: specs('query'),
     headers: specs('header'),
     bodyFromParameters: route.bodyFromParameters ?? false,
+    bodyMembers: bodyMembers(operation, route, request),
   };
 }
 

@@ -23,7 +23,7 @@ interface Targets {
 }
 
 /**
- * The validators of each group, made ahead of time: ajv at run time costs a second of start and needs \`new Function\`.
+ * The validators of each group, made ahead of time: ajv at run time costs a second of start and needs `new Function`.
  * A file holds everything it needs; nothing of ajv is imported when it runs.
  */
 export async function emitValidators(source: ContractSource): Promise<ReadonlyMap<string, string>> {
@@ -41,10 +41,14 @@ export async function emitValidators(source: ContractSource): Promise<ReadonlyMa
 function groupTargets(operations: readonly CatalogOperation[]): Targets {
   return {
     request: operations.flatMap(({ id, request }) =>
-      request?.schema != null && request.mediaType === 'application/json' ? [{ key: id, model: request.schema }] : [],
+      request?.schema != null && request.mediaType === 'application/json'
+        ? [{ key: id, model: request.schema }]
+        : [],
     ),
     response: operations.flatMap(({ id, responses }) =>
-      responses.flatMap(({ status, schema }) => (schema === null ? [] : [{ key: `${id}:${status}`, model: schema }])),
+      responses.flatMap(({ status, schema }) =>
+        schema === null ? [] : [{ key: `${id}:${status}`, model: schema }],
+      ),
     ),
   };
 }
@@ -56,16 +60,14 @@ async function validatorModule(source: ContractSource, targets: Targets, group: 
     ajv,
     Object.fromEntries(models.map((model) => [`validate${model}`, `${BUNDLE}${REFERENCE}${model}`])),
   );
-  const table = (entries: readonly Target[]) =>
-    `{ ${entries.map(({ key, model }) => `${JSON.stringify(key)}: validate${model}`).join(', ')} }`;
   return bundle(
     [
       "import { isDateTime } from './date-time.ts';",
       "const formats = { 'date-time': isDateTime };",
       // The tables below are the only exports: per-model ones would be a second way in.
       code.replaceAll(/^export const /gm, 'const ').replaceAll(/;export const /g, ';const '),
-      `export const requestValidators = ${table(targets.request)};`,
-      `export const responseValidators = ${table(targets.response)};`,
+      `export const requestValidators = ${tableLiteral(targets.request)};`,
+      `export const responseValidators = ${tableLiteral(targets.response)};`,
     ].join('\n'),
     group,
   );
@@ -81,18 +83,21 @@ function compiler({ models }: ContractSource): Ajv2020 {
     validateFormats: true,
     code: { source: true, esm: true, formats: _`formats` },
   });
-  ajv.addFormat('date-time', { type: 'string', validate: isDateTime });
+  // A bare function: the standalone code then calls `formats['date-time']` itself.
+  ajv.addFormat('date-time', isDateTime);
   ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary']);
   const $defs = Object.fromEntries([...models.values()].map(({ name, schema }) => [name, schema]));
   return ajv.addSchema({ $id: BUNDLE, $defs } as AnySchema) as Ajv2020;
 }
 
-/** Pulls ajv's few run-time helpers into the file. */
+/** Pulls the little that ajv needs at run time into the file. */
 async function bundle(contents: string, group: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: CONTRACTS, sourcefile: `${group}-validators.ts`, loader: 'ts' },
     absWorkingDir: CONTRACTS,
     bundle: true,
+    // Paths end up in the output, so a linked node_modules must look like a real one.
+    preserveSymlinks: true,
     write: false,
     format: 'esm',
     platform: 'neutral',
@@ -110,9 +115,15 @@ async function bundle(contents: string, group: string): Promise<string> {
   return `${HEADER}\n${file.text}`;
 }
 
+function tableLiteral(entries: readonly Target[]): string {
+  return `{ ${entries.map(({ key, model }) => `${JSON.stringify(key)}: validate${model}`).join(', ')} }`;
+}
+
+function typeMembers(entries: readonly Target[]): string {
+  return entries.map(({ key, model }) => `  readonly ${quote(key)}: Validator<Models.${model}>;\n`).join('');
+}
+
 function validatorTypes({ request, response }: Targets): string {
-  const members = (entries: readonly Target[]) =>
-    entries.map(({ key, model }) => `  readonly ${quote(key)}: Validator<Models.${model}>;\n`).join('');
   return [
     HEADER,
     '',
@@ -120,10 +131,10 @@ function validatorTypes({ request, response }: Targets): string {
     "import type * as Models from '../models.ts';",
     '',
     '/** By operation id: its JSON body. */',
-    `export declare const requestValidators: {\n${members(request)}};`,
+    `export declare const requestValidators: {\n${typeMembers(request)}};`,
     '',
     '/** By operation id, colon, status: the JSON body of the answer. */',
-    `export declare const responseValidators: {\n${members(response)}};`,
+    `export declare const responseValidators: {\n${typeMembers(response)}};`,
     '',
   ].join('\n');
 }

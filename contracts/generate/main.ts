@@ -1,12 +1,25 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { emitModels } from './emit-models.ts';
-import { emitOperations } from './emit-operations.ts';
-import { emitErrors, emitLimits } from './emit-tables.ts';
+/**
+ * `node contracts/generate/main.ts` makes everything that follows from the contract; with `--check` it changes nothing
+ * and fails where a file differs from what it would make.
+ */
+import { resolve } from 'node:path';
+import { drift, write } from './disk.ts';
+import { ContractFaults, generate } from './outputs.ts';
 import { readSource } from './source.ts';
-const s = readSource(process.cwd());
-for (const [p, t] of Object.entries({ models: emitModels(s), operations: emitOperations(s), errors: emitErrors(s), limits: emitLimits(s) })) {
-  const f = `contracts/generated/${p}.ts`;
-  mkdirSync(dirname(f), { recursive: true });
-  writeFileSync(f, t);
+
+const root = resolve(import.meta.dirname, '../..');
+
+try {
+  const outputs = await generate(readSource(root), root);
+  if (process.argv.includes('--check')) {
+    const paths = drift(root, outputs);
+    for (const path of paths) console.error(`${path} is not what npm run generate makes`);
+    process.exitCode = paths.length === 0 ? 0 : 1;
+  } else {
+    for (const path of write(root, outputs)) console.log(path);
+  }
+} catch (error) {
+  if (!(error instanceof ContractFaults)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
 }

@@ -8,7 +8,11 @@ import type { ContractSource } from './source.ts';
 const HEADER_UNSAFE = /token|secret|password|apikey|key$|prompt|text|query|^id$|documentid|eventid|objectid/i;
 
 /** Faults of one operation apart from its routes, as sentences. Without `root`, evidence is not looked up. */
-export function lintOperation(operation: CatalogOperation, source: ContractSource, root?: string): readonly string[] {
+export function lintOperation(
+  operation: CatalogOperation,
+  source: ContractSource,
+  root?: string,
+): readonly string[] {
   return [
     ...lintReferences(operation, source),
     ...lintClasses(operation, source.catalog),
@@ -20,17 +24,22 @@ export function lintOperation(operation: CatalogOperation, source: ContractSourc
   ];
 }
 
-function lintReferences(operation: CatalogOperation, { models, problems }: ContractSource): readonly string[] {
+function lintReferences(
+  operation: CatalogOperation,
+  { models, problems }: ContractSource,
+): readonly string[] {
   const { request, responses } = operation;
   const codes = new Set(problems.map(({ code }) => code));
   const faults = [request?.schema, ...responses.map(({ schema }) => schema)]
     .filter((name) => typeof name === 'string' && !models.has(name))
     .map((name) => `unknown model ${name}`);
   for (const code of operation.problems) if (!codes.has(code)) faults.push(`unknown problem code ${code}`);
-  for (const status of repeated(responses.map(({ status }) => String(status)))) faults.push(`status ${status} is listed twice`);
+  const statuses = responses.map((response) => String(response.status));
+  faults.push(...repeated(statuses).map((status) => `status ${status} is listed twice`));
   for (const { status, schema, mediaType } of responses) {
     if (mediaType === null && schema !== null) faults.push(`status ${status} has a model but no media type`);
-    if (mediaType !== null && schema === null && mediaType.includes('json')) faults.push(`status ${status} is JSON without a model`);
+    if (mediaType !== null && schema === null && mediaType.includes('json'))
+      faults.push(`status ${status} is JSON without a model`);
   }
   if (request !== null && canonicalRoute(operation).method === 'GET') faults.push('a GET takes no body');
   if (request !== null && (request.schema === null) !== (request.mediaType === 'application/octet-stream')) {
@@ -39,31 +48,43 @@ function lintReferences(operation: CatalogOperation, { models, problems }: Contr
   return faults;
 }
 
-function lintClasses(operation: CatalogOperation, { groups, authorizationClasses }: Catalog): readonly string[] {
+function lintClasses(
+  operation: CatalogOperation,
+  { groups, authorizationClasses }: Catalog,
+): readonly string[] {
   const faults = groups[operation.group] === undefined ? [`unknown group ${operation.group}`] : [];
   const known = authorizationClasses[operation.authorizationClass];
   if (known === undefined) return [...faults, `unknown authorization class ${operation.authorizationClass}`];
   const { accessOperations } = known;
   const { accessOperation, mutation, completion } = operation;
-  if (accessOperations.length === 0 && accessOperation !== null) faults.push('its authorization class has no access operations');
+  if (accessOperations.length === 0 && accessOperation !== null)
+    faults.push('its authorization class has no access operations');
   if (accessOperations.length > 0 && !accessOperations.includes(accessOperation ?? '')) {
     faults.push(`its access operation must be one of ${accessOperations.join(', ')}`);
   }
-  if ((mutation === 'read') !== (completion === 'non-mutating')) faults.push('a read, and only a read, completes as non-mutating');
+  if ((mutation === 'read') !== (completion === 'non-mutating'))
+    faults.push('a read, and only a read, completes as non-mutating');
   return faults;
 }
 
 function lintStability(operation: CatalogOperation, { operations }: Catalog): readonly string[] {
   const { stability, deprecation, mcp, sdk, id } = operation;
   const faults: string[] = [];
-  if ((stability === 'deprecated') !== (deprecation !== null)) faults.push('a deprecated operation, and only one, has a deprecation');
+  if ((stability === 'deprecated') !== (deprecation !== null))
+    faults.push('a deprecated operation, and only one, has a deprecation');
   const replacement = operations.find((other) => other.id === deprecation?.replacement);
-  if (deprecation !== null && (replacement === undefined || replacement.id === id || replacement.stability === 'deprecated')) {
+  if (
+    deprecation !== null &&
+    (replacement === undefined || replacement.id === id || replacement.stability === 'deprecated')
+  ) {
     faults.push('its replacement must be another operation that is not deprecated');
   }
-  if (stability === 'preview' && mcp.defaultEnabled) faults.push('a preview operation is opt-in, so MCP must not enable it by default');
-  if (stability === 'internal' && mcp.exposure !== 'none') faults.push('an internal operation is not exposed to MCP');
-  if ((stability === 'internal') !== (sdk === null)) faults.push('every operation but an internal one has SDK names');
+  if (stability === 'preview' && mcp.defaultEnabled)
+    faults.push('a preview operation is opt-in, so MCP must not enable it by default');
+  if (stability === 'internal' && mcp.exposure !== 'none')
+    faults.push('an internal operation is not exposed to MCP');
+  if ((stability === 'internal') !== (sdk === null))
+    faults.push('every operation but an internal one has SDK names');
   return faults;
 }
 
@@ -71,19 +92,24 @@ function lintIdempotency(operation: CatalogOperation, { models }: ContractSource
   const { requirement, location } = operation.idempotency;
   const faults: string[] = [];
   const takesKey = requirement === 'required' || requirement === 'supported';
-  if (takesKey !== (location !== null)) faults.push('an idempotency key has a location exactly where it is taken');
+  if (takesKey !== (location !== null))
+    faults.push('an idempotency key has a location exactly where it is taken');
   if ((operation.mutation === 'read') !== (requirement === 'not-applicable')) {
     faults.push('idempotency is not-applicable to reads, and only to them');
   }
   if (location?.in === 'header') {
-    const declared = operation.parameters.some(({ in: place, name }) => place === 'header' && name === location.name);
+    const declared = operation.parameters.some(
+      ({ in: place, name }) => place === 'header' && name === location.name,
+    );
     if (!declared) faults.push(`the idempotency header ${location.name} is not declared`);
   }
   if (location?.in === 'body') {
     const name = location.pointer.slice(1);
     const schema = models.get(operation.request?.schema ?? '')?.schema;
-    if (schema?.properties?.[name] === undefined) faults.push(`the idempotency key ${location.pointer} is no member of the request`);
-    if (requirement === 'required' && !schema?.required?.includes(name)) faults.push(`${location.pointer} must be required`);
+    if (schema?.properties?.[name] === undefined)
+      faults.push(`the idempotency key ${location.pointer} is no member of the request`);
+    if (requirement === 'required' && !schema?.required?.includes(name))
+      faults.push(`${location.pointer} must be required`);
   }
   return faults;
 }
@@ -97,18 +123,25 @@ function lintNames(operation: CatalogOperation): readonly string[] {
   }
   const named = mcp.exposure === 'tool' || mcp.exposure === 'task';
   if (named !== (mcp.name !== null)) faults.push('a tool or task, and only one, has an MCP name');
-  if ((mcp.exposure === 'resource') !== (mcp.uri !== null)) faults.push('a resource, and only one, has an MCP uri');
-  if (mcp.exposure === 'none' && mcp.defaultEnabled) faults.push('what MCP does not expose cannot be enabled');
-  if (named && mcp.name?.startsWith(`svc_${operation.group}_`) === false) faults.push(`its MCP name must start with svc_${operation.group}_`);
+  if ((mcp.exposure === 'resource') !== (mcp.uri !== null))
+    faults.push('a resource, and only one, has an MCP uri');
+  if (mcp.exposure === 'none' && mcp.defaultEnabled)
+    faults.push('what MCP does not expose cannot be enabled');
+  if (named && mcp.name?.startsWith(`svc_${operation.group}_`) === false)
+    faults.push(`its MCP name must start with svc_${operation.group}_`);
   return faults;
 }
 
 function lintHeaderSafety(operation: CatalogOperation, { models }: ContractSource): readonly string[] {
-  const parameters = operation.routes.flatMap((route) => routeParameters(operation, route)).map(({ name }) => name);
+  const parameters = operation.routes
+    .flatMap((route) => routeParameters(operation, route))
+    .map(({ name }) => name);
   const members = Object.keys(models.get(operation.request?.schema ?? '')?.schema.properties ?? {});
   return operation.headerSafeFields.flatMap((field) => {
     if (HEADER_UNSAFE.test(field)) return [`${field} must not travel in a header`];
-    return [...parameters, ...members].includes(field) ? [] : [`header-safe field ${field} is neither parameter nor member`];
+    return [...parameters, ...members].includes(field)
+      ? []
+      : [`header-safe field ${field} is neither parameter nor member`];
   });
 }
 

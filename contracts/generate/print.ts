@@ -22,19 +22,26 @@ export function literal(value: Json, indent = '', used = 0): string {
   const parts = (deep: string) =>
     Array.isArray(value)
       ? value.map((item) => literal(item, deep))
-      : Object.entries(value).map(([name, item]) => `${memberName(name)}: ${literal(item, deep, name.length + 2)}`);
+      : Object.entries(value).map(
+          ([name, item]) => `${memberName(name)}: ${literal(item, deep, name.length + 2)}`,
+        );
   const [open, close, pad] = Array.isArray(value) ? ['[', ']', ''] : ['{', '}', ' '];
   const flat = parts(indent);
   if (flat.length === 0) return `${open}${close}`;
   const line = `${open}${pad}${flat.join(', ')}${pad}${close}`;
   if (!line.includes('\n') && line.length + indent.length + used + 1 <= WIDTH) return line;
-  return `${open}\n${parts(inner).map((part) => `${inner}${part},\n`).join('')}${indent}${close}`;
+  return `${open}\n${parts(inner)
+    .map((part) => `${inner}${part},\n`)
+    .join('')}${indent}${close}`;
 }
 
 /** A doc comment, wrapped. `tags` (`@deprecated …`) stand on lines of their own. */
 export function docComment(text: string, indent = '', tags: readonly string[] = []): string {
-  const lines = [...wrap(text, WIDTH - indent.length - 3), ...tags].map((line) => line.replaceAll('*/', '*\\/'));
-  if (lines.length === 1 && indent.length + (lines[0]?.length ?? 0) + 7 <= WIDTH) return `${indent}/** ${lines[0]} */\n`;
+  const lines = [...wrap(text, WIDTH - indent.length - 3), ...tags].map((line) =>
+    line.replaceAll('*/', '*\\/'),
+  );
+  if (lines.length === 1 && indent.length + (lines[0]?.length ?? 0) + 7 <= WIDTH)
+    return `${indent}/** ${lines[0]} */\n`;
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`;
 }
 
@@ -42,7 +49,8 @@ function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    if (last !== undefined && last.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
   return lines;
@@ -52,5 +60,7 @@ function wrap(text: string, width: number): string[] {
 export function union(parts: readonly string[], indent = ''): string {
   if (parts.length === 0) return 'never';
   const line = parts.join(' | ');
-  return line.length + indent.length < 80 ? line : `\n${parts.map((part) => `${indent}  | ${part}`).join('\n')}`;
+  return parts.length === 1 || line.length + indent.length < 80
+    ? line
+    : `\n${parts.map((part) => `${indent}  | ${part}`).join('\n')}`;
 }

@@ -27,7 +27,10 @@ export function lintProfile(source: Pick<ContractSource, 'catalog' | 'models'>):
     if (!request && !response) faults.push('is used by no operation');
     if (model.schema.properties !== undefined) {
       if (request && response) faults.push('has members, so it cannot serve requests and answers alike');
-      else faults.push(...(request ? lintRequestModel(model.schema, source.models) : lintResponseModel(model.schema)));
+      else
+        faults.push(
+          ...(request ? lintRequestModel(model.schema, source.models) : lintResponseModel(model.schema)),
+        );
     }
     return faults.map((fault) => `model ${model.name}${fault.startsWith('/') ? '' : ' '}${fault}`);
   });
@@ -42,7 +45,8 @@ function lintModel({ name, schema }: Model): string[] {
     if (description === undefined) faults.push(`/properties/${member} needs a description`);
   }
   for (const member of schema.required ?? []) {
-    if (schema.properties?.[member] === undefined) faults.push(`requires ${member}, which it does not define`);
+    if (schema.properties?.[member] === undefined)
+      faults.push(`requires ${member}, which it does not define`);
   }
   return faults;
 }
@@ -65,8 +69,10 @@ function lintKeywords(schema: Schema, pointer: string): string[] {
   const faults = Object.keys(schema)
     .filter((keyword) => !KEYWORDS.has(keyword))
     .map((keyword) => `uses the keyword ${keyword}, which the profile does not have`);
-  if (schema.format !== undefined && schema.format !== 'date-time') faults.push(`uses the format ${schema.format}`);
-  if (pointer !== '' && schema.properties !== undefined) faults.push('must be a model of its own, because it has members');
+  if (schema.format !== undefined && schema.format !== 'date-time')
+    faults.push(`uses the format ${schema.format}`);
+  if (pointer !== '' && schema.properties !== undefined)
+    faults.push('must be a model of its own, because it has members');
   if (schema.type === 'null') return faults;
   const [first, second, ...more] = typesOf(schema);
   if (more.length > 0 || first === 'null' || (second !== undefined && second !== 'null')) {
@@ -77,9 +83,15 @@ function lintKeywords(schema: Schema, pointer: string): string[] {
 
 function lintBounds(schema: Schema, pointer: string): string[] {
   const types = typesOf(schema);
-  const closed = schema.enum !== undefined || schema.const !== undefined || pointer.endsWith('/propertyNames');
+  const closed =
+    schema.enum !== undefined || schema.const !== undefined || pointer.endsWith('/propertyNames');
   const faults: string[] = [];
-  if (types.includes('string') && schema.maxLength === undefined && !closed && schema['x-svc-binary'] !== true) {
+  if (
+    types.includes('string') &&
+    schema.maxLength === undefined &&
+    !closed &&
+    schema['x-svc-binary'] !== true
+  ) {
     faults.push('needs a maxLength');
   }
   if (pointer.endsWith('/propertyNames') && schema.maxLength === undefined) faults.push('needs a maxLength');
@@ -92,9 +104,18 @@ function lintBounds(schema: Schema, pointer: string): string[] {
     faults.push('is a map, so it needs maxProperties and propertyNames');
   }
   if (isMap && schema.properties !== undefined) faults.push('is a map and has members');
-  const free = types.includes('object') ? schema.properties === undefined && !isMap : isAnything(schema);
-  if (free && schema['x-svc-max-bytes'] === undefined) faults.push('is free JSON, so it needs x-svc-max-bytes');
+  const free = types.includes('object') ? isFreeObject(schema) : isAnything(schema);
+  if (free && schema['x-svc-max-bytes'] === undefined)
+    faults.push('is free JSON, so it needs x-svc-max-bytes');
   return faults;
+}
+
+function isFreeObject(schema: Schema): boolean {
+  return (
+    schema.properties === undefined &&
+    typeof schema.additionalProperties !== 'object' &&
+    schema.oneOf === undefined
+  );
 }
 
 function isAnything(schema: Schema): boolean {
@@ -108,12 +129,19 @@ function lintUnions(schema: Schema, models: ReadonlyMap<string, Model>): string[
     faults.push('may use anyOf only for a model or null');
   }
   if (schema.oneOf === undefined) return faults;
+  if (schema.type !== 'object') faults.push('has oneOf, so its type must be object');
   const discriminator = schema.discriminator?.propertyName;
   const branches = schema.oneOf.map((branch) => models.get(referenceName(branch) ?? '')?.schema);
   const values = branches.map((branch) =>
-    branch?.required?.includes(discriminator ?? '') ? branch.properties?.[discriminator ?? '']?.const : undefined,
+    branch?.required?.includes(discriminator ?? '')
+      ? branch.properties?.[discriminator ?? '']?.const
+      : undefined,
   );
-  if (discriminator === undefined || values.some((value) => typeof value !== 'string') || new Set(values).size < values.length) {
+  if (
+    discriminator === undefined ||
+    values.some((value) => typeof value !== 'string') ||
+    new Set(values).size < values.length
+  ) {
     faults.push('may use oneOf only for models that a required const member tells apart');
   }
   return faults;
@@ -121,7 +149,10 @@ function lintUnions(schema: Schema, models: ReadonlyMap<string, Model>): string[
 
 /** Faults of a regular expression: it must be anchored and need no more than linear time for any input. */
 export function lintPattern(pattern: string): string[] {
-  const faults = pattern.startsWith('^') && pattern.endsWith('$') ? [] : [`has the pattern ${pattern}, which is not anchored`];
+  const faults =
+    pattern.startsWith('^') && pattern.endsWith('$')
+      ? []
+      : [`has the pattern ${pattern}, which is not anchored`];
   const { status } = checkSync(pattern, 'u', { timeout: 10_000 });
   return status === 'safe' ? faults : [...faults, `has the pattern ${pattern}, which is not proven linear`];
 }
@@ -129,14 +160,18 @@ export function lintPattern(pattern: string): string[] {
 function lintRequestModel(schema: Schema, models: ReadonlyMap<string, Model>): string[] {
   const faults: string[] = [];
   const required = new Set(schema.required ?? []);
-  if (schema.additionalProperties !== false) faults.push('is part of a request, so it must have additionalProperties: false');
+  if (schema.additionalProperties !== false)
+    faults.push('is part of a request, so it must have additionalProperties: false');
   if (schema['x-svc-sparse'] !== undefined) faults.push('is part of a request, so x-svc-sparse says nothing');
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
     const { type } = member;
     const collection = typesOf(member).includes('array') || typeof member.additionalProperties === 'object';
-    if (required.has(name) && collection) faults.push(`/properties/${name} is an array or map, so it must be optional`);
+    if (required.has(name) && collection)
+      faults.push(`/properties/${name} is an array or map, so it must be optional`);
     if (!required.has(name) && !acceptsNull(member, models) && member['x-svc-binary'] !== true) {
-      faults.push(`/properties/${name} is optional, so it must accept null${type === undefined ? '' : ` beside ${type}`}`);
+      faults.push(
+        `/properties/${name} is optional, so it must accept null${type === undefined ? '' : ` beside ${type}`}`,
+      );
     }
   }
   return faults;
@@ -154,7 +189,8 @@ function lintResponseModel(schema: Schema): string[] {
   if (schema.additionalProperties !== undefined) faults.push('is part of an answer, so it must stay open');
   if (schema['x-svc-sparse'] !== undefined) return faults;
   for (const name of Object.keys(schema.properties ?? {})) {
-    if (schema.required?.includes(name) !== true) faults.push(`/properties/${name} is part of an answer, so it must be required`);
+    if (schema.required?.includes(name) !== true)
+      faults.push(`/properties/${name} is part of an answer, so it must be required`);
   }
   return faults;
 }

@@ -1,6 +1,6 @@
+import { isPublished } from './catalog.ts';
 import { type Model, referenceName, walk } from './schema.ts';
 import type { ContractSource } from './source.ts';
-import { isPublished } from './catalog.ts';
 
 /** The model that every problem answer carries, whatever the operation. */
 export const PROBLEM_MODEL = 'ProblemDetails';
@@ -16,8 +16,13 @@ export interface Roles {
 export function modelRoles({ catalog, models }: Pick<ContractSource, 'catalog' | 'models'>): Roles {
   const published = catalog.operations.filter(isPublished);
   const requests = catalog.operations.map(({ request }) => request?.schema);
-  const responses = catalog.operations.flatMap((operation) => operation.responses.map(({ schema }) => schema));
-  const open = published.flatMap(({ request, responses }) => [request?.schema, ...responses.map(({ schema }) => schema)]);
+  const responses = catalog.operations.flatMap((operation) =>
+    operation.responses.map(({ schema }) => schema),
+  );
+  const open = published.flatMap(({ request, responses: answers }) => [
+    request?.schema,
+    ...answers.map(({ schema }) => schema),
+  ]);
   return {
     request: reach(models, requests),
     response: reach(models, [...responses, PROBLEM_MODEL]),
@@ -25,7 +30,10 @@ export function modelRoles({ catalog, models }: Pick<ContractSource, 'catalog' |
   };
 }
 
-function reach(models: ReadonlyMap<string, Model>, roots: readonly (string | null | undefined)[]): ReadonlySet<string> {
+function reach(
+  models: ReadonlyMap<string, Model>,
+  roots: readonly (string | null | undefined)[],
+): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting = roots.filter((name) => typeof name === 'string');
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {

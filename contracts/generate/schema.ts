@@ -69,13 +69,15 @@ export function nullableBranch(schema: Schema): Schema | undefined {
 /** Every schema inside `schema`, itself first, with the JSON Pointer that leads there. */
 export function* walk(schema: Schema, pointer = ''): Generator<{ schema: Schema; pointer: string }> {
   yield { schema, pointer };
-  for (const [name, member] of Object.entries(schema.properties ?? {})) yield* walk(member, `${pointer}/properties/${name}`);
+  for (const [name, member] of Object.entries(schema.properties ?? {}))
+    yield* walk(member, `${pointer}/properties/${name}`);
   for (const keyword of ['additionalProperties', 'propertyNames', 'items'] as const) {
     const child = schema[keyword];
     if (typeof child === 'object') yield* walk(child, `${pointer}/${keyword}`);
   }
   for (const keyword of ['anyOf', 'oneOf'] as const) {
-    for (const [index, child] of (schema[keyword] ?? []).entries()) yield* walk(child, `${pointer}/${keyword}/${index}`);
+    for (const [index, child] of (schema[keyword] ?? []).entries())
+      yield* walk(child, `${pointer}/${keyword}/${index}`);
   }
 }
 
@@ -85,7 +87,11 @@ export function mapReferences<T>(value: T, map: (reference: string) => string): 
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([key, item]) => [
     key,
-    key === '$ref' && typeof item === 'string' ? map(item) : key === 'examples' ? item : mapReferences(item, map),
+    key === '$ref' && typeof item === 'string'
+      ? map(item)
+      : key === 'examples'
+        ? item
+        : mapReferences(item, map),
   ]);
   return Object.fromEntries(entries) as T;
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Catalog } from './catalog.ts';
-import { type Json, mapReferences, type Model, REFERENCE, type Schema } from './schema.ts';
+import { type Json, type Model, mapReferences, REFERENCE, type Schema } from './schema.ts';
 
 export interface ProblemSource {
   readonly code: string;
@@ -60,22 +60,30 @@ function readModels(directory: string): ReadonlyMap<string, Model> {
   const files = readdirSync(directory).filter((name) => name.endsWith('.schema.json'));
   return collectModels(
     Object.fromEntries(
-      files.toSorted().map((name) => [
-        basename(name, '.schema.json'),
-        (readJson(join(directory, name)) as { $defs: Record<string, Schema> }).$defs,
-      ]),
+      files
+        .toSorted()
+        .map((name) => [
+          basename(name, '.schema.json'),
+          (readJson(join(directory, name)) as { $defs: Record<string, Schema> }).$defs,
+        ]),
     ),
   );
 }
 
 /** Joins the `$defs` of several files: names are unique over all of them, and every reference leads to one. */
-export function collectModels(files: Readonly<Record<string, Readonly<Record<string, Schema>>>>): ReadonlyMap<string, Model> {
+export function collectModels(
+  files: Readonly<Record<string, Readonly<Record<string, Schema>>>>,
+): ReadonlyMap<string, Model> {
   const models = new Map<string, Model>();
   for (const [file, definitions] of Object.entries(files)) {
     for (const [name, schema] of Object.entries(definitions)) {
       const other = models.get(name);
       if (other !== undefined) throw new Error(`model ${name} is defined in ${other.file} and in ${file}`);
-      models.set(name, { name, file, schema: mapReferences(schema, (reference) => resolve(reference, file, files)) });
+      models.set(name, {
+        name,
+        file,
+        schema: mapReferences(schema, (reference) => resolve(reference, file, files)),
+      });
     }
   }
   return models;

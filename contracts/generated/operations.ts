@@ -7,12 +7,12 @@ export type Group = 'server' | 'canonical';
 
 /** The operations of each group. */
 export interface GroupOperations {
-  readonly server: 
+  readonly server:
     | 'getHealth'
     | 'getReadiness'
     | 'getOpenApiContract'
     | 'getPublicSchemaContract';
-  readonly canonical: 
+  readonly canonical:
     | 'commitCanonicalTransaction'
     | 'readCanonicalDocument'
     | 'queryCanonicalDocumentRevisions'
@@ -96,8 +96,7 @@ export interface OperationTypes {
     readonly query: Readonly<Record<string, never>>;
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.CanonicalDocumentRevisionQuery;
-    readonly response: 
-      | { readonly status: 200; readonly body: Models.CanonicalDocumentRevisionList };
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentRevisionList };
   };
   /**
    * Lease outbox events. Hands due events to one consumer for a time. Each event has at most one active
@@ -174,6 +173,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: null,
@@ -182,7 +182,10 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
     responses: [{ status: 200, mediaType: 'application/json', schema: 'ServerHealthStatus', headers: [] }],
     problems: [
       'malformed_request',
+      'validation_failed',
       'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
       'headers_too_large',
       'internal_error',
       'unavailable',
@@ -206,6 +209,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: null,
@@ -214,7 +218,10 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
     responses: [{ status: 200, mediaType: 'application/json', schema: 'ServerReadinessReport', headers: [] }],
     problems: [
       'malformed_request',
+      'validation_failed',
       'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
       'headers_too_large',
       'internal_error',
       'unavailable',
@@ -238,6 +245,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: null,
@@ -246,7 +254,10 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
     responses: [{ status: 200, mediaType: 'application/json', schema: 'OpenApiDocument', headers: [] }],
     problems: [
       'malformed_request',
+      'validation_failed',
       'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
       'headers_too_large',
       'internal_error',
       'unavailable',
@@ -270,6 +281,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: null,
@@ -280,7 +292,10 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
     ],
     problems: [
       'malformed_request',
+      'validation_failed',
       'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
       'headers_too_large',
       'internal_error',
       'unavailable',
@@ -309,6 +324,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: 'CanonicalTransactionRequest',
@@ -369,6 +385,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
       {
         operationId: 'getCanonicalDocument',
@@ -389,6 +406,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [{ name: 'includeDeleted', required: false, type: 'boolean', default: false }],
         headers: [],
         bodyFromParameters: true,
+        bodyMembers: ['tenantId', 'documentType', 'id', 'includeDeleted'],
       },
     ],
     requestSchema: 'CanonicalDocumentReadRequest',
@@ -439,6 +457,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
       {
         operationId: 'listCanonicalDocumentRevisions',
@@ -460,6 +479,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [{ name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 1000, default: 100 }],
         headers: [],
         bodyFromParameters: true,
+        bodyMembers: ['tenantId', 'documentType', 'id', 'limit'],
       },
     ],
     requestSchema: 'CanonicalDocumentRevisionQuery',
@@ -511,6 +531,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: 'CanonicalOutboxLeaseRequest',
@@ -563,6 +584,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: 'CanonicalOutboxQuery',
@@ -619,6 +641,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: 'CanonicalOutboxLeaseRenewalRequest',
@@ -678,6 +701,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: 'CanonicalOutboxAcknowledgement',
@@ -735,6 +759,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: 'CanonicalOutboxNackRequest',
@@ -792,6 +817,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
         query: [],
         headers: [],
         bodyFromParameters: false,
+        bodyMembers: [],
       },
     ],
     requestSchema: 'CanonicalOutboxReplayRequest',

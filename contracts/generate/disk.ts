@@ -1,0 +1,40 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { GENERATED } from './outputs.ts';
+
+/** The paths that differ from `outputs`: changed, missing, or in the generated folder without being generated. */
+export function drift(root: string, outputs: ReadonlyMap<string, string>): readonly string[] {
+  const differing = [...outputs].filter(([path, text]) => {
+    const file = join(root, path);
+    return !existsSync(file) || readFileSync(file, 'utf8') !== text;
+  });
+  return [...differing.map(([path]) => path), ...strays(root, outputs)].sort();
+}
+
+/** Makes the files equal to `outputs` and removes what is no longer generated. Answers the paths that it touched. */
+export function write(root: string, outputs: ReadonlyMap<string, string>): readonly string[] {
+  const touched = drift(root, outputs);
+  for (const path of touched) {
+    const text = outputs.get(path);
+    if (text === undefined) rmSync(join(root, path));
+    else {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
+  }
+  return touched;
+}
+
+function strays(root: string, outputs: ReadonlyMap<string, string>): readonly string[] {
+  const folder = join(root, GENERATED);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(root.length + 1)
+        .split(sep)
+        .join('/'),
+    )
+    .filter((path) => !outputs.has(path));
+}

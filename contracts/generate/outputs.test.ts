@@ -1,0 +1,230 @@
+import { execFile } from 'node:child_process';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Validator } from '../validator.ts';
+import { drift, write } from './disk.ts';
+import { fixtureSource } from './fixture.ts';
+import { ContractFaults, generate } from './outputs.ts';
+import { readSource } from './source.ts';
+
+const run = promisify(execFile);
+const root = process.cwd();
+const source = readSource(root);
+const fixture = fixtureSource(source.catalogSchema);
+const folder = mkdtempSync(join(tmpdir(), 'contract-'));
+const at = (path: string) => join(folder, path);
+let outputs: ReadonlyMap<string, string>;
+const output = (path: string): string => outputs.get(path) ?? '';
+
+beforeAll(async () => {
+  outputs = await generate(fixture);
+  write(folder, outputs);
+  for (const file of ['operation.ts', 'validator.ts']) cpSync(`contracts/${file}`, at(`contracts/${file}`));
+  writeFileSync(at('package.json'), '{"type":"module"}');
+  symlinkSync(join(root, 'node_modules'), at('node_modules'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('what is made of another contract', () => {
+  it('compiles, and its types say what the catalog says', async () => {
+    writeFileSync(
+      at('use.ts'),
+      `import { operations, type GroupOperations, type Group, type OperationId, type OperationTypes } from './contracts/generated/operations.ts';
+import type { ParcelQuery, Parcel } from './contracts/generated/models.ts';
+import { problems, type ProblemCode } from './contracts/generated/errors.ts';
+import { limits } from './contracts/generated/limits.ts';
+import { loadValidators } from './contracts/generated/validators/load.ts';
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <A, B>(_: Equal<A, B>): void => {};
+same<Group, 'depots' | 'empty'>(true);
+same<GroupOperations['empty'], never>(true);
+same<OperationId, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'peek'>(true);
+same<OperationTypes['listParcels']['params'], { readonly depotId: string }>(true);
+same<OperationTypes['listParcels']['query'], { readonly limit?: number; readonly after: string; readonly [name: \`tag.\${string}\`]: string; readonly order?: 'up' | 'down' }>(true);
+same<OperationTypes['ingestParcel']['response'], { readonly status: 202; readonly body: Parcel; readonly headers: { readonly Location: string } } | { readonly status: 204; readonly body: null } | { readonly status: 503; readonly body: Parcel }>(true);
+same<OperationTypes['putBytes']['body'], AsyncIterable<Uint8Array>>(true);
+same<OperationTypes['ingestParcel']['body']['artifact'], AsyncIterable<Uint8Array>>(true);
+same<OperationTypes['peek']['body'], null>(true);
+same<ProblemCode, 'validation_failed' | 'not_found' | 'store_contention'>(true);
+const query: ParcelQuery = { id: 'a', 'strange-name': "it's", tags: { a: 'b' }, limit: null };
+const parcel = (p: Parcel): number => (p.kind === 'box' ? p.width : p.length);
+export const used = [query, parcel, operations.peek.routes, problems.not_found.status, limits.parcelsMax, loadValidators];
+`,
+    );
+    const options = { ...(JSON.parse(readFileSync('tsconfig.json', 'utf8')) as object), include: ['.'] };
+    writeFileSync(at('tsconfig.json'), JSON.stringify(options));
+    const result = await run('node_modules/.bin/tsc', ['--noEmit', '-p', folder]).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(result.stdout).toBe('');
+  });
+
+  it('marks preview, deprecated and internal operations everywhere', () => {
+    const types = output('contracts/generated/operations.ts');
+    expect(types).toContain('@deprecated since 9.0.0, removed in 10.0.0: use listParcels.');
+    expect(types).toContain('@beta');
+    expect(output('contracts/generated/models.ts')).toContain('@deprecated');
+    const openApi = JSON.parse(output('contracts/generated/openapi/svc.json')) as {
+      paths: Record<string, Record<string, Record<string, unknown>>>;
+      tags: { name: string }[];
+      components: { schemas: object };
+    };
+    expect(openApi.paths['/depots/{depotId}/find']?.['post']).toMatchObject({
+      deprecated: true,
+      'x-svc-stability': 'deprecated',
+    });
+    expect(openApi.paths['/depots/{depotId}/parcels/{id}']?.['get']).toMatchObject({ deprecated: true });
+    expect(openApi.paths['/parcels']?.['post']).toMatchObject({ 'x-svc-stability': 'preview' });
+    expect(openApi.paths['/parcels']?.['post']?.['description']).toContain('**Preview**');
+    expect(openApi.paths['/peek']).toBeUndefined();
+    expect(Object.keys(openApi.components.schemas)).not.toContain('SecretAnswer');
+    expect(openApi.tags.map(({ name }) => name)).toEqual(['depots']);
+    const page = output('docs/reference/operations.md');
+    expect(page).toMatch(/### ingestParcel\n\n.*\*\*Preview\*\*/);
+    expect(page).toContain('**Deprecated** since 9.0.0');
+    expect(page).not.toContain('peek');
+  });
+
+  it('describes bodies of parts and bytes, statuses and headers', () => {
+    const { paths } = JSON.parse(output('contracts/generated/openapi/svc.json')) as {
+      paths: Record<
+        string,
+        Record<
+          string,
+          {
+            requestBody: { content: object };
+            responses: Record<string, { content?: object; headers?: object }>;
+          }
+        >
+      >;
+    };
+    const ingest = paths['/parcels']?.['post'];
+    expect(Object.keys(ingest?.requestBody.content ?? {})).toEqual(['multipart/form-data']);
+    expect(Object.keys(ingest?.responses ?? {})).toEqual(['202', '204', '404', '503', 'default']);
+    expect(Object.keys(ingest?.responses['202']?.headers ?? {})).toEqual(['Location']);
+    expect(ingest?.responses['204']?.content).toBeUndefined();
+    expect(Object.keys(ingest?.responses['503']?.content ?? {})).toEqual([
+      'application/json',
+      'application/problem+json',
+    ]);
+    expect(paths['/bytes']?.['put']?.requestBody.content).toEqual({ 'application/octet-stream': {} });
+  });
+
+  it('feeds an alias from its parameters, but the body members only', () => {
+    const table = output('contracts/generated/operations.ts');
+    expect(table).toMatch(
+      /operationId: 'getParcel',[^]*?bodyFromParameters: true,\s+bodyMembers: \['id', 'limit'\]/,
+    );
+  });
+
+  it('validates', async () => {
+    const url = pathToFileURL(at('contracts/generated/validators/depots.js')).href;
+    const { requestValidators, responseValidators } = (await import(url)) as Record<
+      string,
+      Record<string, Validator>
+    >;
+    expect(Object.keys(requestValidators ?? {})).toEqual(['findParcel']);
+    expect(Object.keys(responseValidators ?? {})).toEqual([
+      'listParcels:200',
+      'findParcel:200',
+      'ingestParcel:202',
+      'ingestParcel:503',
+      'peek:200',
+    ]);
+    const parcel = responseValidators?.['listParcels:200'];
+    expect(parcel?.({ kind: 'box', width: 2, more: true })).toBe(true);
+    expect(parcel?.({ kind: 'tube', width: 2 })).toBe(false);
+    expect(parcel?.errors?.[0]).toMatchObject({ keyword: 'required', params: { missingProperty: 'length' } });
+    expect(parcel?.({ kind: 'bag' })).toBe(false);
+    expect(parcel?.errors?.[0]?.keyword).toBe('discriminator');
+    expect(requestValidators?.['findParcel']?.({ id: 'a', 'strange-name': null })).toBe(true);
+    expect(requestValidators?.['findParcel']?.({ id: 'A' })).toBe(false);
+  });
+
+  it('satisfies the linter', async () => {
+    mkdirSync(dirname(at('contracts/redocly.yaml')), { recursive: true });
+    cpSync('contracts/redocly.yaml', at('contracts/redocly.yaml'));
+    const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+    const options = ['lint', '--config', at('contracts/redocly.yaml'), '--format', 'json'];
+    const { stdout } = await run('node_modules/.bin/redocly', options, { env }).catch(
+      (error: { stdout: string }) => error,
+    );
+    const report = JSON.parse(stdout.replace(/^[^{]*/, '')) as { problems: object[] };
+    expect(report.problems).toEqual([]);
+  });
+});
+
+describe('the drift check', () => {
+  it('finds nothing in what was just written, and is the same on every run', async () => {
+    expect(drift(folder, await generate(fixture))).toEqual([]);
+    expect(write(folder, outputs)).toEqual([]);
+  });
+
+  it('finds a changed, a missing and a stray file, and writing mends all three', () => {
+    appendFileSync(at('contracts/generated/models.ts'), '\n');
+    rmSync(at('docs/reference/errors.md'));
+    writeFileSync(at('contracts/generated/validators/stray.js'), '');
+    const found = [
+      'contracts/generated/models.ts',
+      'contracts/generated/validators/stray.js',
+      'docs/reference/errors.md',
+    ];
+    expect(drift(folder, outputs)).toEqual(found);
+    expect(write(folder, outputs)).toEqual(found);
+    expect(drift(folder, outputs)).toEqual([]);
+  });
+
+  it('finds a change of the source', async () => {
+    const [limit] = fixture.limits;
+    if (limit === undefined) throw new Error('the fixture is empty');
+    const changed = await generate({ ...fixture, limits: [{ ...limit, value: 2000 }] });
+    expect(drift(folder, changed)).toEqual(['contracts/generated/limits.ts', 'docs/reference/limits.md']);
+  });
+
+  it('fails as a command, naming the file, and changes nothing', async () => {
+    const copy = join(folder, 'copy');
+    for (const path of ['contracts', 'docs/reference', 'package.json'])
+      cpSync(path, join(copy, path), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    const check = () =>
+      run('node_modules/.bin/node', [join(copy, 'contracts/generate/main.ts'), '--check']).then(
+        () => ({ code: 0, stderr: '' }),
+        (error: { code: number; stderr: string }) => error,
+      );
+    expect(await check()).toMatchObject({ code: 0 });
+    const file = join(copy, 'contracts/generated/errors.ts');
+    appendFileSync(file, '// planted\n');
+    expect(await check()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('contracts/generated/errors.ts'),
+    });
+    expect(readFileSync(file, 'utf8')).toContain('// planted');
+  });
+
+  it('finds none in this repository', async () => {
+    expect(drift(root, await generate(source, root))).toEqual([]);
+  });
+});
+
+describe('an unsound contract', () => {
+  it('is not generated from', async () => {
+    await expect(generate({ ...fixture, version: '1.0.0' })).rejects.toBeInstanceOf(ContractFaults);
+    await expect(
+      generate({ ...fixture, models: new Map([...fixture.models].filter(([name]) => name !== 'Parcel')) }),
+    ).rejects.toThrow('unknown model Parcel');
+  });
+});

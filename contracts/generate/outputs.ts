@@ -1,0 +1,51 @@
+import { schemaBundle } from './bundle.ts';
+import { lintCatalog } from './catalog-lint.ts';
+import { errorsPage, limitsPage, operationsPage } from './emit-docs.ts';
+import { emitModels } from './emit-models.ts';
+import { openApiDocument } from './emit-openapi.ts';
+import { emitOperations } from './emit-operations.ts';
+import { emitErrors, emitLimits } from './emit-tables.ts';
+import { emitValidators } from './emit-validators.ts';
+import { lintProfile } from './profile-lint.ts';
+import type { ContractSource } from './source.ts';
+
+/** The folder that holds generated files and nothing else. */
+export const GENERATED = 'contracts/generated';
+
+/** The source breaks a rule: `faults` says where and how, one sentence each. */
+export class ContractFaults extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`the contract has ${faults.length} fault(s):\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'ContractFaults';
+    this.faults = faults;
+  }
+}
+
+/**
+ * Every generated file by its path from the root, the same for the same source. Throws `ContractFaults` where the source
+ * is not sound; `root` is where the evidence that the catalog names is looked up.
+ */
+export async function generate(source: ContractSource, root?: string): Promise<ReadonlyMap<string, string>> {
+  const catalogFaults = lintCatalog(source, root);
+  const faults = catalogFaults.length > 0 ? catalogFaults : lintProfile(source);
+  if (faults.length > 0) throw new ContractFaults(faults);
+  const validators = await emitValidators(source);
+  return new Map([
+    [`${GENERATED}/models.ts`, emitModels(source)],
+    [`${GENERATED}/operations.ts`, emitOperations(source)],
+    [`${GENERATED}/errors.ts`, emitErrors(source)],
+    [`${GENERATED}/limits.ts`, emitLimits(source)],
+    [`${GENERATED}/openapi/svc.json`, json(openApiDocument(source))],
+    [`${GENERATED}/schemas/svc-public.schema.json`, json(schemaBundle(source))],
+    ...[...validators].map(([name, text]) => [`${GENERATED}/validators/${name}`, text] as const),
+    ['docs/reference/operations.md', operationsPage(source)],
+    ['docs/reference/errors.md', errorsPage(source)],
+    ['docs/reference/limits.md', limitsPage(source)],
+  ]);
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { problems } from './generated/errors.ts';
+import { operations } from './generated/operations.ts';
+
+// What peers see, as literals on purpose: a change here is a change for every client, so it must be made twice.
+
+const PROBLEMS = `
+400 malformed_request
+400 invalid_path_segment
+400 validation_failed
+400 limit_exceeded
+400 tenant_mismatch
+400 duplicate_in_request
+400 continuation_token_invalid
+401 unauthenticated
+403 permission_denied
+404 not_found
+404 route_not_found
+405 method_not_allowed
+408 request_timeout retryable
+409 idempotency_conflict
+409 fence_conflict
+409 fence_not_owned
+409 document_missing
+409 outbox_event_exists
+409 lease_stale
+409 lease_not_active
+409 outbox_event_not_dead_lettered
+412 precondition_failed
+413 payload_too_large
+413 commit_too_large
+415 unsupported_media_type
+429 rate_limited retryable
+431 headers_too_large
+500 internal_error
+503 store_contention retryable
+503 storage_full
+503 unavailable retryable
+`;
+
+const ROUTES = `
+getHealth: GET /health getHealth
+getReadiness: GET /readiness getReadiness
+getOpenApiContract: GET /openapi/svc.json getOpenApiContract
+getPublicSchemaContract: GET /contracts/schemas/svc-public.schema.json getPublicSchemaContract
+commitCanonicalTransaction: POST /canonical/tenants/{tenantId}/transactions commitCanonicalTransaction
+readCanonicalDocument: POST /canonical/tenants/{tenantId}/documents/read readCanonicalDocument
+readCanonicalDocument: GET /canonical/tenants/{tenantId}/documents/{documentType}/{id} getCanonicalDocument
+queryCanonicalDocumentRevisions: POST /canonical/tenants/{tenantId}/documents/revisions queryCanonicalDocumentRevisions
+queryCanonicalDocumentRevisions: GET /canonical/tenants/{tenantId}/documents/{documentType}/{id}/revisions listCanonicalDocumentRevisions
+leaseCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/leases leaseCanonicalOutbox
+queryCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/query queryCanonicalOutbox
+renewCanonicalOutboxLease: POST /canonical/tenants/{tenantId}/outbox/{eventId}/renew renewCanonicalOutboxLease
+acknowledgeCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/ack acknowledgeCanonicalOutbox
+releaseCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack releaseCanonicalOutbox
+replayCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/replay replayCanonicalOutbox
+`;
+
+const ACCESS = `
+getHealth anonymous null read 200 null
+getReadiness anonymous null read 200 null
+getOpenApiContract anonymous null read 200 null
+getPublicSchemaContract anonymous null read 200 null
+commitCanonicalTransaction canonical-policy write write 200 8388608
+readCanonicalDocument canonical-policy read read 200 65536
+queryCanonicalDocumentRevisions canonical-policy read read 200 65536
+leaseCanonicalOutbox canonical-policy dispatch write 200 65536
+queryCanonicalOutbox canonical-policy dispatch read 200 65536
+renewCanonicalOutboxLease canonical-policy dispatch write 200 65536
+acknowledgeCanonicalOutbox canonical-policy dispatch write 204 65536
+releaseCanonicalOutbox canonical-policy dispatch write 204 65536
+replayCanonicalOutbox canonical-policy dispatch write 204 65536
+`;
+
+describe('what peers see', () => {
+  it('keeps every problem code, its status and whether a retry can help', () => {
+    const lines = Object.entries(problems).map(
+      ([code, { status, retryable }]) => `${status} ${code}${retryable ? ' retryable' : ''}`,
+    );
+    expect(lines).toEqual(PROBLEMS.trim().split('\n'));
+  });
+
+  it('keeps every operation, its routes and their ids', () => {
+    const lines = Object.values(operations).flatMap(({ id, routes }) =>
+      routes.map(({ method, segments, operationId }) => {
+        const path = segments.map((part) => ('literal' in part ? part.literal : `{${part.param}}`)).join('/');
+        return `${id}: ${method} /${path} ${operationId}`;
+      }),
+    );
+    expect(lines).toEqual(ROUTES.trim().split('\n'));
+  });
+
+  it('keeps who may call, what changes, the status of success and the largest body', () => {
+    const lines = Object.values(operations).map((entry) => {
+      const statuses = entry.responses.map(({ status }) => status).join(',');
+      const { id, authorizationClass, accessOperation, mutation, bodyLimitBytes } = entry;
+      return [id, authorizationClass, accessOperation, mutation, statuses, bodyLimitBytes]
+        .map(String)
+        .join(' ');
+    });
+    expect(lines).toEqual(ACCESS.trim().split('\n'));
+  });
+});
