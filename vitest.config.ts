@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['**/*.test.ts'],
+    globalSetup: ['test/support/firestore-setup.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
     pool: 'forks',
     testTimeout: 60_000,

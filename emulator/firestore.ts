@@ -1,0 +1,204 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** The official Firestore emulator. Its licence forbids passing it on, so it is found on the machine, never fetched. */
+export interface RunningEmulator {
+  /** `host:port`, as `FIRESTORE_EMULATOR_HOST` has it. */
+  readonly host: string;
+  stop(): Promise<void>;
+}
+
+export interface EmulatorOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  readonly log?: (line: string) => void;
+}
+
+/** Nothing here can start; the message names everything that was looked for. */
+export class EmulatorNotFound extends Error {
+  override readonly name = 'EmulatorNotFound';
+}
+
+const mainClass = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore';
+const jarInSdk = join('platform', 'cloud-firestore-emulator', 'cloud-firestore-emulator.jar');
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 5_000;
+
+export async function startFirestoreEmulator(options: EmulatorOptions = {}): Promise<RunningEmulator> {
+  const running = process.env['FIRESTORE_EMULATOR_HOST'];
+  if (running !== undefined && running !== '') return { host: running, stop: () => Promise.resolve() };
+  const jar = await findJar();
+  const java = await findJava();
+  const port = options.port ?? (await freePort());
+  const host = `127.0.0.1:${port}`;
+  const child = startTied([
+    java,
+    '-Xmx1g',
+    '-Duser.language=en',
+    '-cp',
+    jar,
+    mainClass,
+    'start',
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(port),
+  ]);
+  const lines: string[] = [];
+  const listen = (chunk: Buffer): void => {
+    for (const line of chunk.toString().split('\n').filter(Boolean)) {
+      lines.push(line);
+      options.log?.(line);
+    }
+    lines.splice(0, lines.length - 20);
+  };
+  child.stdout.on('data', listen);
+  child.stderr.on('data', listen);
+  let ended: string | undefined;
+  child.on('error', (error) => (ended ??= error.message));
+  child.on('exit', (code, signal) => {
+    ended ??= `it ended with ${signal ?? code}`;
+    child.stdin.destroy();
+  });
+  const stop = async (): Promise<void> => {
+    if (ended !== undefined) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    const force = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+    await exit;
+    clearTimeout(force);
+  };
+  try {
+    await ready(host, () => ended);
+  } catch (error) {
+    await stop();
+    throw new Error(`the Firestore emulator did not start: ${String(error)}\n${lines.join('\n')}`, {
+      cause: error,
+    });
+  }
+  return { host, stop };
+}
+
+/**
+ * A process that does not outlive this one, however this one ends: the shell turns into the program, so that signals
+ * reach it, and leaves behind a reader of a pipe that closes with us.
+ */
+function startTied(command: readonly string[]) {
+  if (process.platform === 'win32') {
+    const [program = '', ...words] = command;
+    return spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'] });
+  }
+  const script = 'exec 3<&0; (cat <&3; kill -KILL $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null';
+  return spawn('sh', ['-c', script, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'] });
+}
+
+async function ready(host: string, ended: () => string | undefined): Promise<void> {
+  const until = Date.now() + startTimeoutMs;
+  for (;;) {
+    const reason = ended();
+    if (reason !== undefined) throw new Error(reason);
+    try {
+      const response = await fetch(`http://${host}/`);
+      if ((await response.text()).startsWith('Ok')) return;
+    } catch {
+      // Nobody listens yet.
+    }
+    if (Date.now() > until) throw new Error(`no answer within ${startTimeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function findJar(): Promise<string> {
+  const given = process.env['FIRESTORE_EMULATOR_JAR'];
+  const candidates = given
+    ? [given]
+    : [...(await sdkRoots()).map((root) => join(root, jarInSdk)), ...(await firebaseJars())];
+  for (const candidate of candidates) if (await exists(candidate)) return candidate;
+  const looked = [
+    'FIRESTORE_EMULATOR_HOST (a running one)',
+    'FIRESTORE_EMULATOR_JAR',
+    ...candidates,
+    join(firebaseCache(), 'cloud-firestore-emulator-*.jar'),
+  ];
+  throw new EmulatorNotFound(
+    `no Firestore emulator found. Looked for: ${looked.join('; ')}. Install it with ` +
+      '"gcloud components install cloud-firestore-emulator" or "firebase setup:emulators:firestore".',
+  );
+}
+
+async function sdkRoots(): Promise<string[]> {
+  const wellKnown = [
+    join(homedir(), 'google-cloud-sdk'),
+    '/usr/lib/google-cloud-sdk',
+    '/opt/google-cloud-sdk',
+    '/usr/local/google-cloud-sdk',
+    '/opt/homebrew/share/google-cloud-sdk',
+    '/snap/google-cloud-sdk/current',
+  ];
+  try {
+    // Starting the tool takes a second; most installations are where they are expected.
+    for (const root of wellKnown) if (await exists(join(root, jarInSdk))) return [root];
+    const words = ['info', '--format=value(installation.sdk_root)'];
+    const { stdout } = await promisify(execFile)('gcloud', words, { timeout: 20_000 });
+    return stdout.trim() === '' ? wellKnown : [stdout.trim(), ...wellKnown];
+  } catch {
+    return wellKnown;
+  }
+}
+
+function firebaseCache(): string {
+  return join(homedir(), '.cache', 'firebase', 'emulators');
+}
+
+/** The newest first. */
+async function firebaseJars(): Promise<string[]> {
+  try {
+    const names = await readdir(firebaseCache());
+    const jars = names.filter((name) => /^cloud-firestore-emulator-.*\.jar$/.test(name));
+    const newest = new Intl.Collator('en', { numeric: true });
+    return jars.sort((left, right) => newest.compare(right, left)).map((name) => join(firebaseCache(), name));
+  } catch {
+    return [];
+  }
+}
+
+async function findJava(): Promise<string> {
+  const home = process.env['JAVA_HOME'];
+  const candidates = [...(home ? [join(home, 'bin', 'java')] : []), 'java'];
+  for (const candidate of candidates) {
+    try {
+      await promisify(execFile)(candidate, ['-version'], { timeout: 20_000 });
+      return candidate;
+    } catch {
+      // The next one.
+    }
+  }
+  throw new EmulatorNotFound(
+    `the Firestore emulator needs Java 11 or later. Looked for: ${candidates.join('; ')}.`,
+  );
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

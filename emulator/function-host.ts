@@ -1,0 +1,24 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { pathToFileURL } from 'node:url';
+import { getTestServer } from '@google-cloud/functions-framework/testing';
+
+/**
+ * One function behind functions-framework, in a process of its own: `function-host.ts <entry>` with `FUNCTION_TARGET`.
+ * The framework's command would listen on every network of the machine; here it is loopback, on a port that is told to
+ * the parent.
+ */
+const entry = process.argv[2];
+const target = process.env.FUNCTION_TARGET;
+if (entry === undefined || target === undefined)
+  throw new Error('an entry point and FUNCTION_TARGET are needed');
+
+await import(pathToFileURL(entry).href);
+const server = getTestServer(target);
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+// As the framework does: the chain has limits of its own.
+server.setTimeout(0);
+process.send?.({ port: (server.address() as AddressInfo).port });
+// A parent that was killed cannot stop its children.
+process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

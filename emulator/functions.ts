@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+/** A function that is being served. */
+export interface RunningFunction {
+  readonly name: string;
+  readonly port: number;
+  /** Resolves with the reason when the process ends. */
+  readonly ended: Promise<string>;
+  /** Lets it answer what is under way, then ends it. */
+  stop(): Promise<void>;
+}
+
+export interface FunctionOptions {
+  readonly name: string;
+  /** The module that registers the function. */
+  readonly entry: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+// Longer than a function takes to drain by itself.
+const stopTimeoutMs = 15_000;
+
+export async function startFunction({ name, entry, env }: FunctionOptions): Promise<RunningFunction> {
+  const host = join(import.meta.dirname, 'function-host.ts');
+  const child = spawn(process.execPath, [host, entry], {
+    env: { ...env, FUNCTION_TARGET: name },
+    // Log lines are for people here, and what this program itself says stays alone on stdout.
+    stdio: ['ignore', process.stderr, process.stderr, 'ipc'],
+  });
+  const ended = endOf(child);
+  const port = await Promise.race([
+    portOf(child),
+    ended.then((reason) => {
+      throw new Error(`The function ${name} did not start: ${reason}.`);
+    }),
+  ]);
+  return {
+    name,
+    port,
+    ended,
+    async stop() {
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+      await ended;
+      clearTimeout(force);
+    },
+  };
+}
+
+async function portOf(child: ChildProcess): Promise<number> {
+  const [message] = (await once(child, 'message')) as [{ readonly port: number }];
+  return message.port;
+}
+
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? `code ${code}`}`));
+  });
+}

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { firstSegment, type Router, startRouter } from './router.ts';
+
+interface Seen {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly rawHeaders: readonly string[];
+  readonly body: string;
+}
+
+let router: Router;
+let port: number;
+let upstream: Server;
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+
+beforeAll(async () => {
+  upstream = createServer((request, response) => answer(request, response));
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  const served = (upstream.address() as AddressInfo).port;
+  const nobody = createServer();
+  nobody.listen(0, '127.0.0.1');
+  await once(nobody, 'listening');
+  const closed = (nobody.address() as AddressInfo).port;
+  nobody.close();
+  const routes = new Map([
+    ['canonical', served],
+    ['down', closed],
+  ]);
+  router = await startRouter({ host: '127.0.0.1', port: 0, routes, otherwise: served });
+  port = Number(new URL(router.url).port);
+});
+afterAll(async () => {
+  await router.stop();
+  upstream.closeAllConnections();
+  upstream.close();
+});
+
+/** Sends the text as it is; resolves with all that came back. */
+async function raw(text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let got = '';
+  socket.on('data', (chunk: Buffer) => {
+    got += chunk.toString();
+  });
+  socket.write(text);
+  await once(socket, 'close');
+  return got;
+}
+
+function echo(): Promise<Seen> {
+  return new Promise((resolve) => {
+    answer = (request, response) => {
+      void (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        const { method, url, rawHeaders } = request;
+        resolve({ method, url, rawHeaders, body: Buffer.concat(chunks).toString() });
+        response.setHeader('Connection', 'close');
+        response.end('done');
+      })();
+    };
+  });
+}
+
+function headerOf({ rawHeaders }: Seen, name: string): string[] {
+  return rawHeaders.flatMap((field, at) =>
+    at % 2 === 0 && field.toLowerCase() === name ? [rawHeaders[at + 1] ?? ''] : [],
+  );
+}
+
+test.each([
+  ['/canonical/tenants', 'canonical'],
+  ['/canonical?x', 'canonical'],
+  ['/', ''],
+  ['//canonical', ''],
+  ['/%63anonical', '%63anonical'],
+  ['*', ''],
+])('the first segment of %s is %j, undecoded', (target, segment) => {
+  expect(firstSegment(target)).toBe(segment);
+});
+
+describe('what a function gets', () => {
+  test('is the target as it was sent', async () => {
+    const seen = echo();
+    await raw('GET /canonical/a%2Fb/..//%E0%A4%A?q=%00 HTTP/1.1\r\nHost: h\r\n\r\n');
+    expect((await seen).url).toBe('/canonical/a%2Fb/..//%E0%A4%A?q=%00');
+  });
+
+  test('are the fields of the request without those of the connection, repeated ones too', async () => {
+    const seen = echo();
+    const fields = [
+      'Host: a.example',
+      'X-Two: 1',
+      'X-Two: 2',
+      'Connection: X-Mine, close',
+      'X-Mine: 3',
+      'TE: trailers',
+    ];
+    await raw(`GET /canonical HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n`);
+    const got = await seen;
+    expect(headerOf(got, 'host')).toEqual(['a.example']);
+    expect(headerOf(got, 'x-two')).toEqual(['1', '2']);
+    expect([headerOf(got, 'x-mine'), headerOf(got, 'te')]).toEqual([[], []]);
+  });
+
+  test('is who called, after what the caller says of it', async () => {
+    const seen = echo();
+    await raw(
+      'GET /canonical HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 7.7.7.7\r\n\r\n',
+    );
+    expect(headerOf(await seen, 'x-forwarded-for')).toEqual(['6.6.6.6, 7.7.7.7, 127.0.0.1']);
+  });
+
+  test('is the body in the framing that it came in', async () => {
+    const chunked = echo();
+    await raw(
+      'POST /canonical HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+    );
+    expect(await chunked).toMatchObject({ body: 'abc' });
+    expect(headerOf(await chunked, 'transfer-encoding')).toEqual(['chunked']);
+    const measured = echo();
+    await raw('POST /canonical HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc');
+    expect(headerOf(await measured, 'content-length')).toEqual(['3']);
+    const none = echo();
+    await raw('POST /canonical HTTP/1.1\r\nHost: h\r\n\r\n');
+    expect(await none).toMatchObject({ body: '' });
+    expect(headerOf(await none, 'transfer-encoding')).toEqual([]);
+  });
+
+  test('is its framing even where the connection disowns it', async () => {
+    const seen = echo();
+    await raw(
+      'POST /canonical HTTP/1.1\r\nHost: h\r\nConnection: close, content-length\r\nContent-Length: 3\r\n\r\nabc',
+    );
+    expect(await seen).toMatchObject({ body: 'abc' });
+  });
+});
+
+describe('what a caller gets', () => {
+  test('is the answer as it is, repeated fields too', async () => {
+    answer = (_, response) => {
+      response.writeHead(418, 'Short and stout', ['X-A', '1', 'X-A', '2', 'Connection', 'close']);
+      response.end('tea');
+    };
+    const got = await raw('GET /canonical HTTP/1.1\r\nHost: h\r\n\r\n');
+    expect(got).toMatch(/^HTTP\/1\.1 418 Short and stout\r\nX-A: 1\r\nX-A: 2\r\n/);
+    expect(got).toContain('tea');
+  });
+
+  test('is a refusal before the body was sent', async () => {
+    answer = (_, response) => {
+      response.writeHead(413, { Connection: 'close' });
+      response.end('no');
+    };
+    const got = await raw(
+      'POST /canonical HTTP/1.1\r\nHost: h\r\nContent-Length: 9000000\r\nExpect: 100-continue\r\n\r\n',
+    );
+    expect(got).toContain('413');
+  });
+
+  test('is a problem document when the function is not there', async () => {
+    const got = await fetch(`${router.url}/down`);
+    expect(got.status).toBe(503);
+    expect(got.headers.get('content-type')).toBe('application/problem+json');
+    expect(await got.json()).toMatchObject({ code: 'unavailable', retryable: true });
+  });
+});

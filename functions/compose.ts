@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { type Group, operations } from '../contracts/generated/operations.ts';
+import { loadValidators } from '../contracts/generated/validators/load.ts';
+import type { OperationEntry } from '../contracts/operation.ts';
+import { isOpen } from './config/rules.ts';
+import type { Settings } from './config/table.ts';
+import { createChain, type HandlerMap } from './http/chain.ts';
+import { createLog, type Log, type Severity } from './http/log.ts';
+import type { Chain } from './http/message.ts';
+import { createApiKeys } from './identity/api-keys.ts';
+import { type Authenticator, anonymous, createAuthenticator } from './identity/authenticator.ts';
+import { createAuthorizer } from './identity/authorizer.ts';
+import { developmentCaller } from './identity/development.ts';
+import { type Lazy, lazy } from './kernel/lazy.ts';
+import { PageTokens } from './kernel/page-token.ts';
+import type { World } from './kernel/world.ts';
+import { release } from './release.ts';
+import type { ServerDependencies } from './server/dependencies.ts';
+import { type RecordStore, StoreError } from './store/port.ts';
+import { sharedSecret } from './store/secret.ts';
+
+/** The machine that the service runs on. The one place, beside the providers, that may ask it. */
+export const machine: World = {
+  clock: { now: () => Date.now() },
+  random: { bytes: (size) => randomBytes(size) },
+  timers: {
+    after(delayMs, callback) {
+      const timer = setTimeout(callback, delayMs);
+      return () => clearTimeout(timer);
+    },
+  },
+  http: (input, init) => fetch(input, init),
+};
+
+/** The service put together from its settings. */
+export interface Service {
+  /** The groups that the settings let exist. */
+  readonly groups: readonly Group[];
+  /** Opens the canonical store when it is not open yet. */
+  readonly store: () => Promise<RecordStore>;
+  readonly log: Log;
+  chain(groups: readonly Group[]): Promise<Chain>;
+  close(): Promise<void>;
+}
+
+export interface ComposeOptions {
+  readonly world?: World;
+  /** Takes one line of the log, without its end. */
+  readonly writeLog: (line: string) => void;
+}
+
+export function compose(settings: Settings, { world = machine, writeLog }: ComposeOptions): Service {
+  const store = lazyStore(settings, world);
+  const log = logAbove(settings.server.logLevel, createLog(writeLog));
+  return {
+    groups: settings.canonicalStore.enabled ? ['server', 'canonical'] : ['server'],
+    store: store.get,
+    log,
+    chain: (groups) => composeChain({ settings, world, store, log }, groups),
+    close: store.close,
+  };
+}
+
+interface Parts {
+  readonly settings: Settings;
+  readonly world: World;
+  readonly store: Lazy<RecordStore>;
+  readonly log: Log;
+}
+
+async function composeChain(parts: Parts, groups: readonly Group[]): Promise<Chain> {
+  const { settings, world, log } = parts;
+  const { server, security, cors, rateLimit } = settings;
+  const served = await Promise.all(groups.map((group) => loadGroup[group](parts)));
+  const catalog = Object.values<OperationEntry<string, Group>>(operations).filter(({ group }) =>
+    groups.includes(group),
+  );
+  const entries = [...catalog, ...served.flatMap(({ extra }) => extra)];
+  return createChain({
+    operations: Object.fromEntries(entries.map((entry) => [entry.id, entry])),
+    handlers: Object.assign({}, ...served.map(({ handlers }) => handlers)) as HandlerMap,
+    validators: loadValidators,
+    world,
+    authenticator: authenticatorOf(settings),
+    authorizer: createAuthorizer(),
+    log,
+    rateLimit: groups.includes('canonical') ? rateLimit : null,
+    trustedProxyHops: server.trustedProxyHops,
+    cors,
+    singleHeaders: [security.apiKeyHeader.toLowerCase()],
+    validateResponses: server.validateResponses,
+  });
+}
+
+interface LoadedGroup {
+  readonly handlers: HandlerMap;
+  /** What is served like an operation but is none of the contract. */
+  readonly extra: readonly OperationEntry[];
+}
+
+/** Loads a group's code with the function that serves it, and no other group's. */
+const loadGroup: Readonly<Record<Group, (parts: Parts) => Promise<LoadedGroup>>> = {
+  async server(parts) {
+    const [{ serverHandlers }, { bannerOperation, getBanner }] = await Promise.all([
+      import('./server/handlers.ts'),
+      import('./server/banner.ts'),
+    ]);
+    const dependencies = serverDependencies(parts);
+    const handlers = { ...serverHandlers(dependencies), [bannerOperation.id]: getBanner(dependencies) };
+    return { handlers, extra: [bannerOperation] };
+  },
+  async canonical({ store, world }) {
+    const { canonicalHandlers } = await import('./canonical/handlers.ts');
+    const pageTokens = new PageTokens(sharedSecret(store.get, world.random, 'page-tokens'));
+    return { handlers: canonicalHandlers({ store: store.get, world, pageTokens }), extra: [] };
+  },
+};
+
+function serverDependencies({ settings, world, store }: Parts): ServerDependencies {
+  const { service, security, canonicalStore, rateLimit } = settings;
+  return {
+    world,
+    release,
+    development: service.environment === 'Development',
+    canonical: canonicalStore.enabled
+      ? { provider: canonicalStore.provider, store: store.get, open: isOpen(settings), rateLimit }
+      : null,
+    apiKey: { required: apiKeysOf(settings).required, header: security.apiKeyHeader },
+    documents: {
+      openApi: async () =>
+        (await import('../contracts/generated/openapi/svc.json', { with: { type: 'json' } })).default,
+      schemas: async () =>
+        (await import('../contracts/generated/schemas/svc-public.schema.json', { with: { type: 'json' } }))
+          .default,
+    },
+  };
+}
+
+function apiKeysOf({ security }: Settings): { readonly keys: readonly string[]; readonly required: boolean } {
+  const secrets = security.apiKey === null ? security.apiKeys : [...security.apiKeys, security.apiKey];
+  const keys = [...new Set(secrets.map((secret) => secret.reveal()))];
+  return { keys, required: security.requireApiKey ?? keys.length > 0 };
+}
+
+function authenticatorOf(settings: Settings): Authenticator {
+  const { keys, required } = apiKeysOf(settings);
+  // Without policies there is nothing that an API key would have to say beyond being known: Development is then open to
+  // whoever may call at all. Outside Development the configuration does not allow that.
+  const open =
+    settings.service.environment === 'Development' && settings.canonicalAccess.identityPolicies.length === 0;
+  const inner = createAuthenticator({
+    ...(keys.length === 0
+      ? {}
+      : { apiKeys: createApiKeys({ keys, headerName: settings.security.apiKeyHeader }) }),
+    apiKeyRequired: required,
+    otherwise: open ? developmentCaller : anonymous,
+  });
+  if (!open) return inner;
+  return {
+    async authenticate(headers, operation) {
+      const caller = await inner.authenticate(headers, operation);
+      return caller.kind === 'api-key' ? developmentCaller : caller;
+    },
+  };
+}
+
+/** The file of the provider `sqlite`. */
+export function databasePath({ service, canonicalStore }: Settings): string {
+  return resolve(canonicalStore.databasePath ?? join(service.dataDirectory, 'svc.canonical.sqlite'));
+}
+
+/** Opened by the first call. Whatever stands in the way is told in the words of the port. */
+function lazyStore(settings: Settings, world: World): Lazy<RecordStore> {
+  const store = lazy(
+    () => openStore(settings, world),
+    (opened) => opened.close(),
+  );
+  return {
+    get: () =>
+      store.get().catch((error: unknown) => {
+        if (error instanceof StoreError) throw error;
+        throw new StoreError('unavailable', reasonOf(error), { cause: error });
+      }),
+    close: store.close,
+  };
+}
+
+/** Drivers are loaded only when they are chosen: a function starts without those that it does not use. */
+async function openStore(settings: Settings, { clock, random, timers }: World): Promise<RecordStore> {
+  const { grouping, provider } = settings.canonicalStore;
+  if (provider === 'sqlite') {
+    const { openSqliteStore } = await import('./store/sqlite/store.ts');
+    return openSqliteStore({ path: databasePath(settings), clock, random, timers, grouping });
+  }
+  const { projectId, databaseId, emulatorHost } = settings.firestore;
+  const [{ openFirestoreStore }, { COMMITS, DOCUMENTS, EVENTS, FENCES }] = await Promise.all([
+    import('./store/firestore/store.ts'),
+    import('./canonical/records.ts'),
+  ]);
+  return openFirestoreStore({
+    clock,
+    random,
+    timers,
+    databaseId,
+    ...(projectId === null ? {} : { projectId }),
+    ...(emulatorHost === null ? {} : { emulatorHost }),
+    collections: [COMMITS, DOCUMENTS, EVENTS, FENCES],
+  });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown';
+}
+
+const severities: readonly Severity[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
+
+function logAbove(level: Settings['server']['logLevel'], log: Log): Log {
+  const least = severities.indexOf(level.toUpperCase() as Severity);
+  return (event) => {
+    if (severities.indexOf(event.severity) >= least) log(event);
+  };
+}

@@ -1,0 +1,122 @@
+import type { Entry, Node } from './node.ts';
+import { Secret } from './secret.ts';
+
+/** What a kind needs while it reads: it says which entries it understood and what was wrong with them. */
+export interface Reading {
+  readonly take: (entry: Entry) => void;
+  readonly refuse: (entry: Entry, message: string) => void;
+}
+
+/** How the text of a setting becomes a value. */
+export interface Kind<T> {
+  /** For people, after the words "must be". */
+  readonly expects: string;
+  /** What may follow the key; `<n>` stands for an index. */
+  readonly tails: readonly string[];
+  /** What several sources would quietly mix, and must therefore come from one. */
+  readonly oneSource: boolean;
+  readonly secret: boolean;
+  read(node: Node, reading: Reading): T | undefined;
+}
+
+function scalar<T>(expects: string, parse: (text: string) => T | undefined, secret = false): Kind<T> {
+  return {
+    expects,
+    tails: [''],
+    oneSource: false,
+    secret,
+    read(node, reading) {
+      const entry = node.entry;
+      if (entry === undefined) return undefined;
+      reading.take(entry);
+      const value = parse(entry.value.trim());
+      const shown = secret ? '' : `, not ${JSON.stringify(entry.value.slice(0, 80))}`;
+      if (value === undefined) reading.refuse(entry, `must be ${expects}${shown}`);
+      return value;
+    },
+  };
+}
+
+export function text(expects: string, pattern: RegExp): Kind<string> {
+  return scalar(expects, (value) => (pattern.test(value) ? value : undefined));
+}
+
+export function secretText(expects: string, pattern: RegExp): Kind<Secret> {
+  return scalar(expects, (value) => (pattern.test(value) ? new Secret(value) : undefined), true);
+}
+
+export function integer(minimum: number, maximum: number): Kind<number> {
+  return scalar(`a whole number from ${minimum} to ${maximum}`, (value) => {
+    if (!/^\d{1,15}$/.test(value)) return undefined;
+    const number = Number(value);
+    return number >= minimum && number <= maximum ? number : undefined;
+  });
+}
+
+export function truth(): Kind<boolean> {
+  return scalar('true or false', (value) => {
+    const word = value.toLowerCase();
+    return word === 'true' ? true : word === 'false' ? false : undefined;
+  });
+}
+
+/** One of the words, whatever its case, or another name of one. */
+export function choice<T extends string>(names: Readonly<Record<T, readonly string[]>>): Kind<T> {
+  const words = Object.keys(names) as T[];
+  return scalar(`one of ${words.join(', ')}`, (value) => {
+    const given = value.toLowerCase();
+    return words.find((word) => word === given || names[word].includes(given));
+  });
+}
+
+/** `Key:0`, `Key:1` and so on, in the order of the numbers; gaps do not matter. */
+export function list<T>(item: Kind<T>): Kind<readonly T[]> {
+  return {
+    expects: `a list (key:0, key:1 …), each ${item.expects}`,
+    tails: item.tails.map((tail) => `:<n>${tail}`),
+    oneSource: true,
+    secret: item.secret,
+    read(node, reading) {
+      if (node.entry !== undefined) {
+        reading.take(node.entry);
+        reading.refuse(node.entry, 'is a list: write its items under :0, :1 and so on');
+        return undefined;
+      }
+      const values: T[] = [];
+      for (const child of indexed(node)) {
+        const value = item.read(child, reading);
+        if (value !== undefined) values.push(value);
+      }
+      return values;
+    },
+  };
+}
+
+/** An object of named members, each of which may be absent. */
+export function members<T extends object>(
+  kinds: {
+    readonly [M in keyof T]: Kind<T[M]>;
+  },
+): Kind<Partial<T>> {
+  const pairs = Object.entries<Kind<unknown>>(kinds);
+  return {
+    expects: `an object of ${pairs.map(([name]) => name).join(', ')}`,
+    tails: pairs.flatMap(([name, kind]) => kind.tails.map((tail) => `:${name}${tail}`)),
+    oneSource: false,
+    secret: false,
+    read(node, reading) {
+      const value: Record<string, unknown> = {};
+      for (const [name, kind] of pairs) {
+        const child = node.child(name);
+        const read = child && kind.read(child, reading);
+        if (read !== undefined) value[name] = read;
+      }
+      return value as Partial<T>;
+    },
+  };
+}
+
+function indexed(node: Node): Node[] {
+  const items = [...node.children].filter(([name]) => /^\d{1,6}$/.test(name));
+  return items.sort(([a], [b]) => Number(a) - Number(b)).map(([, child]) => child);
+}

@@ -1,0 +1,184 @@
+import type { Fault } from './fault.ts';
+import type { Reading } from './kinds.ts';
+import { type Entry, Node } from './node.ts';
+import { crossFaults } from './rules.ts';
+import { fallbackOf, type Given, type Host, type Setting } from './setting.ts';
+import {
+  distance,
+  fromArguments,
+  fromFile,
+  fromShortVariables,
+  fromVariables,
+  type Said,
+} from './sources.ts';
+import { lines, type Settings, table } from './table.ts';
+
+export interface ConfigurationInput {
+  readonly host: Host;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Arguments after the name of the script. */
+  readonly argv: readonly string[];
+  /** Content of a file, `undefined` where there is none. */
+  readonly readFile: (path: string) => string | undefined;
+}
+
+export type Configuration =
+  | { readonly settings: Settings; readonly faults: readonly [] }
+  | { readonly settings: undefined; readonly faults: readonly Fault[] };
+
+/**
+ * Reads every source and answers typed settings, or everything that is wrong with them. Pure: what it reads is handed
+ * in. Order of the sources, the later wins: defaults, `svcsettings.json`, `svcsettings.{Environment}.json`, the
+ * environment (short names, then `Section__Key`), the command line.
+ */
+export function loadConfiguration(input: ConfigurationInput): Configuration {
+  const root = new Node();
+  const faults: Fault[] = [];
+  const given = layer(root, input, faults);
+  const taken = new Set<Entry>();
+  const settings = readTable(root, given, taken, faults);
+  for (const entry of root.entries()) if (!taken.has(entry)) faults.push(unknown(entry));
+  faults.push(...crossFaults(settings, input.host, (key) => sourceOf(root, key)));
+  const grave = relevant(faults, settings);
+  return grave.length > 0 ? { settings: undefined, faults: grave } : { settings, faults: [] };
+}
+
+/** Lays all sources into `root` and answers what the defaults depend on. */
+function layer(root: Node, input: ConfigurationInput, faults: Fault[]): Given {
+  const { argv, path, faults: pathFaults } = settingsPath(input);
+  faults.push(...pathFaults);
+  const file = readSource(input, path ?? 'svcsettings.json', path !== undefined);
+  const variables = [fromShortVariables(input.env), fromVariables(input.env), fromArguments(argv)];
+  const said = [file, ...variables];
+  // The environment decides which overlay is read, so it is looked up before the overlay takes its place.
+  const draft = new Node();
+  for (const [rank, source] of said.entries())
+    for (const entry of source.entries) draft.put({ ...entry, rank });
+  const word = draft.at(table.service.environment.key)?.entry?.value.trim();
+  const environment =
+    environmentName(word) ?? fallbackOf(table.service.environment, { environment: '', host: input.host });
+  const overlay = readSource(input, overlayPath(path ?? 'svcsettings.json', environment), false);
+  const own = overlay.entries.find(
+    (entry) => entry.key.toLowerCase() === table.service.environment.key.toLowerCase(),
+  );
+  if (own !== undefined) {
+    faults.push({ key: own.key, source: own.source, message: 'cannot be set by the file that it selects' });
+  }
+  for (const [rank, source] of [file, overlay, ...variables].entries()) {
+    faults.push(...source.faults);
+    for (const entry of source.entries) {
+      const rival = root.put({ ...entry, rank });
+      if (rival === undefined) continue;
+      const names = `${rival.source === entry.source ? rival.key : rival.source} says otherwise`;
+      faults.push({ key: entry.key, source: entry.source, message: `is given twice: ${names}` });
+    }
+  }
+  return { environment, host: input.host };
+}
+
+/** Takes `--settings` out of the arguments; it is no setting, it says where settings are. */
+function settingsPath(input: ConfigurationInput): {
+  argv: string[];
+  path: string | undefined;
+  faults: Fault[];
+} {
+  const argv = [...input.argv];
+  let path = input.env.SVC_SETTINGS?.trim() || undefined;
+  const faults: Fault[] = [];
+  const at = argv.findIndex((argument) => /^--settings(=|$)/i.test(argument));
+  if (at >= 0) {
+    const [argument = ''] = argv.splice(at, 1);
+    const joined = argument.indexOf('=');
+    path = joined >= 0 ? argument.slice(joined + 1) : argv.splice(at, 1)[0];
+    if (path === undefined || path === '' || path.startsWith('--')) {
+      faults.push({ key: 'settings', source: 'command line', message: 'needs the path of a file' });
+      path = undefined;
+    }
+  }
+  return { argv, path, faults };
+}
+
+function overlayPath(path: string, environment: string): string {
+  return path.replace(/(\.json)?$/i, `.${environment}.json`);
+}
+
+function readSource(input: ConfigurationInput, path: string, required: boolean): Said {
+  const fault = (message: string) => ({ entries: [], faults: [{ key: path, source: path, message }] });
+  let text: string | undefined;
+  try {
+    text = input.readFile(path);
+  } catch (error) {
+    return fault(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown reason'}`);
+  }
+  if (text === undefined) return required ? fault('does not exist') : { entries: [], faults: [] };
+  return fromFile(path, text);
+}
+
+/** Development is one word whatever its case, because everything that is open hangs on it. */
+function environmentName(word: string | undefined): string | undefined {
+  if (word === undefined || !/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(word)) return undefined;
+  return ['Development', 'Production'].find((known) => known.toLowerCase() === word.toLowerCase()) ?? word;
+}
+
+function readTable(root: Node, given: Given, taken: Set<Entry>, faults: Fault[]): Settings {
+  const groups = Object.entries(
+    table as { readonly [name: string]: { readonly [name: string]: Setting<unknown> } },
+  );
+  const settings = Object.fromEntries(
+    groups.map(([name, group]) => [
+      name,
+      Object.fromEntries(
+        Object.entries(group).map(([member, line]) => [member, readLine(line, root, given, taken, faults)]),
+      ),
+    ]),
+  ) as unknown as Settings;
+  return { ...settings, service: { ...settings.service, environment: given.environment } };
+}
+
+function readLine(
+  line: Setting<unknown>,
+  root: Node,
+  given: Given,
+  taken: Set<Entry>,
+  faults: Fault[],
+): unknown {
+  const node = root.at(line.key);
+  if (node === undefined) return fallbackOf(line, given);
+  const reading: Reading = {
+    take: (entry) => taken.add(entry),
+    refuse: (entry, message) => faults.push({ key: entry.key, source: entry.source, message }),
+  };
+  const value = line.kind.read(node, reading);
+  const ranks = new Map([...node.entries()].map((entry) => [entry.rank, entry]));
+  if (line.kind.oneSource && ranks.size > 1) {
+    const sources = [...ranks.values()].map((entry) => entry.source).join(', ');
+    const message =
+      'comes from several sources, which would be mixed item by item; give the whole list in one';
+    faults.push({ key: line.key, source: sources, message });
+  }
+  const empty = value === undefined || (Array.isArray(value) && value.length === 0);
+  return empty ? fallbackOf(line, given) : value;
+}
+
+function unknown(entry: Entry): Fault {
+  const shape = entry.key.replace(/:\d+(?=:|$)/g, ':<n>');
+  const known = lines.flatMap((line) => line.kind.tails.map((tail) => `${line.key}${tail}`));
+  const ranked = known.map((key) => ({ key, far: distance(key, shape) })).sort((a, b) => a.far - b.far);
+  const nearest = ranked[0];
+  const near = nearest !== undefined && nearest.far <= Math.max(3, Math.floor(shape.length / 3));
+  const hint = near ? `; did you mean ${nearest.key}?` : '';
+  return { key: entry.key, source: entry.source, message: `is not known${hint}` };
+}
+
+function sourceOf(root: Node, key: string): string {
+  for (const entry of root.at(key)?.entries() ?? []) return entry.source;
+  return 'default';
+}
+
+/** A store that is off has no provider, so it does not matter whether there is one of that name. */
+function relevant(faults: readonly Fault[], settings: Settings): readonly Fault[] {
+  if (settings.canonicalStore.enabled) return faults;
+  return faults.filter(
+    (fault) => fault.key.toLowerCase() !== table.canonicalStore.provider.key.toLowerCase(),
+  );
+}

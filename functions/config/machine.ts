@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { type Configuration, loadConfiguration } from './load.ts';
+import type { Host } from './setting.ts';
+
+/** Arguments after the name of the script. */
+export function commandLine(): readonly string[] {
+  return process.argv.slice(2);
+}
+
+/** The configuration of this process. Only this file asks the process itself. */
+export function readConfiguration(host: Host): Configuration {
+  // The command line of functions-framework is its own.
+  const argv = host === 'embedded' ? commandLine() : [];
+  return loadConfiguration({ host, env: process.env, argv, readFile });
+}
+
+function readFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The function that functions-framework was told to serve, by its own two ways. */
+export function functionTarget(): string | undefined {
+  const at = process.argv.findIndex((argument) => /^--target(=|$)/.test(argument));
+  const argument = process.argv[at];
+  if (at < 0 || argument === undefined) return process.env.FUNCTION_TARGET;
+  const joined = argument.indexOf('=');
+  return joined >= 0 ? argument.slice(joined + 1) : process.argv[at + 1];
+}

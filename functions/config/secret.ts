@@ -1,0 +1,26 @@
+const HIDDEN = '[secret]';
+
+/** A text that no log line, error message or JSON document shows by accident. */
+export class Secret {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return HIDDEN;
+  }
+
+  toJSON(): string {
+    return HIDDEN;
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return HIDDEN;
+  }
+}

@@ -1,0 +1,135 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import { choice, integer, list, members, secretText, text, truth } from './kinds.ts';
+import type { Secret } from './secret.ts';
+import { type Given, type Setting, setting } from './setting.ts';
+
+/** One grant: who, for which tenants, may do what. */
+export interface IdentityPolicy {
+  readonly Principal: string;
+  readonly AllowedTenantIds: readonly string[];
+  readonly AllowedOperations: readonly string[];
+}
+
+const anyText = text('some text', /^[^\p{Cc}]{1,1000}$/u);
+const headerName = text('the name of a header', /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/);
+const hostName = text('an address or a host name', /^[0-9A-Za-z.:_-]{1,253}$/);
+const origin = text('an origin such as https://app.example.com', /^https?:\/\/[^\s/?#@\\*]{1,253}$/);
+// What a header can carry without quoting and what a caller cannot mistype by a space.
+const apiKey = secretText('1 to 512 visible ASCII characters', /^[\x21-\x7e]{1,512}$/);
+
+const inDevelopment =
+  <T>(yes: T, no: T) =>
+  (given: Given) =>
+    given.environment === 'Development' ? yes : no;
+const onFunctions =
+  <T>(yes: T, no: T) =>
+  (given: Given) =>
+    given.host === 'functions' ? yes : no;
+
+/** Every setting there is, a line each. Nothing else reads the environment, the command line or a settings file. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const table = {
+  service: {
+    environment: setting('Environment', text('a word such as Development or Production', /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/), onFunctions('Production', 'Development'),
+      'Development is open to whoever reaches it and tells reasons of failures; every other word is strict.', { variables: ['SVC_ENVIRONMENT', 'ENVIRONMENT'] }),
+    dataDirectory: setting('Server:DataDirectory', anyText, '.svc',
+      'Folder of the embedded store, made when it is missing.', { variables: ['SVC_DATA_DIR'], option: 'data-dir' }),
+    cloudService: setting<string | null>('Server:CloudService', anyText, null,
+      'Name of the cloud service, told by the platform. A service there is never on loopback.', { variables: ['K_SERVICE'] }),
+  },
+  server: {
+    host: setting('Server:Host', hostName, '127.0.0.1',
+      'Address that the embedded server listens on.', { option: 'host' }),
+    port: setting('Server:Port', integer(0, 65_535), 5220,
+      'Port of the embedded server; 0 takes a free one.', { variables: ['PORT'], option: 'port' }),
+    allowRemoteDevelopment: setting('Server:AllowRemoteDevelopment', truth(), false,
+      'Lets an open Development server listen beyond loopback.'),
+    trustedProxyHops: setting('Server:TrustedProxyHops', integer(0, 16), 0,
+      'Proxies of ours in front: so many entries of X-Forwarded-For, from the right, are believed.', { unit: 'proxies' }),
+    drainSeconds: setting('Server:DrainSeconds', integer(0, 600), onFunctions<number>(8, 10),
+      'How long requests under way may take to finish when the service stops. The platform gives functions 10 seconds.', { unit: 'seconds' }),
+    logLevel: setting<'debug' | 'info' | 'warning' | 'error'>('Server:LogLevel', choice({ debug: [], info: ['information'], warning: ['warn'], error: [] }), onFunctions<'info' | 'warning'>('info', 'warning'),
+      'Least severity of the log lines that are written.', { option: 'log-level' }),
+    validateResponses: setting('Server:ValidateResponses', truth(), inDevelopment(true, false),
+      'Whether every answer is held against its model before it is sent.'),
+  },
+  security: {
+    apiKeys: setting<readonly Secret[]>('Server:ApiKeys', list(apiKey), [],
+      'Keys that callers may present.'),
+    apiKey: setting<Secret | null>('Server:ApiKey', apiKey, null,
+      'One more key that callers may present.', { variables: ['SVC_API_KEY'] }),
+    requireApiKey: setting<boolean | null>('Server:RequireApiKey', truth(), null,
+      'Whether callers must present a key. Unless set: when there is one.'),
+    apiKeyHeader: setting('Server:ApiKeyHeader', headerName, 'X-Svc-Api-Key',
+      'Header that carries the key.', { variables: ['SVC_API_KEY_HEADER'] }),
+  },
+  rateLimit: {
+    permitLimit: setting('Server:CanonicalRateLimit:PermitLimit', integer(1, 100_000), inDevelopment<number>(limits.rateLimitPermitsDevelopmentDefault, limits.rateLimitPermitsDefault),
+      'Canonical requests a window from one source address.', { unit: 'requests' }),
+    windowSeconds: setting<number>('Server:CanonicalRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
+      'Length of a window.', { unit: 'seconds' }),
+    queueLimit: setting<number>('Server:CanonicalRateLimit:QueueLimit', integer(0, 10_000), limits.rateLimitQueueDefault,
+      'Requests that wait for the next window instead of being refused.', { unit: 'requests' }),
+  },
+  canonicalAccess: {
+    authenticationMode: setting('Server:CanonicalAccess:AuthenticationMode', text('a word such as google-oidc', /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/), 'google-oidc',
+      'How callers prove who they are: google-oidc, development-header, or the mode of a custom authenticator.'),
+    developmentIdentityHeader: setting('Server:CanonicalAccess:DevelopmentIdentityHeader', headerName, 'X-Svc-Development-Identity',
+      'Header that names the principal in the mode development-header.'),
+    allowedAudiences: setting<readonly string[]>('Server:CanonicalAccess:AllowedAudiences', list(anyText), [],
+      'Audiences that a token may be made for.'),
+    identityPolicies: setting<readonly Partial<IdentityPolicy>[]>('Server:CanonicalAccess:IdentityPolicies',
+      list(members<IdentityPolicy>({ Principal: anyText, AllowedTenantIds: list(anyText), AllowedOperations: list(anyText) })), [],
+      'Who may do what for which tenants. Required outside Development while the canonical store is enabled.'),
+    authenticatorType: setting<string | null>('Server:CanonicalAccess:AuthenticatorType', anyText, null,
+      'Module of a custom authenticator.'),
+  },
+  canonicalStore: {
+    enabled: setting('CanonicalStore:Enabled', truth(), true,
+      'Whether there is a canonical store; without one its routes do not exist.', { variables: ['SVC_CANONICAL_STORE_ENABLED'] }),
+    provider: setting<'sqlite' | 'firestore'>('CanonicalStore:Provider', choice({ sqlite: ['local-sqlite', 'local'], firestore: ['google-firestore'] }), onFunctions<'sqlite' | 'firestore'>('firestore', 'sqlite'),
+      'Database behind the store. A file does not outlive a function instance, so functions default to firestore.', { variables: ['SVC_CANONICAL_STORE_PROVIDER'] }),
+    databasePath: setting<string | null>('CanonicalStore:DatabasePath', anyText, null,
+      'File of the provider sqlite. Unless set: svc.canonical.sqlite in the data directory.', { variables: ['SVC_CANONICAL_DATABASE_PATH'] }),
+    grouping: setting('CanonicalStore:Grouping', truth(), true,
+      'Whether the provider sqlite makes commits that wait together durable together.'),
+  },
+  firestore: {
+    projectId: setting<string | null>('Firestore:ProjectId', text('a project id', /^[a-z0-9][a-z0-9.:-]{2,99}$/), null,
+      'Project of the database. Unless set: the one that the platform tells.', { variables: ['GOOGLE_CLOUD_PROJECT', 'GCLOUD_PROJECT'] }),
+    databaseId: setting('Firestore:DatabaseId', text('a database id', /^(\(default\)|[a-z][a-z0-9-]{3,62})$/), '(default)',
+      'Database in the project.'),
+    emulatorHost: setting<string | null>('Firestore:EmulatorHost', text('host:port', /^[0-9A-Za-z.:[\]_-]{1,253}:\d{1,5}$/), null,
+      'Emulator to use instead of the cloud.', { variables: ['FIRESTORE_EMULATOR_HOST'] }),
+  },
+  cors: {
+    allowedOrigins: setting<readonly string[]>('Cors:AllowedOrigins', list(origin), inDevelopment<readonly string[]>(developmentOrigins(), []),
+      'Origins of browser applications that may call.'),
+  },
+} as const;
+
+type Group = { readonly [name: string]: Setting<unknown> };
+type ValuesOf<G> = { readonly [N in keyof G]: G[N] extends Setting<infer T> ? T : never };
+
+/** The table's values, typed. */
+export type Settings = { readonly [G in keyof typeof table]: ValuesOf<(typeof table)[G]> };
+
+export const lines: readonly Setting<unknown>[] = Object.values(
+  table as { readonly [name: string]: Group },
+).flatMap((group) => Object.values(group));
+
+/** Sections that belong to the service, also those of parts that this release does not have. */
+export const sections: ReadonlySet<string> = new Set([
+  ...lines.map((line) => line.key.split(':', 1).join('').toLowerCase()),
+  'mcp',
+  'executionruntime',
+  'execution',
+  'queue',
+  'telemetry',
+  'http',
+]);
+
+function developmentOrigins(): string[] {
+  const ports = [3000, 5173, 5174, 8080];
+  return ports.flatMap((port) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`]);
+}

@@ -1,0 +1,50 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import { RawBody } from '../http/message.ts';
+import type { Release, ServerDependencies } from './dependencies.ts';
+import { pathOf } from './health.ts';
+
+/** `GET /`: a greeting for people. Served like an operation, but none of the contract, so no SDK has it. */
+export const bannerOperation: OperationEntry = {
+  id: 'getBanner',
+  group: 'server',
+  stability: 'internal',
+  authorizationClass: 'anonymous',
+  accessOperation: null,
+  mutation: 'read',
+  completion: 'non-mutating',
+  idempotency: { requirement: 'not-applicable', location: null },
+  routes: [
+    {
+      operationId: 'getBanner',
+      method: 'GET',
+      segments: [],
+      path: [],
+      query: [],
+      headers: [],
+      bodyFromParameters: false,
+      bodyMembers: [],
+    },
+  ],
+  requestSchema: null,
+  requestMediaType: null,
+  bodyLimitBytes: null,
+  responses: [{ status: 200, mediaType: 'text/plain; charset=utf-8', schema: null, headers: [] }],
+  problems: [],
+};
+
+export function getBanner({ release }: Pick<ServerDependencies, 'release'>) {
+  const text = bannerText(release);
+  return async () => ({ status: 200 as const, body: new RawBody('text/plain; charset=utf-8', text) });
+}
+
+function bannerText({ service, version }: Release): string {
+  return [
+    `${service} ${version}`,
+    '',
+    `health      ${pathOf('getHealth')}`,
+    `readiness   ${pathOf('getReadiness')}`,
+    `contract    ${pathOf('getOpenApiContract')}`,
+    `schemas     ${pathOf('getPublicSchemaContract')}`,
+    '',
+  ].join('\n');
+}

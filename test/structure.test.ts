@@ -1,0 +1,130 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { banFaults, bans, importFaults, importsOf, roomOf } from './structure.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const files = globSync('functions/**/*.ts', { cwd: root })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => !/\.(test|fixture)\.ts$/.test(path))
+  .sort();
+const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+
+test('the source of the service is found', () => {
+  expect(files).toContain('functions/compose.ts');
+  expect(files.length).toBeGreaterThan(50);
+});
+
+describe('the direction of imports', () => {
+  test('holds in every file', () => {
+    expect(files.flatMap((path) => importFaults(path, textOf(path)))).toEqual([]);
+  });
+
+  const planted: [string, string, string][] = [
+    ['a group that imports another', 'functions/canonical/x.ts', `import { a } from '../server/health.ts';`],
+    [
+      'a group that imports a provider',
+      'functions/canonical/x.ts',
+      `import { a } from '../store/sqlite/store.ts';`,
+    ],
+    [
+      'a group that loads a provider',
+      'functions/canonical/x.ts',
+      `await import('../store/sqlite/store.ts');`,
+    ],
+    ['a group that imports the settings', 'functions/server/x.ts', `import { a } from '../config/table.ts';`],
+    ['a group that imports the composition', 'functions/server/x.ts', `import { a } from '../compose.ts';`],
+    [
+      'a provider that imports another',
+      'functions/store/sqlite/x.ts',
+      `import { a } from '../firestore/list.ts';`,
+    ],
+    [
+      'a provider that imports a group',
+      'functions/store/sqlite/x.ts',
+      `import type { A } from '../../canonical/commit.ts';`,
+    ],
+    ['a port that imports a provider', 'functions/store/port.ts', `export { a } from './sqlite/store.ts';`],
+    ['http that imports a group', 'functions/http/x.ts', `import '../canonical/handlers.ts';`],
+    ['a kernel that imports http', 'functions/kernel/x.ts', `import {\n  a,\n} from '../http/chain.ts';`],
+    ['a room without a rule', 'functions/utils/x.ts', `import { a } from '../kernel/world.ts';`],
+    [
+      'a composition that binds a provider',
+      'functions/compose.ts',
+      `import { a } from './store/sqlite/store.ts';`,
+    ],
+    ['an entry that loads a provider', 'functions/index.ts', `await import('./store/sqlite/store.ts');`],
+    ['a package in a group', 'functions/canonical/x.ts', `import ajv from 'ajv';`],
+    [
+      'another room with the driver',
+      'functions/http/x.ts',
+      `import { Firestore } from '@google-cloud/firestore';`,
+    ],
+  ];
+  test.each(planted)('finds %s', (_, path, text) => {
+    expect(importFaults(path, text)).toHaveLength(1);
+  });
+
+  test('lets the composition load providers on demand', () => {
+    expect(importFaults('functions/compose.ts', `await import('./store/sqlite/store.ts');`)).toEqual([]);
+  });
+
+  test('reads every form of import, and no comment', () => {
+    const text = `import a from 'a';\nimport 'b';\nexport * from 'c';\nimport type { D } from 'd';\nawait import('e');\n// import 'f';`;
+    expect(importsOf(text).map(({ specifier }) => specifier)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  test.each([
+    ['functions/compose.ts', 'root'],
+    ['functions/store/port.ts', 'store'],
+    ['functions/store/sqlite/store.ts', 'store/sqlite'],
+    ['functions/canonical/commit.ts', 'canonical'],
+  ])('%s lies in the room %s', (path, room) => {
+    expect(roomOf(path)).toBe(room);
+  });
+});
+
+describe('what only the composition and the providers may touch', () => {
+  test('is touched nowhere else', () => {
+    expect(files.flatMap((path) => banFaults(path, textOf(path)))).toEqual([]);
+  });
+
+  const planted: Readonly<Record<string, readonly string[]>> = {
+    'process.env': ['const port = process.env.PORT;', `process['env']`],
+    'process.argv': ['process.argv.slice(2)'],
+    'Date.now': ['const now = Date.now();', 'const clock = { now: Date.now };'],
+    'new Date()': ['new Date().toISOString()', 'new Date( )'],
+    'performance.now': ['performance.now()'],
+    'Math.random': ['Math.random()'],
+    'randomness of node:crypto': [`import { randomBytes } from 'node:crypto';`, 'crypto.randomUUID()'],
+    setTimeout: ['setTimeout(() => {}, 5)', '  setTimeout (a, 1)'],
+    setInterval: ['setInterval(() => {}, 5)'],
+    fetch: [`await fetch('http://elsewhere')`],
+  };
+  test('every ban is proven', () => {
+    expect(Object.keys(planted)).toEqual(bans.map((ban) => ban.what));
+  });
+  test.each(Object.entries(planted))('%s is found', (what, snippets) => {
+    for (const snippet of snippets) {
+      expect(banFaults('functions/canonical/x.ts', snippet).join(), snippet).toContain(`uses ${what};`);
+    }
+  });
+
+  test('what only looks like it is left alone', () => {
+    const harmless = [
+      'new Date(milliseconds).toISOString()',
+      '// setTimeout() would do',
+      'world.http(url)',
+      'server.setTimeout(0)',
+      'this.fetch(1)',
+    ];
+    for (const text of harmless) expect(banFaults('functions/canonical/x.ts', text), text).toEqual([]);
+  });
+
+  test('those who may, may', () => {
+    expect(banFaults('functions/compose.ts', 'Date.now(); setTimeout(a, 1); fetch(b)')).toEqual([]);
+    expect(banFaults('functions/store/sqlite/x.ts', 'setTimeout(a, 1)')).toEqual([]);
+    expect(banFaults('functions/config/machine.ts', 'process.env')).toEqual([]);
+    expect(banFaults('functions/compose.ts', 'process.env')).toHaveLength(1);
+  });
+});
