@@ -5,7 +5,7 @@ import type { Caller } from '../identity/caller.ts';
 export interface CallContext {
   readonly caller: Caller;
   readonly correlationId: string;
-  /** When the request arrived, in milliseconds since 1970: the one `now` of the call. */
+  /** When the request had arrived in full, in milliseconds since 1970: the one `now` of the call. */
   readonly now: number;
   /** Aborted when the client has gone or the server is stopping. */
   readonly signal: AbortSignal;

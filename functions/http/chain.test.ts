@@ -1,0 +1,203 @@
+import { describe, expect, test, vi } from 'vitest';
+import { ManualWorld } from '../../test/support/manual-world.ts';
+import { echoChain, echoHandlers, echoOperations } from '../../test/wire/fixture/echo.ts';
+import { createApiKeys } from '../identity/api-keys.ts';
+import { anonymous, createAuthenticator } from '../identity/authenticator.ts';
+import { createAuthorizer } from '../identity/authorizer.ts';
+import type { ChainOptions } from './chain.ts';
+import { type InjectedRequest, type InjectedResponse, inject } from './host-inject.ts';
+import type { LogEvent } from './log.ts';
+import { RawBody } from './message.ts';
+
+const path = '/canonical/tenants/t/echo';
+const good: InjectedRequest = { method: 'POST', path, body: { a: 1 } };
+
+const secured: Partial<ChainOptions> = {
+  authenticator: createAuthenticator({
+    apiKeys: createApiKeys({ keys: ['k1'] }),
+    apiKeyRequired: true,
+    otherwise: anonymous,
+  }),
+  authorizer: createAuthorizer(),
+};
+
+describe('the order of the steps', () => {
+  // Each request breaks one more rule than the one before; the answer must be that of the first rule.
+  const limited = { permitLimit: 1, windowSeconds: 60, queueLimit: 0 };
+  const broken = { headers: { 'content-type': 'text/plain' }, body: '{' };
+
+  test('too many header fields go before everything', async () => {
+    const chain = echoChain({ ...secured, rateLimit: { ...limited, permitLimit: 0 } });
+    const headers = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`x-${n}`, '']));
+    expect((await inject(chain, { ...good, ...broken, headers })).status).toBe(431);
+  });
+
+  test('the rate limit goes before the route, the credential and the body, and no handler runs', async () => {
+    const echo = vi.fn(echoHandlers()['echo']);
+    const authenticate = vi.fn();
+    const chain = echoChain({
+      handlers: { ...echoHandlers(), echo },
+      authenticator: { authenticate },
+      rateLimit: { ...limited, permitLimit: 0 },
+    });
+    for (const target of [path, '/canonical/unknown', '/canonical']) {
+      const answer = await inject(chain, { ...good, ...broken, path: target });
+      expect([answer.status, answer.headers['retry-after']]).toEqual([429, '60']);
+    }
+    expect([echo.mock.calls.length, authenticate.mock.calls.length]).toEqual([0, 0]);
+    expect((await inject(chain, { method: 'GET', path: '/' })).status).toBe(200);
+  });
+
+  test('the route goes before the credential', async () => {
+    const chain = echoChain(secured);
+    expect((await inject(chain, { ...good, ...broken, path: '/unknown' })).status).toBe(404);
+    expect((await inject(chain, { ...good, ...broken, method: 'PUT' })).status).toBe(405);
+  });
+
+  test('the credential goes before the permission, and both before the body', async () => {
+    const chain = echoChain(secured);
+    const withKey = (key: string) => ({
+      ...good,
+      body: '{',
+      headers: { 'x-svc-api-key': key, 'content-type': 'text/plain' },
+    });
+    const unknown = await inject(chain, withKey('k2'));
+    expect([unknown.status, unknown.headers['www-authenticate']]).toEqual([401, 'Bearer realm="svc"']);
+    // B04: a key alone cannot say for which tenant it speaks.
+    expect((await inject(chain, withKey('k1'))).status).toBe(403);
+  });
+
+  test('the media type goes before the size, the size before the text, the text before its model', async () => {
+    const chain = echoChain();
+    const status = async (request: Partial<InjectedRequest>) =>
+      (await inject(chain, { ...good, ...request })).status;
+    expect(await status(broken)).toBe(415);
+    expect(await status({ body: 'x'.repeat(1024 * 1024 + 1) })).toBe(413);
+    expect(await status({ body: '[' })).toBe(400);
+    expect(codeOf(await inject(chain, { ...good, body: '[1,2]' }))).toBe('validation_failed');
+  });
+});
+
+describe('what the handler is given', () => {
+  const input = async (request: InjectedRequest) =>
+    (await inject(echoChain(), request)).json<Record<string, unknown>>();
+
+  test('the members of the route stand in the body, also where it left them out or null', async () => {
+    expect(await input(good)).toMatchObject({ body: { a: 1, tenantId: 't' } });
+    expect(await input({ ...good, body: { tenantId: null } })).toMatchObject({ body: { tenantId: 't' } });
+    expect(await input({ ...good, body: { tenantId: ' t ' } })).toMatchObject({ body: { tenantId: 't' } });
+    expect(codeOf(await inject(echoChain(), { ...good, body: { tenantId: 'T' } }))).toBe('tenant_mismatch');
+  });
+
+  test('an alias with parameters makes up the body', async () => {
+    const body = { tenantId: 't', name: 'n:1', deep: true };
+    expect(await input({ method: 'GET', path: `${path}/n%3A1?deep=true` })).toEqual({
+      params: { tenantId: 't', name: 'n:1' },
+      query: {},
+      body,
+    });
+  });
+
+  test('the Idempotency-Key header stands in for the member, and must not contradict it', async () => {
+    const keyed = (key: string, body: object = {}) => ({
+      ...good,
+      body,
+      headers: { 'Idempotency-Key': key },
+    });
+    expect(await input(keyed('k-1'))).toMatchObject({ body: { idempotencyKey: 'k-1' } });
+    expect(await input(keyed('"k-1"', { idempotencyKey: 'k-1' }))).toMatchObject({
+      body: { idempotencyKey: 'k-1' },
+    });
+    expect(codeOf(await inject(echoChain(), keyed('k-1', { idempotencyKey: 'k-2' })))).toBe(
+      'validation_failed',
+    );
+    expect((await inject(echoChain(), keyed('x'.repeat(256)))).status).toBe(400);
+  });
+
+  test('the call carries its time, its correlation id and the caller', async () => {
+    const world = new ManualWorld();
+    let seen: unknown;
+    const getItem = (_input: never, context: unknown) => {
+      seen = context;
+      return Promise.resolve({ status: 200, body: {} });
+    };
+    const chain = echoChain({ world, handlers: { ...echoHandlers(), getItem } });
+    await inject(chain, { method: 'GET', path: '/items/a', headers: { 'x-correlation-id': 'c-7' } });
+    expect(seen).toMatchObject({
+      now: world.now,
+      correlationId: 'c-7',
+      caller: { kind: 'anonymous', principal: null },
+    });
+  });
+});
+
+describe('answers', () => {
+  const answering = (body: unknown, validateResponses = true, status = 200) =>
+    echoChain({
+      handlers: { ...echoHandlers(), getItem: () => Promise.resolve({ status, body }) },
+      validators: {
+        echo: () =>
+          Promise.resolve({
+            requestValidators: {},
+            responseValidators: { 'getItem:200': Object.assign(hasName, { errors: [] }) },
+          }),
+      },
+      validateResponses,
+    });
+  const hasName = (value: unknown): value is unknown =>
+    typeof value === 'object' && value !== null && 'name' in value;
+  const get = { method: 'GET', path: '/items/a' };
+
+  test('an answer that breaks its contract is a fault of ours, where answers are checked', async () => {
+    expect((await inject(answering({ name: null }), get)).json()).toEqual({ name: null });
+    expect((await inject(answering({ name: undefined }), get)).status).toBe(500);
+    expect((await inject(answering({}, false), get)).status).toBe(200);
+    expect((await inject(answering({ name: 1 }, true, 201), get)).status).toBe(500);
+  });
+
+  test('a text that is already written goes out as it is', async () => {
+    const answer = await inject(answering(new RawBody('application/schema+json', '{"a" :1}')), get);
+    expect([answer.headers['content-type'], answer.body]).toEqual(['application/schema+json', '{"a" :1}']);
+  });
+
+  test('every answer carries the same fields', async () => {
+    for (const request of [get, { method: 'GET', path: '/fail' }, { method: 'GET', path: '/none' }]) {
+      const { headers } = await inject(echoChain(), request);
+      expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+      expect(headers['x-correlation-id']).toMatch(/^[0-9a-f]{32}$/);
+    }
+  });
+});
+
+describe('composition', () => {
+  test('an operation without a handler, and a body without a check, are faults', async () => {
+    expect(() => echoChain({ handlers: {} })).toThrow('no handler');
+    expect((await inject(echoChain({ validators: {} }), good)).status).toBe(500);
+  });
+
+  test('the log tells of each request without anything of the caller', async () => {
+    const events: LogEvent[] = [];
+    const chain = echoChain({ log: (event) => events.push(event) });
+    await inject(chain, { ...good, body: { canary: 's3cret' }, headers: { authorization: 'Bearer s3cret' } });
+    await inject(chain, { method: 'GET', path: '/fail?s3cret=1' });
+    await inject(chain, { method: 'GET', path: '/fail' });
+    expect(
+      events.map(({ severity, operation, status, code }) => [severity, operation, status, code]),
+    ).toEqual([
+      ['INFO', 'echo', 200, undefined],
+      ['WARNING', 'fail', 400, 'validation_failed'],
+      ['ERROR', 'fail', 500, 'internal_error'],
+    ]);
+    expect(events[2]?.failure).toMatch(/^Error\nat /);
+    expect(JSON.stringify(events)).not.toMatch(/s3cret|SECRET/);
+  });
+
+  test('the table of the fixture has each kind of route', () => {
+    const routes = Object.values(echoOperations).flatMap((entry) => entry.routes);
+    expect(routes.some((route) => route.bodyFromParameters)).toBe(true);
+  });
+});
+
+function codeOf(answer: InjectedResponse): unknown {
+  return answer.json<{ code?: unknown }>().code;
+}

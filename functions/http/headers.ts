@@ -1,0 +1,119 @@
+import { ServiceError } from '../kernel/errors.ts';
+
+/**
+ * What the header section of a request may hold. It is read from the fields as they were sent, because Node's own view
+ * keeps the first of two `Authorization` fields and joins others, and so hides that there were two.
+ */
+
+export interface HeaderLimits {
+  readonly countMax: number;
+  readonly bytesMax: number;
+}
+
+export const headerLimits: HeaderLimits = { countMax: 100, bytesMax: 12 * 1024 };
+
+/** The header fields of a request by lower-case name. */
+export interface Headers {
+  /** The value; several fields of one name joined by a comma, as RFC 9110 section 5.3 allows. */
+  get(name: string): string | undefined;
+}
+
+const single = new Set([
+  'authorization',
+  'x-serverless-authorization',
+  'x-svc-api-key',
+  'host',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'idempotency-key',
+  'expect',
+  'origin',
+]);
+
+/**
+ * Reads and judges the fields: too many or too large, a field twice that decides about identity or framing, a coding that
+ * we would have to undo. `alsoSingle` names further fields that may occur once, such as a configured API key header.
+ */
+export function readHeaders(
+  rawHeaders: readonly string[],
+  limits: HeaderLimits = headerLimits,
+  alsoSingle: readonly string[] = [],
+): Headers {
+  if (rawHeaders.length / 2 > limits.countMax) {
+    throw new ServiceError(
+      'headers_too_large',
+      `The request has more than ${limits.countMax} header fields.`,
+    );
+  }
+  const fields = new Map<string, string>();
+  let bytes = 0;
+  let repeated: string | null = null;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase();
+    const value = rawHeaders[at + 1] ?? '';
+    // Node hands fields on as Latin-1, so a character is a byte. The four are the colon, the space and the line end.
+    bytes += name.length + value.length + 4;
+    const before = fields.get(name);
+    if (before === undefined) fields.set(name, value);
+    else if (single.has(name) || name.startsWith('mcp-') || alsoSingle.includes(name)) repeated ??= name;
+    else fields.set(name, `${before}, ${value}`);
+  }
+  if (bytes > limits.bytesMax) {
+    throw new ServiceError('headers_too_large', `The header fields take more than ${limits.bytesMax} bytes.`);
+  }
+  // Only names of the list above are repeated here, never one that the caller made up.
+  if (repeated !== null)
+    throw new ServiceError('malformed_request', `The header ${repeated} occurs more than once.`);
+  refuseCodings(fields);
+  return fields;
+}
+
+/** How the body is framed. */
+export interface Framing {
+  /** The declared length, or `null` where the body comes in chunks. */
+  readonly length: number | null;
+}
+
+export function framingOf(headers: Headers): Framing {
+  if (headers.get('transfer-encoding') !== undefined) return { length: null };
+  const declared = headers.get('content-length');
+  if (declared === undefined) return { length: 0 };
+  if (!/^[0-9]{1,15}$/.test(declared))
+    throw new ServiceError('malformed_request', 'The Content-Length is not a number.');
+  return { length: Number(declared) };
+}
+
+/** Refuses whatever is not JSON in UTF-8. */
+export function requireJson(headers: Headers): void {
+  const [type = '', ...parameters] = (headers.get('content-type') ?? '').split(';');
+  if (type.trim().toLowerCase() !== 'application/json') {
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The body must be sent with the content type application/json.',
+    );
+  }
+  for (const parameter of parameters) {
+    const [name = '', value = ''] = parameter.split('=');
+    if (name.trim().toLowerCase() !== 'charset') continue;
+    if (value.trim().replaceAll('"', '').toLowerCase() !== 'utf-8') {
+      throw new ServiceError('unsupported_media_type', 'The body must be encoded as UTF-8.');
+    }
+  }
+}
+
+/** A body is taken as it is: nothing is ever inflated, so that a small body cannot become a large one. */
+function refuseCodings(fields: ReadonlyMap<string, string>): void {
+  const encoding = fields.get('content-encoding');
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    throw new ServiceError(
+      'unsupported_media_type',
+      'A compressed body is not accepted: send it without Content-Encoding.',
+    );
+  }
+  const transfer = fields.get('transfer-encoding');
+  if (transfer !== undefined && transfer.trim().toLowerCase() !== 'chunked') {
+    throw new ServiceError('unsupported_media_type', 'The only transfer coding that is accepted is chunked.');
+  }
+}

@@ -1,0 +1,62 @@
+import type { Chain } from './message.ts';
+
+/** The chain called in process, for tests and for callers that need no socket. */
+
+export interface InjectedRequest {
+  readonly method: string;
+  /** The target as it would be sent: undecoded, with the query. */
+  readonly path: string;
+  /** A list of pairs where a name has to occur twice. */
+  readonly headers?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+  /** An object is sent as JSON. */
+  readonly body?: unknown;
+  readonly socketAddress?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface InjectedResponse {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The body as JSON. */
+  json<T = unknown>(): T;
+}
+
+export async function inject(chain: Chain, request: InjectedRequest): Promise<InjectedResponse> {
+  const given = request.headers ?? {};
+  const headers: (readonly [string, string])[] = Array.isArray(given) ? [...given] : Object.entries(given);
+  const has = (name: string): boolean => headers.some(([field]) => field.toLowerCase() === name);
+  const bytes = bytesOf(request.body);
+  if (!has('host')) headers.push(['Host', 'in-process']);
+  if (bytes.length > 0 && !has('content-length') && !has('transfer-encoding')) {
+    headers.push(['Content-Length', String(bytes.length)]);
+  }
+  if (bytes.length > 0 && !has('content-type')) headers.push(['Content-Type', 'application/json']);
+  const response = await chain({
+    method: request.method,
+    target: request.path,
+    httpVersion: '1.1',
+    rawHeaders: headers.flat(),
+    socketAddress: request.socketAddress ?? '127.0.0.1',
+    body: (async function* () {
+      if (bytes.length > 0) yield bytes;
+    })(),
+    proceed: () => {},
+    signal: request.signal ?? new AbortController().signal,
+  });
+  const body =
+    request.method === 'HEAD' || response.body === null ? '' : Buffer.from(response.body).toString();
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers.map(([name, value]) => [name.toLowerCase(), value])),
+    body,
+    json: <T>() => JSON.parse(body) as T,
+  };
+}
+
+function bytesOf(body: unknown): Uint8Array {
+  if (body === undefined) return new Uint8Array();
+  if (body instanceof Uint8Array) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}

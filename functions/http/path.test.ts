@@ -1,0 +1,61 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../kernel/errors.ts';
+import { decodeSegment, splitPath, splitTarget } from './path.ts';
+
+describe('decodeSegment', () => {
+  test('what it accepts encodes back to the same segment, and holds nothing that a path could be led astray by', () => {
+    const raw = fc.oneof(
+      fc
+        .string({ unit: 'binary', maxLength: 12 })
+        .filter((text) => text.isWellFormed())
+        .map(encodeURIComponent),
+      fc.stringMatching(/^(?:%[0-9A-Fa-f]{2}|[a-z.:%/]){0,12}$/),
+    );
+    fc.assert(
+      fc.property(raw, (segment) => {
+        const value = accepted(segment);
+        if (value === null) return;
+        expect(decodeSegment(encodeURIComponent(value))).toBe(value);
+        expect(value).not.toMatch(/[/\\%?#\p{C}]/u);
+        expect(['', '.', '..']).not.toContain(value);
+        expect(value).toBe(value.trim().normalize('NFC'));
+        expect(new URL(`http://host/${encodeURIComponent(value)}`).pathname).toBe(
+          `/${encodeURIComponent(value)}`,
+        );
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('two accepted spellings of one value are one value', () => {
+    expect(decodeSegment('0192%3A3')).toBe(decodeSegment('0192:3'));
+  });
+
+  test('200 characters are the most', () => {
+    expect(decodeSegment('a'.repeat(200))).toHaveLength(200);
+    expect(accepted('a'.repeat(201))).toBeNull();
+  });
+});
+
+describe('splitTarget and splitPath', () => {
+  test('the query begins at the first question mark', () => {
+    expect(splitTarget('/a?b=c?d')).toEqual({ path: '/a', query: 'b=c?d' });
+    expect(splitTarget('/a')).toEqual({ path: '/a', query: '' });
+  });
+
+  test('an empty segment is kept at the end only', () => {
+    expect(splitPath('/')).toEqual(['']);
+    expect(splitPath('/a/')).toEqual(['a', '']);
+    expect(() => splitPath('/a//b')).toThrow(ServiceError);
+  });
+});
+
+function accepted(segment: string): string | null {
+  try {
+    return decodeSegment(segment);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'invalid_path_segment' });
+    return null;
+  }
+}

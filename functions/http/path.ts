@@ -1,0 +1,69 @@
+import { ServiceError } from '../kernel/errors.ts';
+
+/**
+ * The path policy. Paths are judged and matched as they were sent, because every decoder in between (a framework, a URL
+ * class) resolves dots or turns `%2F` into a separator before anybody can refuse it.
+ */
+
+export interface RequestTarget {
+  /** The undecoded path. */
+  readonly path: string;
+  /** Undecoded, without the question mark; '' where there is none. */
+  readonly query: string;
+}
+
+const segmentLengthMax = 200;
+const pathLengthMax = 8_192;
+// Everything that a path may hold undecoded by RFC 3986 section 3.3, and nothing of other bytes: Node hands those on as
+// Latin-1, which is not what the client meant.
+const rawSegment = /^[A-Za-z0-9\-._~!$&'()*+,;=:@%]*$/;
+// The separators of paths, of Windows paths and of URLs, and every control, format, private or unassigned character.
+const forbidden = /[/\\%?#\p{C}]/u;
+
+/** Splits the target of a request; only the origin form of RFC 9112 section 3.2.1 is accepted. */
+export function splitTarget(target: string): RequestTarget {
+  if (!target.startsWith('/'))
+    throw invalidPath('The request target must be a path that begins with a slash.');
+  if (target.length > pathLengthMax) throw invalidPath('The path and query are too long.');
+  const mark = target.indexOf('?');
+  return mark < 0
+    ? { path: target, query: '' }
+    : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}
+
+/** The undecoded segments of a path. The last one is '' where the path ends in a slash. */
+export function splitPath(path: string): readonly string[] {
+  const segments = path.slice(1).split('/');
+  for (const [position, segment] of segments.entries()) {
+    const last = position === segments.length - 1;
+    if (segment === '.' || segment === '..' || (segment === '' && !last)) {
+      throw invalidPath('The path holds an empty segment or a dot segment.');
+    }
+    if (!rawSegment.test(segment))
+      throw invalidPath('The path holds a character that must be percent-encoded.');
+  }
+  return segments;
+}
+
+/** The value of one parameter segment, decoded once as strict UTF-8. What it accepts can be encoded back to the same segment. */
+export function decodeSegment(raw: string): string {
+  let value: string;
+  try {
+    // Throws for a percent sign without two digits, for overlong and truncated UTF-8 and for encoded surrogates.
+    value = decodeURIComponent(raw);
+  } catch {
+    throw invalidPath('A path segment is not percent-encoded UTF-8.');
+  }
+  if (value === '' || value === '.' || value === '..')
+    throw invalidPath('A path segment is empty or a dot segment.');
+  if (value.length > segmentLengthMax)
+    throw invalidPath(`A path segment is longer than ${segmentLengthMax} characters.`);
+  if (forbidden.test(value)) throw invalidPath('A path segment holds a separator or a control character.');
+  if (value !== value.trim()) throw invalidPath('A path segment begins or ends with white space.');
+  if (value !== value.normalize('NFC')) throw invalidPath('A path segment is not in Unicode normal form C.');
+  return value;
+}
+
+function invalidPath(detail: string): ServiceError {
+  return new ServiceError('invalid_path_segment', detail);
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { problems } from '../../contracts/generated/errors.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { StoreError } from '../store/port.ts';
+import { correlationIdOf } from './correlation.ts';
+import { createCors } from './cors.ts';
+import { createLog, describeFailure, type LogEvent } from './log.ts';
+import { problemOf, schemaRefusal } from './problem.ts';
+
+const documentOf = (error: unknown): Record<string, unknown> =>
+  JSON.parse(String(problemOf(error, 'c-1').response.body)) as Record<string, unknown>;
+const headersOf = (error: unknown): Record<string, string> =>
+  Object.fromEntries(problemOf(error, 'c-1').response.headers);
+
+describe('problem documents', () => {
+  test('say what RFC 9457 and the contract ask for', () => {
+    const error = new ServiceError('rate_limited', 'Later.', {
+      retryAfterSeconds: 7,
+      limit: 3,
+      status: 200,
+      code: 'x',
+    });
+    expect(documentOf(error)).toEqual({
+      type: 'urn:svc:problem:rate_limited',
+      title: 'Rate limited',
+      status: 429,
+      detail: 'Later.',
+      instance: 'urn:svc:request:c-1',
+      code: 'rate_limited',
+      retryable: true,
+      correlationId: 'c-1',
+      retryAfterSeconds: 7,
+      limit: 3,
+    });
+    expect(headersOf(error)).toEqual({ 'Content-Type': 'application/problem+json', 'Retry-After': '7' });
+  });
+
+  test.each(Object.entries(problems))('%s has its status', (code, { status }) => {
+    expect(problemOf(new ServiceError(code as keyof typeof problems, 'x'), 'c').response.status).toBe(status);
+  });
+
+  test.each([
+    ['contention', 503, 'store_contention'],
+    ['unavailable', 503, 'unavailable'],
+    ['too_large', 413, 'commit_too_large'],
+    ['full', 503, 'storage_full'],
+    ['corrupt', 500, 'internal_error'],
+  ] as const)('a store that fails by %s is %i %s, without its message', (failure, status, code) => {
+    const document = documentOf(new StoreError(failure, 's3cret table'));
+    expect(document).toMatchObject({ status, code });
+    expect(JSON.stringify(document)).not.toContain('s3cret');
+  });
+
+  test.each([new TypeError('s3cret'), 's3cret', null, { message: 's3cret' }])(
+    '%o is 500 and tells nothing',
+    (error) => {
+      expect(documentOf(error)).toMatchObject({ status: 500, code: 'internal_error', retryable: false });
+      expect(JSON.stringify(documentOf(error))).not.toContain('s3cret');
+    },
+  );
+
+  test('401 says how to authenticate, 405 what is allowed', () => {
+    expect(headersOf(new ServiceError('unauthenticated', 'x'))).toHaveProperty('WWW-Authenticate');
+    expect(headersOf(new ServiceError('method_not_allowed', 'x', { allow: ['GET', 'POST'] }))['Allow']).toBe(
+      'GET, POST',
+    );
+  });
+
+  test('a fault of the schema names the place and the rule, never the value', () => {
+    const fault = (keyword: string, params: Record<string, unknown>) => [
+      { instancePath: '/a', schemaPath: '#/x', keyword, params, message: 'must be so' },
+    ];
+    expect(
+      schemaRefusal(fault('additionalProperties', { additionalProperty: 'x/y~z' })).extensions.errors,
+    ).toEqual([
+      { pointer: '/a/x~1y~0z', keyword: 'additionalProperties', detail: 'the member is not known here' },
+    ]);
+    expect(schemaRefusal(fault('required', { missingProperty: 'b' })).extensions.errors?.[0]?.pointer).toBe(
+      '/a/b',
+    );
+    expect(schemaRefusal(fault('maxLength', { limit: 3 }))).toMatchObject({ code: 'limit_exceeded' });
+    expect(schemaRefusal(fault('pattern', {}))).toMatchObject({ code: 'validation_failed' });
+  });
+});
+
+describe('correlation ids', () => {
+  const random = { bytes: (size: number) => new Uint8Array(size).fill(171) };
+  test.each(['a', 'A-z_0.9:x', 'x'.repeat(128)])('%s is echoed', (id) => {
+    expect(correlationIdOf(id, random)).toBe(id);
+  });
+  test.each([undefined, '', 'a b', 'a\r\nb', 'é', '"', '<a>', 'x'.repeat(129)])('%j is replaced', (id) => {
+    expect(correlationIdOf(id, random)).toBe('ab'.repeat(16));
+  });
+});
+
+describe('log lines', () => {
+  test('J03: are one line of JSON of the listed fields, whatever is in them', () => {
+    const lines: string[] = [];
+    const event = {
+      severity: 'INFO',
+      message: 'a\r\nb\u2028c\u001b[31m","severity":"ERROR',
+      operation: 'x'.repeat(1_000_000),
+      authorization: 'Bearer s3cret',
+      body: { token: 's3cret' },
+    } as LogEvent;
+    createLog((line) => lines.push(line))(event);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toMatch(/[\p{Cc}\u2028]|s3cret/u);
+    expect(JSON.parse(lines[0] ?? '')).toEqual({
+      severity: 'INFO',
+      message: event.message,
+      operation: 'x'.repeat(1024),
+    });
+  });
+
+  test('an unforeseen error is told by its class and its frames', () => {
+    const error = Object.assign(new RangeError('s3cret\n    at s3cret (x)'), { code: 'ECONNREFUSED' });
+    const told = describeFailure(error);
+    expect(told).toMatch(/^RangeError ECONNREFUSED\nat .*problem\.test\.ts/);
+    expect(told).not.toContain('s3cret');
+    expect(describeFailure('s3cret')).toBe('a thrown string');
+  });
+});
+
+describe('cross-origin access', () => {
+  const cors = createCors({ allowedOrigins: ['http://localhost:5173'] });
+  const headers = (fields: Record<string, string>) => new Map(Object.entries(fields));
+
+  test('is granted to the exact origin only', () => {
+    const granted = Object.fromEntries(cors.headersFor(headers({ origin: 'http://localhost:5173' })));
+    expect(granted).toMatchObject({ 'Access-Control-Allow-Origin': 'http://localhost:5173', Vary: 'Origin' });
+    for (const origin of [
+      'http://localhost:5174',
+      'https://localhost:5173',
+      'null',
+      'http://localhost:5173.evil.example',
+    ]) {
+      expect(Object.fromEntries(cors.headersFor(headers({ origin })))).toEqual({ Vary: 'Origin' });
+    }
+    expect(
+      createCors({ allowedOrigins: [] }).headersFor(headers({ origin: 'http://localhost:5173' })),
+    ).toEqual([]);
+  });
+
+  test('a preflight is answered to that origin only', () => {
+    const asked = {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type, x-a, a b',
+    };
+    const answer = cors.preflight('OPTIONS', headers({ ...asked, origin: 'http://localhost:5173' }));
+    expect(answer?.status).toBe(204);
+    expect(Object.fromEntries(answer?.headers ?? [])['Access-Control-Allow-Headers']).toBe(
+      'content-type, x-a',
+    );
+    expect(cors.preflight('OPTIONS', headers({ ...asked, origin: 'http://evil.example' }))).toBeNull();
+  });
+});

@@ -1,0 +1,117 @@
+import { type ProblemCode, problems } from '../../contracts/generated/errors.ts';
+import type { ValidatorFault } from '../../contracts/validator.ts';
+import { type ProblemDetail, ServiceError } from '../kernel/errors.ts';
+import { StoreError, type StoreFailure } from '../store/port.ts';
+import { BrokenBodyError, type RawResponse } from './message.ts';
+
+/** Problem documents by RFC 9457: every refusal becomes one, here and nowhere else. */
+
+export interface Problem {
+  readonly code: ProblemCode;
+  readonly response: RawResponse;
+  /** Nobody foresaw it: worth an alarm and a trace in the log. */
+  readonly unexpected: boolean;
+}
+
+const storeProblems: Readonly<Record<StoreFailure, readonly [ProblemCode, string]>> = {
+  contention: ['store_contention', 'Others were writing the same data; nothing was written. Try again.'],
+  unavailable: ['unavailable', 'The store did not answer. Whether a write was made is not known.'],
+  too_large: [
+    'commit_too_large',
+    'The write is larger than one transaction of the store; nothing was written.',
+  ],
+  full: ['storage_full', 'The store has no room left; nothing was written.'],
+  corrupt: ['internal_error', 'The service met a fault of its own.'],
+};
+
+// Who was told to come back later should be told when.
+const retryAfterDefaultSeconds: Partial<Record<ProblemCode, number>> = {
+  store_contention: 1,
+  unavailable: 5,
+};
+
+// An answer to a request of which a part was left unread, so that the connection is of no more use.
+const closing = new Set<ProblemCode>(['payload_too_large', 'request_timeout', 'headers_too_large']);
+
+/** The problem document of whatever was thrown. Of an unforeseen error nothing is told but that there was one. */
+export function problemOf(error: unknown, correlationId: string): Problem {
+  const refusal = refusalOf(error);
+  const { status, title, retryable } = problems[refusal.code];
+  const { errors, retryAfterSeconds = retryAfterDefaultSeconds[refusal.code], ...more } = refusal.extensions;
+  const document = {
+    // What a refusal adds cannot replace what every problem document says.
+    ...more,
+    type: `urn:svc:problem:${refusal.code}`,
+    title,
+    status,
+    detail: refusal.message,
+    instance: `urn:svc:request:${correlationId}`,
+    code: refusal.code,
+    retryable,
+    correlationId,
+    ...(errors === undefined ? {} : { errors }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+  const headers: [string, string][] = [['Content-Type', 'application/problem+json']];
+  if (retryAfterSeconds !== undefined) headers.push(['Retry-After', String(retryAfterSeconds)]);
+  if (status === 401) headers.push(['WWW-Authenticate', 'Bearer realm="svc"']);
+  if (Array.isArray(more.allow)) headers.push(['Allow', more.allow.join(', ')]);
+  return {
+    code: refusal.code,
+    unexpected: refusal.code === 'internal_error',
+    response: {
+      status,
+      headers,
+      body: JSON.stringify(document),
+      close: closing.has(refusal.code) || error instanceof BrokenBodyError,
+    },
+  };
+}
+
+function refusalOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof StoreError) {
+    const [code, detail] = storeProblems[error.failure];
+    return new ServiceError(code, detail);
+  }
+  if (error instanceof BrokenBodyError) {
+    return new ServiceError('malformed_request', 'The request body ended before it was complete.');
+  }
+  return new ServiceError('internal_error', 'The service met a fault of its own.');
+}
+
+const overLimit = new Set(['maxLength', 'maxItems', 'maxProperties', 'maximum', 'exclusiveMaximum']);
+
+/** The refusal of a body by its schema: where and by which rule, never the value that was refused. */
+export function schemaRefusal(faults: readonly ValidatorFault[] | null | undefined): ServiceError {
+  // Of a nullable member each branch reports; the first is the one to tell.
+  const fault = faults?.[0];
+  if (!fault) return new ServiceError('validation_failed', 'The request does not match its schema.');
+  const detail = detailOf(fault);
+  const code = overLimit.has(fault.keyword) ? 'limit_exceeded' : 'validation_failed';
+  return new ServiceError(code, `The request is not valid: ${detail.detail}`, { errors: [detail] });
+}
+
+function detailOf(fault: ValidatorFault): ProblemDetail {
+  // An unknown or a missing member is named by its own pointer, where a caller looks for it.
+  const member =
+    fault.params['additionalProperty'] ??
+    fault.params['unevaluatedProperty'] ??
+    fault.params['missingProperty'];
+  const pointer =
+    typeof member === 'string' ? `${fault.instancePath}/${escapePointer(member)}` : fault.instancePath;
+  return { pointer: pointer.slice(0, 512).toWellFormed(), keyword: fault.keyword, detail: sentenceOf(fault) };
+}
+
+function sentenceOf({ keyword, params, message }: ValidatorFault): string {
+  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties')
+    return 'the member is not known here';
+  if (keyword === 'required') return 'the member is missing';
+  if (keyword === 'type') return `must be of the type ${String(params['type'])}`;
+  // The messages of ajv repeat the schema, not the value.
+  return (message ?? `breaks the rule ${keyword}`).slice(0, 256);
+}
+
+function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}

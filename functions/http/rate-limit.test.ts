@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { ManualWorld } from '../../test/support/manual-world.ts';
+import { createRateLimiter, rateLimitDefaults } from './rate-limit.ts';
+
+const never = new AbortController().signal;
+const refused = expect.objectContaining({ code: 'rate_limited' });
+
+function limiterOf(settings: Partial<typeof rateLimitDefaults> = {}, addressesMax?: number) {
+  const world = new ManualWorld();
+  const limiter = createRateLimiter('canonical', { ...rateLimitDefaults, ...settings }, world, addressesMax);
+  const fields: Record<string, string> = {};
+  const acquire = (address = 'a', signal: AbortSignal = never): Promise<void> =>
+    limiter.acquire(address, signal, (told) => Object.assign(fields, Object.fromEntries(told)));
+  return { world, limiter, acquire, fields };
+}
+
+describe('the window', () => {
+  test('I01: 120 requests a minute pass and the next is told when to come back', async () => {
+    const { world, acquire, fields } = limiterOf();
+    for (let n = 0; n < 120; n += 1) await acquire();
+    expect(fields).toEqual({
+      'RateLimit-Policy': '"canonical";q=120;w=60',
+      RateLimit: '"canonical";r=0;t=60',
+    });
+    world.advance(18_500);
+    await expect(acquire()).rejects.toThrow(
+      expect.objectContaining({ extensions: { retryAfterSeconds: 42 } }),
+    );
+    expect(fields['RateLimit']).toBe('"canonical";r=0;t=42');
+    await acquire('b');
+    world.advance(41_500);
+    await acquire();
+    expect(fields['RateLimit']).toBe('"canonical";r=119;t=60');
+  });
+
+  test('I05: the edge of a window lets through twice the limit, and no more', async () => {
+    const { world, acquire } = limiterOf({ permitLimit: 5 });
+    let passed = 0;
+    const knock = async (): Promise<void> => {
+      await acquire().then(
+        () => (passed += 1),
+        () => {},
+      );
+    };
+    await knock();
+    world.advance(59_999);
+    for (let n = 0; n < 20; n += 1) await knock();
+    world.advance(1);
+    for (let n = 0; n < 20; n += 1) await knock();
+    expect(passed).toBe(10);
+  });
+
+  test('a clock that is set back freezes nobody out', async () => {
+    const { world, acquire } = limiterOf({ permitLimit: 1 });
+    await acquire();
+    world.now -= 3_600_000;
+    await acquire();
+  });
+});
+
+describe('the queue', () => {
+  test('who waits is let in with the next window, in turn, and one too many is refused', async () => {
+    const { world, acquire } = limiterOf({ permitLimit: 2, queueLimit: 3 });
+    const passed: number[] = [];
+    await acquire();
+    await acquire();
+    const waiting = [1, 2, 3].map((n) => acquire().then(() => passed.push(n)));
+    await expect(acquire()).rejects.toThrow(refused);
+    world.advance(59_999);
+    await Promise.resolve();
+    expect(passed).toEqual([]);
+    world.advance(1);
+    await Promise.all(waiting.slice(0, 2));
+    expect(passed).toEqual([1, 2]);
+    world.advance(60_000);
+    await Promise.all(waiting);
+    expect(passed).toEqual([1, 2, 3]);
+  });
+
+  test('who goes away leaves the place to another', async () => {
+    const { acquire } = limiterOf({ permitLimit: 1, queueLimit: 1 });
+    await acquire();
+    const gone = new AbortController();
+    const left = acquire('a', gone.signal);
+    await expect(acquire()).rejects.toThrow(refused);
+    gone.abort();
+    await expect(left).rejects.toThrow();
+    const next = acquire();
+    await expect(acquire()).rejects.toThrow(refused);
+    next.catch(() => {});
+  });
+});
+
+test('I04: a flood of addresses is counted in bounded memory, the least recent forgotten first', async () => {
+  const { limiter, acquire } = limiterOf({ permitLimit: 1 }, 1_000);
+  await acquire('kept');
+  for (let n = 0; n < 10_000; n += 1) {
+    await acquire(`flood ${n}`);
+    if (n % 500 === 0) await expect(acquire('kept')).rejects.toThrow(refused);
+  }
+  expect(limiter.size).toBe(1_000);
+  await acquire('flood 0');
+});
+
+test('I06: each instance counts for itself', async () => {
+  const [one, other] = [limiterOf({ permitLimit: 1 }), limiterOf({ permitLimit: 1 })];
+  await one.acquire();
+  await other.acquire();
+  await expect(one.acquire()).rejects.toThrow(refused);
+});

@@ -1,0 +1,167 @@
+import { ServiceError } from '../kernel/errors.ts';
+import type { Clock, Timers } from '../kernel/world.ts';
+
+/**
+ * A fixed window per source address, counted in this instance: two instances allow twice as much, and the edge of a window
+ * lets through at most twice the limit in any span as long as a window.
+ */
+
+export interface RateLimitSettings {
+  readonly permitLimit: number;
+  readonly windowSeconds: number;
+  /** How many requests may wait for the next window of their address instead of being refused; together, too. */
+  readonly queueLimit: number;
+}
+
+export const rateLimitDefaults: RateLimitSettings = { permitLimit: 120, windowSeconds: 60, queueLimit: 0 };
+
+export interface RateLimitWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+export interface RateLimiter {
+  /** Takes a permit, waits for one where the queue allows, or throws `rate_limited`; tells the header fields either way. */
+  acquire(
+    address: string,
+    signal: AbortSignal,
+    tell: (fields: readonly HeaderField[]) => void,
+  ): Promise<void>;
+  /** How many addresses are being counted. */
+  readonly size: number;
+}
+
+type HeaderField = readonly [name: string, value: string];
+
+interface Window {
+  startedAt: number;
+  used: number;
+  /** First come, first served. While somebody waits, a timer is set for the end of the window. */
+  readonly waiting: (() => void)[];
+}
+
+export function createRateLimiter(
+  name: string,
+  settings: RateLimitSettings,
+  world: RateLimitWorld,
+  addressesMax = 100_000,
+): RateLimiter {
+  return new FixedWindows(name, settings, world, addressesMax);
+}
+
+class FixedWindows implements RateLimiter {
+  // A Map keeps the order of insertion, so the first key is the least recently used.
+  readonly #windows = new Map<string, Window>();
+  #waiting = 0;
+  readonly #name: string;
+  readonly #settings: RateLimitSettings;
+  readonly #world: RateLimitWorld;
+  readonly #addressesMax: number;
+  readonly #windowMs: number;
+
+  constructor(name: string, settings: RateLimitSettings, world: RateLimitWorld, addressesMax: number) {
+    this.#name = name;
+    this.#settings = settings;
+    this.#world = world;
+    this.#addressesMax = addressesMax;
+    this.#windowMs = settings.windowSeconds * 1000;
+  }
+
+  get size(): number {
+    return this.#windows.size;
+  }
+
+  async acquire(
+    address: string,
+    signal: AbortSignal,
+    tell: (fields: readonly HeaderField[]) => void,
+  ): Promise<void> {
+    const window = this.#windowOf(address);
+    try {
+      if (window.used < this.#settings.permitLimit && window.waiting.length === 0) window.used += 1;
+      else if (this.#waiting < this.#settings.queueLimit && !signal.aborted)
+        await this.#queue(window, signal);
+      else throw this.#refusal(window);
+    } finally {
+      tell(this.#fields(window));
+    }
+  }
+
+  #windowOf(address: string): Window {
+    const now = this.#world.clock.now();
+    let window = this.#windows.get(address);
+    if (window) this.#windows.delete(address);
+    else if (this.#windows.size >= this.#addressesMax) this.#evict();
+    window ??= { startedAt: now, used: 0, waiting: [] };
+    this.#windows.set(address, window);
+    const elapsed = now - window.startedAt;
+    // A clock that was set back must not freeze a window. Who waits is let in by the timer, before any newcomer.
+    if ((elapsed >= this.#windowMs || elapsed < 0) && window.waiting.length === 0) begin(window, now);
+    return window;
+  }
+
+  /** Forgets the least recently used address that nobody waits for. */
+  #evict(): void {
+    for (const [address, window] of this.#windows) {
+      if (window.waiting.length > 0) continue;
+      this.#windows.delete(address);
+      return;
+    }
+  }
+
+  async #queue(window: Window, signal: AbortSignal): Promise<void> {
+    const admitted = Promise.withResolvers<void>();
+    const leave = (): void => {
+      const position = window.waiting.indexOf(admitted.resolve);
+      if (position >= 0) window.waiting.splice(position, 1);
+      admitted.reject(new ServiceError('unavailable', 'The request was given up while it waited.'));
+    };
+    this.#waiting += 1;
+    window.waiting.push(admitted.resolve);
+    if (window.waiting.length === 1) this.#admitAtEnd(window);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      await admitted.promise;
+    } finally {
+      signal.removeEventListener('abort', leave);
+      this.#waiting -= 1;
+    }
+  }
+
+  #admitAtEnd(window: Window): void {
+    const remainingMs = Math.max(1, window.startedAt + this.#windowMs - this.#world.clock.now());
+    this.#world.timers.after(remainingMs, () => {
+      begin(window, this.#world.clock.now());
+      for (const admit of window.waiting.splice(0, this.#settings.permitLimit)) {
+        window.used += 1;
+        admit();
+      }
+      if (window.waiting.length > 0) this.#admitAtEnd(window);
+    });
+  }
+
+  #refusal(window: Window): ServiceError {
+    return new ServiceError('rate_limited', 'Too many requests from this address in the current window.', {
+      retryAfterSeconds: this.#resetSeconds(window),
+    });
+  }
+
+  /** The two fields of draft-ietf-httpapi-ratelimit-headers. */
+  #fields(window: Window): readonly HeaderField[] {
+    const { permitLimit, windowSeconds } = this.#settings;
+    const remaining = Math.max(0, permitLimit - window.used);
+    return [
+      ['RateLimit-Policy', `"${this.#name}";q=${permitLimit};w=${windowSeconds}`],
+      ['RateLimit', `"${this.#name}";r=${remaining};t=${this.#resetSeconds(window)}`],
+    ];
+  }
+
+  #resetSeconds(window: Window): number {
+    return Math.max(1, Math.ceil((window.startedAt + this.#windowMs - this.#world.clock.now()) / 1000));
+  }
+}
+
+function begin(window: Window, now: number): void {
+  window.startedAt = now;
+  window.used = 0;
+}

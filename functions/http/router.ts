@@ -1,0 +1,90 @@
+import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { decodeSegment, splitPath } from './path.ts';
+
+/** The routes of the operation table as a tree of undecoded segments. */
+
+export interface RouteMatch {
+  readonly entry: OperationEntry;
+  readonly route: OperationRoute;
+  /** The parameters of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface Router {
+  /** Throws `route_not_found`, `method_not_allowed` with the methods that exist, or `invalid_path_segment`. */
+  match(method: string, path: string): RouteMatch;
+  /** Every method that some path has. */
+  readonly methods: readonly string[];
+}
+
+export function methodNotAllowed(methods: Iterable<string>): ServiceError {
+  return new ServiceError('method_not_allowed', 'The path does not have this method.', {
+    allow: [...methods].sort(),
+  });
+}
+
+interface Node {
+  readonly literals: Map<string, Node>;
+  /** The subtree behind a parameter, whatever the parameter is called. */
+  parameter: Node | null;
+  readonly methods: Map<string, { readonly entry: OperationEntry; readonly route: OperationRoute }>;
+}
+
+export function createRouter(operations: Readonly<Record<string, OperationEntry>>): Router {
+  const root = newNode();
+  for (const entry of Object.values(operations)) for (const route of entry.routes) insert(root, entry, route);
+  return {
+    match(method, path) {
+      const segments = splitPath(path);
+      const node = find(root, segments, 0);
+      if (!node) throw new ServiceError('route_not_found', 'No operation has this path.');
+      const target = node.methods.get(method);
+      if (!target) throw methodNotAllowed(node.methods.keys());
+      return { ...target, params: paramsOf(target.route, segments) };
+    },
+    methods: [
+      ...new Set(Object.values(operations).flatMap(({ routes }) => routes.map(({ method }) => method))),
+    ],
+  };
+}
+
+function insert(root: Node, entry: OperationEntry, route: OperationRoute): void {
+  let node = root;
+  // The root path has one empty segment.
+  for (const segment of route.segments.length === 0 ? [{ literal: '' }] : route.segments) {
+    if ('literal' in segment) {
+      const next = node.literals.get(segment.literal) ?? newNode();
+      node.literals.set(segment.literal, next);
+      node = next;
+    } else {
+      node.parameter ??= newNode();
+      node = node.parameter;
+    }
+  }
+  if (node.methods.has(route.method))
+    throw new Error(`two operations have the route of ${route.operationId}`);
+  node.methods.set(route.method, { entry, route });
+}
+
+/** A literal goes before a parameter, as OpenAPI 3.1 orders paths; only a dead end turns back to the parameter. */
+function find(node: Node, segments: readonly string[], at: number): Node | null {
+  if (at === segments.length) return node.methods.size > 0 ? node : null;
+  const segment = segments[at] ?? '';
+  const literal = node.literals.get(segment);
+  const found = literal && find(literal, segments, at + 1);
+  if (found) return found;
+  return node.parameter && find(node.parameter, segments, at + 1);
+}
+
+function paramsOf(route: OperationRoute, segments: readonly string[]): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {};
+  for (const [at, segment] of route.segments.entries()) {
+    if ('param' in segment) params[segment.param] = decodeSegment(segments[at] ?? '');
+  }
+  return params;
+}
+
+function newNode(): Node {
+  return { literals: new Map(), parameter: null, methods: new Map() };
+}

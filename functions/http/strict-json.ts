@@ -1,0 +1,152 @@
+import type { Json } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
+
+/**
+ * JSON read strictly. `JSON.parse` decides the grammar; around it stands what it lets pass: bytes that are not UTF-8, a
+ * member named twice, `__proto__`, deep nesting, lone surrogates, and numbers that would silently become other numbers.
+ *
+ * One scan before parsing counts members and depth without looking at names, so that a hostile document is refused
+ * before it costs memory. One walk after parsing counts the members that are left: fewer than were written means that
+ * a name was written twice, in whatever spelling.
+ */
+export interface StrictJsonLimits {
+  readonly depthMax: number;
+  readonly membersMax: number;
+}
+
+export const strictJsonLimits: StrictJsonLimits = { depthMax: 64, membersMax: 200_000 };
+
+const backslash = /\\/;
+
+// A byte order mark is kept, and then refused by JSON.parse.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = strictJsonLimits): Json {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw malformed('The body is not valid UTF-8.');
+  }
+  return parseStrictJsonText(text, limits);
+}
+
+export function parseStrictJsonText(text: string, limits: StrictJsonLimits = strictJsonLimits): Json {
+  if (!text.isWellFormed()) throw malformed('The text holds a lone surrogate.');
+  const written = scan(text, limits);
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    // The message of the engine quotes the body.
+    throw malformed('The body is not valid JSON.');
+  }
+  if (countMembers(value) !== written) throw malformed('An object of the body names a member twice.');
+  return value;
+}
+
+/** Counts the members of the text. For text that is not JSON the count means nothing, and the parser refuses it. */
+function scan(text: string, limits: StrictJsonLimits): number {
+  let depth = 0;
+  let members = 0;
+  let position = 0;
+  // Where nothing is escaped, the next quote ends a string, and the engine finds it faster than a loop of ours. Asked with
+  // a pattern: the optimising compiler takes `includes` for free and asks again for every string (40 times slower).
+  const escapes = backslash.test(text);
+  while (position < text.length) {
+    const code = text.charCodeAt(position);
+    if (code === 0x22) {
+      const end = escapes ? endOfEscapedString(text, position + 1) : text.indexOf('"', position + 1);
+      if (end < 0) throw malformed('The body is not valid JSON.');
+      position = end + 1;
+      continue;
+    }
+    if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > limits.depthMax)
+        throw malformed(`The body is nested deeper than ${limits.depthMax} levels.`);
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+    else if (code === 0x3a) {
+      members += 1;
+      if (members > limits.membersMax)
+        throw malformed(`The body holds more than ${limits.membersMax} members.`);
+    } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
+      position = endOfNumber(text, position);
+      continue;
+    }
+    position += 1;
+  }
+  return members;
+}
+
+/** The position of the quote that closes the string whose text begins at `position`, or -1. */
+function endOfEscapedString(text: string, position: number): number {
+  let at = position;
+  let highSurrogateEnd = -1;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    // NaN behind the end of the text.
+    if (Number.isNaN(code)) return -1;
+    const pending = highSurrogateEnd === at;
+    if (code === 0x5c && text.charCodeAt(at + 1) === 0x75) {
+      const unit = Number.parseInt(text.slice(at + 2, at + 6), 16);
+      const low = unit >= 0xdc00 && unit <= 0xdfff;
+      if (low !== pending) throw malformed('A string of the body holds a lone surrogate.');
+      at += 6;
+      if (unit >= 0xd800 && unit <= 0xdbff) highSurrogateEnd = at;
+      continue;
+    }
+    if (pending) throw malformed('A string of the body holds a lone surrogate.');
+    if (code === 0x22) return at;
+    at += code === 0x5c ? 2 : 1;
+  }
+}
+
+/**
+ * The position behind a number. Refuses what a double cannot hold: integers that would become other ones, and what
+ * overflows to infinity. A large integer that is written as canonical JSON writes it is exact, and has to be read: 1e20 in
+ * a document comes back from an export as 100000000000000000000.
+ */
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1;
+  let integer = true;
+  for (; end < text.length; end += 1) {
+    const code = text.charCodeAt(end);
+    if (code >= 0x30 && code <= 0x39) continue;
+    // A dot, an exponent or its sign.
+    if (code !== 0x2e && code !== 0x65 && code !== 0x45 && code !== 0x2b && code !== 0x2d) break;
+    integer = false;
+  }
+  if (integer && end - start < 16) return end;
+  if (!integer && end - start < 4) return end;
+  const literal = text.slice(start, end);
+  const value = Number(literal);
+  if (value === Infinity || value === -Infinity) throw malformed('A number of the body is too large.');
+  if (integer && !Number.isSafeInteger(value) && String(value) !== literal) {
+    throw malformed('An integer of the body is not one that a JSON number holds exactly.');
+  }
+  return end;
+}
+
+/** The members of a value, at every level. The recursion is as deep as the scan allowed. */
+function countMembers(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let members = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') members += countMembers(item);
+    return members;
+  }
+  const object = value as { readonly [member: string]: Json };
+  for (const name of Object.keys(object)) {
+    // Harmless here, and a trap for every later assignment and merge.
+    if (name === '__proto__') throw malformed('A member of the body is named __proto__.');
+    members += 1;
+    const item = object[name];
+    if (typeof item === 'object' && item !== null) members += countMembers(item);
+  }
+  return members;
+}
+
+function malformed(detail: string): ServiceError {
+  return new ServiceError('malformed_request', detail);
+}

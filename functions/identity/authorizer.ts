@@ -1,0 +1,50 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Caller } from './caller.ts';
+
+/** What the call is about, as far as the path says. */
+export interface AuthorizationTarget {
+  readonly tenantId?: string;
+}
+
+/** Decides whether a known caller may call the operation for the tenant; throws `permission_denied` or `unauthenticated`. */
+export interface Authorizer {
+  authorize(caller: Caller, operation: AuthorizedOperation, target: AuthorizationTarget): void;
+}
+
+export type AuthorizedOperation = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation'>;
+
+/** The policy of one authorization class for callers whose principal was verified. */
+export type ClassPolicy = (
+  principal: string,
+  operation: AuthorizedOperation,
+  target: AuthorizationTarget,
+) => void;
+
+export interface AuthorizerOptions {
+  /** By authorization class. A class without a policy lets no workload in. */
+  readonly policies?: Readonly<Record<string, ClassPolicy>>;
+}
+
+/**
+ * Refuses by default: only anonymous operations, the development identity and verified workloads that a policy lets in.
+ * A refusal says the same whether or not what was asked for exists.
+ */
+export function createAuthorizer({ policies = {} }: AuthorizerOptions = {}): Authorizer {
+  return {
+    authorize(caller, operation, target) {
+      if (operation.authorizationClass === 'anonymous' || caller.kind === 'development') return;
+      if (caller.kind === 'anonymous')
+        throw new ServiceError('unauthenticated', 'The operation needs a credential.');
+      const policy = Object.hasOwn(policies, operation.authorizationClass)
+        ? policies[operation.authorizationClass]
+        : undefined;
+      if (caller.kind === 'workload' && caller.principal !== null && policy) {
+        policy(caller.principal, operation, target);
+        return;
+      }
+      // An API key alone cannot say for which tenant it speaks.
+      throw new ServiceError('permission_denied', 'The caller may not do this.');
+    },
+  };
+}

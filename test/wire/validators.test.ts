@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { operations } from '../../contracts/generated/operations.ts';
+import bundle from '../../contracts/generated/schemas/svc-public.schema.json' with { type: 'json' };
+import { loadValidators } from '../../contracts/generated/validators/load.ts';
+import { createChain, type HandlerMap } from '../../functions/http/chain.ts';
+import { inject } from '../../functions/http/host-inject.ts';
+import { createAuthenticator } from '../../functions/identity/authenticator.ts';
+import { createAuthorizer } from '../../functions/identity/authorizer.ts';
+import { developmentCaller } from '../../functions/identity/development.ts';
+import { shortestCpuMs } from '../support/cpu-time.ts';
+import { systemWorld } from './fixture/echo.ts';
+
+/** The operations of the contract behind the chain. Their handlers fail, so that 400 can only come from a check. */
+const passed = () => Promise.reject(new Error('every check was passed'));
+const chain = createChain({
+  operations,
+  handlers: Object.fromEntries(Object.keys(operations).map((id) => [id, passed])) as HandlerMap,
+  validators: loadValidators,
+  world: systemWorld,
+  authenticator: createAuthenticator({ apiKeyRequired: false, otherwise: developmentCaller }),
+  authorizer: createAuthorizer(),
+  log: () => {},
+  rateLimit: null,
+});
+
+const withBody = Object.values(operations).filter((operation) => operation.requestSchema !== null);
+const definitions = bundle.$defs as Readonly<Record<string, { readonly properties?: object }>>;
+
+describe.each(withBody)('$id', (operation) => {
+  const [route] = operation.routes;
+  const path = `/${route?.segments.map((each) => ('literal' in each ? each.literal : 'x')).join('/')}`;
+  const members = Object.keys(definitions[operation.requestSchema ?? '']?.properties ?? {});
+  const status = async (body: unknown) =>
+    (await inject(chain, { method: route?.method ?? '', path, body })).status;
+
+  test('G12: what is no object is refused', async () => {
+    for (const body of ['[]', '"a"', '1', 'null', 'true']) expect(await status(body), body).toBe(400);
+  });
+
+  test('an unknown member is refused', async () => {
+    expect(await status({ unknownMember: 1 })).toBe(400);
+  });
+
+  test('each member is refused in a wrong shape', async () => {
+    expect(members.length).toBeGreaterThan(0);
+    for (const member of members) expect(await status({ [member]: [[{}]] }), member).toBe(400);
+  });
+
+  test('H02: strings of 10^6 characters are judged in under 50 ms', async () => {
+    const load = loadValidators[operation.group];
+    const validate = (await load()).requestValidators[operation.id];
+    for (const character of ['a', '0', ' ', '-', '\u00e9', '2026-01-01T00:00:00']) {
+      const long = character.repeat(1_000_000 / character.length);
+      for (const body of members.map((member) => ({ [member]: long }))) {
+        expect(shortestCpuMs(3, () => validate?.(body))).toBeLessThan(50);
+      }
+    }
+  });
+});
