@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
 import type { Clock, RandomSource, Timers } from '../../functions/kernel/world.ts';
-import './firestore-setup.ts';
 
 const provided = inject('firestore');
 

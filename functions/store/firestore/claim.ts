@@ -1,0 +1,161 @@
+import { FieldPath, type QueryDocumentSnapshot } from '@google-cloud/firestore';
+import { type ClaimDecision, type ClaimRequest, type Collection, type Scope, StoreError } from '../port.ts';
+import { sendBatch } from './client.ts';
+import { dueBound } from './entries.ts';
+import { type CommitFailure, codeFailure, commitFailure } from './failures.ts';
+import { collectionPath, LANE } from './layout.ts';
+import { inLiveGeneration, reading } from './read.ts';
+import { fieldsOf, nameOf, recordOf, storedOf } from './records.ts';
+import { nonce, Patience, type Session } from './session.ts';
+import { assertFits } from './size.ts';
+import { type PlannedWrite, updateWrite } from './writes.ts';
+
+const field = new FieldPath('due', LANE);
+/** Documents read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
+const batchMin = 16;
+const batchMax = 200;
+
+/** A record on offer and what became of it. */
+interface Offer<R> {
+  readonly path: string;
+  readonly write: PlannedWrite;
+  readonly result?: R;
+}
+
+/**
+ * Reads what is due without a lock, then sends one write a record, each on the condition that the record is as it was
+ * read: rivals lose single records, never each other's time. A write whose answer is lost counts as lost; if it was
+ * made, the record is no longer due or is offered again in its new state, as the port asks of every claim.
+ */
+export async function claim<R>(
+  session: Session,
+  scope: Scope,
+  collection: Collection,
+  request: ClaimRequest,
+  decide: ClaimDecision<R>,
+): Promise<R[]> {
+  const won: R[] = [];
+  try {
+    await claimInto(won, session, scope, collection, request, decide);
+  } catch (error) {
+    // What has been won is changed in the database and must reach its caller, whatever happened since.
+    if (won.length === 0 || !(error instanceof StoreError)) throw error;
+  }
+  return won;
+}
+
+async function claimInto<R>(
+  won: R[],
+  session: Session,
+  scope: Scope,
+  collection: Collection,
+  { now, limit }: ClaimRequest,
+  decide: ClaimDecision<R>,
+): Promise<void> {
+  const patience = new Patience(session);
+  const stamp = nonce(session);
+  // Passed over, parked or won: a record whose write leaves it due is still offered once.
+  const settled = new Set<string>();
+  let offers = 0;
+  let after: string | undefined;
+  let lost = false;
+  while (won.length < limit) {
+    const size = Math.min(batchMax, Math.max(batchMin, limit - won.length));
+    const due = await inLiveGeneration(session, scope, ({ generation }) =>
+      dueDocuments(session, collectionPath(scope, generation, collection.name), now, after, size),
+    );
+    const round: Offer<R>[] = [];
+    let prospects = 0;
+    for (const document of due) {
+      if (won.length + prospects >= limit) break;
+      after = String(document.get(field));
+      if (settled.has(document.ref.path)) continue;
+      settled.add(document.ref.path);
+      const number = offers;
+      offers += 1;
+      const offer = offered(session, collection, document, `${stamp}.${number}`, (record) =>
+        decide(record, number),
+      );
+      if (offer === undefined) continue;
+      round.push(offer);
+      if ('result' in offer) prospects += 1;
+    }
+    const { losers, error } = await send(session, round, won);
+    for (const path of losers) settled.delete(path);
+    lost ||= losers.length > 0;
+    if (error !== undefined) await patience.afterDoubt(error);
+    if (due.length === size || won.length >= limit) continue;
+    if (!lost) return;
+    // What rivals changed may be due still; it is looked for from the start.
+    if (error === undefined) await patience.afterRefusal();
+    lost = false;
+    after = undefined;
+  }
+}
+
+async function dueDocuments(
+  session: Session,
+  collection: string,
+  now: number,
+  after: string | undefined,
+  size: number,
+): Promise<QueryDocumentSnapshot[]> {
+  const query = session.db
+    .collection(collection)
+    .where(field, '<', dueBound(now))
+    .orderBy(field, 'asc')
+    .limit(size);
+  const from = after === undefined ? query : query.startAfter(after);
+  return (await reading(session, from.select(...fieldsOf('body')).get())).docs;
+}
+
+function offered<R>(
+  session: Session,
+  collection: Collection,
+  document: QueryDocumentSnapshot,
+  stamp: string,
+  decide: (record: ReturnType<typeof recordOf>) => ReturnType<ClaimDecision<R>>,
+): Offer<R> | undefined {
+  const stored = storedOf(document, { collection: collection.name, id: document.id });
+  if (stored === undefined) return undefined;
+  const decision = decide(recordOf(stored, 'body'));
+  if (decision === null) return undefined;
+  if (nameOf(decision.put.key) !== nameOf(stored.key)) {
+    throw new Error(`a claim of ${nameOf(stored.key)} wrote ${nameOf(decision.put.key)}`);
+  }
+  const write = updateWrite(session, stored, decision.put, stamp);
+  const { result } = decision;
+  return { path: stored.path, write, ...(result === undefined ? {} : { result }) };
+}
+
+async function send<R>(
+  session: Session,
+  round: readonly Offer<R>[],
+  won: R[],
+): Promise<{ losers: string[]; error?: unknown }> {
+  if (round.length === 0) return { losers: [] };
+  const batch = session.db.batch();
+  for (const { write } of round) {
+    assertFits([write], session.limits);
+    write.addTo(batch, session.db);
+  }
+  let status: readonly { readonly code?: number | null }[];
+  try {
+    status = (await sendBatch(batch, 'batchWrite')).status ?? [];
+  } catch (error) {
+    const failure: CommitFailure = commitFailure(error);
+    return { losers: round.map(({ path }) => path), ...(failure === 'refused' ? {} : { error }) };
+  }
+  const losers: string[] = [];
+  let doubt: unknown;
+  for (const [index, { path, result }] of round.entries()) {
+    const code = status[index]?.code ?? 0;
+    if (code === 0) {
+      if (result !== undefined) won.push(result);
+      continue;
+    }
+    losers.push(path);
+    if (codeFailure(code, status[index]) !== 'refused') doubt = status[index];
+  }
+  return { losers, ...(doubt === undefined ? {} : { error: doubt }) };
+}

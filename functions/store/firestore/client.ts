@@ -1,0 +1,73 @@
+import { Firestore, type WriteBatch } from '@google-cloud/firestore';
+import { type Timers } from '../../kernel/world.ts';
+import { StoreError } from '../port.ts';
+
+export interface ClientOptions {
+  readonly projectId?: string;
+  readonly databaseId?: string;
+  readonly emulatorHost?: string;
+}
+
+/** A commit may wait about 15 s for the locks of others before the service gives up. */
+const commitTimeoutMs = 20_000;
+const readTimeoutMs = 20_000;
+/** The library tries a failed stream several times, each within `readTimeoutMs`; this bounds them all. */
+const readsTimeoutMs = 30_000;
+
+/** Nothing is contacted before the first call. */
+export function createClient({ projectId, databaseId, emulatorHost }: ClientOptions): Firestore {
+  return new Firestore({
+    ...(projectId === undefined ? {} : { projectId }),
+    ...(databaseId === undefined ? {} : { databaseId }),
+    ...(emulatorHost === undefined ? {} : { host: emulatorHost, ssl: false }),
+    // Without it every failing query or read pauses 2 s and 4 s, whatever the reason.
+    gaxServerStreamingRetries: true,
+    clientConfig: { interfaces: { 'google.firestore.v1.Firestore': callConfig() } },
+  });
+}
+
+/** The defaults are 60 s to 300 s a try, over ten minutes; here a call fails while its caller still waits. */
+function callConfig(): object {
+  const read = { timeout_millis: readTimeoutMs, retry_codes_name: 'none' };
+  const write = { timeout_millis: commitTimeoutMs };
+  return {
+    retry_codes: { none: [] },
+    methods: {
+      BatchGetDocuments: read,
+      RunQuery: read,
+      RunAggregationQuery: read,
+      ListCollectionIds: read,
+      ListDocuments: read,
+      Commit: write,
+      BatchWrite: write,
+    },
+  };
+}
+
+/** Only what is used of `google.firestore.v1.CommitResponse` and `BatchWriteResponse`. */
+export interface BatchReply {
+  readonly status?: readonly { readonly code?: number | null; readonly message?: string | null }[] | null;
+}
+
+/**
+ * Sends the batch once. The public `commit()` retries for up to ten minutes, also what was refused for its size, and
+ * may so apply a write long after its caller was told that the outcome is unknown; and `BulkWriter` sends 20 writes a
+ * request however large they are. The library's own transaction and BulkWriter use this same method; `client.test.ts`
+ * fails when a release changes it.
+ */
+export function sendBatch(batch: WriteBatch, methodName: 'commit' | 'batchWrite'): Promise<BatchReply> {
+  const sender = batch as unknown as {
+    _commit(options: { methodName: string; retryCodes: readonly number[] }): Promise<BatchReply>;
+  };
+  // oxlint-disable-next-line no-underscore-dangle
+  return sender._commit({ methodName, retryCodes: [] });
+}
+
+export function withinTime<T>(timers: Timers, work: Promise<T>, timeoutMs = readsTimeoutMs): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = timers.after(timeoutMs, () => {
+      reject(new StoreError('unavailable', `Firestore did not answer within ${timeoutMs} ms`));
+    });
+    work.finally(cancel).then(resolve, reject);
+  });
+}

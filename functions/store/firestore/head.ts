@@ -1,0 +1,63 @@
+import { type Scope, StoreError } from '../port.ts';
+import { sendBatch } from './client.ts';
+import { commitFailure } from './failures.ts';
+import { FIRST_GENERATION, headPath } from './layout.ts';
+import { reading } from './read.ts';
+import { Patience, type Session } from './session.ts';
+
+/** The head of a scope, whole. Times are milliseconds since 1970. */
+export interface Head {
+  readonly generation: string;
+  readonly partCollections: readonly string[];
+  /** Generation under load → when it may be taken for abandoned. */
+  readonly pending: Readonly<Record<string, number>>;
+  /** Generation that will never be live again → since when. */
+  readonly retired: Readonly<Record<string, number>>;
+}
+
+/**
+ * Changes the head if nobody else does meanwhile, else looks again. `change` gives `null` to leave it as it is; it is
+ * asked again after a lost answer too, so it must recognise its own change as made.
+ */
+export async function changeHead(
+  session: Session,
+  scope: Scope,
+  change: (head: Head) => Head | null,
+): Promise<Head> {
+  const ref = session.db.doc(headPath(scope));
+  const patience = new Patience(session);
+  for (;;) {
+    const snapshot = await reading(session, ref.get());
+    const head = headOf(snapshot.data() ?? {}, ref.path);
+    const next = change(head);
+    if (next === null) return head;
+    const batch = session.db.batch();
+    const { updateTime } = snapshot;
+    if (updateTime === undefined) batch.create(ref, next);
+    else batch.update(ref, { ...next }, { lastUpdateTime: updateTime });
+    try {
+      await sendBatch(batch, 'commit');
+      return next;
+    } catch (error) {
+      const failure = commitFailure(error);
+      await (failure === 'refused' ? patience.afterRefusal() : patience.afterDoubt(error));
+    }
+  }
+}
+
+function headOf(data: Readonly<Record<string, unknown>>, path: string): Head {
+  const { generation = FIRST_GENERATION, partCollections = [], pending = {}, retired = {} } = data;
+  if (typeof generation !== 'string' || !Array.isArray(partCollections)) {
+    throw new StoreError('corrupt', `${path} is not the head of a scope`);
+  }
+  return {
+    generation,
+    partCollections: partCollections.map(String),
+    pending: pending as Record<string, number>,
+    retired: retired as Record<string, number>,
+  };
+}
+
+export function without(times: Readonly<Record<string, number>>, generation: string): Record<string, number> {
+  return Object.fromEntries(Object.entries(times).filter(([name]) => name !== generation));
+}

@@ -1,0 +1,96 @@
+import type { Firestore } from '@google-cloud/firestore';
+import { type Clock, delay, type RandomSource, type Timers } from '../../kernel/world.ts';
+import { type Scope, StoreError } from '../port.ts';
+import { FIRST_GENERATION, headPath } from './layout.ts';
+import type { Limits } from './size.ts';
+
+/** What every verb needs. */
+export interface Session {
+  readonly db: Firestore;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly timers: Timers;
+  readonly limits: Limits;
+  readonly states: ScopeStates;
+  /** Whether equalities of this collection are combined with orders in its index entries. */
+  paired(collection: string): boolean;
+}
+
+/** What the head of a scope says to readers and writers of its records. */
+export interface ScopeState {
+  readonly generation: string;
+  /** The collections whose records hold parts; a parts query has no other way to know where to look. */
+  readonly partCollections: readonly string[];
+}
+
+export const FIRST_STATE: ScopeState = { generation: FIRST_GENERATION, partCollections: [] };
+
+/**
+ * What this instance last saw of each scope. It is only ever a guess: every call reads the head beside what it wants,
+ * and starts again when the guess was wrong.
+ */
+export class ScopeStates {
+  readonly #states = new Map<string, ScopeState>();
+
+  /** A scope never seen has most likely never been swapped. */
+  guess(scope: Scope): ScopeState {
+    return this.#states.get(headPath(scope)) ?? FIRST_STATE;
+  }
+
+  saw(scope: Scope, state: ScopeState): void {
+    const path = headPath(scope);
+    this.#states.delete(path);
+    if (state.generation === FIRST_GENERATION && state.partCollections.length === 0) return;
+    this.#states.set(path, state);
+    const oldest = this.#states.keys().next().value;
+    if (this.#states.size > statesMax && oldest !== undefined) this.#states.delete(oldest);
+  }
+}
+
+const statesMax = 10_000;
+
+/** Bounds how often and how long one call tries, and paces its tries. */
+export class Patience {
+  readonly #session: Session;
+  readonly #until: number;
+  #refusals = 0;
+  #doubts = 0;
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#until = session.clock.now() + elapsedMsMax;
+  }
+
+  /** Rivals retry as well; the jitter parts them, the growth makes room when they are many. */
+  async afterRefusal(): Promise<void> {
+    this.#refusals += 1;
+    if (this.#refusals >= refusalsMax || this.#session.clock.now() >= this.#until) {
+      throw new StoreError('contention', `rivals were faster ${this.#refusals} times`);
+    }
+    await this.#pause(Math.min(400, 20 * 1.2 ** (this.#refusals - 1)));
+  }
+
+  async afterDoubt(error: unknown): Promise<void> {
+    this.#doubts += 1;
+    if (this.#doubts >= doubtsMax || this.#session.clock.now() >= this.#until) {
+      throw new StoreError('unavailable', 'Firestore did not confirm the write', { cause: error });
+    }
+    await this.#pause(100 * 2 ** this.#doubts);
+  }
+
+  #pause(ceilingMs: number): Promise<void> {
+    return delay(this.#session.timers, 1 + Math.floor(fraction(this.#session.random) * ceilingMs));
+  }
+}
+
+const elapsedMsMax = 10_000;
+const refusalsMax = 100;
+const doubtsMax = 4;
+
+function fraction(random: RandomSource): number {
+  return Buffer.from(random.bytes(4)).readUInt32BE() / 2 ** 32;
+}
+
+export function nonce(session: Session): string {
+  return Buffer.from(session.random.bytes(12)).toString('base64url');
+}

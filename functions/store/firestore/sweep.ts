@@ -1,0 +1,78 @@
+import type { Scope } from '../port.ts';
+import { changeHead, without } from './head.ts';
+import { generationPath } from './layout.ts';
+import { Loader } from './load.ts';
+import { reading } from './read.ts';
+import type { Session } from './session.ts';
+import { messageBytes } from './size.ts';
+
+/** Longer than any call lasts that may still read or write the generation. */
+const restMs = 60 * 60 * 1000;
+/** What one swap deletes at the most; the rest is left to the next one. */
+const documentsMax = 20_000;
+const pageSize = 300;
+
+/** Deletes generations that rest since an hour, and gives up loads whose time is over; never touches a live one. */
+export async function sweepRetired(session: Session, scope: Scope): Promise<void> {
+  const now = session.clock.now();
+  const head = await changeHead(session, scope, (before) => {
+    const expired = Object.keys(before.pending).filter(
+      (generation) => (before.pending[generation] ?? now) < now,
+    );
+    if (expired.length === 0) return null;
+    const pending = Object.fromEntries(
+      Object.entries(before.pending).filter(([name]) => !expired.includes(name)),
+    );
+    const given = Object.fromEntries(expired.map((generation) => [generation, now]));
+    return { ...before, pending, retired: { ...before.retired, ...given } };
+  });
+  let budget = documentsMax;
+  for (const [generation, since] of Object.entries(head.retired)) {
+    // A retired generation is never live again: its name is random and demanded to be pending by the flip.
+    if (since > now - restMs || generation === head.generation || budget <= 0) continue;
+    budget = await deleteDocuments(session, scope, generation, budget);
+    if (budget <= 0) return;
+    await changeHead(session, scope, (before) =>
+      before.retired[generation] === undefined
+        ? null
+        : { ...before, retired: without(before.retired, generation) },
+    );
+  }
+}
+
+/** Gives what is left of the budget; 0 when there may be more to delete. */
+async function deleteDocuments(
+  session: Session,
+  scope: Scope,
+  generation: string,
+  budget: number,
+): Promise<number> {
+  let left = budget;
+  const loader = new Loader(session);
+  const collections = await reading(
+    session,
+    session.db.doc(generationPath(scope, generation)).listCollections(),
+  );
+  for (const collection of collections) {
+    let page = collection.limit(pageSize).select();
+    for (;;) {
+      if (left <= 0) {
+        await loader.settle();
+        return 0;
+      }
+      const { docs } = await reading(session, page.get());
+      for (const { ref } of docs) {
+        const message = messageBytes(ref.path, {}, 160);
+        const addTo = (batch: FirebaseFirestore.WriteBatch): unknown => batch.delete(ref);
+        await loader.add([{ path: ref.path, message, index: 0, document: 0, addTo }]);
+      }
+      left -= docs.length;
+      const last = docs.at(-1);
+      if (last === undefined || docs.length < pageSize) break;
+      page = collection.limit(pageSize).select().orderBy('__name__').startAfter(last.ref);
+    }
+  }
+  await loader.settle();
+  loader.assertLoaded();
+  return left;
+}

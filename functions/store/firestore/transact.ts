@@ -1,0 +1,203 @@
+import { FieldValue, type Timestamp } from '@google-cloud/firestore';
+import {
+  type Decision,
+  type Found,
+  type KeyRequest,
+  type RecordKey,
+  type Scope,
+  StoreError,
+  type TransactRequest,
+  type Write,
+} from '../port.ts';
+import { sendBatch } from './client.ts';
+import { type CommitFailure, commitFailure } from './failures.ts';
+import { headPath, recordPath } from './layout.ts';
+import { type Reading, readKeys } from './read.ts';
+import { distinctKeys, nameOf } from './records.ts';
+import { nonce, Patience, type Session } from './session.ts';
+import { assertFits } from './size.ts';
+import {
+  absentGuard,
+  createWrites,
+  type PlannedWrite,
+  presentGuard,
+  removeWrites,
+  updateWrite,
+} from './writes.ts';
+
+/**
+ * One BatchGet, one Commit, no lock: every requested key is named in the Commit with what was read of it (its update
+ * time, or its absence), and all of it is written or nothing. A lost race shows at once and is decided again.
+ *
+ * The scope's head is read with the keys, yet not named in the Commit. Why a swap in between does no harm: this call
+ * read generation G, so it began before the flip from G to G'. Its Commit still checks every key within G, so it takes
+ * effect among the records of G as if it had committed just before the flip: after every other write to G that it
+ * could have seen, in the order in which those were committed, and all of them are gone with G for whoever reads the
+ * head after the flip. Calls that saw G may go on so after the flip; each of them was under way when it happened, and
+ * G is kept for an hour, which none of them lasts. The same holds for queries and claims, which read the head beside
+ * their query, and for a scan, whose moment lies before or after the flip.
+ */
+export async function transact<R>(
+  session: Session,
+  scope: Scope,
+  request: TransactRequest,
+  decide: (found: Found) => Decision<R>,
+): Promise<R> {
+  const keys = distinctKeys(request.keys);
+  const expected = keys.filter(({ expectAbsent }) => !expectAbsent);
+  const patience = new Patience(session);
+  const call = nonce(session);
+  const doubts: Doubt<R>[] = [];
+  let asked = expected;
+  for (let attempt = 0; ; attempt += 1) {
+    const reading = await readKeys(session, scope, asked);
+    const applied = doubts.find((doubt) => wasApplied(doubt, reading));
+    if (applied !== undefined) return applied.result;
+    const decision = decideOn(reading, asked.length < keys.length, decide);
+    if (decision === undefined) {
+      asked = keys;
+      continue;
+    }
+    if (decision.writes.length === 0) return decision.result;
+    const stamp = `${call}.${attempt}`;
+    const plan = planCommit(session, scope, reading, keys, decision.writes, stamp);
+    await registerPartCollections(session, scope, reading, decision.writes, patience);
+    const { failure, error } = await commit(session, plan);
+    if (failure === undefined) return decision.result;
+    if (failure === 'unknown') {
+      doubts.push({ stamp, reading, result: decision.result, writes: decision.writes });
+    }
+    asked = keys;
+    await (failure === 'refused' ? patience.afterRefusal() : patience.afterDoubt(error));
+  }
+}
+
+/**
+ * `undefined` when the decision must be made again with every key read: it saw keys as absent that were not looked
+ * up, and no Commit will check that, because it writes nothing or was refused by the rule itself.
+ */
+function decideOn<R>(
+  { records }: Reading,
+  unread: boolean,
+  decide: (found: Found) => Decision<R>,
+): Decision<R> | undefined {
+  try {
+    const decision = decide({ get: (key) => records.get(nameOf(key)) });
+    return unread && decision.writes.length === 0 ? undefined : decision;
+  } catch (error) {
+    if (unread) return undefined;
+    throw error;
+  }
+}
+
+/** A Commit whose answer was lost. */
+interface Doubt<R> {
+  readonly stamp: string;
+  readonly reading: Reading;
+  readonly writes: readonly Write[];
+  readonly result: R;
+}
+
+/**
+ * Whether the lost Commit was made after all: a record carries its stamp. It was not made when something that it
+ * would have changed is as it was; and it cannot be made later, once another try has changed one of the keys that
+ * both are conditioned on. When rivals have since overwritten all that could tell, the caller has to find out.
+ */
+function wasApplied<R>({ stamp, reading, writes }: Doubt<R>, now: Reading): boolean {
+  let untouched = false;
+  for (const write of writes) {
+    const name = nameOf('put' in write ? write.put.key : write.remove);
+    const before = reading.stored.get(name)?.updateTime;
+    const after = now.stored.get(name);
+    if (after?.fields.writtenBy === stamp) return true;
+    if ('put' in write || before !== undefined) untouched ||= sameVersion(before, after?.updateTime);
+  }
+  if (untouched && reading.state.generation === now.state.generation) return false;
+  throw new StoreError(
+    'unavailable',
+    'Firestore did not confirm the write, and its records have changed since',
+  );
+}
+
+function sameVersion(before: Timestamp | undefined, after: Timestamp | undefined): boolean {
+  return before === undefined || after === undefined ? before === after : before.isEqual(after);
+}
+
+function planCommit(
+  session: Session,
+  scope: Scope,
+  reading: Reading,
+  keys: readonly KeyRequest[],
+  writes: readonly Write[],
+  stamp: string,
+): PlannedWrite[] {
+  const unwritten = new Map(keys.map(({ key }) => [nameOf(key), key]));
+  const pathOf = (key: RecordKey): string => recordPath(scope, reading.state.generation, key);
+  const plan: PlannedWrite[] = [];
+  for (const write of writes) {
+    const key = 'put' in write ? write.put.key : write.remove;
+    if (!unwritten.delete(nameOf(key))) {
+      throw new Error(`a decision wrote ${nameOf(key)} twice, or without having requested it`);
+    }
+    const stored = reading.stored.get(nameOf(key));
+    if ('remove' in write)
+      plan.push(...(stored === undefined ? [absentGuard(pathOf(key))] : removeWrites(stored)));
+    else if (stored === undefined) plan.push(...createWrites(session, pathOf(key), write.put, stamp));
+    else plan.push(updateWrite(session, stored, write.put, stamp));
+  }
+  for (const [name, key] of unwritten) {
+    const stored = reading.stored.get(name);
+    plan.push(stored === undefined ? absentGuard(pathOf(key)) : presentGuard(stored));
+  }
+  assertFits(plan, session.limits);
+  return plan;
+}
+
+/**
+ * The first record with parts in a collection names the collection in the scope's head, before it is written: whoever
+ * can see the record finds its collection. Once a scope and collection, so its RPC does not count.
+ */
+async function registerPartCollections(
+  session: Session,
+  scope: Scope,
+  { state, stored }: Reading,
+  writes: readonly Write[],
+  patience: Patience,
+): Promise<void> {
+  const missing = new Set<string>();
+  for (const write of writes) {
+    if (!('put' in write) || stored.has(nameOf(write.put.key))) continue;
+    const { collection } = write.put.key;
+    if ((write.put.parts ?? []).length > 0 && !state.partCollections.includes(collection))
+      missing.add(collection);
+  }
+  if (missing.size === 0) return;
+  const partCollections = FieldValue.arrayUnion(...missing);
+  for (;;) {
+    const batch = session.db
+      .batch()
+      .set(session.db.doc(headPath(scope)), { partCollections }, { merge: true });
+    try {
+      await sendBatch(batch, 'commit');
+      break;
+    } catch (error) {
+      const failure = commitFailure(error);
+      await (failure === 'refused' ? patience.afterRefusal() : patience.afterDoubt(error));
+    }
+  }
+  session.states.saw(scope, { ...state, partCollections: [...state.partCollections, ...missing] });
+}
+
+export async function commit(
+  session: Session,
+  plan: readonly PlannedWrite[],
+): Promise<{ failure?: CommitFailure; error?: unknown }> {
+  const batch = session.db.batch();
+  for (const write of plan) write.addTo(batch, session.db);
+  try {
+    await sendBatch(batch, 'commit');
+    return {};
+  } catch (error) {
+    return { failure: commitFailure(error), error };
+  }
+}
