@@ -123,7 +123,7 @@ async function findJar(): Promise<string> {
     'FIRESTORE_EMULATOR_HOST (a running one)',
     'FIRESTORE_EMULATOR_JAR',
     ...candidates,
-    join(firebaseCache(), 'cloud-firestore-emulator-*.jar'),
+    ...(given ? [] : [join(firebaseCache(), 'cloud-firestore-emulator-*.jar')]),
   ];
   throw new EmulatorNotFound(
     `no Firestore emulator found. Looked for: ${looked.join('; ')}. Install it with ` +

@@ -171,8 +171,8 @@ function describeMany(suite: StoreSuite): void {
           store.transact(scope, { keys: [{ key: record.key }] }, (found) => {
             const before = found.get(record.key);
             if (before?.head['state'] !== 'ready') return { writes: [], result: false };
-            const put_ = { key: record.key, head: { state: 'cancelled' }, due: null };
-            return { writes: [{ put: put_ }], result: true };
+            const next = { key: record.key, head: { state: 'cancelled' }, due: null };
+            return { writes: [{ put: next }], result: true };
           }),
         ),
       ]);

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type {
   Collection,
@@ -43,7 +43,12 @@ export function describeList(suite: StoreSuite): void {
     if (longListRecords > 0) {
       // Long enough that a provider's choice between its indexes, and the bounds of its walks, come into play.
       const collection = { name: 'documents', pairedIndexes: true };
-      const size = { collection, count: longListRecords, cases: cases / 4, limits: [60, 200, 1000] } as const;
+      const size = {
+        collection,
+        count: longListRecords,
+        cases: Math.ceil(cases / 4),
+        limits: [60, 200, 1000],
+      } as const;
       describeAgainstBruteForce(suite, 'of many records', size);
     }
     test('shows records with body and listing, without parts', async () => {

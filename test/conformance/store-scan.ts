@@ -42,21 +42,24 @@ export function describeScan(suite: StoreSuite): void {
       const accounts = Array.from({ length: 20 }, (_, index) => `${index}`);
       await put(store, scope, ...accounts.map((name) => ({ key: keyOf(name), head: { balance: 10 } })));
       for (let round = 0; round < 3; round += 1) {
-        let going = true;
+        const stop = new AbortController();
         let moved = 0;
         const writer = (async () => {
-          while (going || moved < 5) {
+          while (!stop.signal.aborted || moved < 5) {
             await move(store, scope, `${(moved * 7) % 20}`, `${(moved * 11 + 3) % 20}`);
             await put(store, scope, { key: keyOf(`new ${round} ${moved}`), head: { balance: 0 } });
             moved += 1;
           }
         })();
         const seen: RecordData[] = [];
-        for await (const page of store.scan(scope, { collections, pageSize: 3 })) {
-          seen.push(...page.records);
-          await move(store, scope, '19', '0');
+        try {
+          for await (const page of store.scan(scope, { collections, pageSize: 3 })) {
+            seen.push(...page.records);
+            await move(store, scope, '19', '0');
+          }
+        } finally {
+          stop.abort();
         }
-        going = false;
         await writer;
         const total = seen.reduce((sum, record) => sum + Number(record.head['balance']), 0);
         expect(total).toBe(200);

@@ -146,31 +146,30 @@ function describeBesideWriters(suite: StoreSuite): void {
     const store = suite.store();
     const scope = randomScope();
     await put(store, scope, fullRecord('old'));
-    let going = true;
+    const stop = new AbortController();
     let written = 0;
     const writer = (async () => {
-      while (going) {
-        const name = `line ${written}`;
-        await put(store, scope, { ...fullRecord(name), head: { line: written } });
+      while (!stop.signal.aborted) {
+        await put(store, scope, { ...fullRecord(`line ${written}`), head: { line: written } });
         written += 1;
       }
-    })();
+    })().finally(() => stop.abort());
     const reader = (async () => {
       const pair = [keyOf('old'), keyOf('new 1')] as const;
-      while (going) {
+      while (!stop.signal.aborted) {
         const present = await transact(store, scope, pair, (found) => ({
           writes: [],
           result: pair.filter((key) => found.get(key) !== undefined).length,
         }));
         expect(present).toBe(1);
       }
-    })();
-    const until = (lines: number): Promise<void> => waitUntil(() => written >= lines);
+    })().finally(() => stop.abort());
+    const until = (lines: number): Promise<void> => waitUntil(() => written >= lines || stop.signal.aborted);
     await until(3);
     await store.swap(scope, streamOf(generation('new', 60)), () => until(written + 3));
     const atFlip = written;
     await until(written + 3);
-    going = false;
+    stop.abort();
     await Promise.all([writer, reader]);
     const scanned = await scanAll(store, scope, [documents.name, events.name]);
     const lines = scanned.map(({ head }) => head['line']).filter((line) => line !== undefined);

@@ -257,8 +257,8 @@ function describeRivals(suite: StoreSuite): void {
       await together(2, (index) =>
         transact(store, scope, pair, (found) => {
           const present = pair.filter((key) => found.get(key)?.head['count'] === 1).length;
-          const put_ = counter(index === 0 ? 'left' : 'right', 0);
-          return { writes: present === 2 ? [{ put: put_ }] : [], result: null };
+          const next = counter(index === 0 ? 'left' : 'right', 0);
+          return { writes: present === 2 ? [{ put: next }] : [], result: null };
         }),
       );
       const { records } = await store.query(scope, { by: 'keys', keys: pair.map((key) => ({ key })) });
@@ -312,15 +312,14 @@ function describeRivals(suite: StoreSuite): void {
     const scope = randomScope();
     const pair = [keyOf('left'), keyOf('right')] as const;
     await put(store, scope, counter('left', 0), counter('right', 0));
-    let writing = true;
+    const stop = new AbortController();
     const writer = (async () => {
       for (let count = 1; count <= suite.scale.turns * 4; count += 1) {
         const writes = [{ put: counter('left', count) }, { put: counter('right', count) }];
         await transact(store, scope, pair, () => ({ writes, result: null }));
       }
-      writing = false;
-    })();
-    while (writing) {
+    })().finally(() => stop.abort());
+    while (!stop.signal.aborted) {
       const keys = pair.map((key) => ({ key }));
       const { records } = await store.query(scope, { by: 'keys', keys });
       expect(new Set(records.map(({ head }) => head['count'])).size).toBe(1);

@@ -45,7 +45,7 @@ const scales: Readonly<Record<'full' | 'small', SuiteScale>> = {
     turns: 10,
     listCases: 250,
     listRecords: 60,
-    longListRecords: 8000,
+    longListRecords: 6000,
     swapRecords: 4000,
   },
   small: { contenders: 4, turns: 3, listCases: 15, listRecords: 30, longListRecords: 0, swapRecords: 300 },

@@ -10,6 +10,9 @@ export interface Place {
   readonly listing_id: string;
 }
 
+/** Index rows that one page looks at, which bounds how long the event loop stands still; the page is short then. */
+const walkMax = 5000;
+
 /** A predicate with at most so many entries is read whole and sorted instead of walking the order's index. */
 const fewEntries = 1000;
 
@@ -26,25 +29,36 @@ interface Question {
   /** Absent also where an equality fixes the value, so that group and id alone order the list. */
   readonly orderBy: string | undefined;
   readonly after: Place | undefined;
-  readonly limit: number;
 }
 
-/** The places that match, in order; at most `limit`. */
+/** A page of places, in order; `next` is the place after which the following page goes on. */
+export interface Walk {
+  readonly places: readonly Place[];
+  readonly next: Place | undefined;
+}
+
 export function findPlaces(
   connection: Connection,
   space: number,
   selection: ListSelection,
   after: Place | undefined,
-  limit: number,
-): Place[] {
-  const merged = mergePredicates(selection);
-  if (merged === undefined) return [];
+): Walk {
+  const predicates = mergePredicates(selection);
+  if (predicates === undefined) return { places: [], next: undefined };
   const { equal = {}, orderBy } = selection;
   const ordered = orderBy === undefined || Object.hasOwn(equal, orderBy) ? undefined : orderBy;
-  const question: Question = { selection, predicates: merged, orderBy: ordered, after, limit };
-  const driver = chooseDriver(connection, space, question);
-  const { text, values } = statementOf(space, question, driver);
-  return connection.all<Place>(text, ...values);
+  const question: Question = { selection, predicates, orderBy: ordered, after };
+  const { text, values } = statementOf(space, question, chooseDriver(connection, space, question));
+  const places: Place[] = [];
+  let walked = 0;
+  for (const { matched, ...place } of connection.iterate<Place & { matched: number }>(text, ...values)) {
+    // One match more than asked for tells that there is a next page.
+    if (matched === 1 && places.length === selection.limit) return { places, next: places.at(-1) };
+    if (matched === 1) places.push(place);
+    walked += 1;
+    if (walked === walkMax) return { places, next: place };
+  }
+  return { places, next: undefined };
 }
 
 /** `undefined` when the range leaves out what an equality on the same index asks for. */
@@ -78,7 +92,9 @@ function chooseDriver(connection: Connection, space: number, question: Question)
   }
   if (fewest !== undefined) return fewest;
   if (orderBy !== undefined) {
-    return predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined };
+    return (
+      predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined }
+    );
   }
   return predicates.find(isEquality) ?? 'listing';
 }
@@ -98,39 +114,50 @@ function countEntries(
   return connection.get<{ entries: number }>(sql.text, ...sql.values)?.entries ?? 0;
 }
 
-/** CROSS JOIN keeps the order of the tables as written: the driver outermost. */
+/** Walks the driver; `matched` says of each row whether the other predicates hold. */
 function statementOf(space: number, question: Question, driver: Predicate | 'listing'): Sql {
-  const { selection, predicates, orderBy, limit } = question;
+  const { selection, predicates, orderBy } = question;
   const sql = new Sql();
   const sorted = orderBy !== undefined && (driver === 'listing' || driver.name !== orderBy);
   const value = orderBy === undefined ? 'NULL' : sorted ? 'o.value' : 'd.value';
-  sql.add(`SELECT d.record, ${value} AS value, d.listing_group, d.listing_id`);
-  sql.add(driver === 'listing' ? 'FROM records AS d' : 'FROM entries AS d');
-  const rest = predicates.filter((predicate) => predicate !== driver);
-  const equalities = rest.filter(isEquality);
-  const range = rest.find((predicate) => !isEquality(predicate) && !(sorted && predicate.name === orderBy));
-  const orderRange = sorted ? rest.find((predicate) => predicate.name === orderBy) : undefined;
-  // A value that is not walked in its own order is looked up in the record itself, where it is one member of few.
-  if (range !== undefined || sorted) sql.add('CROSS JOIN records AS r ON r.record = d.record');
-  if (range !== undefined) addMember(sql, 'q', range);
-  if (sorted) addMember(sql, 'o', orderRange ?? { name: orderBy, from: undefined, to: undefined });
+  sql.add(`SELECT d.record, ${value} AS value, d.listing_group, d.listing_id, (1`);
+  if (driver === 'listing' && selection.includeHidden !== true) sql.add('AND d.hidden = 0');
+  for (const predicate of predicates) {
+    if (predicate !== driver) addPredicate(sql, predicate);
+  }
+  sql.add(`) AS matched FROM ${driver === 'listing' ? 'records' : 'entries'} AS d`);
+  if (sorted) {
+    // CROSS JOIN keeps the driver outermost. Its few rows are looked up in the records and sorted.
+    sql.add('CROSS JOIN records AS r ON r.record = d.record');
+    sql.add('CROSS JOIN json_each(r.indexes) AS o ON o.key = ?', orderBy);
+  }
   sql.add('WHERE d.space = ? AND d.collection = ?', space, selection.collection.name);
   if (driver === 'listing') {
     sql.add('AND d.listing_group IS NOT NULL');
-    if (predicates.length > 0 || selection.includeHidden !== true) sql.add('AND d.hidden = 0');
   } else {
     sql.add('AND d.name = ?', driver.name);
     addBounds(sql, 'd.value', driver, sorted ? undefined : boundByCursor(question));
   }
   if (selection.group !== undefined) sql.add('AND d.listing_group = ?', selection.group);
-  for (const { name, from = '' } of equalities) {
-    sql.add('AND EXISTS (SELECT 1 FROM entries AS e WHERE e.space = d.space AND e.collection = d.collection');
-    sql.add('AND e.name = ? AND e.value = ?', name, from);
-    sql.add('AND e.listing_group = d.listing_group AND e.listing_id = d.listing_id)');
-  }
-  addOrder(sql, question, value);
-  sql.add('LIMIT ?', limit);
+  // Where the driver does not lead in the order asked for, a plus keeps SQLite from walking all of another index for it.
+  const inOrder = driver === 'listing' || isEquality(driver) || (orderBy !== undefined && !sorted);
+  addOrder(sql, question, value, inOrder ? '' : '+');
   return sql;
+}
+
+/** One probe for an equality. A range would scan its entries, so it is judged by the record, where it is one of few. */
+function addPredicate(sql: Sql, predicate: Predicate): void {
+  if (isEquality(predicate)) {
+    sql.add('AND EXISTS (SELECT 1 FROM entries AS e WHERE e.space = d.space AND e.collection = d.collection');
+    sql.add('AND e.name = ?', predicate.name);
+    addBounds(sql, 'e.value', predicate);
+    sql.add('AND e.listing_group = d.listing_group AND e.listing_id = d.listing_id)');
+    return;
+  }
+  sql.add('AND EXISTS (SELECT 1 FROM records AS r, json_each(r.indexes) AS q WHERE r.record = d.record');
+  sql.add('AND q.key = ?', predicate.name);
+  addBounds(sql, 'q.value', predicate);
+  sql.add(')');
 }
 
 /** The cursor lies within the bounds already; SQLite would else start at the bound and skip up to the cursor. */
@@ -139,23 +166,21 @@ function boundByCursor({ after, orderBy, selection }: Question): 'from' | 'to' |
   return selection.direction === 'descending' ? 'to' : 'from';
 }
 
-function addOrder(sql: Sql, { selection, orderBy, after }: Question, value: string): void {
+function addOrder(sql: Sql, { selection, orderBy, after }: Question, value: string, plus: '' | '+'): void {
   const terms: [string, SQLInputValue][] = [];
   if (orderBy !== undefined) terms.push([value, after?.value ?? '']);
   if (selection.group === undefined) terms.push(['d.listing_group', after?.listing_group ?? '']);
   terms.push(['d.listing_id', after?.listing_id ?? '']);
-  const names = terms.map(([name]) => name);
+  const names = terms.map(([name]) => plus + name);
   const descending = selection.direction === 'descending';
   if (after !== undefined) {
     const marks = terms.map(() => '?').join(', ');
-    sql.add(`AND (${names.join(', ')}) ${descending ? '<' : '>'} (${marks})`, ...terms.map(([, place]) => place));
+    sql.add(
+      `AND (${names.join(', ')}) ${descending ? '<' : '>'} (${marks})`,
+      ...terms.map(([, place]) => place),
+    );
   }
   sql.add(`ORDER BY ${names.map((name) => (descending ? `${name} DESC` : name)).join(', ')}`);
-}
-
-function addMember(sql: Sql, alias: string, predicate: Predicate): void {
-  sql.add(`CROSS JOIN json_each(r.indexes) AS ${alias} ON ${alias}.key = ?`, predicate.name);
-  addBounds(sql, `${alias}.value`, predicate);
 }
 
 function addBounds(sql: Sql, column: string, { from, to }: Predicate, covered?: 'from' | 'to'): void {

@@ -32,22 +32,19 @@ export function readList(connection: Connection, scope: Scope, selection: ListSe
   const records: RecordData[] = [];
   if (space === undefined) return { records, next: null };
   const after = selection.after === undefined ? undefined : placeOf(selection.after);
-  // One more than asked for tells whether there is a next page.
-  const places = findPlaces(connection, space, selection, after, selection.limit + 1);
+  const { places, next } = findPlaces(connection, space, selection, after);
   const sql = `SELECT ${columns} FROM records WHERE record = ?`;
   let characters = 0;
   let last: Place | undefined;
   for (const place of places) {
-    if (records.length >= selection.limit || characters >= pageCharactersMax) {
-      return { records, next: last === undefined ? null : cursorOf(last) };
-    }
+    if (last !== undefined && characters >= pageCharactersMax) return { records, next: cursorOf(last) };
     const row = connection.get<RecordRow>(sql, place.record);
     if (row === undefined) continue;
     records.push(recordOf(connection, space, row, 'body'));
     characters += row.body?.length ?? 0;
     last = place;
   }
-  return { records, next: null };
+  return { records, next: next === undefined ? null : cursorOf(next) };
 }
 
 export function readParts(connection: Connection, scope: Scope, selection: PartsSelection): PartPage {

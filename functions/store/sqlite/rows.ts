@@ -36,7 +36,12 @@ export function findRow(
  * The record as the port shows it. A head view leaves body and listing out rather than null, so that writing it back
  * keeps them; `due` is in every view, because a write without it would make the record never due.
  */
-export function recordOf(connection: Connection, space: number, row: RecordRow, view: RecordView): RecordData {
+export function recordOf(
+  connection: Connection,
+  space: number,
+  row: RecordRow,
+  view: RecordView,
+): RecordData {
   const key = { collection: row.collection, id: row.id };
   const small = { key, head: JSON.parse(row.head) as Head, due: row.due };
   if (view === 'head') return small;

@@ -42,7 +42,11 @@ function* pages(connection: Connection, scope: Scope, request: ScanRequest): Gen
   if (page.length > 0) yield page;
 }
 
-function* recordsOf(connection: Connection, scope: Scope, collections: readonly string[]): Generator<RecordData> {
+function* recordsOf(
+  connection: Connection,
+  scope: Scope,
+  collections: readonly string[],
+): Generator<RecordData> {
   const space = liveSpace(connection, scope);
   if (space === undefined) return;
   const sql = `SELECT ${columns} FROM records WHERE space = ? AND collection = ? ORDER BY id`;

@@ -61,17 +61,31 @@ const machineTimers: Timers = {
 };
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RecordStore> {
-  await mkdir(dirname(options.path), { recursive: true });
-  let writer: Connection | undefined;
+  await mkdir(dirname(options.path), { recursive: true }).catch((cause: unknown) => {
+    throw new StoreError('unavailable', 'the folder of the database could not be made', { cause });
+  });
+  const { timers = machineTimers } = options;
+  // Two processes that open a new file at once meet in the change to the write-ahead log, where SQLite does not wait.
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return new SqliteStore(options, timers, openWriter(options));
+    } catch (error) {
+      if (!isBusy(error) || tries === busyReadsMax) throw asStoreError(error);
+    }
+    await delay(timers, busyDelayMs);
+  }
+}
+
+function openWriter(options: SqliteStoreOptions): Connection {
+  const writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
   try {
-    writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
     prepareWriter(writer, options.checkpointPages ?? checkpointPagesDefault);
     migrate(writer);
     writer.exec(`PRAGMA busy_timeout = ${busySliceMs}`);
-    return new SqliteStore(options, writer);
+    return writer;
   } catch (error) {
-    writer?.close();
-    throw asStoreError(error);
+    writer.close();
+    throw error;
   }
 }
 
@@ -101,12 +115,12 @@ class SqliteStore implements RecordStore {
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  constructor(options: SqliteStoreOptions, writer: Connection) {
+  constructor(options: SqliteStoreOptions, timers: Timers, writer: Connection) {
     this.#options = options;
-    this.#timers = options.timers ?? machineTimers;
+    this.#timers = timers;
     this.#writer = writer;
     const { random, grouping = true } = options;
-    this.#queue = new WriteQueue({ connection: writer, timers: this.#timers, random, grouping });
+    this.#queue = new WriteQueue({ connection: writer, timers, random, grouping });
     this.#sweep();
   }
 

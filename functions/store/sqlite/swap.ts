@@ -71,5 +71,8 @@ async function* batches(records: AsyncIterable<RecordData>): AsyncGenerator<Reco
 }
 
 function abandoned(): StoreError {
-  return new StoreError('contention', 'the load took too long between two records and was swept; start it again');
+  return new StoreError(
+    'contention',
+    'the load took too long between two records and was swept; start it again',
+  );
 }

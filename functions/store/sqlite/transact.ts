@@ -1,4 +1,13 @@
-import type { Decision, Found, RecordData, RecordKey, RecordView, Scope, TransactRequest, Write } from '../port.ts';
+import type {
+  Decision,
+  Found,
+  RecordData,
+  RecordKey,
+  RecordView,
+  Scope,
+  TransactRequest,
+  Write,
+} from '../port.ts';
 import type { Connection } from './connection.ts';
 import { findRow, type RecordRow, recordOf } from './rows.ts';
 import { createLiveSpace, liveSpace } from './space.ts';

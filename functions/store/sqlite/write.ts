@@ -28,13 +28,27 @@ export function insertRecord(connection: Connection, space: number, record: Reco
 }
 
 /** Only columns that change are named, because SQLite rewrites the entries of every index over a named column. */
-export function updateRecord(connection: Connection, space: number, row: RecordRow, record: RecordData): void {
+export function updateRecord(
+  connection: Connection,
+  space: number,
+  row: RecordRow,
+  record: RecordData,
+): void {
   const names = ['head'];
   const values: SQLInputValue[] = [JSON.stringify(record.head)];
-  if (record.listing !== undefined && !sameListing(listingOf(row), record.listing)) {
-    names.push('listing_group', 'listing_id', 'hidden', 'indexes');
-    values.push(...listingColumns(record.listing));
-    replaceEntries(connection, space, row, record, record.listing);
+  if (record.listing !== undefined) {
+    const before = listingColumns(listingOf(row));
+    const after = listingColumns(record.listing);
+    const [group, id, hidden, indexes] = after;
+    if (group !== before[0] || id !== before[1] || hidden !== before[2]) {
+      names.push('listing_group', 'listing_id', 'hidden');
+      values.push(group, id, hidden);
+    }
+    if (indexes !== before[3]) {
+      names.push('indexes');
+      values.push(indexes);
+    }
+    if (names.length > 1) replaceEntries(connection, space, row, record, record.listing);
   }
   if ((record.due ?? null) !== row.due) {
     names.push('due');
@@ -51,7 +65,12 @@ export function updateRecord(connection: Connection, space: number, row: RecordR
 
 export function removeRecord(connection: Connection, space: number, row: RecordRow): void {
   for (const [of, order] of partPlaces(row)) {
-    connection.run('DELETE FROM parts WHERE space = ? AND filed_under = ? AND part_order = ?', space, of, order);
+    connection.run(
+      'DELETE FROM parts WHERE space = ? AND filed_under = ? AND part_order = ?',
+      space,
+      of,
+      order,
+    );
   }
   const listing = listingOf(row);
   for (const [name, value] of entriesOf(listing)) deleteEntry(connection, space, row, name, value);
@@ -72,12 +91,6 @@ function listingColumns(listing: Listing | null): [string | null, string, number
 /** Hidden records have no indexes, whatever their listing says. */
 function entriesOf(listing: Listing | null): [string, string][] {
   return listing === null || listing.hidden ? [] : Object.entries(listing.indexes);
-}
-
-function sameListing(left: Listing | null, right: Listing | null): boolean {
-  if (left === null || right === null) return left === right;
-  if (left.group !== right.group || left.id !== right.id || left.hidden !== right.hidden) return false;
-  return JSON.stringify(left.indexes) === JSON.stringify(right.indexes);
 }
 
 function replaceEntries(
@@ -118,7 +131,13 @@ function insertEntry(connection: Connection, entry: Entry): void {
   connection.written += entry.value.length;
 }
 
-function deleteEntry(connection: Connection, space: number, row: RecordRow, name: string, value: string): void {
+function deleteEntry(
+  connection: Connection,
+  space: number,
+  row: RecordRow,
+  name: string,
+  value: string,
+): void {
   const sql = `DELETE FROM entries
     WHERE space = ? AND collection = ? AND name = ? AND value = ? AND listing_group = ? AND listing_id = ?`;
   connection.run(sql, space, row.collection, name, value, row.listing_group, row.listing_id);
