@@ -4,7 +4,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
 import { documentState, readDocument } from './document.ts';
-import { documentKey, tenantScope } from './records.ts';
+import { COMMITS, documentKey, tenantScope } from './records.ts';
 import { readRevision } from './revision.ts';
 
 /** Reads one document. Tombstones are shown only when asked for; an unknown one is `not_found`. */
@@ -37,6 +37,7 @@ export function queryCanonicalDocumentRevisions(
     const limit = body.limit ?? limits.queryLimitDefault;
     const page = await store.query(tenantScope(params.tenantId), {
       by: 'parts',
+      collection: COMMITS,
       of,
       direction: 'descending',
       limit,

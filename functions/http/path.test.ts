@@ -28,6 +28,15 @@ describe('decodeSegment', () => {
     );
   });
 
+  test('it decodes once: what is still encoded after that is refused', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, maxLength: 8 }), (text) => {
+        const once = [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+        expect(accepted(encodeURIComponent(once))).toBeNull();
+      }),
+    );
+  });
+
   test('two accepted spellings of one value are one value', () => {
     expect(decodeSegment('0192%3A3')).toBe(decodeSegment('0192:3'));
   });

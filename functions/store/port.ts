@@ -154,6 +154,8 @@ export interface ListSelection {
 
 export interface PartsSelection {
   readonly by: 'parts';
+  /** The collection whose records hold the parts. Records of two collections never file parts under one id. */
+  readonly collection: Collection;
   readonly of: string;
   readonly direction: 'ascending' | 'descending';
   readonly limit: number;

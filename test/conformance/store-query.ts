@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordData, RecordView } from '../../functions/store/port.ts';
 import type { StoreSuite } from './store.ts';
-import { fullRecord, keyOf, partsAll, plain, put, randomScope } from './store-fixtures.ts';
+import { documents, fullRecord, keyOf, partsAll, plain, put, randomScope } from './store-fixtures.ts';
 
 export function describeQuery(suite: StoreSuite): void {
   describe('query', () => {
@@ -64,11 +64,23 @@ function describeParts(suite: StoreSuite): void {
     await put(store, scope, ...records.toReversed());
     const filed = records.flatMap((record) => (record.parts ?? []).filter((part) => part.of === of));
     for (const limit of [1, 2, 5, 18, 50]) {
-      expect(await partsAll(store, scope, { of, direction: 'ascending', limit })).toEqual(filed);
-      const descending = await partsAll(store, scope, { of, direction: 'descending', limit });
+      expect(
+        await partsAll(store, scope, { collection: documents, of, direction: 'ascending', limit }),
+      ).toEqual(filed);
+      const descending = await partsAll(store, scope, {
+        collection: documents,
+        of,
+        direction: 'descending',
+        limit,
+      });
       expect(descending).toEqual(filed.toReversed());
     }
-    const none = await partsAll(store, scope, { of: keyOf('nobody').id, direction: 'ascending', limit: 5 });
+    const none = await partsAll(store, scope, {
+      collection: documents,
+      of: keyOf('nobody').id,
+      direction: 'ascending',
+      limit: 5,
+    });
     expect(none).toEqual([]);
   });
 
@@ -79,7 +91,12 @@ function describeParts(suite: StoreSuite): void {
     const record = fullRecord('commit', { parts: [{ of, order: '1', body: 'first' }] });
     await put(store, scope, record);
     await put(store, scope, { key: record.key, head: { revision: 2 } });
-    const parts = await partsAll(store, scope, { of, direction: 'ascending', limit: 5 });
+    const parts = await partsAll(store, scope, {
+      collection: documents,
+      of,
+      direction: 'ascending',
+      limit: 5,
+    });
     expect(parts).toEqual([{ of, order: '1', body: 'first' }]);
   });
 }

@@ -22,8 +22,9 @@ const of = keyOf('document').id;
 
 function generation(name: string, count: number): RecordData[] {
   return Array.from({ length: count }, (_, index) => {
-    const parts =
-      index % 5 === 0 ? [{ of, order: `${name}${index + 100_000}`, body: `${name} ${index}` }] : [];
+    const parts = [1, 5, 7].includes(index)
+      ? [{ of, order: `${name}${index + 100_000}`, body: `${name} ${index}` }]
+      : [];
     const record = fullRecord(`${name} ${index}`, { parts });
     if (index % 3 !== 0) return record;
     return { ...record, key: keyOf(`${name} ${index}`, events), due: index };
@@ -60,8 +61,13 @@ function describeReplacement(suite: StoreSuite): void {
       'new 7',
       'new 8',
     ]);
-    const parts = await partsAll(store, scope, { of, direction: 'ascending', limit: 50 });
-    expect(parts.map((part) => part.body)).toEqual(['new 0', 'new 5']);
+    const parts = await partsAll(store, scope, {
+      collection: documents,
+      of,
+      direction: 'ascending',
+      limit: 50,
+    });
+    expect(parts.map((part) => part.body)).toEqual(['new 1', 'new 5', 'new 7']);
     const claimed = await store.claim(scope, events, { now: 100, limit: 50 }, (record) => ({
       put: { ...record, due: null },
       result: record.listing?.id,

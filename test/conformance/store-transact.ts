@@ -125,9 +125,10 @@ function describeWrites(suite: StoreSuite): void {
     await transact(store, scope, [first.key], () => ({ writes: [{ remove: first.key }], result: null }));
     expect(await read(store, scope, first.key)).toBeUndefined();
     expect(await listAll(store, scope, { collection: documents, orderBy: 'rank', limit: 5 })).toEqual([]);
-    expect((await store.query(scope, { by: 'parts', of, direction: 'ascending', limit: 5 })).parts).toEqual(
-      [],
-    );
+    expect(
+      (await store.query(scope, { by: 'parts', collection: documents, of, direction: 'ascending', limit: 5 }))
+        .parts,
+    ).toEqual([]);
     const second = fullRecord('a', { body: 'again', parts: [{ of, order: '1', body: 'two' }] });
     await put(store, scope, second);
     expect(plain(await read(store, scope, first.key))).toEqual(plain(second));

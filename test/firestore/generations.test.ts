@@ -118,7 +118,13 @@ describe.skipIf(firestoreMissing !== undefined)(`generations ${firestoreMissing 
       },
       parts: async () => {
         const of = keyOf('document').id;
-        const page = await other.query(scope, { by: 'parts', of, direction: 'ascending', limit: 9 });
+        const page = await other.query(scope, {
+          by: 'parts',
+          collection: documents,
+          of,
+          direction: 'ascending',
+          limit: 9,
+        });
         return page.parts.map(({ body }) => body);
       },
       claim: () =>

@@ -66,7 +66,13 @@ describe.skipIf(firestoreMissing !== undefined)(`large writes ${firestoreMissing
     expect(whole?.parts?.length).toBe(4);
     for (const part of parts) {
       expect(whole?.parts).toContainEqual(part);
-      const page = await store.query(scope, { by: 'parts', of: part.of, direction: 'ascending', limit: 3 });
+      const page = await store.query(scope, {
+        by: 'parts',
+        collection: documents,
+        of: part.of,
+        direction: 'ascending',
+        limit: 3,
+      });
       expect(page).toEqual({ parts: [part], next: null });
     }
     const scanned: RecordData[] = [];

@@ -49,17 +49,32 @@ describe.skipIf(firestoreMissing !== undefined)(`RPCs to Firestore ${firestoreMi
 
   test('a refusal that rests on a key not looked up: one more read', async () => {
     const keys = [{ key: keyOf('a'), expectAbsent: true }];
-    await store.transact(scope, { keys }, () => ({ writes: [], result: null }));
+    await store.transact(scope, { keys }, (found) => ({ writes: [], result: found.get(keyOf('a')) }));
     expect(rpcs.take()).toEqual({ batchGetDocuments: 2 });
   });
 
-  test('the first record with parts of a scope: one more commit, once', async () => {
+  test('a decision that never asks for a key not looked up: one read', async () => {
+    await write(store, scope, recordNamed('receipt'));
+    rpcs.take();
+    const keys = [{ key: keyOf('receipt') }, { key: keyOf('new'), expectAbsent: true }];
+    await store.transact(scope, { keys }, (found) => {
+      expect(found.get(keyOf('receipt'))).toBeDefined();
+      return { writes: [], result: null };
+    });
+    expect(rpcs.take()).toEqual({ batchGetDocuments: 1 });
+  });
+
+  test('a record with parts: one read, one commit; its parts: one query beside one read of the head', async () => {
     const part = { of: keyOf('document').id, order: '1', body: '{}' };
     await write(store, scope, recordNamed('a', { parts: [part] }));
-    expect(rpcs.take()).toEqual({ batchGetDocuments: 1, commit: 2 });
-    await write(store, scope, recordNamed('b', { parts: [{ ...part, order: '2' }] }));
     expect(rpcs.take()).toEqual({ batchGetDocuments: 1, commit: 1 });
-    await store.query(scope, { by: 'parts', of: part.of, direction: 'descending', limit: 5 });
+    await store.query(scope, {
+      by: 'parts',
+      collection: documents,
+      of: part.of,
+      direction: 'descending',
+      limit: 5,
+    });
     expect(rpcs.take()).toEqual({ batchGetDocuments: 1, runQuery: 1 });
   });
 

@@ -8,7 +8,6 @@ import { Patience, type Session } from './session.ts';
 /** The head of a scope, whole. Times are milliseconds since 1970. */
 export interface Head {
   readonly generation: string;
-  readonly partCollections: readonly string[];
   /** Generation under load → when it may be taken for abandoned. */
   readonly pending: Readonly<Record<string, number>>;
   /** Generation that will never be live again → since when. */
@@ -46,13 +45,12 @@ export async function changeHead(
 }
 
 function headOf(data: Readonly<Record<string, unknown>>, path: string): Head {
-  const { generation = FIRST_GENERATION, partCollections = [], pending = {}, retired = {} } = data;
-  if (typeof generation !== 'string' || !Array.isArray(partCollections)) {
+  const { generation = FIRST_GENERATION, pending = {}, retired = {} } = data;
+  if (typeof generation !== 'string') {
     throw new StoreError('corrupt', `${path} is not the head of a scope`);
   }
   return {
     generation,
-    partCollections: partCollections.map(String),
     pending: pending as Record<string, number>,
     retired: retired as Record<string, number>,
   };

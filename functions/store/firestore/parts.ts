@@ -1,4 +1,4 @@
-import { FieldPath, type Query, type Timestamp } from '@google-cloud/firestore';
+import { FieldPath, type Query } from '@google-cloud/firestore';
 import type { Part, PartPage, PartsSelection, Scope } from '../port.ts';
 import { collectionPath, decodeText, type Text } from './layout.ts';
 import { reading } from './read.ts';
@@ -11,44 +11,29 @@ import type { ScopeState, Session } from './session.ts';
 export async function listParts(
   session: Session,
   scope: Scope,
-  { generation, partCollections }: ScopeState,
+  { generation }: ScopeState,
   selection: PartsSelection,
 ): Promise<PartPage> {
-  const { limit, direction } = selection;
-  const found: Part[] = [];
-  let at: Timestamp | undefined;
-  // In practice one collection; of several, all are read at the moment of the first.
-  for (const collection of partCollections) {
-    const ordered = walk(session, collectionPath(scope, generation, collection), selection).limit(limit + 1);
-    const snapshot =
-      at === undefined
-        ? await reading(session, ordered.get())
-        : await reading(
-            session,
-            session.db.runTransaction((transaction) => transaction.get(ordered), {
-              readOnly: true,
-              readTime: at,
-            }),
-          );
-    at ??= snapshot.readTime;
-    for (const document of snapshot.docs) {
-      const body = document.get(new FieldPath('parts', selection.of)) as Text;
-      const order = String(document.get(new FieldPath('partOrder', selection.of)));
-      found.push({ of: selection.of, order, body: decodeText(body) });
-    }
-  }
-  const sign = direction === 'ascending' ? 1 : -1;
-  if (partCollections.length > 1) {
-    found.sort((left, right) => sign * Buffer.compare(Buffer.from(left.order), Buffer.from(right.order)));
-  }
-  const parts = found.slice(0, limit);
-  return { parts, next: found.length > limit ? (parts.at(-1)?.order ?? null) : null };
+  const path = collectionPath(scope, generation, selection.collection.name);
+  const snapshot = await reading(
+    session,
+    walk(session, path, selection)
+      .limit(selection.limit + 1)
+      .get(),
+  );
+  const found = snapshot.docs.map((document): Part => {
+    const body = document.get(new FieldPath('parts', selection.of)) as Text;
+    const order = String(document.get(new FieldPath('partOrder', selection.of)));
+    return { of: selection.of, order, body: decodeText(body) };
+  });
+  const parts = found.slice(0, selection.limit);
+  return { parts, next: found.length > selection.limit ? (parts.at(-1)?.order ?? null) : null };
 }
 
-function walk(session: Session, collection: string, { of, direction, after }: PartsSelection): Query {
+function walk(session: Session, path: string, { of, direction, after }: PartsSelection): Query {
   const order = new FieldPath('partOrder', of);
   const query = session.db
-    .collection(collection)
+    .collection(path)
     .orderBy(order, direction === 'ascending' ? 'asc' : 'desc')
     .select(order, new FieldPath('parts', of));
   return after === undefined ? query : query.startAfter(after);

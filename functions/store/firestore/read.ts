@@ -15,7 +15,7 @@ export interface Reading {
   readonly records: ReadonlyMap<string, RecordData>;
 }
 
-const stateFields = ['generation', 'partCollections'];
+const stateFields = ['generation'];
 
 /** A scope is swapped rarely; a guess that stays wrong means that something rewrites its head all the time. */
 const guessesMax = 5;
@@ -111,26 +111,17 @@ export async function inLiveGeneration<R>(
   for (let guesses = 0; guesses < guessesMax; guesses += 1) {
     const guess = session.states.guess(scope);
     const [state, result] = await Promise.all([readState(session, scope), query(guess)]);
-    if (sameState(state, guess)) return result;
+    if (state.generation === guess.generation) return result;
   }
   throw new StoreError('contention', 'the scope was swapped during every read');
 }
 
-function sameState(left: ScopeState, right: ScopeState): boolean {
-  return (
-    left.generation === right.generation &&
-    left.partCollections.length === right.partCollections.length &&
-    left.partCollections.every((collection) => right.partCollections.includes(collection))
-  );
-}
-
 function stateOf(head: DocumentSnapshot): ScopeState {
   const generation: unknown = head.get('generation') ?? FIRST_GENERATION;
-  const partCollections: unknown = head.get('partCollections') ?? [];
-  if (typeof generation !== 'string' || !Array.isArray(partCollections)) {
+  if (typeof generation !== 'string') {
     throw new StoreError('corrupt', `${head.ref.path} is not the head of a scope`);
   }
-  return { generation, partCollections: partCollections.map(String) };
+  return { generation };
 }
 
 /** Every read passes here: bounded in time, its failure in the words of the port. */

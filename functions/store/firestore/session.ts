@@ -19,11 +19,9 @@ export interface Session {
 /** What the head of a scope says to readers and writers of its records. */
 export interface ScopeState {
   readonly generation: string;
-  /** The collections whose records hold parts; a parts query has no other way to know where to look. */
-  readonly partCollections: readonly string[];
 }
 
-export const FIRST_STATE: ScopeState = { generation: FIRST_GENERATION, partCollections: [] };
+export const FIRST_STATE: ScopeState = { generation: FIRST_GENERATION };
 
 /**
  * What this instance last saw of each scope. It is only ever a guess: every call reads the head beside what it wants,
@@ -40,7 +38,7 @@ export class ScopeStates {
   saw(scope: Scope, state: ScopeState): void {
     const path = headPath(scope);
     this.#states.delete(path);
-    if (state.generation === FIRST_GENERATION && state.partCollections.length === 0) return;
+    if (state.generation === FIRST_GENERATION) return;
     this.#states.set(path, state);
     const oldest = this.#states.keys().next().value;
     if (this.#states.size > statesMax && oldest !== undefined) this.#states.delete(oldest);

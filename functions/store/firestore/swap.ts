@@ -24,9 +24,9 @@ export async function swap(
   const generation = Buffer.from(session.random.bytes(8)).toString('hex');
   await renew(session, scope, generation, true);
   try {
-    const partCollections = await load(session, scope, generation, records);
+    await load(session, scope, generation, records);
     await verify();
-    await flip(session, scope, generation, partCollections);
+    await flip(session, scope, generation);
   } catch (error) {
     const head = await giveUp(session, scope, generation).catch(() => undefined);
     // Only the answer of the flip was lost.
@@ -41,13 +41,11 @@ async function load(
   scope: Scope,
   generation: string,
   records: AsyncIterable<RecordData>,
-): Promise<Set<string>> {
-  const partCollections = new Set<string>();
+): Promise<void> {
   const loader = new Loader(session);
   let renewed = session.clock.now();
   try {
     for await (const record of records) {
-      if ((record.parts ?? []).length > 0) partCollections.add(record.key.collection);
       const path = recordPath(scope, generation, record.key);
       await loader.add(createWrites(session, path, record, generation));
       if (session.clock.now() < renewed + renewAfterMs) continue;
@@ -59,7 +57,6 @@ async function load(
     await loader.settle();
   }
   loader.assertLoaded();
-  return partCollections;
 }
 
 async function renew(session: Session, scope: Scope, generation: string, first: boolean): Promise<void> {
@@ -71,12 +68,7 @@ async function renew(session: Session, scope: Scope, generation: string, first: 
   });
 }
 
-async function flip(
-  session: Session,
-  scope: Scope,
-  generation: string,
-  partCollections: ReadonlySet<string>,
-): Promise<void> {
+async function flip(session: Session, scope: Scope, generation: string): Promise<void> {
   const now = session.clock.now();
   const head = await changeHead(session, scope, (before) => {
     // A random name is live only because this call made it so, in a try whose answer was lost.
@@ -84,7 +76,6 @@ async function flip(
     if (before.pending[generation] === undefined) throw abandoned();
     return {
       generation,
-      partCollections: [...new Set([...before.partCollections, ...partCollections])],
       pending: without(before.pending, generation),
       retired: { ...before.retired, [before.generation]: now },
     };

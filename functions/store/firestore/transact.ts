@@ -1,8 +1,9 @@
-import { FieldValue, type Timestamp } from '@google-cloud/firestore';
+import type { Timestamp } from '@google-cloud/firestore';
 import {
   type Decision,
   type Found,
   type KeyRequest,
+  type RecordData,
   type RecordKey,
   type Scope,
   StoreError,
@@ -11,7 +12,7 @@ import {
 } from '../port.ts';
 import { sendBatch } from './client.ts';
 import { type CommitFailure, commitFailure } from './failures.ts';
-import { headPath, recordPath } from './layout.ts';
+import { recordPath } from './layout.ts';
 import { type Reading, readKeys } from './read.ts';
 import { distinctKeys, nameOf } from './records.ts';
 import { nonce, Patience, type Session } from './session.ts';
@@ -53,7 +54,8 @@ export async function transact<R>(
     const reading = await readKeys(session, scope, asked);
     const applied = doubts.find((doubt) => wasApplied(doubt, reading));
     if (applied !== undefined) return applied.result;
-    const decision = decideOn(reading, asked.length < keys.length, decide);
+    const unread = asked === keys ? [] : keys.filter(({ expectAbsent }) => expectAbsent);
+    const decision = decideOn(reading, unread, decide);
     if (decision === undefined) {
       asked = keys;
       continue;
@@ -61,7 +63,6 @@ export async function transact<R>(
     if (decision.writes.length === 0) return decision.result;
     const stamp = `${call}.${attempt}`;
     const plan = planCommit(session, scope, reading, keys, decision.writes, stamp);
-    await registerPartCollections(session, scope, reading, decision.writes, patience);
     const { failure, error } = await commit(session, plan);
     if (failure === undefined) return decision.result;
     if (failure === 'unknown') {
@@ -73,19 +74,26 @@ export async function transact<R>(
 }
 
 /**
- * `undefined` when the decision must be made again with every key read: it saw keys as absent that were not looked
- * up, and no Commit will check that, because it writes nothing or was refused by the rule itself.
+ * `undefined` when the decision must be made again with every key read: it took keys for absent that were not looked
+ * up, and no Commit will check that, because it writes nothing or was refused by the rule itself. A decision that never
+ * asked for such a key, as one that answers from a receipt, stands.
  */
 function decideOn<R>(
   { records }: Reading,
-  unread: boolean,
+  unread: readonly KeyRequest[],
   decide: (found: Found) => Decision<R>,
 ): Decision<R> | undefined {
+  const unreadNames = new Set(unread.map(({ key }) => nameOf(key)));
+  let relied = false;
+  const get = (key: RecordKey): RecordData | undefined => {
+    relied ||= unreadNames.has(nameOf(key));
+    return records.get(nameOf(key));
+  };
   try {
-    const decision = decide({ get: (key) => records.get(nameOf(key)) });
-    return unread && decision.writes.length === 0 ? undefined : decision;
+    const decision = decide({ get });
+    return relied && decision.writes.length === 0 ? undefined : decision;
   } catch (error) {
-    if (unread) return undefined;
+    if (relied) return undefined;
     throw error;
   }
 }
@@ -151,41 +159,6 @@ function planCommit(
   }
   assertFits(plan, session.limits);
   return plan;
-}
-
-/**
- * The first record with parts in a collection names the collection in the scope's head, before it is written: whoever
- * can see the record finds its collection. Once a scope and collection, so its RPC does not count.
- */
-async function registerPartCollections(
-  session: Session,
-  scope: Scope,
-  { state, stored }: Reading,
-  writes: readonly Write[],
-  patience: Patience,
-): Promise<void> {
-  const missing = new Set<string>();
-  for (const write of writes) {
-    if (!('put' in write) || stored.has(nameOf(write.put.key))) continue;
-    const { collection } = write.put.key;
-    if ((write.put.parts ?? []).length > 0 && !state.partCollections.includes(collection))
-      missing.add(collection);
-  }
-  if (missing.size === 0) return;
-  const partCollections = FieldValue.arrayUnion(...missing);
-  for (;;) {
-    const batch = session.db
-      .batch()
-      .set(session.db.doc(headPath(scope)), { partCollections }, { merge: true });
-    try {
-      await sendBatch(batch, 'commit');
-      break;
-    } catch (error) {
-      const failure = commitFailure(error);
-      await (failure === 'refused' ? patience.afterRefusal() : patience.afterDoubt(error));
-    }
-  }
-  session.states.saw(scope, { ...state, partCollections: [...state.partCollections, ...missing] });
 }
 
 export async function commit(

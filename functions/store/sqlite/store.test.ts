@@ -222,7 +222,7 @@ describe('paging', () => {
       const second = await store.query(scope, { ...list, limit: 2, after: first.next ?? '' });
       expect([second.records.length, second.next]).toEqual([2, null]);
     }
-    const parts = { by: 'parts', of: recordId('of'), direction: 'ascending' } as const;
+    const parts = { by: 'parts', collection, of: recordId('of'), direction: 'ascending' } as const;
     expect((await store.query(scope, { ...parts, limit: 4 })).next).toBeNull();
     await store.close();
   });
