@@ -6,6 +6,7 @@ export default defineConfig({
     globalSetup: ['test/support/firestore-setup.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
     pool: 'forks',
+    reporters: ['default', ['json', { outputFile: 'dist/test-results.json' }]],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     env: { METADATA_SERVER_DETECTION: 'none', REDOCLY_TELEMETRY: 'off' },

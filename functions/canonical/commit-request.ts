@@ -33,7 +33,6 @@ export function readCommitRequest(tenantId: string, request: CanonicalTransactio
   }
   refuseRepeats(mutations, '/mutations', 'document', (m) => [m.documentType, m.id]);
   refuseRepeats(fences, '/fences', 'fence', (f) => [f.name, f.value]);
-  refuseRepeats(outbox, '/outbox', 'event id', (w) => (w.id === null ? null : [w.id]));
   checkTotal(mutations, outbox);
   return {
     tenantId,
@@ -73,17 +72,16 @@ export function transactionId(request: CommitRequest): string {
   return `ctx_${sha256(`${request.tenantId}\n${request.idempotencyKey}`).slice(7, 39)}`;
 }
 
-function refuseRepeats<T>(
+/** Throws `duplicate_in_request` for the first item that names what an earlier one names. */
+export function refuseRepeats<T>(
   items: readonly T[],
   pointer: string,
   noun: string,
-  identity: (item: T) => readonly string[] | null,
+  identity: (item: T) => readonly string[],
 ): void {
   const seen = new Set<string>();
   items.forEach((item, n) => {
-    const parts = identity(item);
-    if (parts === null) return;
-    const name = JSON.stringify(parts);
+    const name = JSON.stringify(identity(item));
     if (seen.has(name)) {
       throw invalidMember(
         `${pointer}/${n}`,

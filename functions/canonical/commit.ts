@@ -16,7 +16,7 @@ import {
   type TransactRequest,
   type Write,
 } from '../store/port.ts';
-import { type CommitRequest, requestHash, transactionId } from './commit-request.ts';
+import { type CommitRequest, refuseRepeats, requestHash, transactionId } from './commit-request.ts';
 import {
   applyMutation,
   checkMutation,
@@ -43,6 +43,7 @@ export type CommitOutcome =
   /** The receipt is there: its stored result is the answer. */
   | { readonly answer: 'replayed' };
 
+/** Throws `duplicate_in_request` where a supplied event id is the one that another event of the request is given. */
 export function planCommit(request: CommitRequest, now: number): CommitPlan {
   const id = transactionId(request);
   const committedAtUtc = formatUtc(now);
@@ -67,6 +68,7 @@ export function planCommit(request: CommitRequest, now: number): CommitPlan {
     };
     return { event, body: eventBody(write.payload, write.headers) };
   });
+  refuseRepeats(events, '/outbox', 'event id', ({ event }) => [event.id]);
   return { request, transactionId: id, requestHash: requestHash(request), committedAtUtc, events };
 }
 

@@ -28,10 +28,13 @@ export function optionalIdentifier(value: string | null | undefined, pointer: st
   return value === undefined || value === null ? null : identifier(value, pointer);
 }
 
-/** An identifier that is also one segment of a path: none of `/ \ % ? #`, and neither `.` nor `..`. */
+/**
+ * An identifier that is also one segment of a path: none of `/ \ % ? #`, neither `.` nor `..`, no invisible character,
+ * and in Unicode's composed form (NFC), as the routes demand: what could not be named in a path is not accepted first.
+ */
 export function pathIdentifier(value: string, pointer: string): string {
   const name = identifier(value, pointer);
-  if (/[/\\%?#]/.test(name) || name === '.' || name === '..') {
+  if (/[/\\%?#\p{C}]/u.test(name) || name === '.' || name === '..' || name !== name.normalize('NFC')) {
     throw invalidMember(pointer, 'must be a single path segment', 'invalid_path_segment');
   }
   return name;

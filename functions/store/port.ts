@@ -109,7 +109,10 @@ export interface KeyRequest {
   readonly key: RecordKey;
   /** Default `head`. */
   readonly view?: RecordView;
-  /** The caller expects no such record: a provider may skip the read, and runs `decide` again if there is one. */
+  /**
+   * The caller expects no such record: a provider may skip the read. It runs `decide` again with the key read if there
+   * is one, and before it lets a refusal, or a decision without writes, rest on a key that was not looked up.
+   */
   readonly expectAbsent?: boolean;
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Commit, refused, START, TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';
@@ -300,6 +301,24 @@ export function describeCommit({ store }: Conformance): void {
         }),
       ],
       [
+        'an event id that a path cannot carry',
+        'invalid_path_segment',
+        '/outbox/0/id',
+        () => ({ outbox: [{ id: 'a\u200db', topic: 't', key: 'k' }] }),
+      ],
+      [
+        'an event id that another event of the request is given',
+        'duplicate_in_request',
+        '/outbox/1',
+        (t) => ({
+          idempotencyKey: 'collides',
+          outbox: [
+            { topic: 't', key: 'k' },
+            { id: `${transactionIdOf(t.tenantId, 'collides')}:000`, topic: 't', key: 'k' },
+          ],
+        }),
+      ],
+      [
         'an event id that is no path segment',
         'invalid_path_segment',
         '/outbox/0/id',
@@ -339,4 +358,9 @@ export function describeCommit({ store }: Conformance): void {
       await refused('not_found', tenant.read('claim', 'a'));
     });
   });
+}
+
+/** As the contract derives it: anybody can compute the ids that a transaction's events will have. */
+function transactionIdOf(tenantId: string, idempotencyKey: string): string {
+  return `ctx_${createHash('sha256').update(`${tenantId}\n${idempotencyKey}`).digest('hex').slice(0, 32)}`;
 }

@@ -116,6 +116,14 @@ describe.each(hosts)('HTTP on $name', ({ start }) => {
     await connection.closed();
   });
 
+  test('F04: who is still sending is not reset before the answer can be read', async () => {
+    const connection = await RawConnection.open(host.port);
+    connection.write(request('POST', path, [json, `Content-Length: ${bodyLimitBytes + 1}`]));
+    expectProblem(await connection.answer(), 413);
+    connection.write(' '.repeat(bodyLimitBytes + 1));
+    expect(await connection.gone).toBe(false);
+  });
+
   test('F04: a body of exactly the cap is read', async () => {
     const body = `{"a":"${' '.repeat(bodyLimitBytes - 8)}"}`;
     expect((await send(host.port, post([], body))).status).toBe(200);

@@ -15,6 +15,7 @@ const refused: readonly (readonly [id: string, what: string, segment: string])[]
   ['E05', 'a bare number sign', 'a#b'],
   ['E06', 'a slash encoded twice', 'a%252Fb'],
   ['E06', 'a slash encoded three times', 'a%25252Fb'],
+  ['E06', 'a letter encoded twice', 'a%2541'],
   ['E06', 'dots encoded twice', '%252e%252e'],
   ['E07', 'the %u form', 'a%u002fb'],
   ['E08', 'an overlong slash', 'a%C0%AFb'],

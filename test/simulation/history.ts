@@ -1,0 +1,34 @@
+import type { Outcome } from './cluster.ts';
+
+/** One call as its client saw it. */
+export interface Observation {
+  readonly operation: string;
+  readonly params: object;
+  readonly body: object | null;
+  readonly called: number;
+  returned: number | null;
+  outcome: Outcome;
+}
+
+/** What all clients saw, in the order of a counter that they share: the raw matter of the linearizability check. */
+export class History {
+  readonly observations: Observation[] = [];
+  #moment = 0;
+
+  begin(operation: string, params: object, body: object | null): (outcome: Outcome) => void {
+    const observation: Observation = {
+      operation,
+      params,
+      body,
+      called: ++this.#moment,
+      returned: null,
+      outcome: { kind: 'unknown' },
+    };
+    this.observations.push(observation);
+    return (outcome) => {
+      observation.outcome = outcome;
+      // What nobody answered may still happen, so it has no end.
+      if (outcome.kind !== 'unknown') observation.returned = ++this.#moment;
+    };
+  }
+}

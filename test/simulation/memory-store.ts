@@ -1,0 +1,341 @@
+import {
+  type ClaimDecision,
+  type ClaimRequest,
+  type Collection,
+  type Decision,
+  type Found,
+  type KeyRequest,
+  type KeysSelection,
+  type ListSelection,
+  type PartPage,
+  type PartsSelection,
+  type RecordData,
+  type RecordPage,
+  type RecordStore,
+  type RecordView,
+  type ScanPage,
+  type ScanRequest,
+  type Scope,
+  StoreError,
+  type TransactRequest,
+  type Write,
+} from '../../functions/store/port.ts';
+import { type Change, keyName, type MemoryDatabase, type Stored, viewOf } from './memory-database.ts';
+import { compareUtf8, listParts, listRecords } from './memory-list.ts';
+
+export type Trip =
+  | 'transact read'
+  | 'transact write'
+  | 'query'
+  | 'claim read'
+  | 'claim write'
+  | 'scan'
+  | 'swap'
+  | 'ping';
+
+/** Where a simulation takes part. Without hooks the store is a plain, correct one. */
+export interface MemoryHooks {
+  /** Runs before and after each round trip to the database; what it throws ends the call there. */
+  readonly before?: (trip: Trip) => Promise<void>;
+  readonly after?: (trip: Trip) => Promise<void>;
+  /** Whether rivals win this attempt, which is then made again. */
+  readonly loses?: (trip: Trip) => boolean;
+  /** Whether keys that the caller expects to be absent go unread. */
+  readonly skipsExpectedAbsent?: () => boolean;
+  /** The most records of a page, below what was asked for. */
+  readonly pageMax?: () => number;
+  /** Called at the one moment of a read in `transact`, and at that of any write. */
+  readonly observed?: () => void;
+  readonly applied?: (scope: Scope, changes: readonly Change[]) => void;
+}
+
+/** What an attempt was shown: the version of each requested key, and the records it may see. */
+export interface Sight {
+  readonly versions: ReadonlyMap<string, number>;
+  readonly records: ReadonlyMap<string, RecordData>;
+  /** Expected to be absent, and not looked at. */
+  readonly unread: ReadonlySet<string>;
+}
+
+const ABSENT = 0;
+
+/** The whole port in memory, by optimistic transactions: read, decide, write if nothing that was read has changed. */
+export class MemoryStore implements RecordStore {
+  readonly provider: string = 'memory';
+  readonly #snapshots: RecordData[][] = [];
+  readonly #attemptsMax: number;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closed = false;
+  protected readonly database: MemoryDatabase;
+  protected readonly hooks: MemoryHooks;
+
+  constructor(database: MemoryDatabase, hooks: MemoryHooks = {}, attemptsMax = 10_000) {
+    this.database = database;
+    this.hooks = hooks;
+    this.#attemptsMax = attemptsMax;
+  }
+
+  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+    return this.#open(() => this.#transact(scope, request, decide));
+  }
+
+  async #transact<R>(
+    scope: Scope,
+    request: TransactRequest,
+    decide: (found: Found) => Decision<R>,
+  ): Promise<R> {
+    let skips = this.hooks.skipsExpectedAbsent?.() ?? false;
+    for (let attempt = 0; attempt < this.#attemptsMax; attempt++) {
+      const sight = await this.#trip('transact read', () => {
+        this.hooks.observed?.();
+        return this.see(scope, request.keys, skips);
+      });
+      let decision: Decision<R>;
+      try {
+        decision = decide({ get: (key) => sight.records.get(keyName(key)) });
+        checkWrites(decision.writes, sight);
+      } catch (error) {
+        if (sight.unread.size === 0) throw error;
+        // A refusal is an answer too, and must not rest on what nobody looked at.
+        skips = false;
+        continue;
+      }
+      if (decision.writes.length === 0) {
+        if (sight.unread.size === 0) return decision.result;
+        skips = false;
+        continue;
+      }
+      await this.hooks.before?.('transact write');
+      if (this.hooks.loses?.('transact write') !== true && this.unchanged(scope, sight)) {
+        await this.apply(scope, decision.writes);
+        await this.written(scope, decision.writes);
+        return decision.result;
+      }
+      skips = false;
+    }
+    throw new StoreError('contention', 'rivals won every attempt');
+  }
+
+  async query(scope: Scope, selection: KeysSelection | ListSelection): Promise<RecordPage>;
+  async query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
+  async query(
+    scope: Scope,
+    selection: KeysSelection | ListSelection | PartsSelection,
+  ): Promise<RecordPage | PartPage> {
+    const read = () => {
+      if (selection.by === 'parts') return listParts(this.database.all(scope), selection);
+      if (selection.by === 'list') {
+        const pageMax = this.hooks.pageMax?.() ?? selection.limit;
+        return listRecords(this.database.all(scope, selection.collection.name), selection, pageMax);
+      }
+      return { records: this.readKeys(scope, selection.keys), next: null };
+    };
+    return this.#open(() => this.#trip('query', read));
+  }
+
+  claim<R>(
+    scope: Scope,
+    collection: Collection,
+    request: ClaimRequest,
+    decide: ClaimDecision<R>,
+  ): Promise<R[]> {
+    return this.#open(() => this.#claim(scope, collection, request, decide));
+  }
+
+  async #claim<R>(
+    scope: Scope,
+    collection: Collection,
+    request: ClaimRequest,
+    decide: ClaimDecision<R>,
+  ): Promise<R[]> {
+    const won: R[] = [];
+    const settled = new Set<string>();
+    let offer = 0;
+    for (let attempt = 0; attempt < this.#attemptsMax && won.length < request.limit; attempt++) {
+      const offers = await this.#trip('claim read', () =>
+        this.dueRecords(scope, collection, request, settled).slice(0, request.limit - won.length),
+      );
+      if (offers.length === 0) return won;
+      for (const stored of offers) {
+        const name = keyName(stored.record.key);
+        const decision = decide(viewOf(stored.record, 'body'), offer++);
+        if (decision === null) {
+          settled.add(name);
+          continue;
+        }
+        if (keyName(decision.put.key) !== name) throw new Error(`a claim of ${name} wrote another record`);
+        if (!(await this.#win(scope, stored, decision.put))) continue;
+        settled.add(name);
+        if (decision.result !== undefined) won.push(decision.result);
+      }
+    }
+    if (won.length === 0) throw new StoreError('contention', 'rivals won every offer');
+    return won;
+  }
+
+  async #win(scope: Scope, stored: Stored, put: RecordData): Promise<boolean> {
+    await this.hooks.before?.('claim write');
+    if (this.hooks.loses?.('claim write') === true || !this.stillAs(scope, stored)) return false;
+    this.applyNow(scope, [{ put }]);
+    await this.hooks.after?.('claim write');
+    return true;
+  }
+
+  async *scan(scope: Scope, request: ScanRequest): AsyncGenerator<ScanPage, void, undefined> {
+    if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
+    const [snapshot, from] = request.resume?.split(':').map(Number) ?? [this.#snapshot(scope, request), 0];
+    const records = this.#snapshots[snapshot ?? -1];
+    if (records === undefined) throw new Error('there is no such scan to resume');
+    for (let next = from ?? 0; next < records.length; next += request.pageSize) {
+      const page = records.slice(next, next + request.pageSize);
+      await this.#trip('scan', () => undefined);
+      yield { records: page, resume: `${snapshot}:${next + page.length}` };
+    }
+  }
+
+  swap(scope: Scope, records: AsyncIterable<RecordData>, verify: () => void | Promise<void>): Promise<void> {
+    return this.#open(() => this.#swap(scope, records, verify));
+  }
+
+  async #swap(
+    scope: Scope,
+    records: AsyncIterable<RecordData>,
+    verify: () => void | Promise<void>,
+  ): Promise<void> {
+    const loaded: RecordData[] = [];
+    for await (const record of records) {
+      await this.#trip('swap', () => loaded.push(record));
+    }
+    await verify();
+    await this.#trip('swap', () => this.database.replace(scope, loaded));
+  }
+
+  ping(): Promise<void> {
+    return this.#open(() => this.#trip('ping', () => undefined));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled(this.#underWay);
+  }
+
+  async #open<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
+    const running = call();
+    this.#underWay.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#underWay.delete(running);
+    }
+  }
+
+  #snapshot(scope: Scope, { collections }: ScanRequest): number {
+    const records = this.database
+      .all(scope)
+      .map(({ record }) => record)
+      .filter(({ key }) => collections.includes(key.collection))
+      .sort((l, r) => compareUtf8(l.key.collection, r.key.collection) || compareUtf8(l.key.id, r.key.id));
+    return this.#snapshots.push(records) - 1;
+  }
+
+  async #trip<T>(trip: Trip, act: () => T): Promise<T> {
+    await this.hooks.before?.(trip);
+    const outcome = act();
+    await this.hooks.after?.(trip);
+    return outcome;
+  }
+
+  // What follows is what a planted bug replaces.
+
+  protected see(scope: Scope, keys: readonly KeyRequest[], skips: boolean): Sight {
+    const versions = new Map<string, number>();
+    const records = new Map<string, RecordData>();
+    const unread = new Set<string>();
+    for (const [name, { key, view, expectAbsent }] of widestViews(keys)) {
+      const skipped = skips && expectAbsent;
+      if (skipped) unread.add(name);
+      const stored = skipped ? undefined : this.database.find(scope, key);
+      versions.set(name, stored?.version ?? ABSENT);
+      if (stored !== undefined) records.set(name, viewOf(stored.record, view));
+    }
+    return { versions, records, unread };
+  }
+
+  protected unchanged(scope: Scope, sight: Sight): boolean {
+    for (const [name, version] of sight.versions) {
+      const [collection = '', id = ''] = name.split('/');
+      if ((this.database.find(scope, { collection, id })?.version ?? ABSENT) !== version) return false;
+    }
+    return true;
+  }
+
+  protected stillAs(scope: Scope, { record, version }: Stored): boolean {
+    return this.database.find(scope, record.key)?.version === version;
+  }
+
+  /** Runs to its first await at once, and so has no moment between the check and the write. */
+  protected async apply(scope: Scope, writes: readonly Write[]): Promise<void> {
+    this.applyNow(scope, writes);
+  }
+
+  protected applyNow(scope: Scope, writes: readonly Write[]): void {
+    const changes = this.database.apply(scope, writes);
+    this.hooks.applied?.(scope, changes);
+  }
+
+  /** The way back of the reply. */
+  protected async written(_scope: Scope, _writes: readonly Write[]): Promise<void> {
+    await this.hooks.after?.('transact write');
+  }
+
+  protected readKeys(scope: Scope, keys: readonly KeyRequest[]): RecordData[] {
+    return keys.flatMap(({ key, view = 'head' }) => {
+      const stored = this.database.find(scope, key);
+      return stored === undefined ? [] : [viewOf(stored.record, view)];
+    });
+  }
+
+  protected dueRecords(
+    scope: Scope,
+    collection: Collection,
+    { now }: ClaimRequest,
+    settled: ReadonlySet<string>,
+  ): Stored[] {
+    return this.database
+      .all(scope, collection.name)
+      .filter(({ record }) => record.due !== null && record.due <= now && !settled.has(keyName(record.key)))
+      .sort(byDue);
+  }
+}
+
+export function byDue(left: Stored, right: Stored): number {
+  const order = (left.record.due ?? 0) - (right.record.due ?? 0);
+  return order || compareUtf8(left.record.listing?.id ?? '', right.record.listing?.id ?? '');
+}
+
+const WIDTH: Readonly<Record<RecordView, number>> = { head: 0, body: 1, parts: 2 };
+
+/** A key asked for twice is read once, with the wider of its views. */
+function widestViews(keys: readonly KeyRequest[]): Map<string, Required<KeyRequest>> {
+  const asked = new Map<string, Required<KeyRequest>>();
+  for (const { key, view = 'head', expectAbsent = false } of keys) {
+    const before = asked.get(keyName(key));
+    asked.set(keyName(key), {
+      key,
+      view: before !== undefined && WIDTH[before.view] > WIDTH[view] ? before.view : view,
+      expectAbsent: expectAbsent && (before?.expectAbsent ?? true),
+    });
+  }
+  return asked;
+}
+
+function checkWrites(writes: readonly Write[], sight: Sight): void {
+  const written = new Set<string>();
+  for (const write of writes) {
+    const name = keyName('put' in write ? write.put.key : write.remove);
+    if (!sight.versions.has(name)) throw new Error(`a decision wrote ${name}, which was not requested`);
+    if (written.has(name)) throw new Error(`a decision wrote ${name} twice`);
+    written.add(name);
+  }
+}

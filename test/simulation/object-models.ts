@@ -1,0 +1,104 @@
+import type { ObjectModel } from './linearizability.ts';
+
+/** What is known of one document to those who write it: the operations that its history is made of. */
+export type DocumentOp =
+  | { readonly kind: 'read'; readonly revision: number; readonly deleted: boolean }
+  /** Answered that there is none to see. */
+  | { readonly kind: 'read none'; readonly includeDeleted: boolean }
+  | {
+      readonly kind: 'write';
+      readonly key: string;
+      readonly deletes: boolean;
+      readonly condition: (revision: number, deleted: boolean) => boolean;
+      /** The revision that was answered; `refused`, or `unknown`. */
+      readonly answer: number | 'refused' | 'unknown';
+      readonly replayed: boolean;
+    };
+
+export interface DocumentState {
+  readonly revision: number;
+  readonly deleted: boolean;
+  /** What each idempotency key wrote. */
+  readonly written: Readonly<Record<string, number>>;
+}
+
+export const documentModel: ObjectModel<DocumentState, DocumentOp> = {
+  initial: { revision: 0, deleted: false, written: {} },
+  key: (state) => JSON.stringify(state),
+  step(state, op) {
+    const { revision, deleted, written } = state;
+    if (op.kind === 'read') return op.revision === revision && op.deleted === deleted ? state : undefined;
+    if (op.kind === 'read none') {
+      return revision === 0 || (deleted && !op.includeDeleted) ? state : undefined;
+    }
+    const before = written[op.key];
+    if (op.answer === 'refused') {
+      return before === undefined && !op.condition(revision, deleted) ? state : undefined;
+    }
+    if (op.replayed) return before === op.answer ? state : undefined;
+    if (before !== undefined || !op.condition(revision, deleted)) return undefined;
+    if (op.answer !== 'unknown' && op.answer !== revision + 1) return undefined;
+    return { revision: revision + 1, deleted: op.deletes, written: { ...written, [op.key]: revision + 1 } };
+  },
+};
+
+export interface FenceOp {
+  readonly key: string;
+  readonly operation: 'claim' | 'release';
+  readonly owner: string;
+  readonly answer: 'done' | 'replayed' | 'refused' | 'unknown';
+}
+
+export interface FenceState {
+  readonly owner: string | null;
+  readonly keys: readonly string[];
+}
+
+export const fenceModel: ObjectModel<FenceState, FenceOp> = {
+  initial: { owner: null, keys: [] },
+  key: (state) => JSON.stringify(state),
+  step(state, { key, operation, owner, answer }) {
+    const known = state.keys.includes(key);
+    if (answer === 'replayed') return known ? state : undefined;
+    const free = operation === 'claim' && state.owner === null;
+    const allowed = free || state.owner === owner;
+    if (answer === 'refused') return !known && !allowed ? state : undefined;
+    if (known || !allowed) return undefined;
+    return { owner: operation === 'claim' ? owner : null, keys: [...state.keys, key].sort() };
+  },
+};
+
+export type EventOp =
+  | { readonly kind: 'lease'; readonly token: string; readonly count: number | 'unknown' }
+  | { readonly kind: 'renew' | 'ack' | 'release'; readonly token: string; readonly answer: EventAnswer }
+  | { readonly kind: 'replay'; readonly reset: boolean };
+
+type EventAnswer = 'done' | 'lease_stale' | 'lease_not_active' | 'unknown';
+
+export interface EventObject {
+  readonly count: number;
+  readonly token: string | null;
+  readonly delivered: boolean;
+}
+
+/** Time is left out: a lease may always have run out. What remains is who holds the event, and how often it was given. */
+export const eventModel: ObjectModel<EventObject, EventOp> = {
+  initial: { count: 0, token: null, delivered: false },
+  key: (state) => JSON.stringify(state),
+  step(state, op) {
+    const { count, token, delivered } = state;
+    if (op.kind === 'lease') {
+      if (delivered || (op.count !== 'unknown' && op.count !== count + 1)) return undefined;
+      return { count: count + 1, token: op.token, delivered };
+    }
+    if (op.kind === 'replay')
+      return delivered ? undefined : { count: op.reset ? 0 : count, token: null, delivered };
+    const holds = token === op.token;
+    if (op.answer === 'lease_stale') return holds ? undefined : state;
+    if (!holds) return undefined;
+    if (op.answer === 'lease_not_active') return delivered && op.kind === 'ack' ? undefined : state;
+    if (op.kind === 'ack') return { count, token, delivered: true };
+    if (delivered) return undefined;
+    return op.kind === 'renew' ? state : { count, token: null, delivered };
+  },
+};

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { simulate } from './canonical.ts';
+import { AFTERMATHS, type Aftermath, crashAt, PROTOCOLS, type Protocol } from './enumerate.ts';
+import { FLAWS } from './flaws.ts';
+import { REGRESSION_SEEDS } from './seeds.ts';
+
+/** A bounded share; `node test/simulation/run.ts --seeds 1..100000` goes on from here. */
+const SEEDS = 300;
+const SEEDS_TO_FIND_A_BUG = 500;
+/** More awaits than any operation of the enumeration has. */
+const AWAITS_MAX = 30;
+
+/** What is rare, and what a run without it would not have tested. */
+const MUST_BE_REACHED = [
+  'fence_conflict',
+  'fence_not_owned',
+  'idempotency_conflict',
+  'outbox_event_exists',
+  'precondition_failed',
+  'document_missing',
+  'lease_stale',
+  'lease_not_active',
+  'lease taken over',
+  'parked by expiry',
+  'releaseCanonicalOutbox dead',
+  'replayCanonicalOutbox open',
+  'outbox_event_not_dead_lettered',
+  'failed',
+  'unknown',
+];
+
+describe('the simulator', () => {
+  test('gives the same run for the same seed, and another for another', async () => {
+    const hashes = new Set<string>();
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const [first, second] = [await simulate(seed), await simulate(seed)];
+      expect([second.traceHash, second.steps]).toEqual([first.traceHash, first.steps]);
+      hashes.add(first.traceHash);
+    }
+    expect(hashes.size).toBe(5);
+  });
+});
+
+describe('the canonical store under faults', () => {
+  test(`keeps its promises in ${SEEDS} runs, which reach what is rare`, async () => {
+    const reached = new Set<string>();
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const report = await simulate(seed);
+      expect(report.violation?.message, `seed ${seed}`).toBeUndefined();
+      for (const what of report.reached.keys()) reached.add(what);
+    }
+    expect([...reached]).toEqual(expect.arrayContaining(MUST_BE_REACHED));
+  });
+
+  test.each(REGRESSION_SEEDS)('keeps them with seed $seed: $why', async ({ seed }) => {
+    expect((await simulate(seed)).violation?.message).toBeUndefined();
+  });
+});
+
+describe('a crash at every await', () => {
+  for (const protocol of PROTOCOLS) {
+    test.each(AFTERMATHS)(`of ${protocol}, then %s`, async (aftermath) => {
+      // Alone, an operation has one course; beside a rival it has many.
+      const seeds = aftermath === 'rival' ? 20 : 1;
+      let points = 0;
+      for (let seed = 1; seed <= seeds; seed++)
+        points = Math.max(points, await crashEverywhere(protocol, aftermath, seed));
+      // Arrival, then a read and a write, each before and after.
+      expect(points).toBeGreaterThanOrEqual(5);
+    });
+  }
+});
+
+/** The number of awaits at which the operation was made to crash: all that it has. */
+async function crashEverywhere(protocol: Protocol, aftermath: Aftermath, seed: number): Promise<number> {
+  for (let point = 1; point < AWAITS_MAX; point++) {
+    const { crashed, violation } = await crashAt(protocol, point, aftermath, { seed });
+    expect(violation?.message, `crash point ${point}, seed ${seed}`).toBeUndefined();
+    if (!crashed) return point - 1;
+  }
+  throw new Error(`${protocol} has more awaits than ${AWAITS_MAX}`);
+}
+
+describe('a planted bug is found', () => {
+  test.each(Object.keys(FLAWS))('%s', async (flaw) => {
+    let found: Error | undefined;
+    for (let seed = 1; seed <= SEEDS_TO_FIND_A_BUG && found === undefined; seed++) {
+      found = (await simulate(seed, { flaw })).violation;
+    }
+    expect(found?.message).toMatch(/^(I\d+ |answer|linearizable|progress|internal)/);
+  });
+
+  test('a stale read by what the clients saw alone', async () => {
+    expect((await simulate(1, { flaw: 'stale-reads' })).violation?.message).toMatch(/^linearizable/);
+  });
+});

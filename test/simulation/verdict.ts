@@ -1,0 +1,34 @@
+import type { EventModel } from './event-model.ts';
+
+/** What one document, fence or event must have become by a write. */
+export interface DocumentEffect {
+  readonly documentType: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly deleted: boolean;
+  readonly dataText: string | null;
+}
+
+export interface FenceEffect {
+  readonly name: string;
+  readonly value: string;
+  /** `null`: the fence is free. */
+  readonly owner: string | null;
+}
+
+/** What the model says to a call in the state that it has. */
+export type Verdict =
+  | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'replayed'; readonly result: string }
+  | { readonly kind: 'unchanged' }
+  | {
+      readonly kind: 'commit';
+      readonly documents: readonly DocumentEffect[];
+      readonly fences: readonly FenceEffect[];
+      readonly events: readonly EventModel[];
+    }
+  | { readonly kind: 'event'; readonly event: EventModel };
+
+export function refused(code: string): Verdict {
+  return { kind: 'refused', code };
+}

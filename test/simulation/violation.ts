@@ -1,0 +1,45 @@
+/**
+ * What must hold whatever happens:
+ *
+ * - `I1 acknowledged`: a commit that was answered is there.
+ * - `I2 whole`: of a commit, all is there or nothing.
+ * - `I3 one result`: a tenant's key has one result, and every repetition is answered with it.
+ * - `I4 revisions`: those of a document are 1, 2, 3 and so on without a gap, deletes included.
+ * - `I5 fence`: at most one owner, who changes only through a release.
+ * - `I6 event`: never lost, never moved by somebody whose token was replaced, never delivered beyond its ceiling.
+ * - `I7 token`: at most one holds an event.
+ * - `I11 tenant`: what is done to one tenant does not touch another.
+ * - `I13 counts`: the lists by state add up to all.
+ * - `answer`: what was answered was right at a moment between question and answer.
+ * - `linearizable`: what all clients saw of one object is one history.
+ * - `progress`: once faults have stopped, everything comes to an end.
+ * - `internal`: nothing fails in a way that the contract has no word for.
+ */
+export type Invariant =
+  | 'I1 acknowledged'
+  | 'I2 whole'
+  | 'I3 one result'
+  | 'I4 revisions'
+  | 'I5 fence'
+  | 'I6 event'
+  | 'I7 token'
+  | 'I11 tenant'
+  | 'I13 counts'
+  | 'answer'
+  | 'linearizable'
+  | 'progress'
+  | 'internal';
+
+export class Violation extends Error {
+  readonly invariant: Invariant;
+
+  constructor(invariant: Invariant, message: string) {
+    super(`${invariant}: ${message}`);
+    this.name = 'Violation';
+    this.invariant = invariant;
+  }
+}
+
+export function must(condition: boolean, invariant: Invariant, message: string): asserts condition {
+  if (!condition) throw new Violation(invariant, message);
+}

@@ -1,0 +1,125 @@
+/** What the project's source may import and touch: pure rules over one file's path and text. */
+
+const imported = /(?:^|[\s;}])(?:import|export)\s(?:[^'";]*?\sfrom\s)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/g;
+
+export interface Import {
+  readonly specifier: string;
+  readonly dynamic: boolean;
+}
+
+export function importsOf(text: string): Import[] {
+  return [...withoutComments(text).matchAll(imported)].map(([, fixed, dynamic]) => ({
+    specifier: fixed ?? dynamic ?? '',
+    dynamic: fixed === undefined,
+  }));
+}
+
+/** The room of a file inside `functions/`. A provider is a room of its own, apart from the port that it serves. */
+export function roomOf(path: string): string {
+  const [, first = '', second = '', third] = path.split('/');
+  if (second === '') return 'root';
+  return first === 'store' && third !== undefined ? `store/${second}` : first;
+}
+
+const groups = new Set(['server', 'canonical']);
+const shared = ['kernel', 'contracts'];
+
+/** What each room may import beside itself, other than packages. A room that is not listed has no rule yet: a fault. */
+function allowedFrom(room: string): readonly string[] | undefined {
+  if (room === 'root') return undefined;
+  if (room.startsWith('store/')) return ['kernel', 'store'];
+  if (groups.has(room)) return [...shared, 'store', 'http', 'identity'];
+  const rooms: Readonly<Record<string, readonly string[]>> = {
+    kernel: ['contracts'],
+    config: ['contracts'],
+    store: shared,
+    identity: shared,
+    http: [...shared, 'identity', 'store'],
+  };
+  return rooms[room] ?? [];
+}
+
+/** The faults of one file of `functions/` against the direction of imports. */
+export function importFaults(path: string, text: string): string[] {
+  const room = roomOf(path);
+  const allowed = allowedFrom(room);
+  return importsOf(text).flatMap(({ specifier, dynamic }) => {
+    if (!specifier.startsWith('.')) return packageFault(path, room, specifier);
+    const target = resolveFrom(path, specifier);
+    const to = target.startsWith('functions/') ? roomOf(target) : (target.split('/')[0] ?? '');
+    if (to.startsWith('store/') && room !== to) {
+      if (room !== 'root') return [`${path} imports the provider ${to}`];
+      return path === 'functions/compose.ts' && dynamic
+        ? []
+        : [`${path} imports the provider ${to}: only compose.ts may, and dynamically`];
+    }
+    if (allowed === undefined || to === room || allowed.includes(to)) return [];
+    return [`${path} (${room}) imports ${target} (${to})`];
+  });
+}
+
+/** Packages that a room may use. Everything else comes with Node. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  http: ['@google-cloud/functions-framework'],
+  'store/firestore': ['@google-cloud/firestore'],
+};
+
+function packageFault(path: string, room: string, specifier: string): string[] {
+  if (specifier.startsWith('node:') || (packages[room] ?? []).includes(specifier)) return [];
+  return [`${path} imports the package ${specifier}`];
+}
+
+function resolveFrom(path: string, specifier: string): string {
+  const parts = path.split('/').slice(0, -1);
+  for (const part of specifier.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '.') parts.push(part);
+  }
+  return parts.join('/');
+}
+
+interface Ban {
+  readonly what: string;
+  readonly pattern: RegExp;
+  readonly instead: string;
+  readonly allowed: (path: string) => boolean;
+}
+
+const machineFiles = new Set([
+  'functions/compose.ts',
+  'functions/embedded.ts',
+  'functions/embedded-server.ts',
+]);
+const isProvider = (path: string) => roomOf(path).startsWith('store/');
+const machine = (path: string) => machineFiles.has(path) || isProvider(path);
+const config = (path: string) => path.startsWith('functions/config/');
+
+/** What the service must be handed, so that a test decides it. */
+export const bans: readonly Ban[] = [
+  { what: 'process.env', pattern: /\bprocess\.env\b|\bprocess\[/, instead: 'a setting', allowed: config },
+  { what: 'process.argv', pattern: /\bprocess\.argv\b/, instead: 'a setting', allowed: config },
+  { what: 'Date.now', pattern: /\bDate\.now\b/, instead: 'world.clock', allowed: machine },
+  { what: 'new Date()', pattern: /\bnew Date\(\s*\)/, instead: 'world.clock', allowed: machine },
+  { what: 'performance.now', pattern: /\bperformance\.now\b/, instead: 'world.clock', allowed: machine },
+  { what: 'Math.random', pattern: /\bMath\.random\b/, instead: 'world.random', allowed: machine },
+  {
+    what: 'randomness of node:crypto',
+    pattern: /\b(randomBytes|randomUUID|randomInt|randomFill|getRandomValues)\b/,
+    instead: 'world.random',
+    allowed: machine,
+  },
+  { what: 'setTimeout', pattern: /(?<![.\w])setTimeout\s*\(/, instead: 'world.timers', allowed: machine },
+  { what: 'setInterval', pattern: /(?<![.\w])setInterval\s*\(/, instead: 'world.timers', allowed: machine },
+  { what: 'fetch', pattern: /(?<![.\w])fetch\s*\(/, instead: 'world.http', allowed: machine },
+];
+
+export function banFaults(path: string, text: string): string[] {
+  const code = withoutComments(text);
+  return bans
+    .filter((ban) => !ban.allowed(path) && ban.pattern.test(code))
+    .map(({ what, instead }) => `${path} uses ${what}; use ${instead}`);
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+}
