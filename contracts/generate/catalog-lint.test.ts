@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Catalog } from './catalog.ts';
 import { lintCatalog } from './catalog-lint.ts';
 import { fixtureSource } from './fixture.ts';
 import { readSource } from './source.ts';
@@ -18,7 +17,7 @@ function faultsAfter(
   const find = (id: string) =>
     catalog.operations.find((operation) => operation.id === id) as unknown as Loose;
   edit(find, catalog as unknown as Loose);
-  return lintCatalog({ ...source, catalog: catalog as Catalog }, root);
+  return lintCatalog({ ...source, catalog: catalog }, root);
 }
 
 const set = (target: Loose | undefined, members: object) => Object.assign(target as object, members);
@@ -205,9 +204,7 @@ describe('the catalog lint', () => {
       (op) => set(op('listParcels'), { headerSafeFields: ['colour'] }),
     ],
   ])('refuses %s', (_, expected, edit) => {
-    expect(faultsAfter((op, catalog) => void edit(op, catalog))).toContainEqual(
-      expect.stringContaining(expected),
-    );
+    expect(faultsAfter((op, catalog) => edit(op, catalog))).toContainEqual(expect.stringContaining(expected));
   });
 
   it('looks evidence up', () => {

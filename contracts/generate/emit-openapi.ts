@@ -78,7 +78,7 @@ function routeObject(operation: CatalogOperation, route: CatalogRoute, source: C
     summary: operation.summary,
     description: routeDescription(operation, alias),
     deprecated: stability === 'deprecated' ? true : undefined,
-    security: source.catalog.authorizationClasses[operation.authorizationClass]?.security as Json | undefined,
+    security: source.catalog.authorizationClasses[operation.authorizationClass]?.security,
     parameters: parameters.length === 0 ? undefined : (parameters.map(parameterObject) as Json),
     requestBody: takesBody
       ? { required: true, content: content(request.mediaType, request.schema) }

@@ -87,7 +87,9 @@ function parameterType(parameters: readonly CatalogParameter[]): string {
     const type =
       schema.enum === undefined
         ? scalarType(schema)
-        : schema.enum.map((value) => quote(String(value))).join(' | ');
+        : schema.enum
+            .map((value) => quote(typeof value === 'string' ? value : JSON.stringify(value)))
+            .join(' | ');
     if (prefix === true) return `readonly [name: \`${name}\${string}\`]: ${type}`;
     return `readonly ${memberName(name)}${required ? '' : '?'}: ${type}`;
   });

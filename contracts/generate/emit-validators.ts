@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { _, Ajv2020, type AnySchema } from 'ajv/dist/2020.js';
+import { _, Ajv2020 } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import { build } from 'esbuild';
 import { isDateTime } from '../date-time.ts';
@@ -56,7 +56,7 @@ function groupTargets(operations: readonly CatalogOperation[]): Targets {
 async function validatorModule(source: ContractSource, targets: Targets, group: string): Promise<string> {
   const models = [...new Set([...targets.request, ...targets.response].map(({ model }) => model))];
   const ajv = compiler(source);
-  const code = (standalone as unknown as { default: typeof standalone.default }).default(
+  const code = standalone.default(
     ajv,
     Object.fromEntries(models.map((model) => [`validate${model}`, `${BUNDLE}${REFERENCE}${model}`])),
   );
@@ -87,7 +87,7 @@ function compiler({ models }: ContractSource): Ajv2020 {
   ajv.addFormat('date-time', isDateTime);
   ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary']);
   const $defs = Object.fromEntries([...models.values()].map(({ name, schema }) => [name, schema]));
-  return ajv.addSchema({ $id: BUNDLE, $defs } as AnySchema) as Ajv2020;
+  return ajv.addSchema({ $id: BUNDLE, $defs });
 }
 
 /** Pulls the little that ajv needs at run time into the file. */

@@ -170,7 +170,7 @@ function lintRequestModel(schema: Schema, models: ReadonlyMap<string, Model>): s
       faults.push(`/properties/${name} is an array or map, so it must be optional`);
     if (!required.has(name) && !acceptsNull(member, models) && member['x-svc-binary'] !== true) {
       faults.push(
-        `/properties/${name} is optional, so it must accept null${type === undefined ? '' : ` beside ${type}`}`,
+        `/properties/${name} is optional, so it must accept null${type === undefined ? '' : ` beside ${typesOf(member).join(', ')}`}`,
       );
     }
   }

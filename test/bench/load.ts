@@ -10,7 +10,7 @@ export interface LoadOptions {
   readonly seconds: number;
   readonly warmupSeconds: number;
   /** One unit of work; gets the number of its client and how many units that client has done. */
-  readonly call: (client: number, round: number) => Promise<void>;
+  readonly call: (client: number, count: number) => Promise<void>;
 }
 
 /** Each client starts its next call when the last one was answered. The warm-up is not counted. */
@@ -26,9 +26,9 @@ async function loop(clients: number, seconds: number, call: LoadOptions['call'])
   const until = performance.now() + seconds * 1000;
   const times: number[] = [];
   const client = async (number: number) => {
-    for (let round = 0; performance.now() < until; round++) {
+    for (let count = 0; performance.now() < until; count++) {
       const startedAt = performance.now();
-      await call(number, round);
+      await call(number, count);
       times.push(performance.now() - startedAt);
     }
   };

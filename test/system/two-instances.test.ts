@@ -75,7 +75,7 @@ describe.skipIf(missing !== '')(`two processes over one Firestore${missing}`, ()
       ),
     );
     expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
-    expect(answers.filter((answer) => answer.body.replayed === false)).toHaveLength(1);
+    expect(answers.filter((answer) => !answer.body.replayed)).toHaveLength(1);
     expect(new Set(answers.map((answer) => answer.body.transactionId)).size).toBe(1);
     const events = await other.post<CanonicalOutboxQueryResult>('/outbox/query', {});
     expect(events.body.items).toHaveLength(1);
