@@ -12,7 +12,7 @@ export interface RecordStore {
    * Reads the records of known keys, lets `decide` say what to write, and writes all of it or nothing.
    *
    * `decide` is pure and may run again when a rival changed what it was shown; what it throws ends the call with
-   * nothing written. Only requested keys may be written. Every requested key is guarded, whether written or not.
+   * nothing written. Only requested keys may be written, each once. Every requested key is guarded, whether written or not.
    */
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R>;
 
@@ -102,7 +102,10 @@ export interface Part {
   readonly body: string;
 }
 
-/** `head`: small facts only. `body`: with body and listing. `parts`: with body, listing and parts. */
+/**
+ * `head`: head and `due` only; what is left out is absent, so that writing the record back keeps it. `body`: with body and
+ * listing. `parts`: with body, listing and parts.
+ */
 export type RecordView = 'head' | 'body' | 'parts';
 
 export interface KeyRequest {

@@ -38,11 +38,11 @@ function describeOne(suite: StoreSuite): void {
     const scope = randomScope();
     const later = [event('never', null), event('future', now + 1)];
     const due = [
-      event('c', now - 2),
+      event('d', now - 2),
       event('b', now - 5),
       event('a', now),
-      event('d', now - 2),
       event('e', now - 2),
+      event('c', now - 2),
     ];
     await put(store, scope, ...later, ...due);
     const offers: number[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RecordData, RecordStore, Scope } from '../../functions/store/port.ts';
+import type { RecordData, RecordKey, RecordStore, Scope } from '../../functions/store/port.ts';
 import type { StoreSuite } from './store.ts';
 import {
   documents,
@@ -40,7 +40,7 @@ export function describeScan(suite: StoreSuite): void {
       const store = suite.store();
       const scope = randomScope();
       const accounts = Array.from({ length: 20 }, (_, index) => `${index}`);
-      await put(store, scope, ...accounts.map((name) => ({ key: keyOf(name), head: { balance: 10 } })));
+      await put(store, scope, ...accounts.map((name) => ({ key: accountOf(name), head: { balance: 10 } })));
       for (let round = 0; round < 3; round += 1) {
         const stop = new AbortController();
         let moved = 0;
@@ -115,9 +115,14 @@ function byCollectionAndId(left: RecordData | undefined, right: RecordData | und
   return (one ?? '') < (other ?? '') ? -1 : 1;
 }
 
+/** In two collections by turns, so that one moment has to hold for both. */
+function accountOf(name: string): RecordKey {
+  return keyOf(name, Number(name) % 2 === 0 ? documents : events);
+}
+
 function move(store: RecordStore, scope: Scope, from: string, to: string): Promise<null> {
   if (from === to) return Promise.resolve(null);
-  const pair = [keyOf(from), keyOf(to)] as const;
+  const pair = [accountOf(from), accountOf(to)] as const;
   return transact(store, scope, pair, (found) => {
     const [source, target] = pair.map((key) => Number(found.get(key)?.head['balance'])) as [number, number];
     const writes = [

@@ -226,6 +226,22 @@ describe('paging', () => {
     expect((await store.query(scope, { ...parts, limit: 4 })).next).toBeNull();
     await store.close();
   });
+
+  test('a list that walks in vain ends its page, and goes on where it stopped', async () => {
+    const store = await open();
+    const hidden = { group: 'all', hidden: true, indexes: {} };
+    const records = Array.from({ length: 7000 }, (_, index) => {
+      const name = `${index}`.padStart(6, '0');
+      return index === 6900 ? listed(name) : { ...listed(name), listing: { ...hidden, id: name } };
+    });
+    await store.swap(scope, streamOf(records), () => undefined);
+    const list = { by: 'list', collection, limit: 10 } as const;
+    const first = await store.query(scope, list);
+    expect(first.records).toEqual([]);
+    const second = await store.query(scope, { ...list, after: first.next ?? '' });
+    expect([second.records.map(({ head }) => head['name']), second.next]).toEqual([['006900'], null]);
+    await store.close();
+  });
 });
 
 async function* streamOf(records: Iterable<RecordData>): AsyncGenerator<RecordData> {
