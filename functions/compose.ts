@@ -14,16 +14,18 @@ import { createAuthorizer } from './identity/authorizer.ts';
 import { developmentCaller } from './identity/development.ts';
 import { type Lazy, lazy } from './kernel/lazy.ts';
 import { PageTokens } from './kernel/page-token.ts';
-import type { World } from './kernel/world.ts';
+import type { RandomSource, World } from './kernel/world.ts';
 import { release } from './release.ts';
 import type { ServerDependencies } from './server/dependencies.ts';
 import { type RecordStore, StoreError } from './store/port.ts';
 import { sharedSecret } from './store/secret.ts';
 
+const RANDOM_POOL_BYTES = 4096;
+
 /** The machine that the service runs on. The one place, beside the providers, that may ask it. */
 export const machine: World = {
   clock: { now: () => Date.now() },
-  random: { bytes: (size) => randomBytes(size) },
+  random: pooledRandom(),
   timers: {
     after(delayMs, callback) {
       const timer = setTimeout(callback, delayMs);
@@ -32,6 +34,24 @@ export const machine: World = {
   },
   http: (input, init) => fetch(input, init),
 };
+
+/** Draws from the system in larger amounts: a call for 16 bytes costs as much as one for thousands. */
+function pooledRandom(): RandomSource {
+  let pool = randomBytes(RANDOM_POOL_BYTES);
+  let used = 0;
+  return {
+    bytes(size) {
+      if (size > RANDOM_POOL_BYTES) return randomBytes(size);
+      if (used + size > RANDOM_POOL_BYTES) {
+        pool = randomBytes(RANDOM_POOL_BYTES);
+        used = 0;
+      }
+      used += size;
+      // A copy: what was handed out is nobody else's, and is not kept alive by the rest of the pool.
+      return Uint8Array.prototype.slice.call(pool, used - size, used);
+    },
+  };
+}
 
 /** The service put together from its settings. */
 export interface Service {
@@ -189,15 +209,13 @@ function lazyStore(settings: Settings, world: World): Lazy<RecordStore> {
 /** Drivers are loaded only when they are chosen: a function starts without those that it does not use. */
 async function openStore(settings: Settings, { clock, random, timers }: World): Promise<RecordStore> {
   const { grouping, provider } = settings.canonicalStore;
+  const { collections } = await import('./canonical/records.ts');
   if (provider === 'sqlite') {
     const { openSqliteStore } = await import('./store/sqlite/store.ts');
-    return openSqliteStore({ path: databasePath(settings), clock, random, timers, grouping });
+    return openSqliteStore({ path: databasePath(settings), clock, random, timers, grouping, collections });
   }
   const { projectId, databaseId, emulatorHost } = settings.firestore;
-  const [{ openFirestoreStore }, { COMMITS, DOCUMENTS, EVENTS, FENCES }] = await Promise.all([
-    import('./store/firestore/store.ts'),
-    import('./canonical/records.ts'),
-  ]);
+  const { openFirestoreStore } = await import('./store/firestore/store.ts');
   return openFirestoreStore({
     clock,
     random,
@@ -205,7 +223,7 @@ async function openStore(settings: Settings, { clock, random, timers }: World): 
     databaseId,
     ...(projectId === null ? {} : { projectId }),
     ...(emulatorHost === null ? {} : { emulatorHost }),
-    collections: [COMMITS, DOCUMENTS, EVENTS, FENCES],
+    collections,
   });
 }
 

@@ -42,7 +42,9 @@ export function eventRecord(event: EventState, body?: string): RecordData {
     ...(body === undefined ? {} : { body }),
     listing: {
       group: EVENT_GROUP,
-      id: event.id,
+      // Oldest first, then by event id. Ids are mostly hashes: in their own order every event would land on another page of
+      // the database, whereas new ones now lie side by side.
+      id: `${event.createdAtUtc}~${event.id}`,
       hidden: false,
       indexes: {
         [EVENT_INDEX.topic]: event.topic,

@@ -12,7 +12,7 @@ import { EVENTS, tenantScope } from './records.ts';
 /** How often one call may go on reading for a full page; a page may then be short and still have a continuation. */
 const ROUNDS_MAX = 10;
 
-/** Lists outbox events by event id, of one state or topic or of all. It inspects; it leases nothing. */
+/** Lists outbox events, oldest first, then by event id; of one state or topic or of all. It inspects; it leases nothing. */
 export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'queryCanonicalOutbox'> {
   return async ({ params, body }, context) => {
     const state = body.state === 'dead-lettered' ? 'dead-letter' : (body.state ?? null);

@@ -82,13 +82,13 @@ export class BareSqlite {
     const insert = this.#insertRecord();
     const part = db.prepare('INSERT INTO parts (space, filed_under, part_order, body) VALUES (900, ?, ?, ?)');
     const entry = db.prepare(`INSERT INTO entries
-      (space, collection, name, value, listing_group, listing_id, record) VALUES (900, 'events', ?, ?, 'event', ?, ?)`);
+      (space, collection, name, value, listing_group, listing_id, record, paired) VALUES (900, 'events', ?, ?, 'event', ?, ?, 0)`);
     const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')];
     return (number) => {
       const index = Math.floor(Math.random() * DOCUMENTS);
       const key = randomBytes(16).toString('hex');
       const body = canonicalJson(upsert(documentId(index)).document.data);
-      const event = `ctx_${key}:000`;
+      const event = `2026-01-02T03:04:${String(number).padStart(9, '0')}Z~ctx_${key}:000`;
       begin.run();
       find.get('commits', key);
       const row = find.get('documents', documentKey(index)) as { record: number };

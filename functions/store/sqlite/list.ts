@@ -108,6 +108,7 @@ function countEntries(
   const sql = new Sql();
   sql.add('SELECT count(*) AS entries FROM (SELECT 1 FROM entries AS d WHERE');
   sql.add('d.space = ? AND d.collection = ? AND d.name = ?', space, collection.name, predicate.name);
+  if (collection.pairedIndexes) sql.add('AND d.paired = 1');
   addBounds(sql, 'd.value', predicate);
   if (group !== undefined) sql.add('AND d.listing_group = ?', group);
   sql.add('LIMIT ?)', fewEntries + 1);
@@ -136,6 +137,8 @@ function statementOf(space: number, question: Question, driver: Predicate | 'lis
     sql.add('AND d.listing_group IS NOT NULL');
   } else {
     sql.add('AND d.name = ?', driver.name);
+    // Says what the index of the second order asks for; the entries of the collection are all so, or none is.
+    if (selection.collection.pairedIndexes) sql.add('AND d.paired = 1');
     addBounds(sql, 'd.value', driver, sorted ? undefined : boundByCursor(question));
   }
   if (selection.group !== undefined) sql.add('AND d.listing_group = ?', selection.group);

@@ -28,13 +28,15 @@ const steps: readonly string[] = [
     WHERE listing_group IS NOT NULL;
   CREATE INDEX records_by_due ON records (space, collection, due, listing_id) WHERE due IS NOT NULL;
 
-  -- One row a projected index of a record that is not hidden; the second order serves lists of one group.
+  -- One row a projected index of a record that is not hidden. The second order serves lists of one group in the order of
+  -- an index; collections that are listed by equality alone do without it, and so without its scattered pages.
   CREATE TABLE entries (
     space INTEGER NOT NULL, collection TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
-    listing_group TEXT NOT NULL, listing_id TEXT NOT NULL, record INTEGER NOT NULL,
+    listing_group TEXT NOT NULL, listing_id TEXT NOT NULL, record INTEGER NOT NULL, paired INTEGER NOT NULL,
     PRIMARY KEY (space, collection, name, value, listing_group, listing_id)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX entries_by_group ON entries (space, collection, name, listing_group, value, listing_id, record);
+  CREATE INDEX entries_by_group ON entries (space, collection, name, listing_group, value, listing_id, record)
+    WHERE paired = 1;
 
   -- Bodies filed under another record; the record that brought them names them in its column parts.
   CREATE TABLE parts (

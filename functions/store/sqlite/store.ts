@@ -40,6 +40,11 @@ export interface SqliteStoreOptions {
   readonly timers?: Timers;
   /** Whether waiting calls share a flush to disk (default), or each has a database transaction to itself. */
   readonly grouping?: boolean;
+  /**
+   * The collections as their owners declare them: without this, every collection is taken for one with paired indexes.
+   * Changing the declaration of a collection that holds records needs a swap.
+   */
+  readonly collections?: readonly Collection[];
   /** Pages in the write-ahead log before they are copied into the database file. */
   readonly checkpointPages?: number;
 }
@@ -78,6 +83,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reco
 
 function openWriter(options: SqliteStoreOptions): Connection {
   const writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
+  const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
+  writer.paired = (collection) => !unpaired.has(collection);
   try {
     prepareWriter(writer, options.checkpointPages ?? checkpointPagesDefault);
     migrate(writer);

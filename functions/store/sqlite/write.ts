@@ -123,11 +123,12 @@ interface Entry {
 }
 
 function insertEntry(connection: Connection, entry: Entry): void {
-  const sql = `INSERT INTO entries (space, collection, name, value, listing_group, listing_id, record)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`;
+  const sql = `INSERT INTO entries (space, collection, name, value, listing_group, listing_id, record, paired)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
   const { listing } = entry;
   const place: SQLInputValue[] = [entry.space, entry.record.key.collection, entry.name, entry.value];
-  connection.run(sql, ...place, listing.group, listing.id, entry.rowid);
+  const paired = connection.paired(entry.record.key.collection) ? 1 : 0;
+  connection.run(sql, ...place, listing.group, listing.id, entry.rowid, paired);
   connection.written += entry.value.length;
 }
 
