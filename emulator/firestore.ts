@@ -192,7 +192,8 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

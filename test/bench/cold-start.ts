@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startFirestoreEmulator } from '../../emulator/firestore.ts';
+import { startServer } from '../support/server-process.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import { round } from './load.ts';
-import { addressOf } from './server.ts';
 import { commitBody, TENANT } from './workload.ts';
 
 const STARTS = 7;
@@ -71,23 +69,15 @@ async function firstAnswer(
   call: (address: string) => Promise<Response>,
 ): Promise<number> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['functions/embedded.ts'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, PORT: '0', ...env },
-  });
+  const server = await startServer(env);
   try {
-    const response = await call(await addressOf(child));
+    const response = await call(server.address);
     const body = await response.text();
     if (!response.ok) throw new Error(`the first request was answered ${response.status}: ${body}`);
     return performance.now() - startedAt;
   } finally {
-    await stop(child);
+    await server.stop();
   }
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  child.kill('SIGTERM');
-  if (child.exitCode === null) await once(child, 'exit');
 }
 
 function median(values: readonly number[]): number {

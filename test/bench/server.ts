@@ -1,42 +1,27 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { type ServerProcess, startServer } from '../support/server-process.ts';
 import { DOCUMENTS, documentId, TENANT, upsert } from './workload.ts';
 
 /** A service process of its own on a folder of its own, spoken to over kept-alive connections. */
 export class BenchServer {
   readonly address: string;
   readonly folder: string;
-  readonly #child: ChildProcess;
+  readonly #server: ServerProcess;
   readonly #agent = new Agent({ keepAlive: true });
 
-  private constructor(child: ChildProcess, address: string, folder: string) {
-    this.#child = child;
-    this.address = address;
+  private constructor(server: ServerProcess, folder: string) {
+    this.#server = server;
+    this.address = server.address;
     this.folder = folder;
   }
 
   /** Starts the embedded server; `settings` are `Key=value` pairs of its command line. */
   static async start(settings: readonly string[] = []): Promise<BenchServer> {
     const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'));
-    // One address sends all the load, so its permit limit is raised, here in the open.
-    const flags = [
-      'Server:CanonicalRateLimit:PermitLimit=100000',
-      'Server:CanonicalRateLimit:WindowSeconds=1',
-    ];
-    const child = spawn(
-      process.execPath,
-      ['functions/embedded.ts', ...[...flags, ...settings].map((setting) => `--${setting}`)],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, PORT: '0', SVC_DATA_DIR: folder },
-      },
-    );
-    return new BenchServer(child, await addressOf(child), folder);
+    return new BenchServer(await startServer({ SVC_DATA_DIR: folder }, settings), folder);
   }
 
   /** Posts a body to a route of the tenant and gives the answer's text; throws for anything but 2xx. */
@@ -74,18 +59,7 @@ export class BenchServer {
 
   async stop(): Promise<void> {
     this.#agent.destroy();
-    this.#child.kill('SIGTERM');
-    if (this.#child.exitCode === null) await once(this.#child, 'exit');
+    await this.#server.stop();
     await rm(this.folder, { recursive: true, force: true });
   }
-}
-
-/** The address in the line that a server prints when it is ready. */
-export async function addressOf(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error('the server has no output to read');
-  for await (const line of createInterface({ input: child.stdout })) {
-    const address = /http:\/\/\S+/.exec(line)?.[0];
-    if (address !== undefined) return address;
-  }
-  throw new Error('the server did not start');
 }

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type {
   CanonicalDocumentInput,
@@ -8,6 +8,7 @@ import type {
 } from '../../contracts/generated/models.ts';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
 import { canonicalHandlers } from '../../functions/canonical/handlers.ts';
+import { machine } from '../../functions/compose.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
@@ -17,17 +18,7 @@ import { sharedSecret } from '../../functions/store/secret.ts';
 
 /** A world whose clock stands where the test puts it; nothing in it waits. */
 export function testWorld(clock: { now: number }): World {
-  return {
-    clock: { now: () => clock.now },
-    random: { bytes: (size) => randomBytes(size) },
-    timers: {
-      after: (delayMs, callback) => {
-        const timer = setTimeout(callback, delayMs);
-        return () => clearTimeout(timer);
-      },
-    },
-    http: () => Promise.reject(new Error('this test goes nowhere')),
-  };
+  return { ...machine, clock: { now: () => clock.now } };
 }
 
 export type Commit = Partial<Omit<OperationTypes['commitCanonicalTransaction']['body'], 'tenantId'>>;

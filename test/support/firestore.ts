@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
-import type { Clock, RandomSource, Timers } from '../../functions/kernel/world.ts';
+import { machine } from '../../functions/compose.ts';
 
 const provided = inject('firestore');
 
@@ -17,21 +17,10 @@ export function firestoreProject(): string {
   return `demo-${randomBytes(8).toString('hex')}`;
 }
 
-export const realClock: Clock = { now: () => Date.now() };
-export const realRandom: RandomSource = { bytes: (size) => randomBytes(size) };
-export const realTimers: Timers = {
-  after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
-
 export function firestoreOptions(projectId = firestoreProject()) {
   return {
     projectId,
     emulatorHost: firestoreHost(),
-    clock: realClock,
-    random: realRandom,
-    timers: realTimers,
+    ...machine,
   };
 }

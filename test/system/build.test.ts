@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../emulator/firestore.ts';
 import description from '../../package.json' with { type: 'json' };
 import { type BuildReport, buildFunctions } from '../../scripts/build.ts';
-import { freePort, halfSentCommit, Program, refusesConnections, root } from './program.ts';
+import { halfSentCommit, Program, refusesConnections, root } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-build-'));
 const framework = '@google-cloud/functions-framework';

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { resolve } from 'node:path';
 
 export const root = resolve(import.meta.dirname, '../..');
@@ -75,17 +74,6 @@ export class Program implements AsyncDisposable {
   #told(): void {
     for (const wake of this.#listeners.splice(0)) wake();
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }
 
 /** Resolves when nobody listens on the port any more. */
