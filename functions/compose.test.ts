@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { operations } from '../contracts/generated/operations.ts';
 import { compose, type Service } from './compose.ts';
 import { faultsText } from './config/fault.ts';
 import { loadConfiguration } from './config/load.ts';
@@ -76,6 +77,23 @@ describe('the composed service', () => {
       paths: object;
     }>();
     expect(Object.keys(paths).some((path) => path.startsWith('/canonical'))).toBe(false);
+  });
+
+  test('every group of the contract is served', () => {
+    const groups = new Set(Object.values(operations).map(({ group }) => group));
+    expect(new Set(service().groups)).toEqual(groups);
+    expect(service({ SVC_CANONICAL_STORE_ENABLED: 'false' }).groups).not.toContain('canonical');
+  });
+
+  test('white space around an identifier is not part of its length', async () => {
+    const chain = await chainOf(service());
+    const keyed = (idempotencyKey: string) =>
+      inject(chain, { ...commit, body: { ...commit.body, idempotencyKey } });
+    const padded = await keyed(` ${'k'.repeat(160)} `);
+    expect(padded.status, padded.body).toBe(200);
+    expect(padded.json()).toMatchObject({ idempotencyKey: 'k'.repeat(160) });
+    expect((await keyed('k'.repeat(161))).json()).toMatchObject({ status: 400, code: 'limit_exceeded' });
+    expect((await keyed('   ')).json()).toMatchObject({ status: 400, code: 'validation_failed' });
   });
 
   test('one group alone has its own routes only', async () => {

@@ -74,7 +74,7 @@ export function compose(settings: Settings, { world = machine, writeLog }: Compo
   const store = lazyStore(settings, world);
   const log = logAbove(settings.server.logLevel, createLog(writeLog));
   return {
-    groups: settings.canonicalStore.enabled ? ['server', 'canonical'] : ['server'],
+    groups: servedGroups(settings),
     store: store.get,
     log,
     chain: (groups) => composeChain({ settings, world, store, log }, groups),
@@ -136,6 +136,12 @@ const loadGroup: Readonly<Record<Group, (parts: Parts) => Promise<LoadedGroup>>>
     return { handlers: canonicalHandlers({ store: store.get, world, pageTokens }), extra: [] };
   },
 };
+
+/** What can be loaded is served, unless a setting says that it does not exist: a new group cannot be forgotten here. */
+function servedGroups(settings: Settings): readonly Group[] {
+  const absent: ReadonlySet<Group> = new Set(settings.canonicalStore.enabled ? [] : ['canonical']);
+  return (Object.keys(loadGroup) as Group[]).filter((group) => !absent.has(group));
+}
 
 function serverDependencies({ settings, world, store }: Parts): ServerDependencies {
   const { service, security, canonicalStore, rateLimit } = settings;

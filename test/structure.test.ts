@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { banFaults, bans, importFaults, importsOf, roomOf } from './structure.ts';
+import { operations } from '../contracts/generated/operations.ts';
+import { banFaults, bans, importFaults, importsOf, patternsOf, roomOf } from './structure.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const files = globSync('functions/**/*.ts', { cwd: root })
@@ -63,6 +64,11 @@ describe('the direction of imports', () => {
   ];
   test.each(planted)('finds %s', (_, path, text) => {
     expect(importFaults(path, text)).toHaveLength(1);
+  });
+
+  test('every group of the contract has its room', () => {
+    const rooms = new Set(files.map(roomOf));
+    for (const { group } of Object.values(operations)) expect(rooms).toContain(group);
   });
 
   test('lets the composition load providers on demand', () => {
@@ -127,4 +133,13 @@ describe('what only the composition and the providers may touch', () => {
     expect(banFaults('functions/config/machine.ts', 'process.env')).toEqual([]);
     expect(banFaults('functions/compose.ts', 'process.env')).toHaveLength(1);
   });
+});
+
+test('regular expressions are told from divisions, strings and comments', () => {
+  const text = `const a = /^[/'"]+$/u;\nf(/a\\/b/g, 4 / 2 / 1); // /no/\nconst s = 'a /no/ b';\n/* /no/ */ return /c/.test(x);`;
+  expect(patternsOf(text)).toEqual([
+    { source: `^[/'"]+$`, flags: 'u' },
+    { source: 'a\\/b', flags: 'g' },
+    { source: 'c', flags: '' },
+  ]);
 });

@@ -1,3 +1,5 @@
+import { operations } from '../contracts/generated/operations.ts';
+
 /** What the project's source may import and touch: pure rules over one file's path and text. */
 
 const imported = /(?:^|[\s;}])(?:import|export)\s(?:[^'";]*?\sfrom\s)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/g;
@@ -21,7 +23,8 @@ export function roomOf(path: string): string {
   return first === 'store' && third !== undefined ? `store/${second}` : first;
 }
 
-const groups = new Set(['server', 'canonical']);
+/** As in the contract, so that a new group has its rule from the start. */
+const groups: ReadonlySet<string> = new Set(Object.values(operations).map(({ group }) => group));
 const shared = ['kernel', 'contracts'];
 
 /** What each room may import beside itself, other than packages. A room that is not listed has no rule yet: a fault. */
@@ -122,4 +125,21 @@ export function banFaults(path: string, text: string): string[] {
 
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+}
+
+export interface Pattern {
+  readonly source: string;
+  readonly flags: string;
+}
+
+// Comments and quoted strings are passed over, so that a slash in them begins nothing. A slash begins a regular expression
+// where a value may stand: elsewhere it divides.
+const token =
+  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<=(?:[(,=:[!&|?{;>]|\breturn|^)\s*)\/(?![*/])((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([a-z]*)/gm;
+
+/** The regular expressions that a file writes as literals. */
+export function patternsOf(text: string): Pattern[] {
+  return [...text.matchAll(token)].flatMap(([, source, flags = '']) =>
+    source === undefined ? [] : [{ source, flags }],
+  );
 }

@@ -216,6 +216,17 @@ describe('the catalog lint', () => {
     ]);
   });
 
+  it('asks for evidence of every public operation', () => {
+    const edit = (op: (id: string) => Loose) => {
+      set(op('listParcels'), { evidence: { fixtures: [], tests: [] } });
+      set(op('ingestParcel'), { evidence: { fixtures: [], tests: [] } });
+    };
+    expect(faultsAfter(edit, process.cwd())).toEqual([
+      'listParcels: a public operation names its fixtures as evidence',
+      'listParcels: a public operation names its tests as evidence',
+    ]);
+  });
+
   it('refuses unsound tables', () => {
     const [problem] = source.problems;
     const [limit] = source.limits;

@@ -40,12 +40,19 @@ export interface CatalogRoute {
   readonly parameters?: readonly CatalogParameter[];
 }
 
+export interface CatalogHeader {
+  readonly name: string;
+  readonly description: string;
+  /** Whether every answer of the status carries it; true when absent. */
+  readonly required?: boolean;
+}
+
 export interface CatalogResponse {
   readonly status: number;
   readonly mediaType: string | null;
   readonly schema: string | null;
   readonly description: string;
-  readonly headers?: readonly { readonly name: string; readonly description: string }[];
+  readonly headers?: readonly CatalogHeader[];
 }
 
 export interface CatalogOperation {

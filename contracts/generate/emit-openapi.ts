@@ -81,7 +81,7 @@ function routeObject(operation: CatalogOperation, route: CatalogRoute, source: C
     security: source.catalog.authorizationClasses[operation.authorizationClass]?.security,
     parameters: parameters.length === 0 ? undefined : (parameters.map(parameterObject) as Json),
     requestBody: takesBody
-      ? { required: true, content: content(request.mediaType, request.schema) }
+      ? { required: needsBody(request.schema, source), content: content(request.mediaType, request.schema) }
       : undefined,
     responses: responses(operation, source.problems),
     'x-svc-operation-id': operation.id,
@@ -97,6 +97,12 @@ function routeObject(operation: CatalogOperation, route: CatalogRoute, source: C
     'x-svc-body-limit-bytes': takesBody ? request.bodyLimitBytes : undefined,
     'x-svc-deprecation': deprecation ?? undefined,
   });
+}
+
+/** An empty body stands for `{}`, where that is a sound request. */
+function needsBody(model: string | null, { models }: ContractSource): boolean {
+  const schema = models.get(model ?? '')?.schema;
+  return schema?.properties === undefined || (schema.required ?? []).length > 0;
 }
 
 /** What people read: the description with what they must know before they build on the operation. */
@@ -152,7 +158,11 @@ function responses(
 function responseObject({ mediaType, schema, description, headers = [] }: CatalogResponse): JsonObject {
   const named = headers.map((header) => [
     header.name,
-    { description: header.description, required: true, schema: { type: 'string', maxLength: 2048 } },
+    {
+      description: header.description,
+      required: header.required ?? true,
+      schema: { type: 'string', maxLength: 2048 },
+    },
   ]);
   return compact({
     description,

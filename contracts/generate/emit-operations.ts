@@ -1,6 +1,7 @@
 import type { OperationEntry, OperationRoute, ParameterSpec, PathSegment } from '../operation.ts';
 import {
   bodyMembers,
+  type CatalogHeader,
   type CatalogOperation,
   type CatalogParameter,
   type CatalogResponse,
@@ -108,8 +109,21 @@ function bodyType({ request }: CatalogOperation): string {
 
 function responseType({ status, mediaType, schema, headers = [] }: CatalogResponse): string {
   const body = mediaType === null ? 'null' : schema === null ? BYTES : `Models.${schema}`;
-  const names = headers.map(({ name }) => `readonly ${memberName(name)}: string`).join('; ');
-  return `{ readonly status: ${status}; readonly body: ${body}${names === '' ? '' : `; readonly headers: { ${names} }`} }`;
+  return `{ readonly status: ${status}; readonly body: ${body}${headersType(headers)} }`;
+}
+
+function optionalMark({ required = true }: Pick<CatalogHeader, 'required'>): '' | '?' {
+  return required ? '' : '?';
+}
+
+/** What the answer must carry, and what it may: the whole member is optional where nothing in it must be. */
+function headersType(headers: readonly CatalogHeader[]): string {
+  if (headers.length === 0) return '';
+  const members = headers.map(
+    (header) => `readonly ${memberName(header.name)}${optionalMark(header)}: string`,
+  );
+  const whole = optionalMark({ required: headers.some(({ required = true }) => required) });
+  return `; readonly headers${whole}: { ${members.join('; ')} }`;
 }
 
 function operationEntry(operation: CatalogOperation, request: Schema | undefined): OperationEntry {

@@ -123,7 +123,7 @@ const base: Omit<CatalogOperation, 'id' | 'routes' | 'sdk'> = {
   problems: ['not_found', 'store_contention'],
   mcp: { exposure: 'none', name: null, uri: null, defaultEnabled: false },
   headerSafeFields: [],
-  evidence: { fixtures: [], tests: [] },
+  evidence: { fixtures: ['contracts/generate/fixture.ts'], tests: ['contracts/generate/outputs.test.ts'] },
   deprecation: null,
 };
 
@@ -252,9 +252,18 @@ const fixtureCatalog: Catalog = {
           mediaType: 'application/json',
           schema: 'Parcel',
           description: 'Taken.',
-          headers: [{ name: 'Location', description: 'Where to look.' }],
+          headers: [
+            { name: 'Location', description: 'Where to look.' },
+            { name: 'Depot-Hint', description: 'Sometimes.', required: false },
+          ],
         },
-        { status: 204, mediaType: null, schema: null, description: 'Nothing to do.' },
+        {
+          status: 204,
+          mediaType: null,
+          schema: null,
+          description: 'Nothing to do.',
+          headers: [{ name: 'Depot-Hint', description: 'Sometimes.', required: false }],
+        },
         {
           status: 503,
           mediaType: 'application/json',

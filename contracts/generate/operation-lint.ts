@@ -145,8 +145,16 @@ function lintHeaderSafety(operation: CatalogOperation, { models }: ContractSourc
   });
 }
 
-function lintEvidence({ evidence }: CatalogOperation, root: string | undefined): readonly string[] {
+function lintEvidence(
+  { evidence, stability }: CatalogOperation,
+  root: string | undefined,
+): readonly string[] {
   if (root === undefined) return [];
+  const owed = stability === 'public' ? (['fixtures', 'tests'] as const) : [];
+  const none = owed.filter((kind) => evidence[kind].length === 0);
   const missing = [...evidence.fixtures, ...evidence.tests].filter((path) => !existsSync(join(root, path)));
-  return missing.map((path) => `evidence ${path} does not exist`);
+  return [
+    ...none.map((kind) => `a public operation names its ${kind} as evidence`),
+    ...missing.map((path) => `evidence ${path} does not exist`),
+  ];
 }

@@ -55,7 +55,7 @@ same<GroupOperations['empty'], never>(true);
 same<OperationId, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'peek'>(true);
 same<OperationTypes['listParcels']['params'], { readonly depotId: string }>(true);
 same<OperationTypes['listParcels']['query'], { readonly limit?: number; readonly after: string; readonly [name: \`tag.\${string}\`]: string; readonly order?: 'up' | 'down' }>(true);
-same<OperationTypes['ingestParcel']['response'], { readonly status: 202; readonly body: Parcel; readonly headers: { readonly Location: string } } | { readonly status: 204; readonly body: null } | { readonly status: 503; readonly body: Parcel }>(true);
+same<OperationTypes['ingestParcel']['response'], { readonly status: 202; readonly body: Parcel; readonly headers: { readonly Location: string; readonly 'Depot-Hint'?: string } } | { readonly status: 204; readonly body: null; readonly headers?: { readonly 'Depot-Hint'?: string } } | { readonly status: 503; readonly body: Parcel }>(true);
 same<OperationTypes['putBytes']['body'], AsyncIterable<Uint8Array>>(true);
 same<OperationTypes['ingestParcel']['body']['artifact'], AsyncIterable<Uint8Array>>(true);
 same<OperationTypes['peek']['body'], null>(true);
@@ -115,7 +115,11 @@ export const used = [query, parcel, operations.peek.routes, problems.not_found.s
     const ingest = paths['/parcels']?.['post'];
     expect(Object.keys(ingest?.requestBody.content ?? {})).toEqual(['multipart/form-data']);
     expect(Object.keys(ingest?.responses ?? {})).toEqual(['202', '204', '404', '503', 'default']);
-    expect(Object.keys(ingest?.responses['202']?.headers ?? {})).toEqual(['Location']);
+    expect(Object.keys(ingest?.responses['202']?.headers ?? {})).toEqual(['Location', 'Depot-Hint']);
+    expect(ingest?.responses['202']?.headers).toMatchObject({
+      Location: { required: true },
+      'Depot-Hint': { required: false },
+    });
     expect(ingest?.responses['204']?.content).toBeUndefined();
     expect(Object.keys(ingest?.responses['503']?.content ?? {})).toEqual([
       'application/json',
@@ -199,6 +203,8 @@ describe('the drift check', () => {
     const copy = join(folder, 'copy');
     for (const path of ['contracts', 'docs/reference', 'package.json'])
       cpSync(path, join(copy, path), { recursive: true });
+    for (const { evidence } of source.catalog.operations)
+      for (const path of [...evidence.fixtures, ...evidence.tests]) cpSync(path, join(copy, path));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     const check = () =>
       run('node_modules/.bin/node', [join(copy, 'contracts/generate/main.ts'), '--check']).then(

@@ -55,16 +55,22 @@ export const limits = {
   jsonBodyBytesMax: 65_536,
   /** Nesting of a JSON request body. Unit: levels. */
   jsonDepthMax: 64,
+  /** Members of a JSON request body, at every level together. Unit: members. */
+  jsonMembersMax: 200_000,
   /** Header fields of a request. Unit: fields. */
-  requestHeadersMax: 96,
-  /** All header fields of a request together. Unit: bytes. */
-  requestHeaderBytesMax: 32_768,
+  requestHeadersMax: 100,
+  /** All header fields of a request together, names, values and four bytes a field. Unit: bytes. */
+  requestHeaderBytesMax: 12_288,
   /** Path and query of a request. Unit: bytes. */
-  requestTargetBytesMax: 16_384,
+  requestTargetBytesMax: 8_192,
+  /** One decoded segment of a path. Unit: UTF-16 code units. */
+  pathSegmentLengthMax: 200,
+  /** How long a request body may take that does not keep up with the slowest pace. Unit: seconds. */
+  requestBodySeconds: 15,
+  /** The slowest pace of a request body: every second of it extends the time by a second. Unit: bytes. */
+  requestBodyBytesPerSecondMin: 16_384,
   /** Correlation id that a caller may choose. Unit: characters. */
   correlationIdLengthMax: 128,
-  /** Places that one problem names. Unit: items. */
-  validationFaultsMax: 20,
   /** Canonical requests a window from one source address, unless configured. Unit: requests. */
   rateLimitPermitsDefault: 120,
   /** The same in the environment Development. Unit: requests. */

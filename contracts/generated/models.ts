@@ -9,13 +9,13 @@ export type JsonObject = { readonly [member: string]: JsonValue };
 /** A document as a caller writes it. What the server owns may be sent back and is ignored. */
 export type CanonicalDocumentInput = {
   /** The tenant; the same as that of the transaction. */
-  readonly tenantId: Identifier;
+  readonly tenantId: IdentifierInput;
   /** The caller's kind of document. */
-  readonly documentType: Identifier;
+  readonly documentType: IdentifierInput;
   /** Identity within tenant and type. May hold path separators. */
-  readonly id: Identifier;
+  readonly id: IdentifierInput;
   /** The caller's version of the shape of `data`. */
-  readonly schemaVersion: Identifier;
+  readonly schemaVersion: IdentifierInput;
   /** The content, at most 900,000 bytes of canonical JSON. */
   readonly data: JsonObject;
   /**
@@ -82,13 +82,19 @@ export type CanonicalWritePrecondition = {
  * `id`.
  */
 export type CanonicalMutation = {
-  /** What to do. */
-  readonly operation: CanonicalMutationOperation;
+  /** What to do; an upsert when absent. ("upsert" when absent) */
+  readonly operation?: CanonicalMutationOperation | null;
   /** The document to write; absent for a delete. */
   readonly document?: CanonicalDocumentInput | null;
-  /** Type of the document to delete. (at most 160 characters) */
+  /**
+   * Type of the document to delete. 1 to 160 UTF-16 units after surrounding white space is removed. (at most
+   * 400 characters)
+   */
   readonly documentType?: string | null;
-  /** Id of the document to delete. (at most 160 characters) */
+  /**
+   * Id of the document to delete. 1 to 160 UTF-16 units after surrounding white space is removed. (at most
+   * 400 characters)
+   */
   readonly id?: string | null;
   /** What must hold before the write. */
   readonly precondition?: CanonicalWritePrecondition | null;
@@ -99,26 +105,29 @@ export type CanonicalMutation = {
  * fence fails the transaction.
  */
 export type CanonicalFenceMutation = {
-  /** Take the fence or give it up. */
-  readonly operation: 'claim' | 'release';
+  /** Take the fence or give it up; a claim when absent. ("claim" when absent) */
+  readonly operation?: 'claim' | 'release' | null;
   /** Name of the fence, for example the rule it enforces. */
-  readonly name: Identifier;
+  readonly name: IdentifierInput;
   /** The value that only one document may hold. */
-  readonly value: Identifier;
+  readonly value: IdentifierInput;
   /** Type of the document that holds it. */
-  readonly ownerDocumentType: Identifier;
+  readonly ownerDocumentType: IdentifierInput;
   /** Id of the document that holds it. */
-  readonly ownerDocumentId: Identifier;
+  readonly ownerDocumentId: IdentifierInput;
 };
 
 /** An event that the transaction adds to the outbox. */
 export type CanonicalOutboxWrite = {
-  /** The caller's own event id, a single path segment; generated when absent. (at most 160 characters) */
+  /**
+   * The caller's own event id, a single path segment; generated when absent. 1 to 160 UTF-16 units after
+   * surrounding white space is removed. (at most 400 characters)
+   */
   readonly id?: string | null;
   /** What dispatchers route by. */
-  readonly topic: Identifier;
+  readonly topic: IdentifierInput;
   /** What the event is about. */
-  readonly key: Identifier;
+  readonly key: IdentifierInput;
   /** The content: any JSON, at most 900,000 bytes of canonical JSON. */
   readonly payload?: JsonValue;
   /** Texts that travel with the event. (at most 64 entries) */
@@ -168,13 +177,22 @@ export type CanonicalOutboxEvent = {
 
 /** Documents, fences and outbox events that change together or not at all. Holds at least one of them. */
 export type CanonicalTransactionRequest = {
-  /** The tenant; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
   /** The caller's name for this intent. The same key with the same request answers the first result. */
-  readonly idempotencyKey: Identifier;
-  /** Kept in the result and the receipt. (at most 160 characters) */
+  readonly idempotencyKey: IdentifierInput;
+  /**
+   * Kept in the result and the receipt. 1 to 160 UTF-16 units after surrounding white space is removed. (at
+   * most 400 characters)
+   */
   readonly correlationId?: string | null;
-  /** Kept in the result and the receipt; a verified principal replaces it. (at most 160 characters) */
+  /**
+   * Kept in the result and the receipt; a verified principal replaces it. 1 to 160 UTF-16 units after
+   * surrounding white space is removed. (at most 400 characters)
+   */
   readonly actor?: string | null;
   /** Document changes, in order. (at most 100 items) */
   readonly mutations?: readonly CanonicalMutation[] | null;
@@ -208,24 +226,30 @@ export type CanonicalTransactionResult = {
 
 /** Which document to read. */
 export type CanonicalDocumentReadRequest = {
-  /** The tenant; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
   /** Type of the document. */
-  readonly documentType: Identifier;
+  readonly documentType: IdentifierInput;
   /** Id of the document. */
-  readonly id: Identifier;
+  readonly id: IdentifierInput;
   /** Also answer a tombstone. (false when absent) */
   readonly includeDeleted?: boolean | null;
 };
 
 /** Whose revisions to list. */
 export type CanonicalDocumentRevisionQuery = {
-  /** The tenant; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
   /** Type of the document. */
-  readonly documentType: Identifier;
+  readonly documentType: IdentifierInput;
   /** Id of the document. */
-  readonly id: Identifier;
+  readonly id: IdentifierInput;
   /** At most so many revisions. (1 to 1000, 100 when absent) */
   readonly limit?: number | null;
 };
@@ -258,10 +282,13 @@ export type CanonicalDocumentRevisionList = readonly CanonicalDocumentRevision[]
 
 /** A consumer's wish for events to deliver. */
 export type CanonicalOutboxLeaseRequest = {
-  /** The tenant; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
   /** Who delivers, told to whoever looks at the outbox. */
-  readonly consumerId: Identifier;
+  readonly consumerId: IdentifierInput;
   /** At most so many events. (1 to 100, 10 when absent) */
   readonly maxItems?: number | null;
   /** How long the lease holds, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent) */
@@ -283,12 +310,18 @@ export type CanonicalOutboxLeaseList = readonly CanonicalOutboxLease[];
 
 /** A wish to hold an event longer. The new end counts from now and may be earlier than the old one. */
 export type CanonicalOutboxLeaseRenewalRequest = {
-  /** The tenant; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
-  /** The event; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly eventId?: string | null;
   /** The token of the lease. */
-  readonly leaseToken: Identifier;
+  readonly leaseToken: IdentifierInput;
   /**
    * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
    * absent)
@@ -304,12 +337,18 @@ export type CanonicalOutboxLeaseRenewal = {
 
 /** That an event was delivered. Safe to repeat with the same token. */
 export type CanonicalOutboxAcknowledgement = {
-  /** The tenant; equal to that of the route where it is given. (at most 160 characters) */
+  /**
+   * The tenant; equal to that of the route where it is given. 1 to 160 UTF-16 units after surrounding white
+   * space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
-  /** The event; equal to that of the route where it is given. (at most 160 characters) */
+  /**
+   * The event; equal to that of the route where it is given. 1 to 160 UTF-16 units after surrounding white
+   * space is removed. (at most 400 characters)
+   */
   readonly eventId?: string | null;
   /** The token of the lease. */
-  readonly leaseToken: Identifier;
+  readonly leaseToken: IdentifierInput;
 };
 
 /**
@@ -317,12 +356,18 @@ export type CanonicalOutboxAcknowledgement = {
  * `notBeforeUtc` and `retryAfterSeconds` exclude each other.
  */
 export type CanonicalOutboxNackRequest = {
-  /** The tenant; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
-  /** The event; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly eventId?: string | null;
   /** The token of the lease. */
-  readonly leaseToken: Identifier;
+  readonly leaseToken: IdentifierInput;
   /** Try again not earlier. (at most 40 characters, RFC 3339) */
   readonly notBeforeUtc?: string | null;
   /** Try again after so many seconds; fractions allowed. (above 0, at most 86400) */
@@ -333,7 +378,10 @@ export type CanonicalOutboxNackRequest = {
 
 /** Which events to list. */
 export type CanonicalOutboxQuery = {
-  /** The tenant; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
   /** Only events in this state. `dead-lettered` means the same as `dead-letter`. */
   readonly state?: 
@@ -344,7 +392,10 @@ export type CanonicalOutboxQuery = {
   | 'dead-letter'
   | 'dead-lettered'
   | null;
-  /** Only events of this topic. (at most 160 characters) */
+  /**
+   * Only events of this topic. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+   * characters)
+   */
   readonly topic?: string | null;
   /** At most so many events a page. (1 to 1000, 100 when absent) */
   readonly limit?: number | null;
@@ -362,9 +413,15 @@ export type CanonicalOutboxQueryResult = {
 
 /** A wish to deliver a dead-lettered event again. */
 export type CanonicalOutboxReplayRequest = {
-  /** The tenant; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly tenantId?: string | null;
-  /** The event; taken from the route when absent, else equal to it. (at most 160 characters) */
+  /**
+   * The event; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
   readonly eventId?: string | null;
   /** Count deliveries from zero again. (false when absent) */
   readonly resetDeliveryCount?: boolean | null;
@@ -373,10 +430,17 @@ export type CanonicalOutboxReplayRequest = {
 // ---- common
 
 /**
- * A name chosen by the caller. Surrounding white space is not part of it. At most 160 UTF-16 units and 400
- * bytes of UTF-8, no control characters. (1 to 160 characters)
+ * A name chosen by the caller, without surrounding white space. At most 160 UTF-16 units and 400 bytes of
+ * UTF-8, no control characters. (1 to 160 characters)
  */
 export type Identifier = string;
+
+/**
+ * A name that the caller sends: 1 to 160 UTF-16 units after surrounding white space is removed, at most 400
+ * bytes of UTF-8, no control characters. The schema leaves room for that white space; what is left is judged
+ * after it. (1 to 400 characters)
+ */
+export type IdentifierInput = string;
 
 /**
  * A moment as RFC 3339 text. Answers are always UTC (`Z`); requests may carry any offset but never none. (at

@@ -75,7 +75,7 @@ export interface OperationTypes {
     readonly query: Readonly<Record<string, never>>;
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.CanonicalTransactionRequest;
-    readonly response: { readonly status: 200; readonly body: Models.CanonicalTransactionResult };
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalTransactionResult; readonly headers?: { readonly 'Idempotency-Replayed'?: string } };
   };
   /**
    * Read a document. Answers the current revision of one document. A deleted document is not found unless
@@ -331,7 +331,12 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
     requestMediaType: 'application/json',
     bodyLimitBytes: 8388608,
     responses: [
-      { status: 200, mediaType: 'application/json', schema: 'CanonicalTransactionResult', headers: [] },
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'CanonicalTransactionResult',
+        headers: ['Idempotency-Replayed'],
+      },
     ],
     problems: [
       'malformed_request',

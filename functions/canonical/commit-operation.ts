@@ -23,7 +23,12 @@ export function commitCanonicalTransaction(
     const actor = context.caller.kind === 'workload' ? context.caller.principal : request.actor;
     const plan = planCommit({ ...request, actor }, context.now);
     const store = await dependencies.store();
-    return { status: 200, body: await commit(store, tenantScope(params.tenantId), plan) };
+    const result = await commit(store, tenantScope(params.tenantId), plan);
+    return {
+      status: 200,
+      body: result,
+      ...(result.replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}),
+    };
   };
 }
 
@@ -35,7 +40,7 @@ async function commit(
   const keys = commitKeys(plan);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const outcome = await store.transact(scope, keys, (found) => decideCommit(plan, found));
-    if (outcome.answer === 'committed') return outcome.result;
+    if (!outcome.answeredFromReceipt) return outcome.result;
     const receipt = await readReceipt(store, scope, plan);
     if (receipt !== undefined) return replayResult(plan.request.tenantId, receipt);
   }

@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { CanonicalTransactionRequest } from '../../contracts/generated/models.ts';
-import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
+import { CanonicalText, canonicalJson, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { identifier, optionalIdentifier } from '../kernel/identifiers.ts';
 import { type FenceMutation, readFenceMutation } from './fence-request.ts';
@@ -46,22 +46,19 @@ export function readCommitRequest(tenantId: string, request: CanonicalTransactio
 }
 
 /**
- * The proof that two submissions under one key mean the same: SHA-256 of the canonical request with defaults filled in,
- * without what the server owns (actor, revisions, timestamps) and without the correlation id, which may differ between
- * an attempt and its retry.
+ * The proof that two submissions under one key mean the same: SHA-256 of the canonical JSON (RFC 8785) of the request
+ * with defaults filled in, without what the server owns (actor, revisions, timestamps) and without the correlation id,
+ * which may differ between an attempt and its retry.
  */
 export function requestHash(request: CommitRequest): string {
-  // The texts of data and payload were made canonical once; their hashes stand for them here.
+  // The texts of data and payload were made canonical when the request was read.
   const mutations = request.mutations.map((m) =>
-    m.operation === 'upsert'
-      ? { ...m, data: undefined, dataText: undefined, dataHash: sha256(m.dataText) }
-      : m,
+    m.operation === 'upsert' ? { ...m, data: new CanonicalText(m.dataText), dataText: undefined } : m,
   );
   const outbox = request.outbox.map((w) => ({
     ...w,
-    payload: undefined,
+    payload: new CanonicalText(w.payloadText),
     payloadText: undefined,
-    payloadHash: sha256(w.payloadText),
   }));
   const { tenantId, idempotencyKey, fences } = request;
   return sha256(canonicalJson({ tenantId, idempotencyKey, mutations, fences, outbox }));

@@ -1,8 +1,4 @@
-import type {
-  CanonicalDocument,
-  CanonicalOutboxEvent,
-  CanonicalTransactionResult,
-} from '../../contracts/generated/models.ts';
+import type { CanonicalOutboxEvent, CanonicalTransactionResult } from '../../contracts/generated/models.ts';
 import { canonicalJson } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
@@ -25,9 +21,9 @@ import {
   type WrittenDocument,
 } from './document.ts';
 import { applyFence } from './fence.ts';
-import { type EventState, eventBody, eventRecord, wireEvent } from './outbox-event.ts';
+import { type EventState, eventBody, eventInWireOrder, eventRecord, wireEvent } from './outbox-event.ts';
 import { commitKey, documentKey, eventKey, fenceKey } from './records.ts';
-import { revisionOrder, revisionText } from './revision.ts';
+import { readRevision, revisionOrder, revisionText } from './revision.ts';
 
 /** A commit with everything made that does not depend on what is stored: it may be decided again and again. */
 export interface CommitPlan {
@@ -39,9 +35,9 @@ export interface CommitPlan {
 }
 
 export type CommitOutcome =
-  | { readonly answer: 'committed'; readonly result: CanonicalTransactionResult }
+  | { readonly answeredFromReceipt: false; readonly result: CanonicalTransactionResult }
   /** The receipt is there: its stored result is the answer. */
-  | { readonly answer: 'replayed' };
+  | { readonly answeredFromReceipt: true };
 
 /** Throws `duplicate_in_request` where a supplied event id is the one that another event of the request is given. */
 export function planCommit(request: CommitRequest, now: number): CommitPlan {
@@ -95,7 +91,7 @@ export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOut
   const receipt = found.get(commitKey(plan.request.idempotencyKey));
   if (receipt !== undefined) {
     checkReceipt(receipt, plan);
-    return { writes: [], result: { answer: 'replayed' } };
+    return { writes: [], result: { answeredFromReceipt: true } };
   }
   const documents = decideDocuments(plan, found);
   const fences = decideFences(plan, found);
@@ -108,7 +104,7 @@ export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOut
     ...fences,
     ...events,
   ];
-  return { writes, result: { answer: 'committed', result } };
+  return { writes, result: { answeredFromReceipt: false, result } };
 }
 
 function checkReceipt(receipt: RecordData, plan: CommitPlan): void {
@@ -220,8 +216,8 @@ export function replayResult(tenantId: string, receipt: RecordData): CanonicalTr
     documents: documents.map((id) => {
       const revision = revisions.get(id);
       if (revision === undefined) throw new StoreError('corrupt', 'a receipt lacks a revision that it wrote');
-      return (JSON.parse(revision) as { document: CanonicalDocument }).document;
+      return readRevision(revision).document;
     }),
-    outbox: [...outbox],
+    outbox: outbox.map(eventInWireOrder),
   };
 }

@@ -87,7 +87,8 @@ export function applyMutation(
     documentType: mutation.documentType,
     id: mutation.id,
     schemaVersion: upsert?.schemaVersion ?? current?.schemaVersion ?? '',
-    data: upsert?.data ?? null,
+    // In the order that is stored, so that a replay repeats the first answer to the letter.
+    data: upsert === null ? null : (JSON.parse(upsert.dataText) as JsonObject),
     indexes: upsert?.indexes ?? {},
     revision,
     etag: etagOf(revision),
@@ -128,6 +129,25 @@ export function readDocument(tenantId: string, record: RecordData): CanonicalDoc
     deleted: head.deleted === true,
     createdAtUtc: String(head.createdAtUtc),
     updatedAtUtc: String(head.updatedAtUtc),
+  };
+}
+
+/** The document with its members in the order of the contract, in which all answers show them. */
+export function inWireOrder(document: CanonicalDocument): CanonicalDocument {
+  const { tenantId, documentType, id, schemaVersion, data, indexes } = document;
+  const { revision, etag, deleted, createdAtUtc, updatedAtUtc } = document;
+  return {
+    tenantId,
+    documentType,
+    id,
+    schemaVersion,
+    data,
+    indexes,
+    revision,
+    etag,
+    deleted,
+    createdAtUtc,
+    updatedAtUtc,
   };
 }
 

@@ -5,7 +5,7 @@ import type {
   CanonicalWritePrecondition,
 } from '../../contracts/generated/models.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
-import { invalidMember } from '../kernel/errors.ts';
+import { invalidMember, pointerTo } from '../kernel/errors.ts';
 import { checkBytes, checkText, identifier } from '../kernel/identifiers.ts';
 import { boundedText } from './bounded-text.ts';
 
@@ -83,7 +83,8 @@ function readDocument(tenantId: string, document: CanonicalDocumentInput, pointe
 }
 
 function readIndexes(indexes: Readonly<Record<string, string>>, pointer: string): Record<string, string> {
-  const names = Object.keys(indexes);
+  // In the order of canonical JSON, in which they are stored and shown again.
+  const names = Object.keys(indexes).sort();
   if (names.length > limits.indexesPerDocumentMax) {
     throw invalidMember(
       pointer,
@@ -94,8 +95,7 @@ function readIndexes(indexes: Readonly<Record<string, string>>, pointer: string)
   const read: Record<string, string> = {};
   for (const name of names) {
     const value = indexes[name] ?? '';
-    // The name stands escaped in the pointer, as RFC 6901 section 3 asks.
-    const member = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const member = pointerTo(pointer, name);
     checkText(name, member);
     checkBytes(name, limits.indexNameBytesMax, member);
     checkText(value, member);

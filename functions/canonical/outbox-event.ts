@@ -88,14 +88,19 @@ export function eventBody(payload: Json, headers: Readonly<Record<string, string
 /** The event as the wire shows it; the record was read with its body. */
 export function wireEvent(tenantId: string, event: EventState, body: string): CanonicalOutboxEvent {
   const { headers, payload } = JSON.parse(body) as { headers: Record<string, string>; payload: Json };
+  return eventInWireOrder({ ...event, tenantId, payload, headers });
+}
+
+/** The event's public members, in the order of the contract, in which all answers show them. */
+export function eventInWireOrder(event: CanonicalOutboxEvent): CanonicalOutboxEvent {
   return {
     id: event.id,
-    tenantId,
+    tenantId: event.tenantId,
     transactionId: event.transactionId,
     topic: event.topic,
     key: event.key,
-    payload,
-    headers,
+    payload: event.payload,
+    headers: event.headers,
     notBeforeUtc: event.notBeforeUtc,
     deliveryCount: event.deliveryCount,
     deliveredAtUtc: event.deliveredAtUtc,

@@ -1,7 +1,7 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { CanonicalOutboxWrite } from '../../contracts/generated/models.ts';
 import type { Json } from '../kernel/canonical-json.ts';
-import { invalidMember } from '../kernel/errors.ts';
+import { invalidMember, pointerTo } from '../kernel/errors.ts';
 import { checkText, identifier, pathIdentifier } from '../kernel/identifiers.ts';
 import { formatUtc, parseUtc } from '../kernel/timestamp.ts';
 import { boundedText } from './bounded-text.ts';
@@ -45,9 +45,10 @@ export function optionalMoment(text: string | null | undefined, pointer: string)
 function readHeaders(headers: Readonly<Record<string, string>>, pointer: string): Record<string, string> {
   const read: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    const member = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const member = pointerTo(pointer, name);
     identifier(name, member);
     checkText(value, member);
+    if (value.trim() === '') throw invalidMember(member, 'must not be blank');
     if (value.length > limits.outboxHeaderValueLengthMax) {
       const most = limits.outboxHeaderValueLengthMax;
       throw invalidMember(member, `must be at most ${most} characters`, 'limit_exceeded');

@@ -78,7 +78,7 @@ export function ackIfLeased(event: EventState | undefined, token: string, nowUtc
   return { ...activeLease(held, token, nowUtc), ...NO_LEASE, state: 'delivered', deliveredAtUtc: nowUtc };
 }
 
-export interface Release {
+export interface LeaseRelease {
   readonly notBeforeUtc: string | null;
   readonly retryAfterMs: number | null;
   readonly error: string | null;
@@ -88,7 +88,7 @@ export interface Release {
 export function releaseIfLeased(
   event: EventState | undefined,
   token: string,
-  release: Release,
+  release: LeaseRelease,
   now: number,
 ): EventState {
   const nowUtc = formatUtc(now);

@@ -1,5 +1,6 @@
 import type { CanonicalDocument, CanonicalDocumentRevision } from '../../contracts/generated/models.ts';
 import { CanonicalText, canonicalJson } from '../kernel/canonical-json.ts';
+import { inWireOrder } from './document.ts';
 
 /** A revision number as text of fixed width, so that the order of the texts is the order of the numbers. */
 export function revisionOrder(revision: number): string {
@@ -29,7 +30,9 @@ export function revisionText(
 }
 
 export function readRevision(text: string): CanonicalDocumentRevision {
-  const { document, operation, recordedAtUtc, transactionId } = JSON.parse(text) as StoredRevision;
+  const stored = JSON.parse(text) as StoredRevision;
+  const { operation, recordedAtUtc, transactionId } = stored;
+  const document = inWireOrder(stored.document);
   const { tenantId, documentType, id, revision } = document;
   return { tenantId, documentType, id, revision, transactionId, operation, document, recordedAtUtc };
 }

@@ -135,7 +135,7 @@ const openOnLoopbackOnly: Rule = (settings, host) => {
   ];
 };
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return (
     host.toLowerCase() === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
   );

@@ -26,6 +26,9 @@ export function writeAnswer(
 ): RawResponse {
   const declared = entry.responses.find((response) => response.status === answer.status);
   const headers = Object.entries(answer.headers ?? {});
+  // A field that the contract does not name is one that no client was promised.
+  if (headers.some(([name]) => !declared?.headers.includes(name)))
+    throw new ContractViolationError(entry.id, 'headers');
   if (answer.body instanceof RawBody) {
     return {
       status: answer.status,

@@ -1,3 +1,4 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Timers } from '../kernel/world.ts';
 import type { Framing } from './headers.ts';
@@ -10,7 +11,10 @@ export interface BodyPolicy {
   readonly bytesPerSecondMin: number;
 }
 
-export const bodyPolicy: BodyPolicy = { timeoutMs: 15_000, bytesPerSecondMin: 16 * 1024 };
+export const bodyPolicy: BodyPolicy = {
+  timeoutMs: limits.requestBodySeconds * 1000,
+  bytesPerSecondMin: limits.requestBodyBytesPerSecondMin,
+};
 
 /** Reads the whole body, at most `limitBytes`. Refuses by the declared length before the client is told to go on. */
 export async function readBody(

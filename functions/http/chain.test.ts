@@ -14,7 +14,7 @@ const good: InjectedRequest = { method: 'POST', path, body: { a: 1 } };
 
 const secured: Partial<ChainOptions> = {
   authenticator: createAuthenticator({
-    apiKeys: createApiKeys({ keys: ['k1'] }),
+    apiKeys: createApiKeys({ keys: ['k1'], headerName: 'X-Svc-Api-Key' }),
     apiKeyRequired: true,
     otherwise: anonymous,
   }),
@@ -153,6 +153,21 @@ describe('answers', () => {
     expect((await inject(answering({ name: undefined }), get)).status).toBe(500);
     expect((await inject(answering({}, false), get)).status).toBe(200);
     expect((await inject(answering({ name: 1 }, true, 201), get)).status).toBe(500);
+  });
+
+  test('a field that the contract names goes out, and another is a fault of ours', async () => {
+    const entry = echoOperations['getItem'];
+    if (!entry) throw new Error('the fixture has no getItem');
+    const [success] = entry.responses;
+    const responses = success ? [{ ...success, headers: ['Depot-Hint'] }] : [];
+    const carrying = (headers: Readonly<Record<string, string>>) =>
+      echoChain({
+        operations: { getItem: { ...entry, responses } },
+        handlers: { getItem: () => Promise.resolve({ status: 200, body: {}, headers }) },
+      });
+    const told = await inject(carrying({ 'Depot-Hint': 'yes' }), get);
+    expect([told.status, told.headers['depot-hint']]).toEqual([200, 'yes']);
+    expect((await inject(carrying({ 'Depot-Other': 'yes' }), get)).status).toBe(500);
   });
 
   test('a text that is already written goes out as it is', async () => {

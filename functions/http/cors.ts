@@ -14,8 +14,7 @@ export interface Cors {
   headersFor(headers: Headers): readonly (readonly [string, string])[];
 }
 
-const exposed =
-  'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, ETag, Idempotency-Replayed';
+const exposed = 'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed';
 
 export function createCors(settings: CorsSettings): Cors {
   const origins = new Set(settings.allowedOrigins);

@@ -1,3 +1,4 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
@@ -10,7 +11,10 @@ export interface HeaderLimits {
   readonly bytesMax: number;
 }
 
-export const headerLimits: HeaderLimits = { countMax: 100, bytesMax: 12 * 1024 };
+export const headerLimits: HeaderLimits = {
+  countMax: limits.requestHeadersMax,
+  bytesMax: limits.requestHeaderBytesMax,
+};
 
 /** The header fields of a request by lower-case name. */
 export interface Headers {
@@ -38,14 +42,11 @@ const single = new Set([
  */
 export function readHeaders(
   rawHeaders: readonly string[],
-  limits: HeaderLimits = headerLimits,
+  most: HeaderLimits = headerLimits,
   alsoSingle: readonly string[] = [],
 ): Headers {
-  if (rawHeaders.length / 2 > limits.countMax) {
-    throw new ServiceError(
-      'headers_too_large',
-      `The request has more than ${limits.countMax} header fields.`,
-    );
+  if (rawHeaders.length / 2 > most.countMax) {
+    throw new ServiceError('headers_too_large', `The request has more than ${most.countMax} header fields.`);
   }
   const fields = new Map<string, string>();
   let bytes = 0;
@@ -60,8 +61,8 @@ export function readHeaders(
     else if (single.has(name) || name.startsWith('mcp-') || alsoSingle.includes(name)) repeated ??= name;
     else fields.set(name, `${before}, ${value}`);
   }
-  if (bytes > limits.bytesMax) {
-    throw new ServiceError('headers_too_large', `The header fields take more than ${limits.bytesMax} bytes.`);
+  if (bytes > most.bytesMax) {
+    throw new ServiceError('headers_too_large', `The header fields take more than ${most.bytesMax} bytes.`);
   }
   // Only names of the list above are repeated here, never one that the caller made up.
   if (repeated !== null)

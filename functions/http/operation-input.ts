@@ -42,7 +42,7 @@ export async function readInput(
     const members = Object.entries(given).filter(([name]) => route.bodyMembers.includes(name));
     return { params, query: {}, body: await checked(reader, match, Object.fromEntries(members), headers) };
   }
-  const sent = await readJson(reader, request, headers, entry.bodyLimitBytes);
+  const sent = await readJson(reader, request, headers, match, entry.bodyLimitBytes);
   return { params, query, body: await checked(reader, match, sent, headers) };
 }
 
@@ -50,10 +50,15 @@ async function readJson(
   reader: InputReader,
   request: RawRequest,
   headers: Headers,
+  match: RouteMatch,
   limitBytes: number,
 ): Promise<Json> {
   const framing = framingOf(headers);
-  if (framing.length === 0) throw new ServiceError('malformed_request', 'The operation needs a JSON body.');
+  if (framing.length === 0) {
+    // Where every member is optional, leaving all of them out needs no braces.
+    if ((await reader.validatorFor(match))?.({}) === true) return {};
+    throw new ServiceError('malformed_request', 'The operation needs a JSON body.');
+  }
   requireJson(headers);
   const bytes = await readBody(request, framing, limitBytes, reader.timers, reader.bodyPolicy);
   return parseStrictJson(bytes);

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { decodeSegment, splitPath, splitTarget } from './path.ts';
 
@@ -51,6 +52,14 @@ describe('splitTarget and splitPath', () => {
   test('the query begins at the first question mark', () => {
     expect(splitTarget('/a?b=c?d')).toEqual({ path: '/a', query: 'b=c?d' });
     expect(splitTarget('/a')).toEqual({ path: '/a', query: '' });
+  });
+
+  test('a target that is too long is refused as one, not as a path', () => {
+    const most = limits.requestTargetBytesMax;
+    expect(splitTarget(`/${'a'.repeat(most - 1)}`).path).toHaveLength(most);
+    expect(() => splitTarget(`/${'a'.repeat(most)}`)).toThrow(
+      expect.objectContaining({ code: 'headers_too_large' }),
+    );
   });
 
   test('an empty segment is kept at the end only', () => {

@@ -1,3 +1,4 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
@@ -12,8 +13,6 @@ export interface RequestTarget {
   readonly query: string;
 }
 
-const segmentLengthMax = 200;
-const pathLengthMax = 8_192;
 // Everything that a path may hold undecoded by RFC 3986 section 3.3, and nothing of other bytes: Node hands those on as
 // Latin-1, which is not what the client meant.
 const rawSegment = /^[A-Za-z0-9\-._~!$&'()*+,;=:@%]*$/;
@@ -24,7 +23,11 @@ const forbidden = /[/\\%?#\p{C}]/u;
 export function splitTarget(target: string): RequestTarget {
   if (!target.startsWith('/'))
     throw invalidPath('The request target must be a path that begins with a slash.');
-  if (target.length > pathLengthMax) throw invalidPath('The path and query are too long.');
+  // Node hands the target on as Latin-1, so a character is a byte.
+  if (target.length > limits.requestTargetBytesMax) {
+    const most = limits.requestTargetBytesMax;
+    throw new ServiceError('headers_too_large', `The path and query take more than ${most} bytes.`);
+  }
   const mark = target.indexOf('?');
   return mark < 0
     ? { path: target, query: '' }
@@ -56,8 +59,8 @@ export function decodeSegment(raw: string): string {
   }
   if (value === '' || value === '.' || value === '..')
     throw invalidPath('A path segment is empty or a dot segment.');
-  if (value.length > segmentLengthMax)
-    throw invalidPath(`A path segment is longer than ${segmentLengthMax} characters.`);
+  if (value.length > limits.pathSegmentLengthMax)
+    throw invalidPath(`A path segment is longer than ${limits.pathSegmentLengthMax} characters.`);
   if (forbidden.test(value)) throw invalidPath('A path segment holds a separator or a control character.');
   if (value !== value.trim()) throw invalidPath('A path segment begins or ends with white space.');
   if (value !== value.normalize('NFC')) throw invalidPath('A path segment is not in Unicode normal form C.');

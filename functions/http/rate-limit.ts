@@ -1,3 +1,4 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Clock, Timers } from '../kernel/world.ts';
 
@@ -13,7 +14,11 @@ export interface RateLimitSettings {
   readonly queueLimit: number;
 }
 
-export const rateLimitDefaults: RateLimitSettings = { permitLimit: 120, windowSeconds: 60, queueLimit: 0 };
+export const rateLimitDefaults: RateLimitSettings = {
+  permitLimit: limits.rateLimitPermitsDefault,
+  windowSeconds: limits.rateLimitWindowSecondsDefault,
+  queueLimit: limits.rateLimitQueueDefault,
+};
 
 export interface RateLimitWorld {
   readonly clock: Clock;

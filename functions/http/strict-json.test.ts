@@ -5,7 +5,7 @@ import { parseStrictJson, parseStrictJsonText } from './strict-json.ts';
 
 const refused = expect.objectContaining({ code: 'malformed_request' });
 
-describe('what JSON.parse accepts and says exactly', () => {
+describe('G10: what JSON.parse accepts and says exactly', () => {
   test('is read to the same value', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'binary', maxDepth: 6 }), fc.nat(2), (text, indent) => {
@@ -42,7 +42,7 @@ describe('what JSON.parse accepts and says exactly', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('G10: what is refused', () => {
   test.each([
     ['[1 true]'],
     ['[a]'],

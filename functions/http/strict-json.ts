@@ -1,3 +1,4 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 
@@ -14,26 +15,29 @@ export interface StrictJsonLimits {
   readonly membersMax: number;
 }
 
-export const strictJsonLimits: StrictJsonLimits = { depthMax: 64, membersMax: 200_000 };
+const strictJsonLimits: StrictJsonLimits = {
+  depthMax: limits.jsonDepthMax,
+  membersMax: limits.jsonMembersMax,
+};
 
 const backslash = /\\/;
 
 // A byte order mark is kept, and then refused by JSON.parse.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = strictJsonLimits): Json {
+export function parseStrictJson(bytes: Uint8Array, most: StrictJsonLimits = strictJsonLimits): Json {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     throw malformed('The body is not valid UTF-8.');
   }
-  return parseStrictJsonText(text, limits);
+  return parseStrictJsonText(text, most);
 }
 
-export function parseStrictJsonText(text: string, limits: StrictJsonLimits = strictJsonLimits): Json {
+export function parseStrictJsonText(text: string, most: StrictJsonLimits = strictJsonLimits): Json {
   if (!text.isWellFormed()) throw malformed('The text holds a lone surrogate.');
-  const written = scan(text, limits);
+  const written = scan(text, most);
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -46,7 +50,7 @@ export function parseStrictJsonText(text: string, limits: StrictJsonLimits = str
 }
 
 /** Counts the members of the text. For text that is not JSON the count means nothing, and the parser refuses it. */
-function scan(text: string, limits: StrictJsonLimits): number {
+function scan(text: string, most: StrictJsonLimits): number {
   let depth = 0;
   let members = 0;
   let position = 0;
@@ -63,13 +67,11 @@ function scan(text: string, limits: StrictJsonLimits): number {
     }
     if (code === 0x7b || code === 0x5b) {
       depth += 1;
-      if (depth > limits.depthMax)
-        throw malformed(`The body is nested deeper than ${limits.depthMax} levels.`);
+      if (depth > most.depthMax) throw malformed(`The body is nested deeper than ${most.depthMax} levels.`);
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
     else if (code === 0x3a) {
       members += 1;
-      if (members > limits.membersMax)
-        throw malformed(`The body holds more than ${limits.membersMax} members.`);
+      if (members > most.membersMax) throw malformed(`The body holds more than ${most.membersMax} members.`);
     } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
       position = endOfNumber(text, position);
       continue;

@@ -2,8 +2,6 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../kernel/errors.ts';
 import { bearerToken, type CredentialHeaders } from './credentials.ts';
 
-export const apiKeyHeaderDefault = 'X-Svc-Api-Key';
-
 /** Shared secrets that let a caller in without saying who it is. Only their SHA-256 stays in memory. */
 export interface ApiKeys {
   /**
@@ -16,10 +14,10 @@ export interface ApiKeys {
 export interface ApiKeysOptions {
   readonly keys: readonly string[];
   /** Name of the key header. */
-  readonly headerName?: string;
+  readonly headerName: string;
 }
 
-export function createApiKeys({ keys, headerName = apiKeyHeaderDefault }: ApiKeysOptions): ApiKeys {
+export function createApiKeys({ keys, headerName }: ApiKeysOptions): ApiKeys {
   const digests = keys.map(digestOf);
   const header = headerName.toLowerCase();
   return {

@@ -14,7 +14,7 @@ const canonical = operations.commitCanonicalTransaction;
 const open = operations.getHealth;
 
 describe('API keys', () => {
-  const keys = createApiKeys({ keys: ['first', 'second'] });
+  const keys = createApiKeys({ keys: ['first', 'second'], headerName: 'X-Svc-Api-Key' });
 
   test('each of several keys is known, in the header or as a bearer token', () => {
     expect(keys.check(headers({ 'x-svc-api-key': 'first' }))).toBe(true);
@@ -49,7 +49,9 @@ describe('API keys', () => {
   });
 
   test('no key stays in memory', () => {
-    expect(JSON.stringify(Object.entries(createApiKeys({ keys: ['s3cret'] })))).not.toContain('s3cret');
+    expect(
+      JSON.stringify(Object.entries(createApiKeys({ keys: ['s3cret'], headerName: 'X-Svc-Api-Key' }))),
+    ).not.toContain('s3cret');
   });
 });
 
@@ -68,7 +70,7 @@ describe('bearer tokens', () => {
 });
 
 describe('the authenticator', () => {
-  const apiKeys = createApiKeys({ keys: ['k'] });
+  const apiKeys = createApiKeys({ keys: ['k'], headerName: 'X-Svc-Api-Key' });
 
   test('asks for a required key, except where everybody may come', async () => {
     const subject = createAuthenticator({ apiKeys, apiKeyRequired: true, otherwise: anonymous });

@@ -30,6 +30,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** The JSON Pointer (RFC 6901) to the member `name` of what `pointer` points to. */
+export function pointerTo(pointer: string, name: string): string {
+  return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
 /** A member of the body that breaks a rule which its JSON Schema cannot say. */
 export function invalidMember(
   pointer: string,

@@ -17,7 +17,7 @@ export function getPublicSchemaContract({
   return async () => ({ status: 200, body: await documents.schemas() });
 }
 
-export function withoutCanonical(document: OpenApiDocument): OpenApiDocument {
+function withoutCanonical(document: OpenApiDocument): OpenApiDocument {
   const served = Object.entries(document.paths).filter(([path]) => !/^\/canonical(\/|$)/.test(path));
   return { ...document, paths: Object.fromEntries(served) };
 }

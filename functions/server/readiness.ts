@@ -18,7 +18,7 @@ export function getReadiness(dependencies: ServerDependencies): Handler<'getRead
 }
 
 /** Pure: the report over the outcomes of all checks. */
-export function readinessReport(
+function readinessReport(
   dependencies: ServerDependencies,
   checks: readonly ServerReadinessCheck[],
   now: number,

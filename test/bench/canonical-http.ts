@@ -103,6 +103,10 @@ function report(figures: Figures): object {
       leaseAndAck:
         'events leased ten at a time and acknowledged one by one; events per second, times per batch',
     },
+    server: {
+      process: 'functions/embedded.ts on SQLite, Development: every answer is held against its model',
+      settings: 'permit limit raised (test/support/server-process.ts); grouped or not as named',
+    },
     client: 'node:http in one process, kept-alive connections, closed loop',
     results: Object.fromEntries(
       Object.entries(medians).map(([name, figure]) => [

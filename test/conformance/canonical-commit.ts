@@ -301,6 +301,12 @@ export function describeCommit({ store }: Conformance): void {
         }),
       ],
       [
+        'a blank header',
+        'validation_failed',
+        '/outbox/0/headers/a~1b',
+        () => ({ outbox: [{ topic: 't', key: 'k', headers: { 'a/b': ' ' } }] }),
+      ],
+      [
         'an event id that a path cannot carry',
         'invalid_path_segment',
         '/outbox/0/id',

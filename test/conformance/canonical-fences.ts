@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { FENCES, tenantScope } from '../../functions/canonical/records.ts';
 import { refused, TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';
+
+const SCAN = { collections: [FENCES.name], pageSize: 10 };
 
 export function describeFences({ store, rivals }: Conformance): void {
   type Kind = 'claim' | 'release';
@@ -73,6 +76,21 @@ export function describeFences({ store, rivals }: Conformance): void {
         if (n === steps.length - 1 && code !== null) await refused(code, call);
         else await call;
       }
+    });
+
+    it('keeps its times when its owner claims it again', async () => {
+      const tenant = new TenantClient(store());
+      const head = async () => {
+        for await (const page of store().scan(tenantScope(tenant.tenantId), SCAN))
+          return page.records[0]?.head;
+        return undefined;
+      };
+      await tenant.commit({ fences: [fence('claim', 'a')] });
+      const before = await head();
+      tenant.advance(1000);
+      await tenant.commit({ fences: [fence('claim', 'a')] });
+      expect(before).toMatchObject({ name: 'policy-number', value: 'P-1', ownerDocumentId: 'a' });
+      expect(await head()).toEqual(before);
     });
 
     it('keeps another value of the same name apart', async () => {

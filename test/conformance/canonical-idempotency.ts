@@ -40,6 +40,10 @@ export function describeIdempotency({ store, rivals }: Conformance): void {
       await tenant.ack(lease?.event.id ?? '', lease?.leaseToken ?? '');
       const again = await tenant.otherInstance().commit(whole(tenant));
       expect(again).toEqual({ ...first, replayed: true });
+      // To the letter: also the order of members is that of the first answer.
+      expect(JSON.stringify(again)).toBe(JSON.stringify({ ...first, replayed: true }));
+      const [revision] = await tenant.revisions('claim', 'b');
+      expect(Object.keys(revision?.document ?? {})).toEqual(Object.keys(first.documents[0] ?? {}));
     });
 
     it('makes transaction and event ids that follow from tenant and key', async () => {

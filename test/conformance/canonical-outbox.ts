@@ -274,7 +274,7 @@ export function describeOutbox({ store, rivals }: Conformance): void {
   });
 
   describe('outbox query', () => {
-    it('lists by event id, by state and topic, page after page', async () => {
+    it('lists the oldest first, then by event id; by state and topic; page after page', async () => {
       const tenant = new TenantClient(store());
       const outbox = Array.from({ length: 9 }, (_, n) => ({
         id: `e${n}`,
@@ -282,6 +282,8 @@ export function describeOutbox({ store, rivals }: Conformance): void {
         key: 'k',
       }));
       await tenant.commit({ outbox });
+      tenant.advance(1);
+      await tenant.commit({ outbox: [{ id: 'a-later', topic: 'even', key: 'k' }] });
       const [first, second] = await tenant.lease({ maxItems: 2 });
       await tenant.ack('e0', first?.leaseToken ?? '');
       await tenant.release('e1', { leaseToken: second?.leaseToken ?? '' });
@@ -296,9 +298,15 @@ export function describeOutbox({ store, rivals }: Conformance): void {
         return ids;
       };
       for (const limit of [1, 2, 100]) {
-        expect(await list({}, limit)).toEqual(outbox.map((event) => event.id));
-        expect(await list({ topic: 'even' }, limit)).toEqual(['e0', 'e2', 'e4', 'e6', 'e8']);
-        expect(await list({ topic: 'even', state: 'ready' }, limit)).toEqual(['e2', 'e4', 'e6', 'e8']);
+        expect(await list({}, limit)).toEqual([...outbox.map((event) => event.id), 'a-later']);
+        expect(await list({ topic: 'even' }, limit)).toEqual(['e0', 'e2', 'e4', 'e6', 'e8', 'a-later']);
+        expect(await list({ topic: 'even', state: 'ready' }, limit)).toEqual([
+          'e2',
+          'e4',
+          'e6',
+          'e8',
+          'a-later',
+        ]);
         expect(await list({ state: 'scheduled' }, limit)).toEqual(['e1']);
         expect(await list({ state: 'delivered' }, limit)).toEqual(['e0']);
         expect(await list({ state: 'dead-letter' }, limit)).toEqual([]);

@@ -3,7 +3,7 @@ import { refused, TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';
 
 type State = 'absent' | 'live' | 'tombstone';
-type Operation = 'upsert' | 'delete';
+type MutationKind = 'upsert' | 'delete';
 
 const PRECONDITIONS = {
   none: null,
@@ -18,7 +18,7 @@ const PRECONDITIONS = {
 
 type Row = readonly [
   State,
-  Operation,
+  MutationKind,
   keyof typeof PRECONDITIONS,
   number | 'precondition_failed' | 'document_missing',
 ];

@@ -81,16 +81,34 @@ async function crashEverywhere(protocol: Protocol, aftermath: Aftermath, seed: n
   throw new Error(`${protocol} has more awaits than ${AWAITS_MAX}`);
 }
 
+/** As what each bug must come to light: one that merely crashes the run has not been understood. */
+const FOUND_AS: Readonly<Record<string, string>> = {
+  'unguarded-reads': 'I2 ',
+  'torn-writes': 'I2 ',
+  'trusted-absence': 'I2 ',
+  'forgotten-receipt': 'I2 ',
+  'lost-revision': 'I4 ',
+  'lost-writes': 'I6 ',
+  'lease-over-lease': 'I6 ',
+  'ceiling-ignored': 'I6 ',
+  'forgotten-due': 'I6 ',
+  'fence-taken-over': 'I5 ',
+  'mixed-tenants': 'I11 ',
+  'lost-index': 'I13 ',
+  'stale-reads': 'linearizable',
+  'double-claim': 'I7 ',
+  'reused-tokens': 'I7 ',
+  'ack-any-token': 'I6 ',
+  'blind-retry': 'I3 ',
+  'expiry-inclusive': 'I6 ',
+};
+
 describe('a planted bug is found', () => {
   test.each(Object.keys(FLAWS))('%s', async (flaw) => {
     let found: Error | undefined;
     for (let seed = 1; seed <= SEEDS_TO_FIND_A_BUG && found === undefined; seed++) {
       found = (await simulate(seed, { flaw })).violation;
     }
-    expect(found?.message).toMatch(/^(I\d+ |answer|linearizable|progress|internal)/);
-  });
-
-  test('a stale read by what the clients saw alone', async () => {
-    expect((await simulate(1, { flaw: 'stale-reads' })).violation?.message).toMatch(/^linearizable/);
+    expect(found?.message.startsWith(FOUND_AS[flaw] ?? 'nothing'), found?.message).toBe(true);
   });
 });

@@ -74,7 +74,14 @@ describe.each(hosts)('JSON on $name', ({ start }) => {
   });
 
   test('G02: an empty body is refused where one is needed', async () => {
-    expectProblem(await send(host.port, request('POST', path, [json])), 400, 'malformed_request');
+    const needing = '/canonical/tenants/t/events/e/ack';
+    expectProblem(await send(host.port, request('POST', needing, [json])), 400, 'malformed_request');
+  });
+
+  test('an empty body stands for {} where every member is optional', async () => {
+    const answer = await send(host.port, request('POST', path));
+    expect(answer.status, answer.body).toBe(200);
+    expect(JSON.parse(answer.body)).toMatchObject({ body: { tenantId: 't' } });
   });
 
   test('G03: one very long string within the cap is read', async () => {

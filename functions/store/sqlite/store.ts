@@ -65,8 +65,24 @@ const machineTimers: Timers = {
   },
 };
 
+/** One level after the other: Node's own recursive way never ends where a file system refuses to make folders (/proc). */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await mkdir(path).catch((again: NodeJS.ErrnoException) => {
+      // Another process made it in between.
+      if (again.code !== 'EEXIST') throw again;
+    });
+  }
+}
+
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RecordStore> {
-  await mkdir(dirname(options.path), { recursive: true }).catch((cause: unknown) => {
+  await makeFolder(dirname(options.path)).catch((cause: unknown) => {
     throw new StoreError('unavailable', 'the folder of the database could not be made', { cause });
   });
   const { timers = machineTimers } = options;

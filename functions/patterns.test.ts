@@ -1,0 +1,37 @@
+import { globSync, readFileSync } from 'node:fs';
+import { checkSync } from 'recheck';
+import { describe, expect, test } from 'vitest';
+import { patternsOf } from '../test/structure.ts';
+
+const literals = globSync('functions/**/*.ts')
+  .filter((path) => !path.endsWith('.test.ts'))
+  .flatMap((path) => patternsOf(readFileSync(path, 'utf8')).map((pattern) => ({ path, ...pattern })));
+
+/** Patterns that are not linear, each with the reason why its text cannot be long. */
+const bounded: Readonly<Record<string, string>> = {
+  '\\uFFFD+$': 'its text was cut to the bytes of one index entry',
+};
+
+describe('H01: every regular expression of the service needs no more than linear time', () => {
+  test('they are found', () => {
+    expect(literals.length).toBeGreaterThan(40);
+    expect(literals.map(({ path }) => path)).toContain('functions/http/path.ts');
+  });
+
+  test.each(literals.filter(({ source }) => !Object.hasOwn(bounded, source)))(
+    '$path: /$source/$flags',
+    ({ source, flags }) => {
+      expect(checkSync(source, flags, { timeout: 10_000 }).status).toBe('safe');
+    },
+  );
+
+  test('no exception is left over', () => {
+    const sources = new Set(literals.map(({ source }) => source));
+    expect(Object.keys(bounded).filter((source) => !sources.has(source))).toEqual([]);
+  });
+
+  test('a quadratic one would be noticed', () => {
+    const [planted] = patternsOf('const slow = /^(a|a)*$/;');
+    expect(checkSync(planted?.source ?? '', planted?.flags ?? '').status).toBe('vulnerable');
+  });
+});
