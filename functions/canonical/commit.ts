@@ -1,5 +1,5 @@
 import type { CanonicalOutboxEvent, CanonicalTransactionResult } from '../../contracts/generated/models.ts';
-import { canonicalJson } from '../kernel/canonical-json.ts';
+import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import {
@@ -165,11 +165,19 @@ function transactionResult(
   };
 }
 
-/** What a receipt keeps beside the revisions filed with it: the order of the documents, and the events as written. */
+/**
+ * What a receipt keeps beside the revisions filed with it: the order of the documents, and the events as written. Large
+ * payloads are filed as parts as well, because no database takes a body of any size.
+ */
 interface ReceiptBody {
   readonly documents: readonly string[];
   readonly outbox: readonly CanonicalOutboxEvent[];
+  readonly payloadsFiled: boolean;
 }
+
+/** Payloads up to this many characters together stay in the receipt's body. */
+const PAYLOADS_INLINE_MAX = 256 * 1024;
+const PAYLOAD_ORDER = '0';
 
 function receiptRecord(
   plan: CommitPlan,
@@ -178,8 +186,20 @@ function receiptRecord(
 ): RecordData {
   const { idempotencyKey, correlationId, actor } = plan.request;
   const { committedAtUtc, transactionId: id } = plan;
-  const body: ReceiptBody = { documents: documents.map(({ record }) => record.key.id), outbox };
-  const parts: Part[] = documents.map((written) => ({
+  const payloads = plan.request.outbox.map(({ payloadText }) => payloadText);
+  const payloadsFiled = payloads.reduce((sum, text) => sum + text.length, 0) > PAYLOADS_INLINE_MAX;
+  const body: ReceiptBody = {
+    documents: documents.map(({ record }) => record.key.id),
+    outbox: payloadsFiled ? outbox.map((event) => ({ ...event, payload: null })) : outbox,
+    payloadsFiled,
+  };
+  const filed = payloadsFiled ? payloads : [];
+  const payloadParts = filed.map((text, n) => ({
+    of: eventPartId(outbox[n]),
+    order: PAYLOAD_ORDER,
+    body: text,
+  }));
+  const revisions: Part[] = documents.map((written) => ({
     of: written.record.key.id,
     order: revisionOrder(written.document.revision),
     body: revisionText(documentText(written), written.document.deleted, id, committedAtUtc),
@@ -196,15 +216,22 @@ function receiptRecord(
     },
     body: canonicalJson(body),
     listing: null,
-    parts,
+    parts: [...revisions, ...payloadParts],
   };
 }
 
 /** The result that the receipt stored, unchanged but for `replayed`. The record was read with its parts. */
 export function replayResult(tenantId: string, receipt: RecordData): CanonicalTransactionResult {
   const { head } = receipt;
-  const { documents, outbox } = JSON.parse(receipt.body ?? '') as ReceiptBody;
-  const revisions = new Map((receipt.parts ?? []).map((part) => [part.of, part.body]));
+  const { documents, outbox, payloadsFiled } = JSON.parse(receipt.body ?? '') as ReceiptBody;
+  const parts = new Map((receipt.parts ?? []).map((part) => [part.of, part.body]));
+  const partOf = (id: string): string => {
+    const body = parts.get(id);
+    if (body === undefined) throw new StoreError('corrupt', 'a receipt lacks what was filed with it');
+    return body;
+  };
+  const payloadOf = (event: CanonicalOutboxEvent): Json =>
+    payloadsFiled ? (JSON.parse(partOf(eventPartId(event))) as Json) : event.payload;
   return {
     transactionId: String(head.transactionId),
     tenantId,
@@ -213,11 +240,11 @@ export function replayResult(tenantId: string, receipt: RecordData): CanonicalTr
     actor: head.actor === null ? null : String(head.actor),
     replayed: true,
     committedAtUtc: String(head.committedAtUtc),
-    documents: documents.map((id) => {
-      const revision = revisions.get(id);
-      if (revision === undefined) throw new StoreError('corrupt', 'a receipt lacks a revision that it wrote');
-      return readRevision(revision).document;
-    }),
-    outbox: outbox.map(eventInWireOrder),
+    documents: documents.map((id) => readRevision(partOf(id)).document),
+    outbox: outbox.map((event) => eventInWireOrder({ ...event, payload: payloadOf(event) })),
   };
+}
+
+function eventPartId(event: CanonicalOutboxEvent | undefined): string {
+  return eventKey(event?.id ?? '').id;
 }

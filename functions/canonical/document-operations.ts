@@ -2,6 +2,7 @@ import { limits } from '../../contracts/generated/limits.ts';
 import type { Handler } from '../http/handler.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
+import type { Part, PartPage, RecordStore, Scope } from '../store/port.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
 import { documentState, readDocument } from './document.ts';
 import { COMMITS, documentKey, tenantScope } from './records.ts';
@@ -35,15 +36,28 @@ export function queryCanonicalDocumentRevisions(
     const { id: of } = documentKey(name.documentType, name.id);
     const store = await dependencies.store();
     const limit = body.limit ?? limits.queryLimitDefault;
-    const page = await store.query(tenantScope(params.tenantId), {
+    const parts = await newestParts(store, tenantScope(params.tenantId), of, limit);
+    return { status: 200, body: parts.map((part) => readRevision(part.body)) };
+  };
+}
+
+/** The answer has no continuation, so a provider's short pages are followed until all that was asked for is there. */
+async function newestParts(store: RecordStore, scope: Scope, of: string, limit: number): Promise<Part[]> {
+  const parts: Part[] = [];
+  let after: string | null = null;
+  do {
+    const page: PartPage = await store.query(scope, {
       by: 'parts',
       collection: COMMITS,
       of,
       direction: 'descending',
-      limit,
+      limit: limit - parts.length,
+      ...(after === null ? {} : { after }),
     });
-    return { status: 200, body: page.parts.map((part) => readRevision(part.body)) };
-  };
+    parts.push(...page.parts);
+    after = page.next;
+  } while (after !== null && parts.length < limit);
+  return parts;
 }
 
 function readName(body: { readonly documentType: string; readonly id: string }) {

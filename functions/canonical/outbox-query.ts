@@ -9,8 +9,13 @@ import { EVENT_GROUP, EVENT_INDEX, readEvent, wireEvent } from './outbox-event.t
 import { type OutboxState, settle, stateAt } from './outbox-rules.ts';
 import { EVENTS, tenantScope } from './records.ts';
 
-/** How often one call may go on reading for a full page; a page may then be short and still have a continuation. */
-const ROUNDS_MAX = 10;
+/**
+ * How much one call may read for a full page: how often, how many records at a time, and how many characters of payload
+ * it may gather. A page may then be short and still have a continuation.
+ */
+const ROUNDS_MAX = 50;
+const ROUND_RECORDS_MAX = 100;
+const PAGE_CHARACTERS_MAX = 8 * 1024 * 1024;
 
 /** Lists outbox events, oldest first, then by event id; of one state or topic or of all. It inspects; it leases nothing. */
 export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'queryCanonicalOutbox'> {
@@ -42,16 +47,18 @@ interface Question {
 async function collect(store: RecordStore, scope: Scope, question: Question) {
   const items: CanonicalOutboxEvent[] = [];
   let next = question.after;
+  let characters = 0;
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const limit = question.limit - items.length;
+    const limit = Math.min(question.limit - items.length, ROUND_RECORDS_MAX);
     const page = await store.query(scope, selection(question, next, limit));
     for (const record of page.records) {
       const event = settle(readEvent(record), question.nowUtc);
       if (question.state !== null && stateAt(event, question.nowUtc) !== question.state) continue;
       items.push(wireEvent(scope.name, event, record.body ?? ''));
+      characters += record.body?.length ?? 0;
     }
     next = page.next;
-    if (next === null || items.length === question.limit) break;
+    if (next === null || items.length === question.limit || characters > PAGE_CHARACTERS_MAX) break;
   }
   return { items, next };
 }

@@ -27,6 +27,8 @@ export interface NodeHost {
 const headerBytesMax = 64 * 1024;
 const checkIntervalMs = 1_000;
 // For a handler that was told to stop to say so.
+// How long kept connections may still bring the requests that were on their way.
+const lastRequestsMs = 100;
 const abortGraceMs = 500;
 
 /** Serves the chain on plain `node:http`; resolves when the port is open. */
@@ -54,10 +56,13 @@ export async function serveNode(chain: Chain, options: NodeHostOptions): Promise
     address,
     url: `http://${name}:${address.port}`,
     async stop() {
+      // From here on every answer ends its connection. What clients have just sent on kept connections is answered so,
+      // where closing at once would reset it.
+      exchange.closeConnections();
+      await delay(world.timers, lastRequestsMs);
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      exchange.closeConnections();
       server.closeIdleConnections();
       const drained = exchange.idle().then(() => true);
       if (!(await Promise.race([drained, delay(world.timers, drainMs).then(() => false)]))) {

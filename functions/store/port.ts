@@ -23,7 +23,7 @@ export interface RecordStore {
   /**
    * Offers records whose `due` time has come (`due <= now`), earliest first, then by listing id. `decide` says what to
    * write back; each write is won by exactly one caller, and only results of won writes are returned. Offers go on
-   * until `limit` results are won or nothing is due. `decide` gets a number that no other offer of this call has.
+   * until `limit` results are won or nothing is due, or a provider's bound on one call is reached. `decide` gets a number that no other offer of this call has.
    */
   claim<R>(
     scope: Scope,

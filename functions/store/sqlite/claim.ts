@@ -9,6 +9,8 @@ const selectDue = `SELECT ${columns} FROM records
   ORDER BY due, listing_id, record LIMIT ?`;
 
 /** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
+/** Offers of one call at most: a backlog that is only parked must not hold the one writer. The next call goes on. */
+const offersMax = 1_000;
 const batchMin = 8;
 const batchMax = 128;
 
@@ -26,7 +28,7 @@ export function claimIn<R>(
   // A record whose write leaves it due comes up again behind the place where it was offered; it is offered once.
   const offered = new Set<number>();
   let after: [number, string, number] = [Number.MIN_SAFE_INTEGER, '', 0];
-  while (won.length < request.limit) {
+  while (won.length < request.limit && offered.size < offersMax) {
     const size = Math.min(batchMax, Math.max(batchMin, request.limit - won.length));
     const rows = connection.all<RecordRow>(selectDue, space, collection.name, request.now, ...after, size);
     for (const row of rows) {

@@ -49,9 +49,11 @@ const steps: readonly string[] = [
 
 /** Brings the file to the version that this code knows; safe beside another process that does the same. */
 export function migrate(connection: Connection): void {
+  // Nothing to do, and then no lock to wait for.
+  if (versionOf(connection) === steps.length) return;
   connection.run('BEGIN IMMEDIATE');
   try {
-    const version = connection.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
+    const version = versionOf(connection);
     if (version > steps.length) {
       throw new StoreError(
         'unavailable',
@@ -64,4 +66,8 @@ export function migrate(connection: Connection): void {
   } finally {
     connection.rollback();
   }
+}
+
+function versionOf(connection: Connection): number {
+  return connection.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
 }

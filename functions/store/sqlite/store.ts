@@ -50,7 +50,8 @@ export interface SqliteStoreOptions {
 }
 
 /** Opening may wait on the spot; later, waiting would stop the event loop, so it is done between tries. */
-const openBusyMs = 5000;
+const openBusyMs = 100;
+const openTriesMax = 80;
 const busySliceMs = 10;
 const busyDelayMs = 20;
 const busyReadsMax = 160;
@@ -91,7 +92,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reco
     try {
       return new SqliteStore(options, timers, openWriter(options));
     } catch (error) {
-      if (!isBusy(error) || tries === busyReadsMax) throw asStoreError(error);
+      if (!isBusy(error)) throw asStoreError(error);
+      if (tries === openTriesMax)
+        throw new StoreError('unavailable', 'another process holds it', { cause: error });
     }
     await delay(timers, busyDelayMs);
   }
