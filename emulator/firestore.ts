@@ -10,6 +10,8 @@ import { promisify } from 'node:util';
 export interface RunningEmulator {
   /** `host:port`, as `FIRESTORE_EMULATOR_HOST` has it. */
   readonly host: string;
+  /** Settles when the emulator ends, with how; never for one that somebody else runs. */
+  readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -31,7 +33,8 @@ const stopTimeoutMs = 5_000;
 
 export async function startFirestoreEmulator(options: EmulatorOptions = {}): Promise<RunningEmulator> {
   const running = process.env['FIRESTORE_EMULATOR_HOST'];
-  if (running !== undefined && running !== '') return { host: running, stop: () => Promise.resolve() };
+  if (running !== undefined && running !== '')
+    return { host: running, ended: new Promise(() => {}), stop: () => Promise.resolve() };
   const jar = await findJar();
   const java = await findJava();
   const port = options.port ?? (await freePort());
@@ -60,6 +63,9 @@ export async function startFirestoreEmulator(options: EmulatorOptions = {}): Pro
   child.stdout.on('data', listen);
   child.stderr.on('data', listen);
   let ended: string | undefined;
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? code}`));
+  });
   child.on('error', (error) => (ended ??= error.message));
   child.on('exit', (code, signal) => {
     ended ??= `it ended with ${signal ?? code}`;
@@ -81,7 +87,7 @@ export async function startFirestoreEmulator(options: EmulatorOptions = {}): Pro
       cause: error,
     });
   }
-  return { host, stop };
+  return { host, ended: exited, stop };
 }
 
 /**

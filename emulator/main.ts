@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { operations } from '../contracts/generated/operations.ts';
-import { startFirestoreEmulator } from './firestore.ts';
+import { type RunningEmulator, startFirestoreEmulator } from './firestore.ts';
 import { type RunningFunction, startFunction } from './functions.ts';
 import { firstSegment, type Router, startRouter } from './router.ts';
 
@@ -29,7 +29,7 @@ It listens on loopback, in Development: whoever is on this machine may use it.`;
 interface LocalCloud {
   router: Router | undefined;
   functions: readonly RunningFunction[];
-  firestore: { stop(): Promise<void> } | undefined;
+  firestore: RunningEmulator | undefined;
 }
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -54,7 +54,9 @@ async function main(argv: readonly string[]): Promise<number> {
     const crashed = cloud.functions.map(
       async ({ name, ended }) => `The function ${name} stopped: ${await ended}.`,
     );
-    const reason = await Promise.race([signal.then(() => undefined), ...crashed]);
+    const emulator = cloud.firestore?.ended.then((how) => `The Firestore emulator stopped: ${how}.`);
+    const reasons = [...crashed, ...(emulator === undefined ? [] : [emulator])];
+    const reason = await Promise.race([signal.then(() => undefined), ...reasons]);
     return reason === undefined ? 0 : complain(reason);
   } catch (error) {
     return complain(reasonOf(error));
