@@ -1,6 +1,6 @@
 import { type ProblemCode, problems } from '../../contracts/generated/errors.ts';
 import type { ValidatorFault } from '../../contracts/validator.ts';
-import { type ProblemDetail, ServiceError } from '../kernel/errors.ts';
+import { type ProblemDetail, pointerTo, ServiceError } from '../kernel/errors.ts';
 import { StoreError, type StoreFailure } from '../store/port.ts';
 import { BrokenBodyError, type RawResponse } from './message.ts';
 
@@ -98,8 +98,7 @@ function detailOf(fault: ValidatorFault): ProblemDetail {
     fault.params['additionalProperty'] ??
     fault.params['unevaluatedProperty'] ??
     fault.params['missingProperty'];
-  const pointer =
-    typeof member === 'string' ? `${fault.instancePath}/${escapePointer(member)}` : fault.instancePath;
+  const pointer = typeof member === 'string' ? pointerTo(fault.instancePath, member) : fault.instancePath;
   return { pointer: pointer.slice(0, 512).toWellFormed(), keyword: fault.keyword, detail: sentenceOf(fault) };
 }
 
@@ -110,8 +109,4 @@ function sentenceOf({ keyword, params, message }: ValidatorFault): string {
   if (keyword === 'type') return `must be of the type ${String(params['type'])}`;
   // The messages of ajv repeat the schema, not the value.
   return (message ?? `breaks the rule ${keyword}`).slice(0, 256);
-}
-
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
