@@ -153,7 +153,8 @@ async function serve(options: ChainOptions, parts: Parts, call: Call): Promise<R
   const match = matched.value;
   const caller = await options.authenticator.authenticate(headers, match.entry);
   const { tenantId } = match.params;
-  options.authorizer.authorize(caller, match.entry, tenantId === undefined ? {} : { tenantId });
+  const now = options.world.clock.now();
+  options.authorizer.authorize(caller, match.entry, { ...(tenantId === undefined ? {} : { tenantId }), now });
   const input = await readInput(parts.reader, request, headers, match, target.query);
   const answer = await handlerOf(options, match)(input as never, {
     caller,

@@ -3,6 +3,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { Caller } from './caller.ts';
 import type { CredentialHeaders } from './credentials.ts';
+import type { WorkloadIdentity } from './workload.ts';
 
 /** Decides from the headers alone who is calling; throws `unauthenticated` for a credential that is missing or wrong. */
 export interface Authenticator {
@@ -12,30 +13,13 @@ export interface Authenticator {
 /** What an authenticator has to know of the operation. */
 export type AuthenticatedOperation = Pick<OperationEntry, 'id' | 'authorizationClass'>;
 
-/**
- * A proof of identity that names a principal, such as an OIDC token. `identify` answers `null` where the request carries no
- * credential of this kind, and throws `unauthenticated` for one that does not hold.
- */
-export interface WorkloadIdentity {
-  identify(headers: CredentialHeaders, options: WorkloadIdentityOptions): Promise<string | null>;
-}
-
-export interface WorkloadIdentityOptions {
-  /**
-   * Whether a bearer token in `Authorization` may be the identity. It may not where API keys are in use, because there it
-   * is an attempt at a key; the identity then comes in `X-Serverless-Authorization`.
-   */
-  readonly fromAuthorization: boolean;
-}
-
 export interface AuthenticatorOptions {
   /** Absent where no key is configured. */
   readonly apiKeys?: ApiKeys;
   /** Whether every operation that is not anonymous needs a known key. */
   readonly apiKeyRequired: boolean;
-  /** Asked for the classes of `workloadClasses` only: a token is verified where a policy will read it. */
-  readonly workload?: WorkloadIdentity;
-  readonly workloadClasses?: ReadonlySet<string>;
+  /** By authorization class: a token is verified where a policy will read it, by the settings of that class. */
+  readonly workloads?: Readonly<Record<string, WorkloadIdentity>>;
   /** Who is calling where no credential was given, such as the open development identity. */
   readonly otherwise: Caller;
 }
@@ -43,8 +27,7 @@ export interface AuthenticatorOptions {
 export const anonymous: Caller = { kind: 'anonymous', principal: null };
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { apiKeys, apiKeyRequired, workload, otherwise } = options;
-  const workloadClasses = options.workloadClasses ?? new Set(['canonical-policy']);
+  const { apiKeys, apiKeyRequired, workloads = {}, otherwise } = options;
   if (apiKeyRequired && !apiKeys) throw new Error('an API key is required, but none is configured');
   return {
     async authenticate(headers, operation) {
@@ -52,10 +35,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (operation.authorizationClass === 'anonymous') return anonymous;
       const keyKnown = apiKeys?.check(headers) ?? false;
       if (apiKeyRequired && !keyKnown) throw new ServiceError('unauthenticated', 'An API key is needed.');
-      if (workload && workloadClasses.has(operation.authorizationClass)) {
-        const principal = await workload.identify(headers, { fromAuthorization: !apiKeys });
-        if (principal !== null) return { kind: 'workload', principal };
-      }
+      const workload = Object.hasOwn(workloads, operation.authorizationClass)
+        ? workloads[operation.authorizationClass]
+        : undefined;
+      const verified = await workload?.identify(headers, { fromAuthorization: !apiKeys });
+      if (verified) return { kind: 'workload', ...verified };
       return keyKnown ? { kind: 'api-key', principal: null } : otherwise;
     },
   };

@@ -5,6 +5,8 @@ import type { Caller } from './caller.ts';
 /** What the call is about, as far as the path says. */
 export interface AuthorizationTarget {
   readonly tenantId?: string;
+  /** The service's time, in milliseconds of the Unix epoch. */
+  readonly now: number;
 }
 
 /** Decides whether a known caller may call the operation for the tenant; throws `permission_denied` or `unauthenticated`. */
@@ -14,9 +16,12 @@ export interface Authorizer {
 
 export type AuthorizedOperation = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation'>;
 
+/** A caller whose principal was verified. */
+export type VerifiedCaller = Caller & { readonly principal: string };
+
 /** The policy of one authorization class for callers whose principal was verified. */
 export type ClassPolicy = (
-  principal: string,
+  caller: VerifiedCaller,
   operation: AuthorizedOperation,
   target: AuthorizationTarget,
 ) => void;
@@ -40,7 +45,7 @@ export function createAuthorizer({ policies = {} }: AuthorizerOptions = {}): Aut
         ? policies[operation.authorizationClass]
         : undefined;
       if (caller.kind === 'workload' && caller.principal !== null && policy) {
-        policy(caller.principal, operation, target);
+        policy({ ...caller, principal: caller.principal }, operation, target);
         return;
       }
       // An API key alone cannot say for which tenant it speaks.

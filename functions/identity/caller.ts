@@ -9,4 +9,6 @@ export interface Caller {
   readonly kind: 'anonymous' | 'development' | 'api-key' | 'workload';
   /** The verified principal, or `null` where nobody was verified. */
   readonly principal: string | null;
+  /** When the proof of the principal was issued, in milliseconds of the Unix epoch, where that is known. */
+  readonly issuedAt?: number | null;
 }

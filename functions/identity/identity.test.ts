@@ -97,14 +97,14 @@ describe('the authenticator', () => {
   });
 
   test('a workload identity goes before a key, and reads Authorization only where no keys are in use', async () => {
-    const identify = vi.fn(() => Promise.resolve('a@b'));
+    const identify = vi.fn(() => Promise.resolve({ principal: 'a@b', issuedAt: 7 }));
     const keyed = createAuthenticator({
       apiKeys,
       apiKeyRequired: true,
-      workload: { identify },
+      workloads: { 'canonical-policy': { identify } },
       otherwise: anonymous,
     });
-    const workload = { kind: 'workload', principal: 'a@b' };
+    const workload = { kind: 'workload', principal: 'a@b', issuedAt: 7 };
     expect(await keyed.authenticate(headers({ 'x-svc-api-key': 'k' }), canonical)).toEqual(workload);
     expect(identify).toHaveBeenLastCalledWith(expect.anything(), { fromAuthorization: false });
     // B02: where keys are in use, a token in Authorization is an attempt at a key.
@@ -113,7 +113,7 @@ describe('the authenticator', () => {
     );
     const alone = createAuthenticator({
       apiKeyRequired: false,
-      workload: { identify },
+      workloads: { 'canonical-policy': { identify } },
       otherwise: anonymous,
     });
     expect(await alone.authenticate(headers({ authorization: 'Bearer jwt' }), canonical)).toEqual(workload);
@@ -126,7 +126,7 @@ describe('the authorizer', () => {
 
   test.each(entries)('$id: without a policy only its class decides', (entry) => {
     const subject = createAuthorizer();
-    const target = { tenantId: 't' };
+    const target = { tenantId: 't', now: 0 };
     expect(() => subject.authorize(developmentCaller, entry, target)).not.toThrow();
     if (entry.authorizationClass === 'anonymous') {
       expect(() => subject.authorize(anonymous, entry, target)).not.toThrow();
@@ -140,9 +140,16 @@ describe('the authorizer', () => {
   test('a workload is asked of the policy of the class, with the tenant of the path', () => {
     const policy = vi.fn();
     const subject = createAuthorizer({ policies: { 'canonical-policy': policy } });
-    subject.authorize({ kind: 'workload', principal: 'a@b' }, canonical, { tenantId: 't' });
-    expect(policy).toHaveBeenCalledWith('a@b', canonical, { tenantId: 't' });
-    expect(() => subject.authorize({ kind: 'workload', principal: null }, canonical, {})).toThrow(denied);
-    expect(() => subject.authorize({ kind: 'api-key', principal: null }, canonical, {})).toThrow(denied);
+    subject.authorize({ kind: 'workload', principal: 'a@b' }, canonical, { tenantId: 't', now: 5 });
+    expect(policy).toHaveBeenCalledWith({ kind: 'workload', principal: 'a@b' }, canonical, {
+      tenantId: 't',
+      now: 5,
+    });
+    expect(() => subject.authorize({ kind: 'workload', principal: null }, canonical, { now: 0 })).toThrow(
+      denied,
+    );
+    expect(() => subject.authorize({ kind: 'api-key', principal: null }, canonical, { now: 0 })).toThrow(
+      denied,
+    );
   });
 });

@@ -1,0 +1,26 @@
+import type { CredentialHeaders } from './credentials.ts';
+
+/** Who a proof of identity named, and when the proof was made. */
+export interface VerifiedIdentity {
+  /** The stable name that the access policies use. */
+  readonly principal: string;
+  /** When the credential was issued, in milliseconds of the Unix epoch; `null` where it does not say. */
+  readonly issuedAt: number | null;
+}
+
+/**
+ * A proof of identity that names a principal, such as an OIDC token. `identify` answers `null` where the request carries no
+ * credential of this kind, throws `unauthenticated` for one that does not hold, and `unavailable` where whoever has to
+ * check it cannot be asked.
+ */
+export interface WorkloadIdentity {
+  identify(headers: CredentialHeaders, options: WorkloadIdentityOptions): Promise<VerifiedIdentity | null>;
+}
+
+export interface WorkloadIdentityOptions {
+  /**
+   * Whether a bearer token in `Authorization` may be the identity. It may not where API keys are in use, because there it
+   * is an attempt at a key; the identity then comes in `X-Serverless-Authorization`.
+   */
+  readonly fromAuthorization: boolean;
+}
