@@ -2,18 +2,29 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, sep } from 'node:path';
 import { GENERATED } from './outputs.ts';
 
-/** The paths that differ from `outputs`: changed, missing, or in the generated folder without being generated. */
-export function drift(root: string, outputs: ReadonlyMap<string, string>): readonly string[] {
+/**
+ * The paths that differ from `outputs`: changed, missing, or in the generated folder without being generated. `folder` is
+ * that folder, or `null` where the outputs share theirs with other files.
+ */
+export function drift(
+  root: string,
+  outputs: ReadonlyMap<string, string>,
+  folder: string | null = GENERATED,
+): readonly string[] {
   const differing = [...outputs].filter(([path, text]) => {
     const file = join(root, path);
     return !existsSync(file) || readFileSync(file, 'utf8') !== text;
   });
-  return [...differing.map(([path]) => path), ...strays(root, outputs)].sort();
+  return [...differing.map(([path]) => path), ...(folder === null ? [] : strays(root, outputs, folder))].sort();
 }
 
 /** Makes the files equal to `outputs` and removes what is no longer generated. Answers the paths that it touched. */
-export function write(root: string, outputs: ReadonlyMap<string, string>): readonly string[] {
-  const touched = drift(root, outputs);
+export function write(
+  root: string,
+  outputs: ReadonlyMap<string, string>,
+  generated: string | null = GENERATED,
+): readonly string[] {
+  const touched = drift(root, outputs, generated);
   for (const path of touched) {
     const text = outputs.get(path);
     if (text === undefined) rmSync(join(root, path));
@@ -25,8 +36,8 @@ export function write(root: string, outputs: ReadonlyMap<string, string>): reado
   return touched;
 }
 
-function strays(root: string, outputs: ReadonlyMap<string, string>): readonly string[] {
-  const folder = join(root, GENERATED);
+function strays(root: string, outputs: ReadonlyMap<string, string>, generated: string): readonly string[] {
+  const folder = join(root, generated);
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

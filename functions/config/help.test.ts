@@ -10,14 +10,6 @@ test('help names every setting with its short names and default', () => {
   expect(text).toContain('Server:CanonicalAccess:IdentityPolicies:<n>:AllowedTenantIds:<n>');
 });
 
-test('help says of what leads to a refusal that it comes later', () => {
-  const later = ['AuthenticationMode', 'AllowedAudiences', 'IdentityPolicies', 'AuthenticatorType'];
-  for (const name of later) {
-    const line = lines.find(({ key }) => key === `Server:CanonicalAccess:${name}`);
-    expect(line?.description, name).toContain('Verification comes with a later release');
-  }
-});
-
 test('no two settings share a name', () => {
   const spaces = [
     lines.map((line) => line.key),

@@ -7,6 +7,8 @@ export interface Reading {
   readonly refuse: (entry: Entry, message: string) => void;
 }
 
+export type Schema = Readonly<Record<string, unknown>>;
+
 /** How the text of a setting becomes a value. */
 export interface Kind<T> {
   /** For people, after the words "must be". */
@@ -16,15 +18,25 @@ export interface Kind<T> {
   /** What several sources would quietly mix, and must therefore come from one. */
   readonly oneSource: boolean;
   readonly secret: boolean;
+  /** JSON Schema 2020-12 of the value in a settings file, for editors. */
+  readonly schema: Schema;
   read(node: Node, reading: Reading): T | undefined;
 }
 
-function scalar<T>(expects: string, parse: (text: string) => T | undefined, secret = false): Kind<T> {
+interface Scalar<T> {
+  readonly expects: string;
+  readonly schema: Schema;
+  readonly secret?: boolean;
+  readonly parse: (text: string) => T | undefined;
+}
+
+function scalar<T>({ expects, schema, secret = false, parse }: Scalar<T>): Kind<T> {
   return {
     expects,
     tails: [''],
     oneSource: false,
     secret,
+    schema,
     read(node, reading) {
       const entry = node.entry;
       if (entry === undefined) return undefined;
@@ -38,34 +50,49 @@ function scalar<T>(expects: string, parse: (text: string) => T | undefined, secr
 }
 
 export function text(expects: string, pattern: RegExp): Kind<string> {
-  return scalar(expects, (value) => (pattern.test(value) ? value : undefined));
+  const schema = { type: 'string', pattern: pattern.source };
+  return scalar({ expects, schema, parse: (value) => (pattern.test(value) ? value : undefined) });
 }
 
 export function secretText(expects: string, pattern: RegExp): Kind<Secret> {
-  return scalar(expects, (value) => (pattern.test(value) ? new Secret(value) : undefined), true);
+  const schema = { type: 'string', pattern: pattern.source };
+  const parse = (value: string) => (pattern.test(value) ? new Secret(value) : undefined);
+  return scalar({ expects, schema, secret: true, parse });
 }
 
 export function integer(minimum: number, maximum: number): Kind<number> {
-  return scalar(`a whole number from ${minimum} to ${maximum}`, (value) => {
-    if (!/^\d{1,15}$/.test(value)) return undefined;
-    const number = Number(value);
-    return number >= minimum && number <= maximum ? number : undefined;
+  return scalar({
+    expects: `a whole number from ${minimum} to ${maximum}`,
+    schema: { type: 'integer', minimum, maximum },
+    parse(value) {
+      if (!/^\d{1,15}$/.test(value)) return undefined;
+      const number = Number(value);
+      return number >= minimum && number <= maximum ? number : undefined;
+    },
   });
 }
 
 export function truth(): Kind<boolean> {
-  return scalar('true or false', (value) => {
-    const word = value.toLowerCase();
-    return word === 'true' ? true : word === 'false' ? false : undefined;
+  return scalar({
+    expects: 'true or false',
+    schema: { type: 'boolean' },
+    parse(value) {
+      const word = value.toLowerCase();
+      return word === 'true' ? true : word === 'false' ? false : undefined;
+    },
   });
 }
 
 /** One of the words, whatever its case, or another name of one. */
 export function choice<T extends string>(names: Readonly<Record<T, readonly string[]>>): Kind<T> {
   const words = Object.keys(names) as T[];
-  return scalar(`one of ${words.join(', ')}`, (value) => {
-    const given = value.toLowerCase();
-    return words.find((word) => word === given || names[word].includes(given));
+  return scalar({
+    expects: `one of ${words.join(', ')}`,
+    schema: { enum: words.flatMap((word) => [word, ...names[word]]) },
+    parse(value) {
+      const given = value.toLowerCase();
+      return words.find((word) => word === given || names[word].includes(given));
+    },
   });
 }
 
@@ -76,6 +103,7 @@ export function list<T>(item: Kind<T>): Kind<readonly T[]> {
     tails: item.tails.map((tail) => `:<n>${tail}`),
     oneSource: true,
     secret: item.secret,
+    schema: { type: 'array', items: item.schema },
     read(node, reading) {
       if (node.entry !== undefined) {
         reading.take(node.entry);
@@ -104,6 +132,11 @@ export function members<T extends object>(
     tails: pairs.flatMap(([name, kind]) => kind.tails.map((tail) => `:${name}${tail}`)),
     oneSource: false,
     secret: false,
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(pairs.map(([name, kind]) => [name, kind.schema])),
+      additionalProperties: false,
+    },
     read(node, reading) {
       const value: Record<string, unknown> = {};
       for (const [name, kind] of pairs) {

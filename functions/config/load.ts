@@ -32,15 +32,27 @@ export type Configuration =
  * environment (short names, then `Section__Key`), the command line.
  */
 export function loadConfiguration(input: ConfigurationInput): Configuration {
+  const { settings, faults } = readSettings(input);
+  return faults.length > 0 ? { settings: undefined, faults } : { settings, faults: [] };
+}
+
+/** What a configuration says even where it has faults, and where each part of it comes from. */
+export interface ReadSettings {
+  readonly settings: Settings;
+  readonly faults: readonly Fault[];
+  /** The sources of a setting, none where its default holds. */
+  readonly sourcesOf: (key: string) => readonly string[];
+}
+
+export function readSettings(input: ConfigurationInput): ReadSettings {
   const root = new Node();
   const faults: Fault[] = [];
   const given = layer(root, input, faults);
   const taken = new Set<Entry>();
   const settings = readTable(root, given, taken, faults);
   for (const entry of root.entries()) if (!taken.has(entry)) faults.push(unknown(entry));
-  faults.push(...crossFaults(settings, input.host, (key) => sourceOf(root, key)));
-  const grave = relevant(faults, settings);
-  return grave.length > 0 ? { settings: undefined, faults: grave } : { settings, faults: [] };
+  faults.push(...crossFaults(settings, input.host, (key) => sourcesOf(root, key)[0] ?? 'default'));
+  return { settings, faults: relevant(faults, settings), sourcesOf: (key) => sourcesOf(root, key) };
 }
 
 /** Lays all sources into `root` and answers what the defaults depend on. */
@@ -170,9 +182,8 @@ function unknown(entry: Entry): Fault {
   return { key: entry.key, source: entry.source, message: `is not known${hint}` };
 }
 
-function sourceOf(root: Node, key: string): string {
-  for (const entry of root.at(key)?.entries() ?? []) return entry.source;
-  return 'default';
+function sourcesOf(root: Node, key: string): readonly string[] {
+  return [...new Set([...(root.at(key)?.entries() ?? [])].map(({ source }) => source))];
 }
 
 /** A store that is off has no provider, so it does not matter whether there is one of that name. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Configuration, loadConfiguration } from './load.ts';
+import { type Configuration, type ConfigurationInput, loadConfiguration } from './load.ts';
 import type { Host } from './setting.ts';
 
 /** Arguments after the name of the script. */
@@ -10,8 +10,12 @@ export function commandLine(): readonly string[] {
 /** The configuration of this process. Only this file asks the process itself. */
 export function readConfiguration(host: Host): Configuration {
   // The command line of functions-framework is its own.
-  const argv = host === 'embedded' ? commandLine() : [];
-  return loadConfiguration({ host, env: process.env, argv, readFile });
+  return loadConfiguration(inputOf(host, host === 'embedded' ? commandLine() : []));
+}
+
+/** What a configuration is read from on this machine, with the given arguments. */
+export function inputOf(host: Host, argv: readonly string[]): ConfigurationInput {
+  return { host, env: process.env, argv, readFile };
 }
 
 function readFile(path: string): string | undefined {

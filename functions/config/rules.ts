@@ -1,19 +1,10 @@
+import { accessRules } from './access-rules.ts';
 import type { Fault } from './fault.ts';
+import type { Rule } from './rule.ts';
 import type { Host } from './setting.ts';
-import { type IdentityPolicy, type Settings, table } from './table.ts';
-
-/** What no single setting can say: the rules between settings. Each answers why the service must not start. */
-type Rule = (settings: Settings, host: Host) => readonly Pick<Fault, 'key' | 'message'>[];
+import { type Settings, table } from './table.ts';
 
 export type SourceOf = (key: string) => string;
-
-const operations = new Set(['read', 'write', 'dispatch', 'export', 'restore', 'admin']);
-
-/**
- * The ways to prove an identity that this release can check. Policies without a way to prove who asks would be a lock
- * without a keyhole, so the service refuses to start rather than ignore them.
- */
-const availableModes: ReadonlySet<string> = new Set();
 
 export function crossFaults(settings: Settings, host: Host, sourceOf: SourceOf): Fault[] {
   return rules
@@ -21,101 +12,69 @@ export function crossFaults(settings: Settings, host: Host, sourceOf: SourceOf):
     .map((fault) => ({ ...fault, source: sourceOf(fault.key) }));
 }
 
-const requiredKey: Rule = ({ security }) => {
-  const keys = security.apiKeys.length + (security.apiKey === null ? 0 : 1);
-  if (security.requireApiKey !== true || keys > 0) return [];
-  return [
-    {
-      key: table.security.requireApiKey.key,
-      message: `is true, but there is no ${table.security.apiKey.key}`,
-    },
-  ];
-};
+/** Whether there is an API key that somebody could present. */
+export function hasApiKeys({ security }: Settings): boolean {
+  const { apiKeys, apiKey, apiKeyHashes, apiKeyFile } = security;
+  return apiKeys.length + apiKeyHashes.length > 0 || apiKey !== null || apiKeyFile !== null;
+}
 
-const ambiguousHeader: Rule = ({ security, canonicalAccess }) => {
-  const { key } = table.security.apiKeyHeader;
-  const name = security.apiKeyHeader.toLowerCase();
-  const taken = [
-    'authorization',
-    'x-serverless-authorization',
-    canonicalAccess.developmentIdentityHeader.toLowerCase(),
-  ];
-  return taken.includes(name) ? [{ key, message: 'names a header that carries something else' }] : [];
-};
-
-const policiesOutsideDevelopment: Rule = ({ service, canonicalStore, canonicalAccess }) => {
-  if (!canonicalStore.enabled || service.environment === 'Development') return [];
-  if (canonicalAccess.identityPolicies.length > 0) return [];
-  const { key } = table.canonicalAccess.identityPolicies;
-  const why = `is empty: in the environment ${service.environment} the canonical store does not start without a policy`;
-  return [
-    { key, message: `${why}; set ${table.canonicalStore.enabled.key} to false to run without the store` },
-  ];
-};
-
-const availableMode: Rule = ({ canonicalStore, canonicalAccess }) => {
-  if (!canonicalStore.enabled || canonicalAccess.identityPolicies.length === 0) return [];
-  const mode = canonicalAccess.authenticationMode;
-  if (availableModes.has(mode)) return [];
-  const { key } = table.canonicalAccess.authenticationMode;
-  return [
-    { key, message: `${mode} is not available in this release, so no identity policy can be enforced` },
-  ];
-};
-
-const audiences: Rule = ({ canonicalAccess }) => {
-  if (canonicalAccess.authenticationMode !== 'google-oidc' || canonicalAccess.identityPolicies.length === 0)
-    return [];
-  if (canonicalAccess.allowedAudiences.length > 0) return [];
-  const { key } = table.canonicalAccess.allowedAudiences;
-  return [{ key, message: 'is empty: the mode google-oidc needs the audience that tokens are made for' }];
-};
-
-const developmentHeader: Rule = ({ service, canonicalAccess }) => {
-  if (canonicalAccess.authenticationMode !== 'development-header' || service.environment === 'Development')
-    return [];
-  const { key } = table.canonicalAccess.authenticationMode;
-  return [
-    { key, message: 'development-header believes whatever it is told, and is refused outside Development' },
-  ];
-};
-
-const policyShape: Rule = ({ canonicalAccess }) =>
-  canonicalAccess.identityPolicies.flatMap((policy, index) => {
-    const key = `${table.canonicalAccess.identityPolicies.key}:${index}`;
-    return policyFaults(policy).map((message) => ({ key, message }));
-  });
-
-function policyFaults(policy: Partial<IdentityPolicy>): string[] {
-  const { Principal, AllowedTenantIds: tenants = [], AllowedOperations: allowed = [] } = policy;
-  const faults: string[] = [];
-  if (Principal === undefined) faults.push('has no Principal');
-  if (tenants.length === 0) faults.push('has no AllowedTenantIds');
-  if (allowed.length === 0) faults.push('has no AllowedOperations');
-  if (tenants.includes('*') && tenants.length > 1) faults.push('combines the tenant * with named tenants');
-  if (tenants.some((tenant) => /[/\\%?#]/.test(tenant) || tenant === '.' || tenant === '..')) {
-    faults.push('names a tenant that is not a single path segment');
-  }
-  for (const operation of allowed) {
-    if (!operations.has(operation))
-      faults.push(`allows ${operation}, which is none of ${[...operations].join(', ')}`);
-  }
-  if (allowed.includes('admin') && !tenants.includes('*'))
-    faults.push('allows admin, which needs the tenant *');
-  return faults;
+/** Whether callers must present an API key. */
+export function needsApiKey(settings: Settings): boolean {
+  return settings.security.requireApiKey ?? hasApiKeys(settings);
 }
 
 /** Whether whoever reaches the service may do everything. */
-export function isOpen({ service, security, canonicalAccess }: Settings): boolean {
-  const keys = security.apiKeys.length + (security.apiKey === null ? 0 : 1);
-  const keyRequired = security.requireApiKey ?? keys > 0;
-  return (
-    service.environment === 'Development' && !keyRequired && canonicalAccess.identityPolicies.length === 0
+export function isOpen(settings: Settings): boolean {
+  const { service, canonicalAccess } = settings;
+  if (service.environment !== 'Development' || needsApiKey(settings)) return false;
+  return canonicalAccess.identityPolicies.length === 0;
+}
+
+const requiredKey: Rule = (settings) => {
+  if (settings.security.requireApiKey !== true || hasApiKeys(settings)) return [];
+  const ways = [table.security.apiKeyHashes, table.security.apiKeyFile, table.security.apiKey];
+  const message = `is true, but there is no ${ways.map(({ key }) => key).join(', ')}`;
+  return [{ key: table.security.requireApiKey.key, message }];
+};
+
+// What HTTP, the platform or the service reads from a header of this name is not an API key or a name.
+const takenHeaders = new Set(
+  'authorization x-serverless-authorization cookie host connection content-type content-length content-encoding transfer-encoding te trailer upgrade expect accept accept-encoding origin referer user-agent via forwarded idempotency-key x-correlation-id traceparent tracestate baggage'.split(
+    ' ',
+  ),
+);
+const takenPrefixes =
+  /^(x-forwarded-|x-goog-|x-google-|x-apigateway-|x-cloud|mcp-|sec-|proxy-|access-control-|if-)/;
+
+const ambiguousHeader: Rule = ({ security, canonicalAccess, executionAccess }) => {
+  const message = 'names a header that carries something else';
+  const keyHeader = security.apiKeyHeader.toLowerCase();
+  const faults = isTaken(keyHeader) ? [{ key: table.security.apiKeyHeader.key, message }] : [];
+  for (const [part, { developmentIdentityHeader }] of Object.entries({ canonicalAccess, executionAccess })) {
+    const name = developmentIdentityHeader.toLowerCase();
+    const { key } = table[part as 'canonicalAccess'].developmentIdentityHeader;
+    if (isTaken(name) || name === keyHeader) faults.push({ key, message });
+  }
+  return faults;
+};
+
+function isTaken(header: string): boolean {
+  return takenHeaders.has(header) || takenPrefixes.test(header);
+}
+
+/** Whether names are believed that nobody proved, and no key is asked for. */
+function believesHeaders(settings: Settings): boolean {
+  if (settings.service.environment !== 'Development' || needsApiKey(settings)) return false;
+  const { canonicalAccess, executionAccess } = settings;
+  return [canonicalAccess, executionAccess].some(
+    ({ authenticationMode, identityPolicies }) =>
+      authenticationMode === 'development-header' && identityPolicies.length > 0,
   );
 }
 
 const openOnLoopbackOnly: Rule = (settings, host) => {
-  if (!isOpen(settings) || settings.server.allowRemoteDevelopment) return [];
+  if (!isOpen(settings) && !believesHeaders(settings)) return [];
+  if (settings.server.allowRemoteDevelopment) return [];
   const remedy = `set an API key, or ${table.server.allowRemoteDevelopment.key} to true to let everybody in`;
   if (host === 'functions') {
     if (settings.service.cloudService === null) return [];
@@ -141,13 +100,4 @@ function isLoopback(host: string): boolean {
   );
 }
 
-const rules: readonly Rule[] = [
-  requiredKey,
-  ambiguousHeader,
-  policiesOutsideDevelopment,
-  availableMode,
-  audiences,
-  developmentHeader,
-  policyShape,
-  openOnLoopbackOnly,
-];
+const rules: readonly Rule[] = [requiredKey, ambiguousHeader, ...accessRules, openOnLoopbackOnly];

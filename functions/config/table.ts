@@ -10,12 +10,59 @@ export interface IdentityPolicy {
   readonly AllowedOperations: readonly string[];
 }
 
+/** One grant of the execution runtime. An empty list of tenants or handlers grants all of the product. */
+export interface ExecutionIdentityPolicy {
+  readonly Principal: string;
+  readonly ProductId: string;
+  readonly WorkerId: string;
+  readonly AllowedTenantIds: readonly string[];
+  readonly AllowedHandlerIds: readonly string[];
+  readonly AllowedOperations: readonly string[];
+}
+
+/** What a product may do in the execution runtime. An empty list restricts nothing. */
+export interface ProductPolicy {
+  readonly ProductId: string;
+  readonly AllowedHandlerIds: readonly string[];
+  readonly AllowedTenantIds: readonly string[];
+  readonly AllowedServiceIdentities: readonly string[];
+  readonly MaxPayloadBytes: number;
+  readonly ArtifactPrefix: string;
+  readonly RedactedJsonPropertyNames: readonly string[];
+}
+
 const anyText = text('some text', /^[^\p{Cc}]{1,1000}$/u);
 const headerName = text('the name of a header', /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/);
 const hostName = text('an address or a host name', /^[0-9A-Za-z.:_-]{1,253}$/);
+const identifier = text('an identifier of 1 to 160 characters', /^[^\p{Cc}]{1,160}$/u);
+const tokenIssuer = text(
+  'the issuer as tokens name it, such as https://issuer.example.com',
+  /^[\x21-\x7e]{1,512}$/,
+);
+const url = text('an address such as https://issuer.example.com/keys', /^https?:\/\/[^\s@#\\]{1,1000}$/);
+const keyHash = text('sha256: and 64 lower-case hexadecimal digits', /^sha256:[0-9a-f]{64}$/);
 const origin = text('an origin such as https://app.example.com', /^https?:\/\/[^\s/?#@\\*]{1,253}$/);
 // What a header can carry without quoting and what a caller cannot mistype by a space.
 const apiKey = secretText('1 to 512 visible ASCII characters', /^[\x21-\x7e]{1,512}$/);
+
+/** What Google signs identity tokens as, in both its spellings, and with. */
+export const googleIssuers = ['https://accounts.google.com', 'accounts.google.com'] as const;
+export const googleKeySetUrl = 'https://www.googleapis.com/oauth2/v3/certs';
+
+/** How callers of one part of the service prove who they are. */
+// biome-ignore format: as below
+function accessSettings(section: string) {
+  return {
+    authenticationMode: setting<string>(`${section}:AuthenticationMode`, text('a word such as google-oidc', /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/), 'google-oidc',
+      'How callers prove who they are: google-oidc (a token of the issuer in Server:Oidc), development-header, or the mode of a custom authenticator.'),
+    developmentIdentityHeader: setting<string>(`${section}:DevelopmentIdentityHeader`, headerName, 'X-Svc-Development-Identity',
+      'Header that names the principal in the mode development-header.'),
+    allowedAudiences: setting<readonly string[]>(`${section}:AllowedAudiences`, list(anyText), [],
+      'Audiences that a token may be made for, such as the address of the service. Required with google-oidc.'),
+    authenticatorType: setting<string | null>(`${section}:AuthenticatorType`, anyText, null,
+      'Module of a custom authenticator, such as ./authenticator.mjs, which takes the place of the built-in one.'),
+  } as const;
+}
 
 const inDevelopment =
   <T>(yes: T, no: T) =>
@@ -55,7 +102,11 @@ export const table = {
   },
   security: {
     apiKeys: setting<readonly Secret[]>('Server:ApiKeys', list(apiKey), [],
-      'Keys that callers may present.'),
+      'Keys that callers may present, in clear: for development. Elsewhere give their hashes, or a file of them.'),
+    apiKeyHashes: setting<readonly string[]>('Server:ApiKeyHashes', list(keyHash), [],
+      'Keys that callers may present, by their hashes: npm run svc -- api-key create makes a key and tells its hash.'),
+    apiKeyFile: setting<string | null>('Server:ApiKeyFile', anyText, null,
+      'File with the hashes of keys that callers may present, read again every 30 seconds: a key that is taken out is refused within a minute.', { variables: ['SVC_API_KEY_FILE'] }),
     apiKey: setting<Secret | null>('Server:ApiKey', apiKey, null,
       'One more key that callers may present.', { variables: ['SVC_API_KEY'] }),
     requireApiKey: setting<boolean | null>('Server:RequireApiKey', truth(), null,
@@ -71,18 +122,34 @@ export const table = {
     queueLimit: setting<number>('Server:CanonicalRateLimit:QueueLimit', integer(0, 10_000), limits.rateLimitQueueDefault,
       'Requests that wait for the next window instead of being refused.', { unit: 'requests' }),
   },
+  oidc: {
+    issuers: setting<readonly string[]>('Server:Oidc:Issuers', list(tokenIssuer), [...googleIssuers],
+      'Who may have issued a token. All of them sign with the keys of KeySetUrl.'),
+    keySetUrl: setting('Server:Oidc:KeySetUrl', url, googleKeySetUrl,
+      'Where the issuer publishes its keys, as a JSON Web Key Set or a map of PEM texts.'),
+    verification: setting<'application' | 'platform'>('Server:Oidc:Verification', choice({ application: [], platform: [] }), 'application',
+      'Who checks the signature of a token: the application, or the platform in front, which must then let nobody past without a valid one.'),
+    authorizedParties: setting<readonly string[]>('Server:Oidc:AuthorizedParties', list(anyText), [],
+      'Clients that may have asked for a token (azp). Unless set: any.'),
+    principalClaim: setting<'email' | 'sub'>('Server:Oidc:PrincipalClaim', choice({ email: [], sub: [] }), 'email',
+      'What a token names its principal by: the verified e-mail address, or the subject.'),
+  },
   canonicalAccess: {
-    authenticationMode: setting('Server:CanonicalAccess:AuthenticationMode', text('a word such as google-oidc', /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/), 'google-oidc',
-      'How callers prove who they are: google-oidc, development-header, or the mode of a custom authenticator. Verification comes with a later release.'),
-    developmentIdentityHeader: setting('Server:CanonicalAccess:DevelopmentIdentityHeader', headerName, 'X-Svc-Development-Identity',
-      'Header that names the principal in the mode development-header.'),
-    allowedAudiences: setting<readonly string[]>('Server:CanonicalAccess:AllowedAudiences', list(anyText), [],
-      'Audiences that a token may be made for. Verification comes with a later release.'),
+    ...accessSettings('Server:CanonicalAccess'),
     identityPolicies: setting<readonly Partial<IdentityPolicy>[]>('Server:CanonicalAccess:IdentityPolicies',
-      list(members<IdentityPolicy>({ Principal: anyText, AllowedTenantIds: list(anyText), AllowedOperations: list(anyText) })), [],
-      'Who may do what for which tenants. Required outside Development while the canonical store is enabled. Verification comes with a later release; until then a policy is refused at the start.'),
-    authenticatorType: setting<string | null>('Server:CanonicalAccess:AuthenticatorType', anyText, null,
-      'Module of a custom authenticator. Verification comes with a later release.'),
+      list(members<IdentityPolicy>({ Principal: anyText, AllowedTenantIds: list(identifier), AllowedOperations: list(anyText) })), [],
+      'Who may do what for which tenants: read, write, dispatch, export, restore, admin. Required outside Development while the canonical store is enabled.'),
+  },
+  executionAccess: {
+    ...accessSettings('Server:ExecutionAccess'),
+    identityPolicies: setting<readonly Partial<ExecutionIdentityPolicy>[]>('Server:ExecutionAccess:IdentityPolicies',
+      list(members<ExecutionIdentityPolicy>({ Principal: anyText, ProductId: identifier, WorkerId: identifier, AllowedTenantIds: list(identifier), AllowedHandlerIds: list(identifier), AllowedOperations: list(anyText) })), [],
+      'Who may do what with the runs of which product: start_run, read_run, cancel_run, raise_event, worker, maintenance. For the execution runtime, which comes with a later release.'),
+  },
+  execution: {
+    productPolicies: setting<readonly Partial<ProductPolicy>[]>('ExecutionRuntime:ProductPolicies',
+      list(members<ProductPolicy>({ ProductId: identifier, AllowedHandlerIds: list(identifier), AllowedTenantIds: list(identifier), AllowedServiceIdentities: list(identifier), MaxPayloadBytes: integer(1, 1_048_576), ArtifactPrefix: identifier, RedactedJsonPropertyNames: list(identifier) })), [],
+      'What each product may do. For the execution runtime, which comes with a later release.'),
   },
   canonicalStore: {
     enabled: setting('CanonicalStore:Enabled', truth(), true,

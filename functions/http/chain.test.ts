@@ -34,7 +34,7 @@ describe('the order of the steps', () => {
 
   test('the rate limit goes before the route, the credential and the body, and no handler runs', async () => {
     const echo = vi.fn(echoHandlers()['echo']);
-    const authenticate = vi.fn();
+    const authenticate = vi.fn(() => Promise.resolve(anonymous));
     const chain = echoChain({
       handlers: { ...echoHandlers(), echo },
       authenticator: { authenticate },

@@ -2,6 +2,7 @@ import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
 import type { Authorizer } from '../identity/authorizer.ts';
+import type { Caller } from '../identity/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { World } from '../kernel/world.ts';
 import { type Answer, ContractViolationError, writeAnswer } from './answer.ts';
@@ -10,7 +11,7 @@ import { correlationHeader, correlationIdOf } from './correlation.ts';
 import { type Cors, type CorsSettings, createCors } from './cors.ts';
 import type { CallContext } from './handler.ts';
 import { type HeaderLimits, type Headers, headerLimits, readHeaders } from './headers.ts';
-import { describeFailure, type Log } from './log.ts';
+import { describeFailure, type Log, type LogEvent } from './log.ts';
 import type { Chain, RawRequest, RawResponse } from './message.ts';
 import { type InputReader, readInput } from './operation-input.ts';
 import { splitTarget } from './path.ts';
@@ -60,7 +61,15 @@ export function createChain(options: ChainOptions): Chain {
   const parts = assemble(options);
   return async (request) => {
     const arrivedAt = options.world.clock.now();
-    const call: Call = { request, arrivedAt, correlationId: '', headers: null, extra: [], entry: null };
+    const call: Call = {
+      request,
+      arrivedAt,
+      correlationId: '',
+      headers: null,
+      extra: [],
+      entry: null,
+      caller: null,
+    };
     let response: RawResponse;
     let failure: Failure | null = null;
     try {
@@ -92,6 +101,7 @@ interface Call {
   correlationId: string;
   headers: Headers | null;
   entry: OperationEntry | null;
+  caller: Caller | null;
   readonly extra: (readonly [string, string])[];
 }
 
@@ -152,6 +162,7 @@ async function serve(options: ChainOptions, parts: Parts, call: Call): Promise<R
   if ('error' in matched) throw matched.error;
   const match = matched.value;
   const caller = await options.authenticator.authenticate(headers, match.entry);
+  call.caller = caller;
   const { tenantId } = match.params;
   const now = options.world.clock.now();
   options.authorizer.authorize(caller, match.entry, { ...(tenantId === undefined ? {} : { tenantId }), now });
@@ -177,13 +188,13 @@ async function limit(
   if (!parts.limiter) return;
   const first = path.split('/', 2)[1] ?? '';
   if (call.entry?.authorizationClass !== limitedClass && !parts.limitedPaths.has(first)) return;
-  const address = sourceAddress(
-    call.request.socketAddress,
-    headers.get('x-forwarded-for'),
-    options.trustedProxyHops ?? 0,
-  );
+  const address = addressOf(options, call.request, headers);
   // Kept for the answer also where the permit is refused.
   await parts.limiter.acquire(address, call.request.signal, (fields) => call.extra.push(...fields));
+}
+
+function addressOf({ trustedProxyHops = 0 }: ChainOptions, request: RawRequest, headers: Headers): string {
+  return sourceAddress(request.socketAddress, headers.get('x-forwarded-for'), trustedProxyHops);
 }
 
 function handlerOf(options: ChainOptions, { entry }: RouteMatch): HandlerMap[string] {
@@ -226,8 +237,15 @@ function report(options: ChainOptions, call: Call, { status }: RawResponse, fail
     ...(failure ? { code: failure.code } : {}),
     durationMs: options.world.clock.now() - call.arrivedAt,
     correlationId: call.correlationId,
+    ...audit(options, call),
     ...(unexpected ? { failure: failureText(failure?.error) } : {}),
   });
+}
+
+/** Who called, and from where: a stolen token is noticed by the address that it is used from. */
+function audit(options: ChainOptions, { caller, headers, request }: Call): Partial<LogEvent> {
+  if (!headers || caller === null || caller.principal === null) return {};
+  return { principal: caller.principal, sourceAddress: addressOf(options, request, headers) };
 }
 
 /** Which rule of our own contract an answer broke holds no value, so it may be told whole. */

@@ -16,6 +16,10 @@ export interface LogEvent {
   readonly code?: string;
   readonly durationMs?: number;
   readonly correlationId?: string;
+  /** The verified principal of the caller. */
+  readonly principal?: string;
+  /** Where the caller came from, as the rate limit counts it. */
+  readonly sourceAddress?: string;
   /** The class of an unexpected error and the places it passed, without its message. */
   readonly failure?: string;
 }
@@ -31,6 +35,8 @@ const fields = [
   'code',
   'durationMs',
   'correlationId',
+  'principal',
+  'sourceAddress',
   'failure',
 ] as const satisfies readonly (keyof LogEvent)[];
 
@@ -43,11 +49,23 @@ export function createLog(write: (line: string) => void): Log {
     for (const field of fields) {
       const value = event[field];
       if (typeof value === 'number') line[field] = value;
-      else if (typeof value === 'string') line[field] = value.slice(0, textLengthMax).toWellFormed();
+      else if (typeof value === 'string')
+        line[field] = withoutCredentials(value.slice(0, textLengthMax).toWellFormed());
     }
     // JSON escapes line ends and control characters; these two separators it leaves to readers that break lines at them.
     write(JSON.stringify(line).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
   };
+}
+
+/**
+ * No field may hold a credential; should one get there all the same, such as in a correlation id, it is not written.
+ * Taken word by word: a pattern of a whole token would search a hostile text again from every place in it.
+ */
+function withoutCredentials(text: string): string {
+  return text.replace(/[\w.~-]{20,}/g, (word) =>
+    // A JSON Web Token is two encoded objects and a signature.
+    word.includes('svc_live_') || (word.includes('eyJ') && word.includes('.eyJ')) ? '[redacted]' : word,
+  );
 }
 
 /**

@@ -113,6 +113,22 @@ describe('log lines', () => {
     });
   });
 
+  test('C05, J01: no API key and no token is written, wherever it got to', () => {
+    const lines: string[] = [];
+    const key = `svc_live_${'k'.repeat(49)}`;
+    const token = `eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.${'s'.repeat(40)}`;
+    const event = { correlationId: `x:${key}`, principal: token, failure: `Error\nat ${key}:1:2` } as const;
+    createLog((line) => lines.push(line))({ severity: 'INFO', message: `a ${token} b`, ...event });
+    expect(lines[0]).not.toMatch(/svc_live_|eyJ/);
+    expect(JSON.parse(lines[0] ?? '')).toEqual({
+      severity: 'INFO',
+      message: 'a [redacted] b',
+      correlationId: 'x:[redacted]',
+      principal: '[redacted]',
+      failure: 'Error\nat [redacted]:1:2',
+    });
+  });
+
   test('an unforeseen error is told by its class and its frames', () => {
     const error = Object.assign(new RangeError('s3cret\n    at s3cret (x)'), { code: 'ECONNREFUSED' });
     const told = describeFailure(error);

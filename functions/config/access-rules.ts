@@ -1,0 +1,193 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import type { Rule, RuleFault } from './rule.ts';
+import {
+  type ExecutionIdentityPolicy,
+  type IdentityPolicy,
+  type ProductPolicy,
+  type Settings,
+  table,
+} from './table.ts';
+
+/** The rules of who may do what: a policy that cannot be enforced, or says less than it seems to, stops the start. */
+
+const builtInModes = ['google-oidc', 'development-header'];
+const canonicalOperations = ['read', 'write', 'dispatch', 'export', 'restore', 'admin'];
+const executionOperations = ['start_run', 'read_run', 'cancel_run', 'raise_event', 'worker', 'maintenance'];
+
+/** The parts of the service whose callers have to prove who they are. */
+const parts = ['canonicalAccess', 'executionAccess'] as const;
+
+/** Whether tokens are verified by the service for this part. */
+function usesTokens({ authenticationMode, authenticatorType, identityPolicies }: Settings[Part]): boolean {
+  return identityPolicies.length > 0 && authenticationMode === 'google-oidc' && authenticatorType === null;
+}
+
+type Part = (typeof parts)[number];
+
+/** A rule that holds for each part by itself. */
+function ofEachPart(rule: (part: Part, settings: Settings) => readonly RuleFault[]): Rule {
+  return (settings) => parts.flatMap((part) => rule(part, settings));
+}
+
+const policiesOutsideDevelopment: Rule = ({ service, canonicalStore, canonicalAccess }) => {
+  if (!canonicalStore.enabled || service.environment === 'Development') return [];
+  if (canonicalAccess.identityPolicies.length > 0) return [];
+  const { key } = table.canonicalAccess.identityPolicies;
+  const why = `is empty: in the environment ${service.environment} the canonical store does not start without a policy`;
+  return [
+    { key, message: `${why}; set ${table.canonicalStore.enabled.key} to false to run without the store` },
+  ];
+};
+
+const knownMode = ofEachPart((part, settings) => {
+  const { authenticationMode, authenticatorType } = settings[part];
+  if (builtInModes.includes(authenticationMode) || authenticatorType !== null) return [];
+  const message = `${authenticationMode} is none of ${builtInModes.join(', ')}, and there is no ${table[part].authenticatorType.key}`;
+  return [{ key: table[part].authenticationMode.key, message }];
+});
+
+const audiences = ofEachPart((part, settings) => {
+  if (!usesTokens(settings[part]) || settings[part].allowedAudiences.length > 0) return [];
+  const message = 'is empty: the mode google-oidc needs the audience that tokens are made for';
+  return [{ key: table[part].allowedAudiences.key, message }];
+});
+
+const developmentHeader = ofEachPart((part, settings) => {
+  const development = settings.service.environment === 'Development';
+  if (development || settings[part].authenticationMode !== 'development-header') return [];
+  const message = 'development-header believes whatever it is told, and is refused outside Development';
+  return [{ key: table[part].authenticationMode.key, message }];
+});
+
+const issuerAndKeys: Rule = ({ oidc, service }) => {
+  const { issuers, keySetUrl } = table.oidc;
+  const faults: RuleFault[] = [];
+  const ownIssuers = !sameItems(oidc.issuers, fallback(issuers.fallback));
+  const ownKeys = oidc.keySetUrl !== keySetUrl.fallback;
+  if (ownIssuers !== ownKeys) {
+    const [missing, given] = ownIssuers ? [keySetUrl.key, issuers.key] : [issuers.key, keySetUrl.key];
+    faults.push({ key: missing, message: `must be set together with ${given}: keys belong to their issuer` });
+  }
+  // A key that anybody on the way can replace proves nothing; on loopback there is no way.
+  if (
+    !oidc.keySetUrl.startsWith('https://') &&
+    (!onLoopback(oidc.keySetUrl) || service.cloudService !== null)
+  ) {
+    faults.push({ key: keySetUrl.key, message: 'must be https, except on loopback of one machine' });
+  }
+  return faults;
+};
+
+const platformVerification: Rule = ({ oidc, service, ...settings }) => {
+  if (oidc.verification !== 'platform' || service.cloudService !== null) return [];
+  if (!parts.some((part) => usesTokens(settings[part]))) return [];
+  const message = 'platform needs a platform that checks tokens before they come here, and there is none';
+  return [{ key: table.oidc.verification.key, message }];
+};
+
+const canonicalPolicies: Rule = ({ canonicalAccess }) =>
+  canonicalAccess.identityPolicies.flatMap((policy, index) =>
+    canonicalPolicyFaults(policy).map((message) => ({
+      key: `${table.canonicalAccess.identityPolicies.key}:${index}`,
+      message,
+    })),
+  );
+
+function canonicalPolicyFaults(policy: Partial<IdentityPolicy>): string[] {
+  const { Principal, AllowedTenantIds: tenants = [], AllowedOperations: allowed = [] } = policy;
+  const faults: string[] = [];
+  if (Principal === undefined) faults.push('has no Principal');
+  if (tenants.length === 0) faults.push('has no AllowedTenantIds');
+  if (tenants.includes('*') && tenants.length > 1) faults.push('combines the tenant * with named tenants');
+  if (tenants.some((tenant) => tenant !== '*' && !isTenantId(tenant))) {
+    faults.push('names a tenant that is not a single path segment');
+  }
+  faults.push(...operationFaults(allowed, canonicalOperations));
+  if (allowed.includes('admin') && !tenants.includes('*'))
+    faults.push('allows admin, which needs the tenant *');
+  return faults;
+}
+
+const executionPolicies: Rule = ({ executionAccess, execution }) => {
+  const products = new Map(
+    execution.productPolicies.flatMap((policy) =>
+      policy.ProductId === undefined ? [] : [[policy.ProductId, policy] as const],
+    ),
+  );
+  const { key } = table.executionAccess.identityPolicies;
+  return executionAccess.identityPolicies.flatMap((policy, index) =>
+    executionPolicyFaults(policy, products).map((message) => ({ key: `${key}:${index}`, message })),
+  );
+};
+
+function executionPolicyFaults(
+  policy: Partial<ExecutionIdentityPolicy>,
+  products: ReadonlyMap<string, Partial<ProductPolicy>>,
+): string[] {
+  const { Principal, ProductId, WorkerId, AllowedTenantIds: tenants = [] } = policy;
+  const { AllowedHandlerIds: handlers = [], AllowedOperations: allowed = [] } = policy;
+  const faults = operationFaults(allowed, executionOperations);
+  if (Principal === undefined) faults.push('has no Principal');
+  if (ProductId === undefined) faults.push('has no ProductId');
+  if (allowed.includes('worker') && WorkerId === undefined) faults.push('allows worker without a WorkerId');
+  // Here an empty list means all; a star would be the name of a tenant or handler that there is not.
+  if ([...tenants, ...handlers].includes('*')) faults.push('names *: leave the list empty to allow all');
+  if (ProductId === undefined) return faults;
+  const product = products.get(ProductId);
+  const { key } = table.execution.productPolicies;
+  if (product === undefined) faults.push(`names a product that has no policy in ${key}`);
+  const workers = product?.AllowedServiceIdentities ?? [];
+  if (WorkerId !== undefined && workers.length > 0 && !workers.includes(WorkerId)) {
+    faults.push('names a WorkerId that is none of the AllowedServiceIdentities of its product');
+  }
+  return faults;
+}
+
+const productPolicies: Rule = ({ execution }) => {
+  const seen = new Set<string>();
+  return execution.productPolicies.flatMap(({ ProductId }, index) => {
+    const key = `${table.execution.productPolicies.key}:${index}`;
+    if (ProductId === undefined) return [{ key, message: 'has no ProductId' }];
+    const repeated = seen.has(ProductId);
+    seen.add(ProductId);
+    return repeated ? [{ key, message: 'names a product that has a policy already' }] : [];
+  });
+};
+
+function operationFaults(allowed: readonly string[], known: readonly string[]): string[] {
+  if (allowed.length === 0) return ['has no AllowedOperations'];
+  const others = allowed.filter((operation) => !known.includes(operation));
+  return others.map((operation) => `allows ${operation}, which is none of ${known.join(', ')}`);
+}
+
+/** A tenant id as paths carry it: a policy for another could never apply. */
+function isTenantId(text: string): boolean {
+  const segment =
+    !/[/\\%?#\p{C}]/u.test(text) && text !== '.' && text !== '..' && text.normalize('NFC') === text;
+  return segment && Buffer.byteLength(text) <= limits.identifierBytesMax;
+}
+
+function sameItems(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((item) => other.includes(item));
+}
+
+function fallback<T>(value: T | ((given: never) => T)): T {
+  if (typeof value === 'function') throw new Error('the default depends on where the service runs');
+  return value;
+}
+
+function onLoopback(address: string): boolean {
+  return /^http:\/\/(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?(\/|$)/i.test(address);
+}
+
+export const accessRules: readonly Rule[] = [
+  policiesOutsideDevelopment,
+  knownMode,
+  audiences,
+  developmentHeader,
+  issuerAndKeys,
+  platformVerification,
+  canonicalPolicies,
+  productPolicies,
+  executionPolicies,
+];
