@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path';
 import { operations } from '../contracts/generated/operations.ts';
 import { type RunningEmulator, startFirestoreEmulator } from './firestore.ts';
 import { type RunningFunction, startFunction } from './functions.ts';
+import { localIdentity, tokenHint } from './identity.ts';
+import { type OidcIssuer, startOidcIssuer } from './oidc-issuer.ts';
 import { firstSegment, type Router, startRouter } from './router.ts';
 
 /** The cloud on one machine: `npm run emulator`. */
@@ -12,10 +14,11 @@ const root = resolve(import.meta.dirname, '..');
 const help = `The cloud on one machine: the official Firestore emulator, each function behind functions-framework in a process of
 its own, and one address before them.
 
-Usage: npm run emulator -- [--built] [--Key=value …]
+Usage: npm run emulator -- [--built] [--oidc] [--Key=value …]
 
   --help    shows this
   --built   serves the bundle of npm run build instead of the sources
+  --oidc    asks for identity tokens, as the cloud would, and starts an issuer of them
 
   PORT                     the one address, default 5220; 0 takes a free one
   GOOGLE_CLOUD_PROJECT     project in the emulator, default demo-svc
@@ -23,13 +26,20 @@ Usage: npm run emulator -- [--built] [--Key=value …]
   FIRESTORE_EMULATOR_JAR   the emulator's jar, where it is not found by itself
 
 Every setting of the service can be given in the environment, or as --Key=value.
-It listens on loopback, in Development: whoever is on this machine may use it.`;
+It listens on loopback. Without --oidc it is in Development: whoever is on this machine may use it.`;
 
 /** What was started, in the order in which it has to be stopped. */
 interface LocalCloud {
   router: Router | undefined;
   functions: readonly RunningFunction[];
   firestore: RunningEmulator | undefined;
+  issuer: OidcIssuer | undefined;
+}
+
+interface Options {
+  readonly built: boolean;
+  readonly oidc: boolean;
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -37,15 +47,14 @@ async function main(argv: readonly string[]): Promise<number> {
     console.log(help);
     return 0;
   }
-  const built = argv.includes('--built');
-  const entry = join(root, built ? 'dist/functions/index.js' : 'functions/index.ts');
+  const options = optionsOf(argv);
+  if (options === undefined) return complain('Options are written --Key=value; --help shows them.');
+  const entry = join(root, options.built ? 'dist/functions/index.js' : 'functions/index.ts');
   if (!existsSync(entry)) return complain('There is no bundle yet: npm run build makes it.');
-  const settings = settingsOf(argv.filter((argument) => argument !== '--built'));
-  if (settings === undefined) return complain('Options are written --Key=value; --help shows them.');
-  const cloud: LocalCloud = { router: undefined, functions: [], firestore: undefined };
+  const cloud: LocalCloud = { router: undefined, functions: [], firestore: undefined, issuer: undefined };
   const signal = firstSignal();
   try {
-    const started = start(cloud, entry, settings);
+    const started = start(cloud, entry, options);
     if (await Promise.race([started.then(() => false), signal.then(() => true)])) {
       // Whatever is half started is stopped once it stands, so that nothing is left behind.
       await started.catch(() => undefined);
@@ -65,17 +74,15 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function start(
-  cloud: LocalCloud,
-  entry: string,
-  settings: Readonly<Record<string, string>>,
-): Promise<void> {
+async function start(cloud: LocalCloud, entry: string, { oidc, settings }: Options): Promise<void> {
   const firestore = await startFirestoreEmulator();
   cloud.firestore = firestore;
+  if (oidc) cloud.issuer = await startOidcIssuer();
   const env = {
     SVC_ENVIRONMENT: 'Development',
     GOOGLE_CLOUD_PROJECT: 'demo-svc',
     Server__LogLevel: 'warning',
+    ...(cloud.issuer && localIdentity(cloud.issuer, { ...process.env, ...settings })),
     ...process.env,
     ...settings,
     NODE_ENV: 'production',
@@ -88,7 +95,7 @@ async function start(
   const starting = await Promise.allSettled(groups.map((name) => startFunction({ name, entry, env })));
   cloud.functions = starting.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   for (const outcome of starting) if (outcome.status === 'rejected') throw outcome.reason;
-  const port = Number(process.env.PORT ?? 5220);
+  const port = Number(settings.Server__Port ?? process.env.PORT ?? 5220);
   const ports = new Map(cloud.functions.map((running) => [running.name, running.port]));
   cloud.router = await startRouter({
     host: '127.0.0.1',
@@ -101,6 +108,7 @@ async function start(
     `The local cloud is ready at ${url} (${groups.join(', ')}; Firestore emulator at ${firestore.host})`,
   );
   console.log(`Try: curl ${url}/readiness`);
+  if (cloud.issuer) console.log(tokenHint(cloud.issuer));
 }
 
 /** Which function answers a path, by its first segment, from the catalog. */
@@ -117,10 +125,18 @@ function routesTo(ports: ReadonlyMap<string, number>): Map<string, number> {
   return routes;
 }
 
-async function stop({ router, functions, firestore }: LocalCloud): Promise<void> {
+async function stop({ router, functions, firestore, issuer }: LocalCloud): Promise<void> {
   await router?.stop();
   await Promise.all(functions.map((running) => running.stop()));
-  await firestore?.stop();
+  await Promise.all([firestore?.stop(), issuer?.stop()]);
+}
+
+/** The arguments, `undefined` where one is none. */
+function optionsOf(argv: readonly string[]): Options | undefined {
+  const flags = new Set(['--built', '--oidc']);
+  const settings = settingsOf(argv.filter((argument) => !flags.has(argument)));
+  if (settings === undefined) return undefined;
+  return { built: argv.includes('--built'), oidc: argv.includes('--oidc'), settings };
 }
 
 /** `--Server:Port=1` as the variable `Server__Port`, which is how a function is told. */

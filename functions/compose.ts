@@ -3,15 +3,12 @@ import { join, resolve } from 'node:path';
 import { type Group, operations } from '../contracts/generated/operations.ts';
 import { loadValidators } from '../contracts/generated/validators/load.ts';
 import type { OperationEntry } from '../contracts/operation.ts';
-import { isOpen } from './config/rules.ts';
+import { composeIdentity } from './compose-identity.ts';
+import { isOpen, needsApiKey } from './config/rules.ts';
 import type { Settings } from './config/table.ts';
 import { createChain, type HandlerMap } from './http/chain.ts';
 import { createLog, type Log, type Severity } from './http/log.ts';
 import type { Chain } from './http/message.ts';
-import { createApiKeys } from './identity/api-keys.ts';
-import { type Authenticator, anonymous, createAuthenticator } from './identity/authenticator.ts';
-import { createAuthorizer } from './identity/authorizer.ts';
-import { developmentCaller } from './identity/development.ts';
 import { type Lazy, lazy } from './kernel/lazy.ts';
 import { PageTokens } from './kernel/page-token.ts';
 import type { RandomSource, World } from './kernel/world.ts';
@@ -91,7 +88,8 @@ interface Parts {
 
 async function composeChain(parts: Parts, groups: readonly Group[]): Promise<Chain> {
   const { settings, world, log } = parts;
-  const { server, security, cors, rateLimit } = settings;
+  const { server, cors, rateLimit } = settings;
+  const { authenticator, authorizer } = await composeIdentity(settings, world, log);
   const served = await Promise.all(groups.map((group) => loadGroup[group](parts)));
   const catalog = Object.values<OperationEntry<string, Group>>(operations).filter(({ group }) =>
     groups.includes(group),
@@ -102,15 +100,25 @@ async function composeChain(parts: Parts, groups: readonly Group[]): Promise<Cha
     handlers: Object.assign({}, ...served.map(({ handlers }) => handlers)) as HandlerMap,
     validators: loadValidators,
     world,
-    authenticator: authenticatorOf(settings),
-    authorizer: createAuthorizer(),
+    authenticator,
+    authorizer,
     log,
     rateLimit: groups.includes('canonical') ? rateLimit : null,
     trustedProxyHops: server.trustedProxyHops,
     cors,
-    singleHeaders: [security.apiKeyHeader.toLowerCase()],
+    singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,
   });
+}
+
+/** Headers that decide who is calling, and so may occur once. */
+function credentialHeaders({ security, canonicalAccess, executionAccess }: Settings): readonly string[] {
+  const names = [
+    security.apiKeyHeader,
+    canonicalAccess.developmentIdentityHeader,
+    executionAccess.developmentIdentityHeader,
+  ];
+  return names.map((name) => name.toLowerCase());
 }
 
 interface LoadedGroup {
@@ -152,41 +160,13 @@ function serverDependencies({ settings, world, store }: Parts): ServerDependenci
     canonical: canonicalStore.enabled
       ? { provider: canonicalStore.provider, store: store.get, open: isOpen(settings), rateLimit }
       : null,
-    apiKey: { required: apiKeysOf(settings).required, header: security.apiKeyHeader },
+    apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },
     documents: {
       openApi: async () =>
         (await import('../contracts/generated/openapi/svc.json', { with: { type: 'json' } })).default,
       schemas: async () =>
         (await import('../contracts/generated/schemas/svc-public.schema.json', { with: { type: 'json' } }))
           .default,
-    },
-  };
-}
-
-function apiKeysOf({ security }: Settings): { readonly keys: readonly string[]; readonly required: boolean } {
-  const secrets = security.apiKey === null ? security.apiKeys : [...security.apiKeys, security.apiKey];
-  const keys = [...new Set(secrets.map((secret) => secret.reveal()))];
-  return { keys, required: security.requireApiKey ?? keys.length > 0 };
-}
-
-function authenticatorOf(settings: Settings): Authenticator {
-  const { keys, required } = apiKeysOf(settings);
-  // Without policies there is nothing that an API key would have to say beyond being known: Development is then open to
-  // whoever may call at all. Outside Development the configuration does not allow that.
-  const open =
-    settings.service.environment === 'Development' && settings.canonicalAccess.identityPolicies.length === 0;
-  const inner = createAuthenticator({
-    ...(keys.length === 0
-      ? {}
-      : { apiKeys: createApiKeys({ keys, headerName: settings.security.apiKeyHeader }) }),
-    apiKeyRequired: required,
-    otherwise: open ? developmentCaller : anonymous,
-  });
-  if (!open) return inner;
-  return {
-    async authenticate(headers, operation) {
-      const caller = await inner.authenticate(headers, operation);
-      return caller.kind === 'api-key' ? developmentCaller : caller;
     },
   };
 }

@@ -1,10 +1,12 @@
 import { compose, databasePath, machine } from './compose.ts';
+import { CompositionFault } from './compose-identity.ts';
 import { faultsText } from './config/fault.ts';
 import { settingsHelp } from './config/help.ts';
 import { commandLine, readConfiguration } from './config/machine.ts';
 import { isOpen } from './config/rules.ts';
 import type { Settings } from './config/table.ts';
 import { type NodeHost, serveNode } from './http/host-node.ts';
+import type { Chain } from './http/message.ts';
 import { release } from './release.ts';
 
 /** The embedded server: every route group in one process on one port. */
@@ -24,7 +26,14 @@ async function main(): Promise<void> {
       return fail(`The database ${databasePath(settings)} cannot be opened: ${reasonOf(error)}`);
     }
   }
-  const chain = await service.chain(service.groups);
+  let chain: Chain;
+  try {
+    chain = await service.chain(service.groups);
+  } catch (error) {
+    if (!(error instanceof CompositionFault)) throw error;
+    await service.close();
+    return fail(error.message);
+  }
   let host: NodeHost;
   try {
     const { host: name, port, drainSeconds } = settings.server;

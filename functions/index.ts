@@ -1,8 +1,10 @@
 import type { Group } from '../contracts/generated/operations.ts';
 import { compose, machine } from './compose.ts';
+import { CompositionFault } from './compose-identity.ts';
 import { faultsText } from './config/fault.ts';
 import { functionTarget, readConfiguration } from './config/machine.ts';
 import { registerFunction } from './http/host-framework.ts';
+import type { Chain } from './http/message.ts';
 
 /**
  * The entry of the deployed functions: one a route group, each in processes of its own. A process serves the one that it
@@ -16,7 +18,14 @@ async function main(): Promise<string | undefined> {
   if (!isGroup(target, service.groups)) {
     return `There is no function ${target ?? '(none named)'}: --target or FUNCTION_TARGET must be ${service.groups.join(' or ')}.`;
   }
-  registerFunction(target, await service.chain([target]), {
+  let chain: Chain;
+  try {
+    chain = await service.chain([target]);
+  } catch (error) {
+    if (error instanceof CompositionFault) return error.message;
+    throw error;
+  }
+  registerFunction(target, chain, {
     world: machine,
     log: service.log,
     close: () => service.close(),

@@ -64,6 +64,7 @@ export function importFaults(path: string, text: string): string[] {
 /** Packages that a room may use. Everything else comes with Node. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['@google-cloud/functions-framework'],
+  identity: ['google-auth-library'],
   'store/firestore': ['@google-cloud/firestore'],
 };
 

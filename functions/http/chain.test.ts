@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { echoChain, echoHandlers, echoOperations } from '../../test/wire/fixture/echo.ts';
-import { createApiKeys } from '../identity/api-keys.ts';
+import { createApiKeys, hashApiKey } from '../identity/api-keys.ts';
 import { anonymous, createAuthenticator } from '../identity/authenticator.ts';
 import { createAuthorizer } from '../identity/authorizer.ts';
 import type { ChainOptions } from './chain.ts';
@@ -14,7 +14,7 @@ const good: InjectedRequest = { method: 'POST', path, body: { a: 1 } };
 
 const secured: Partial<ChainOptions> = {
   authenticator: createAuthenticator({
-    apiKeys: createApiKeys({ keys: ['k1'], headerName: 'X-Svc-Api-Key' }),
+    apiKeys: createApiKeys({ hashes: ['k1'].map(hashApiKey), headerName: 'X-Svc-Api-Key' }),
     apiKeyRequired: true,
     otherwise: anonymous,
   }),

@@ -1,36 +1,64 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../kernel/errors.ts';
+import type { RandomSource } from '../kernel/world.ts';
 import { bearerToken, type CredentialHeaders } from './credentials.ts';
 
-/** Shared secrets that let a caller in without saying who it is. Only their SHA-256 stays in memory. */
+/** Shared secrets that let a caller in without saying who it is. Only their SHA-256 is ever held. */
 export interface ApiKeys {
   /**
    * Whether the request carries a known key; `undefined` where it carries none. A non-blank key header is final: the
-   * bearer token is then not tried. Throws `unauthenticated` for an unknown key.
+   * bearer token is then not tried. Throws `unauthenticated` for an unknown key, and `unavailable` where it cannot be told
+   * because the keys in the file are not known.
    */
-  check(headers: CredentialHeaders): boolean | undefined;
+  check(headers: CredentialHeaders): Promise<boolean | undefined>;
+  /** Whether the request uses the key header, so that `Authorization` is not read for a key. */
+  usesHeader(headers: CredentialHeaders): boolean;
 }
 
 export interface ApiKeysOptions {
-  readonly keys: readonly string[];
+  /** What `hashApiKey` makes of the keys. */
+  readonly hashes: readonly string[];
   /** Name of the key header. */
   readonly headerName: string;
+  readonly file?: ApiKeyFile;
 }
 
-export function createApiKeys({ keys, headerName }: ApiKeysOptions): ApiKeys {
-  const digests = keys.map(digestOf);
+/** More keys, which may change while the service runs. */
+export interface ApiKeyFile {
+  /** The hashes of the keys that are accepted now. Throws `unavailable` where they are not known. */
+  hashes(): Promise<readonly string[]>;
+}
+
+export function createApiKeys({ hashes, headerName, file }: ApiKeysOptions): ApiKeys {
+  const fixed = hashes.map(digestIn);
   const header = headerName.toLowerCase();
+  const inHeader = (headers: CredentialHeaders) => headers.get(header)?.trim() || undefined;
   return {
-    check(headers) {
-      const written = headers.get(header)?.trim();
-      const key =
-        written === undefined || written === '' ? bearerToken(headers.get('authorization')) : written;
+    usesHeader: (headers) => inHeader(headers) !== undefined,
+    async check(headers) {
+      const key = inHeader(headers) ?? bearerToken(headers.get('authorization'));
       if (key === undefined) return undefined;
-      if (!knows(digests, digestOf(key)))
-        throw new ServiceError('unauthenticated', 'The API key was not accepted.');
-      return true;
+      const listed = await listedIn(file);
+      // Every key, whatever it looks like, is compared with every digest before anything is answered.
+      if (knows([...fixed, ...listed.digests], hash('sha256', key, 'buffer'))) return true;
+      throw listed.fault ?? new ServiceError('unauthenticated', 'The API key was not accepted.');
     },
   };
+}
+
+interface Listed {
+  readonly digests: readonly Buffer[];
+  /** Why the digests are not all that there may be. It counts only once the key is none of the fixed ones. */
+  readonly fault: Error | null;
+}
+
+async function listedIn(file: ApiKeyFile | undefined): Promise<Listed> {
+  if (!file) return { digests: [], fault: null };
+  try {
+    return { digests: (await file.hashes()).map(digestIn), fault: null };
+  } catch (error) {
+    return { digests: [], fault: error instanceof Error ? error : new Error('the file of API keys failed') };
+  }
 }
 
 /** Digests have one length and tell nothing of the key, so comparing them leaks neither; every one is compared. */
@@ -40,6 +68,41 @@ function knows(digests: readonly Buffer[], digest: Buffer): boolean {
   return known;
 }
 
-function digestOf(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
+/** Throws without quoting the text, which could be a key by mistake. */
+function digestIn(text: string): Buffer {
+  if (!isApiKeyHash(text)) throw new Error('the hash of an API key is sha256: and 64 hexadecimal digits');
+  return Buffer.from(text.slice('sha256:'.length), 'hex');
+}
+
+/** `sha256:` and 64 lower-case hexadecimal digits. Enough for a secret of 256 bits, which nobody can try out. */
+export function hashApiKey(key: string): string {
+  return `sha256:${hash('sha256', key)}`;
+}
+
+export function isApiKeyHash(text: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/.test(text);
+}
+
+const checkLength = 6;
+
+/**
+ * A new key: `svc_live_`, 256 random bits as 43 characters of base64url, and 6 more that check what precedes. It is shown
+ * once; what is kept is its hash.
+ */
+export function createApiKeyText(random: RandomSource): string {
+  const unchecked = `svc_live_${Buffer.from(random.bytes(32)).toString('base64url')}`;
+  return unchecked + checkOf(unchecked);
+}
+
+/**
+ * Whether `text` is a key of the form above with the right check, so that a scanner finds a key that leaked and leaves
+ * look-alikes alone. It decides nothing about who is let in.
+ */
+export function looksLikeApiKey(text: string): boolean {
+  if (!/^svc_live_[A-Za-z0-9_-]{49}$/.test(text)) return false;
+  return checkOf(text.slice(0, -checkLength)) === text.slice(-checkLength);
+}
+
+function checkOf(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, checkLength);
 }

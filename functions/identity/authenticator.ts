@@ -33,12 +33,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     async authenticate(headers, operation) {
       // Open to everybody: no credential is read, so a wrong one does no harm to a health check.
       if (operation.authorizationClass === 'anonymous') return anonymous;
-      const keyKnown = apiKeys?.check(headers) ?? false;
+      const keyKnown = (await apiKeys?.check(headers)) ?? false;
       if (apiKeyRequired && !keyKnown) throw new ServiceError('unauthenticated', 'An API key is needed.');
       const workload = Object.hasOwn(workloads, operation.authorizationClass)
         ? workloads[operation.authorizationClass]
         : undefined;
-      const verified = await workload?.identify(headers, { fromAuthorization: !apiKeys });
+      // Where keys are in use a bearer token is an attempt at one, unless the key came in its own header.
+      const fromAuthorization = !apiKeys || apiKeys.usesHeader(headers);
+      const verified = await workload?.identify(headers, { fromAuthorization });
       if (verified) return { kind: 'workload', ...verified };
       return keyKnown ? { kind: 'api-key', principal: null } : otherwise;
     },

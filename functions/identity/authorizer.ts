@@ -1,6 +1,7 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Caller } from './caller.ts';
+import { permissionDenied } from './grants.ts';
 
 /** What the call is about, as far as the path says. */
 export interface AuthorizationTarget {
@@ -49,7 +50,7 @@ export function createAuthorizer({ policies = {} }: AuthorizerOptions = {}): Aut
         return;
       }
       // An API key alone cannot say for which tenant it speaks.
-      throw new ServiceError('permission_denied', 'The caller may not do this.');
+      throw permissionDenied();
     },
   };
 }

@@ -19,8 +19,8 @@ export interface WorkloadIdentity {
 
 export interface WorkloadIdentityOptions {
   /**
-   * Whether a bearer token in `Authorization` may be the identity. It may not where API keys are in use, because there it
-   * is an attempt at a key; the identity then comes in `X-Serverless-Authorization`.
+   * Whether a bearer token in `Authorization` may be the identity. It may not where API keys are in use and the request
+   * does not use the key header, because there it is an attempt at a key; `X-Serverless-Authorization` always may.
    */
   readonly fromAuthorization: boolean;
 }

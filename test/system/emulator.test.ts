@@ -12,13 +12,16 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const ready =
   /^The local cloud is ready at (http:\/\/127\.0\.0\.1:(\d+)) \(server, canonical; Firestore emulator at \S+:(\d+)\)$/m;
 
-function start(env: Readonly<Record<string, string>> = {}): Program {
-  return new Program([join(root, 'emulator/main.ts')], { cwd: folder, env: { PORT: '0', ...env } });
+function start(env: Readonly<Record<string, string>> = {}, options: readonly string[] = []): Program {
+  return new Program([join(root, 'emulator/main.ts'), ...options], {
+    cwd: folder,
+    env: { PORT: '0', ...env },
+  });
 }
 
 /** Skips with the reason where there is no Firestore emulator. A run that must be complete does not skip. */
-async function startOrSkip({ skip }: TestContext) {
-  const program = start();
+async function startOrSkip({ skip }: TestContext, options: readonly string[] = []) {
+  const program = start({}, options);
   try {
     const [, url = '', port = '', firestore = ''] = await program.says(ready);
     return { program, url, port: Number(port), firestore: Number(firestore) };
@@ -60,6 +63,30 @@ describe('the local cloud', () => {
     expect(await program.exit).toEqual({ code: 0, signal: null });
     await refusesConnections(port);
     await refusesConnections(firestore);
+  });
+
+  test('asks for tokens with --oidc, as the cloud would', async (context) => {
+    const { program, url } = await startOrSkip(context, ['--oidc']);
+    await using _ = program;
+    const [, issuer = ''] = await program.says(/curl -s (http:\/\/\S+)\/token /);
+    const token = async (email: string) => {
+      const body = JSON.stringify({ email, audience: 'svc-local' });
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`${issuer}/token`, { method: 'POST', headers, body });
+      return ((await answer.json()) as { id_token: string }).id_token;
+    };
+    const statusFor = async (authorization: string | undefined) => {
+      const headers = { 'content-type': 'application/json', ...(authorization && { authorization }) };
+      const body = JSON.stringify({ idempotencyKey: 'k', outbox: [{ topic: 't', key: 'k', payload: {} }] });
+      const path = `${url}/canonical/tenants/t/transactions`;
+      return (await fetch(path, { method: 'POST', headers, body })).status;
+    };
+    expect(await statusFor(undefined)).toBe(401);
+    expect(await statusFor(`Bearer ${await token('writer@local.example')}`)).toBe(200);
+    expect(await statusFor(`Bearer ${await token('reader@local.example')}`)).toBe(403);
+    expect(await statusFor(`Bearer ${await token('stranger@local.example')}`)).toBe(403);
+    program.signal('SIGTERM');
+    expect((await program.exit).code).toBe(0);
   });
 
   test('ends as a whole when one of its functions ends', async (context) => {

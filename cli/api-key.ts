@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import { machine } from '../functions/compose.ts';
+import { createApiKeyText, hashApiKey } from '../functions/identity/api-keys.ts';
+import { say, warn } from './output.ts';
+
+/** `svc api-key`: keys that callers present. Only their hashes are given to the service. */
+export function apiKeyCommand(): Command {
+  const command = new Command('api-key').description('makes keys that callers present');
+  command
+    .command('create')
+    .description('makes a key of 256 random bits; prints it once, with the hash for the settings')
+    .action(create);
+  return command;
+}
+
+function create(): void {
+  const key = createApiKeyText(machine.random);
+  say(JSON.stringify({ key, hash: hashApiKey(key) }, null, 2));
+  warn(
+    'The key is shown this once. Give it to the caller, and the hash to Server:ApiKeyHashes or the file of',
+  );
+  warn('Server:ApiKeyFile.');
+}

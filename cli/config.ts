@@ -1,0 +1,68 @@
+import { Command, Option } from 'commander';
+import { type DescribedSetting, describeConfiguration } from '../functions/config/describe.ts';
+import { faultsText } from '../functions/config/fault.ts';
+import { inputOf } from '../functions/config/machine.ts';
+import { settingsSchema } from '../functions/config/reference.ts';
+import type { Host } from '../functions/config/setting.ts';
+import { exitCodes, say, textTable, warn } from './output.ts';
+
+interface ShowOptions {
+  readonly for: Host;
+  readonly output: 'table' | 'json';
+  readonly changed?: true;
+}
+
+/** `svc config`: what the service would be configured with, here and now. */
+export function configCommand(): Command {
+  const command = new Command('config').description('looks at the settings of this folder and environment');
+  command.addCommand(
+    reading('show', 'shows every setting in force, without secrets, and where it comes from')
+      .option('--changed', 'only what does not have its default')
+      .addOption(new Option('--output <form>', 'how').choices(['table', 'json']).default('table'))
+      .action((_: unknown, options: ShowOptions, { args }: Command) => show(options, args)),
+  );
+  command.addCommand(
+    reading('check', 'tells every fault of the settings; exits with 1 where there is one').action(
+      (_: unknown, options: Pick<ShowOptions, 'for'>, { args }: Command) => check(options, args),
+    ),
+  );
+  command
+    .command('schema')
+    .description('prints the JSON Schema of a settings file, for editors')
+    .action(() => say(JSON.stringify(settingsSchema(), null, 2)));
+  return command;
+}
+
+/** A command that reads the settings: it takes the same arguments as the service, such as `--Server:Port=1`. */
+function reading(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .argument('[settings...]', 'settings as the service takes them: --Key=value, --settings FILE')
+    .addOption(
+      new Option('--for <host>', 'whose defaults').choices(['embedded', 'functions']).default('embedded'),
+    )
+    .allowUnknownOption()
+    .allowExcessArguments();
+}
+
+function show({ for: host, output, changed }: ShowOptions, args: readonly string[]): void {
+  const { settings, faults } = describeConfiguration(inputOf(host, args));
+  const rows = changed === true ? settings.filter(({ sources }) => sources.length > 0) : settings;
+  if (output === 'json') say(JSON.stringify({ settings: rows, faults }, null, 2));
+  else say(textTable([['SETTING', 'VALUE', 'SOURCE'], ...rows.map(row)]));
+  if (faults.length === 0) return;
+  if (output === 'table') warn(faultsText(faults));
+  process.exitCode = exitCodes.failed;
+}
+
+function row({ key, value, sources }: DescribedSetting): string[] {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return [key, value === null ? '-' : text, sources.length === 0 ? 'default' : sources.join(', ')];
+}
+
+function check({ for: host }: Pick<ShowOptions, 'for'>, args: readonly string[]): void {
+  const { faults } = describeConfiguration(inputOf(host, args));
+  if (faults.length === 0) return say('The configuration has no fault.');
+  warn(faultsText(faults));
+  process.exitCode = exitCodes.failed;
+}

@@ -1,0 +1,100 @@
+import { ServiceError } from '../kernel/errors.ts';
+import type { ClassPolicy, VerifiedCaller } from './authorizer.ts';
+import { grantsByPrincipal, permissionDenied } from './grants.ts';
+
+/**
+ * Who may do what in the canonical store for which tenants: the identity policies of `Server:CanonicalAccess`. A call is
+ * allowed when one single grant of its principal holds both the access operation of the catalog and the tenant.
+ */
+
+export type CanonicalAccessOperation = 'read' | 'write' | 'dispatch' | 'export' | 'restore' | 'admin';
+
+export interface CanonicalGrant {
+  readonly principal: string;
+  /** Tenants by name, or `*` for all of them. */
+  readonly tenantIds: readonly string[];
+  readonly operations: readonly CanonicalAccessOperation[];
+}
+
+export interface CanonicalAccessOptions {
+  readonly grants: readonly CanonicalGrant[];
+  /** Whether principals are compared without regard to the case of ASCII letters; true unless set. */
+  readonly caseInsensitive?: boolean;
+}
+
+/**
+ * A restore replaces all that a tenant has, so a token that was stolen or left lying about must not do: the proof of
+ * identity has to be this young (a step-up as in RFC 9470). A proof that does not say when it was issued is accepted.
+ */
+const restoreProofAgeMaxMs = 10 * 60_000;
+
+/**
+ * The policy of the class `canonical-policy`. Throws `permission_denied` with one text for every reason, and
+ * `unauthenticated` where all that is missing is a young proof.
+ *
+ * An operation without a tenant in its path, and always `admin`, is about all tenants and needs a grant for `*`. `restore`
+ * also needs `admin`, from any grant of the same principal. `admin` includes nothing else.
+ */
+export function createCanonicalPolicy({
+  grants,
+  caseInsensitive = true,
+}: CanonicalAccessOptions): ClassPolicy {
+  const grantsOf = grantsByPrincipal(grants, prepare, caseInsensitive);
+  return (caller, { accessOperation }, { tenantId, now }) => {
+    if (!isAccessOperation(accessOperation)) throw permissionDenied();
+    const own = grantsOf(caller.principal);
+    const holds = (operation: CanonicalAccessOperation) =>
+      own.some((grant) => covers(grant, operation, tenantId));
+    if (!holds(accessOperation)) throw permissionDenied();
+    if (accessOperation !== 'restore') return;
+    if (!holds('admin')) throw permissionDenied();
+    requireYoungProof(caller, now);
+  };
+}
+
+interface ReadyGrant {
+  readonly everyTenant: boolean;
+  readonly tenants: ReadonlySet<string>;
+  readonly operations: ReadonlySet<CanonicalAccessOperation>;
+}
+
+function prepare({ tenantIds, operations }: CanonicalGrant): ReadyGrant {
+  return {
+    everyTenant: tenantIds.includes('*'),
+    tenants: new Set(tenantIds),
+    operations: new Set(operations),
+  };
+}
+
+function covers(
+  grant: ReadyGrant,
+  operation: CanonicalAccessOperation,
+  tenantId: string | undefined,
+): boolean {
+  if (!grant.operations.has(operation)) return false;
+  if (grant.everyTenant) return true;
+  return operation !== 'admin' && tenantId !== undefined && grant.tenants.has(tenantId);
+}
+
+function requireYoungProof({ issuedAt }: VerifiedCaller, now: number): void {
+  if (issuedAt === undefined || issuedAt === null) return;
+  // Written so that a moment that is no number is too old.
+  if (now - issuedAt <= restoreProofAgeMaxMs) return;
+  throw new ServiceError(
+    'unauthenticated',
+    'A restore needs a token that was issued in the last 10 minutes: get a new one and try again.',
+  );
+}
+
+const accessOperations: ReadonlySet<unknown> = new Set<CanonicalAccessOperation>([
+  'read',
+  'write',
+  'dispatch',
+  'export',
+  'restore',
+  'admin',
+]);
+
+function isAccessOperation(operation: string | null): operation is CanonicalAccessOperation {
+  return accessOperations.has(operation);
+}

@@ -1,0 +1,189 @@
+import { invalidMember } from '../kernel/errors.ts';
+import type { ClassPolicy, VerifiedCaller } from './authorizer.ts';
+import type { Caller } from './caller.ts';
+import { grantsByPrincipal, permissionDenied } from './grants.ts';
+
+/**
+ * Who may do what with the runs of which product: the identity policies of `Server:ExecutionAccess`. Each decision must be
+ * held by one single grant. Principals are compared without regard to the case of ASCII letters, all other ids exactly.
+ */
+
+export type ExecutionAccessOperation =
+  | 'start_run'
+  | 'read_run'
+  | 'cancel_run'
+  | 'raise_event'
+  | 'worker'
+  | 'maintenance';
+
+export interface ExecutionGrant {
+  readonly principal: string;
+  readonly productId: string;
+  /** The worker that the principal is, for the operation `worker`. */
+  readonly workerId: string | null;
+  /** Empty for all tenants; `*` is a name like others. */
+  readonly tenantIds: readonly string[];
+  /** Empty for all handlers; `*` is a name like others. */
+  readonly handlerIds: readonly string[];
+  readonly operations: readonly ExecutionAccessOperation[];
+}
+
+/** Whose run it is. */
+export interface ExecutionScopeRef {
+  readonly productId: string;
+  readonly tenantId: string;
+}
+
+/** What has to be known of a run to decide about it. A run without a scope is nobody's, and nobody may touch it. */
+export interface ExecutionRunRef {
+  readonly scope: ExecutionScopeRef | null;
+  readonly handlerId: string;
+}
+
+/** Decides about verified callers. What refuses throws `permission_denied`, with one text for every reason. */
+export interface ExecutionAccess {
+  /** Answers the service identity that the run is bound to: the verified principal. */
+  authorizeStart(
+    caller: VerifiedCaller,
+    scope: ExecutionScopeRef | null,
+    handlerId: string,
+  ): { readonly serviceIdentity: string };
+  authorizeRun(
+    caller: VerifiedCaller,
+    run: ExecutionRunRef,
+    operation: 'read_run' | 'cancel_run' | 'raise_event',
+  ): void;
+  /** Whether a run may be shown in a list. */
+  maySee(caller: VerifiedCaller, run: ExecutionRunRef): boolean;
+  /** The worker must be the caller's, and every handler one that a grant for this worker allows. */
+  authorizeLease(caller: VerifiedCaller, workerId: string, handlerIds: readonly string[]): void;
+  /** Whether a run may be handed to the caller's worker: a grant for the worker must also cover the run. */
+  mayLease(caller: VerifiedCaller, workerId: string, run: ExecutionRunRef): boolean;
+  /** For the calls of a worker that holds a lease. The lease token does the rest, and does not replace this. */
+  authorizeWorker(caller: VerifiedCaller, workerId: string): void;
+  /** Maintenance is not bound to a product: any grant of the operation will do. */
+  authorizeMaintenance(caller: VerifiedCaller): void;
+  /**
+   * The handlers that the caller may start in the scope, sorted; `null` where no grant allows to start anything there. A
+   * caller that has yet to say a scope is shown none, and `null` if it may start nothing anywhere.
+   */
+  allowedHandlers(caller: VerifiedCaller, scope: ExecutionScopeRef | null): readonly string[] | 'all' | null;
+}
+
+export interface ExecutionAccessOptions {
+  /** Whether principals are compared without regard to the case of ASCII letters; true unless set. */
+  readonly caseInsensitive?: boolean;
+}
+
+export function createExecutionAccess(
+  grants: readonly ExecutionGrant[],
+  { caseInsensitive = true }: ExecutionAccessOptions = {},
+): ExecutionAccess {
+  const grantsOf = grantsByPrincipal(grants, prepare, caseInsensitive);
+  const granting = (caller: VerifiedCaller, operation: ExecutionAccessOperation) =>
+    grantsOf(caller.principal).filter((grant) => grant.operations.has(operation));
+  const asWorker = (caller: VerifiedCaller, workerId: string) =>
+    granting(caller, 'worker').filter((grant) => grant.workerId === workerId);
+  const mayTouch = (caller: VerifiedCaller, run: ExecutionRunRef, operation: ExecutionAccessOperation) =>
+    granting(caller, operation).some((grant) => coversRun(grant, run));
+
+  return {
+    authorizeStart(caller, scope, handlerId) {
+      demand(mayTouch(caller, { scope, handlerId }, 'start_run'));
+      return { serviceIdentity: caller.principal };
+    },
+    authorizeRun: (caller, run, operation) => demand(mayTouch(caller, run, operation)),
+    maySee: (caller, run) => mayTouch(caller, run, 'read_run'),
+    authorizeLease(caller, workerId, handlerIds) {
+      const own = asWorker(caller, workerId);
+      demand(own.length > 0);
+      demand(handlerIds.every((handlerId) => own.some((grant) => admits(grant.handlers, handlerId))));
+    },
+    mayLease: (caller, workerId, run) => asWorker(caller, workerId).some((grant) => coversRun(grant, run)),
+    authorizeWorker: (caller, workerId) => demand(asWorker(caller, workerId).length > 0),
+    authorizeMaintenance: (caller) => demand(granting(caller, 'maintenance').length > 0),
+    allowedHandlers(caller, scope) {
+      const starting = granting(caller, 'start_run');
+      const there = scope === null ? starting : starting.filter((grant) => coversScope(grant, scope));
+      if (there.length === 0) return null;
+      if (scope === null) return [];
+      if (there.some((grant) => grant.handlers.size === 0)) return 'all';
+      return [...new Set(there.flatMap((grant) => [...grant.handlers]))].sort();
+    },
+  };
+}
+
+/**
+ * The policy of the class `execution-policy`, before anything is read: whether any grant of the principal holds the access
+ * operation. Which runs it holds for is asked of `ExecutionAccess` once the run is known.
+ */
+export function createExecutionPolicy(
+  grants: readonly ExecutionGrant[],
+  { caseInsensitive = true }: ExecutionAccessOptions = {},
+): ClassPolicy {
+  const operationsOf = ({ operations }: ExecutionGrant): ReadonlySet<unknown> => new Set(operations);
+  const grantsOf = grantsByPrincipal(grants, operationsOf, caseInsensitive);
+  return (caller, { accessOperation }) => {
+    const known = isAccessOperation(accessOperation);
+    demand(known && grantsOf(caller.principal).some((operations) => operations.has(accessOperation)));
+  };
+}
+
+/**
+ * The service identity of a run is only ever the principal that was verified, `null` where nobody was: one that the body
+ * names is refused rather than ignored, because whoever sends it believes that it counts. Throws `validation_failed`.
+ */
+export function serviceIdentityOf(caller: Caller, supplied: string | null | undefined): string | null {
+  if (supplied !== undefined && supplied !== null) {
+    throw invalidMember('/scope/serviceIdentity', 'must be left out: it is the verified caller');
+  }
+  return caller.principal;
+}
+
+interface ReadyGrant {
+  readonly productId: string;
+  readonly workerId: string | null;
+  readonly tenants: ReadonlySet<string>;
+  readonly handlers: ReadonlySet<string>;
+  readonly operations: ReadonlySet<ExecutionAccessOperation>;
+}
+
+function prepare({ productId, workerId, tenantIds, handlerIds, operations }: ExecutionGrant): ReadyGrant {
+  return {
+    productId,
+    workerId,
+    tenants: new Set(tenantIds),
+    handlers: new Set(handlerIds),
+    operations: new Set(operations),
+  };
+}
+
+/** An empty list restricts nothing. */
+function admits(list: ReadonlySet<string>, id: string): boolean {
+  return list.size === 0 || list.has(id);
+}
+
+function coversScope(grant: ReadyGrant, { productId, tenantId }: ExecutionScopeRef): boolean {
+  return grant.productId === productId && admits(grant.tenants, tenantId);
+}
+
+function coversRun(grant: ReadyGrant, { scope, handlerId }: ExecutionRunRef): boolean {
+  return scope !== null && coversScope(grant, scope) && admits(grant.handlers, handlerId);
+}
+
+function demand(allowed: boolean): void {
+  if (!allowed) throw permissionDenied();
+}
+
+const accessOperations: ReadonlySet<unknown> = new Set<ExecutionAccessOperation>([
+  'start_run',
+  'read_run',
+  'cancel_run',
+  'raise_event',
+  'worker',
+  'maintenance',
+]);
+
+function isAccessOperation(operation: string | null): operation is ExecutionAccessOperation {
+  return accessOperations.has(operation);
+}

@@ -1,0 +1,33 @@
+import { ServiceError } from '../kernel/errors.ts';
+
+/** What the access policies have in common: whose grants count, and how a refusal reads. */
+
+/** The one refusal: it reads the same whichever part of a grant was missing, and whether or not the target exists. */
+export function permissionDenied(): ServiceError {
+  return new ServiceError('permission_denied', 'The caller may not do this.');
+}
+
+/** ASCII letters in lower case and all else as it is: the Kelvin sign must not become a `k`, nor a dotted I an `i`. */
+export function asciiLowerCase(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/**
+ * The grants by principal, each made ready once. Unless `caseInsensitive` is false, principals are compared without
+ * regard to the case of ASCII letters, as those who write a policy spell e-mail addresses.
+ */
+export function grantsByPrincipal<Grant extends { readonly principal: string }, Ready>(
+  grants: readonly Grant[],
+  prepare: (grant: Grant) => Ready,
+  caseInsensitive = true,
+): (principal: string) => readonly Ready[] {
+  const spell = (principal: string) => (caseInsensitive ? asciiLowerCase(principal) : principal);
+  const byPrincipal = new Map<string, Ready[]>();
+  for (const grant of grants) {
+    const principal = spell(grant.principal);
+    const known = byPrincipal.get(principal) ?? [];
+    known.push(prepare(grant));
+    byPrincipal.set(principal, known);
+  }
+  return (principal) => byPrincipal.get(spell(principal)) ?? [];
+}

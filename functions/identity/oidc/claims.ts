@@ -1,0 +1,76 @@
+import type { VerifiedIdentity } from '../workload.ts';
+import type { JsonMembers } from './json-object.ts';
+import { refused } from './refusal.ts';
+
+/** What the claims of a token have to say (RFC 7519 section 4.1, OpenID Connect Core section 2). */
+export interface ClaimRules {
+  readonly audiences: readonly string[];
+  readonly issuers: readonly string[];
+  /** Whom `azp` may name; empty where it may name anybody or nobody. */
+  readonly authorizedParties: readonly string[];
+  /** The claim that names the principal. */
+  readonly principalClaim: 'email' | 'sub';
+}
+
+/** How far the clock of the issuer may be from ours, in seconds. */
+const toleranceSeconds = 60;
+export const lifetimeSecondsMax = 86_400;
+
+// Printable ASCII: the specification allows 255 ASCII characters.
+const subjectPattern = /^[\x20-\x7e]{1,255}$/;
+const emailPattern =
+  /^[a-z0-9_'+-]+(?:\.[a-z0-9_'+-]+)*@[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)+$/;
+const emailLengthMax = 254;
+
+/**
+ * The identity that the claims prove at `now` (milliseconds of the Unix epoch), provided that the signature holds. Throws
+ * `unauthenticated` for claims that do not follow the rules.
+ */
+export function identityOf(payload: JsonMembers, rules: ClaimRules, now: number): VerifiedIdentity {
+  requireOneOf(payload['iss'], rules.issuers, 'The identity token is from another issuer.');
+  // A list is not accepted even where it holds our audience: whoever else it names could use the token here.
+  requireOneOf(payload['aud'], rules.audiences, 'The identity token is for another audience.');
+  if (rules.authorizedParties.length > 0) {
+    const detail = 'The identity token was issued to a party that may not use it here.';
+    requireOneOf(payload['azp'], rules.authorizedParties, detail);
+  }
+  const issuedAt = checkTimes(payload, now / 1000) * 1000;
+  const subject = subjectOf(payload);
+  return { principal: rules.principalClaim === 'sub' ? subject : emailOf(payload), issuedAt };
+}
+
+function requireOneOf(claim: unknown, allowed: readonly string[], detail: string): void {
+  if (typeof claim !== 'string' || !allowed.includes(claim)) throw refused(detail);
+}
+
+/** Seconds of the Unix epoch, all of them; returns when the token was issued. */
+function checkTimes({ exp, iat, nbf }: JsonMembers, now: number): number {
+  if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf)))
+    throw refused('A time of the identity token is missing, or is not a whole number of seconds.');
+  if (exp <= now - toleranceSeconds) throw refused('The identity token has expired.');
+  if (iat > now + toleranceSeconds || (nbf !== undefined && nbf > now + toleranceSeconds))
+    throw refused('The identity token is not valid yet.');
+  if (exp - iat > lifetimeSecondsMax) throw refused('The identity token is valid for longer than a day.');
+  return iat;
+}
+
+function isTime(claim: unknown): claim is number {
+  return Number.isSafeInteger(claim) && (claim as number) >= 0;
+}
+
+function subjectOf({ sub }: JsonMembers): string {
+  if (typeof sub !== 'string' || !subjectPattern.test(sub))
+    throw refused('The identity token has no acceptable subject.');
+  return sub;
+}
+
+/**
+ * One address has one spelling here, in lower case and ASCII: nothing is folded, so no look-alike can become somebody else.
+ */
+function emailOf({ email, email_verified: verified }: JsonMembers): string {
+  if (verified !== true || typeof email !== 'string')
+    throw refused('The identity token has no verified e-mail address.');
+  if (email.length > emailLengthMax || !emailPattern.test(email))
+    throw refused('The e-mail address of the identity token is not one of lower-case ASCII.');
+  return email;
+}

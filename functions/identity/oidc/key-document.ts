@@ -1,0 +1,65 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { isJsonObject, type JsonMembers } from './json-object.ts';
+
+/** Public keys as SPKI PEM, by key id. */
+export type Keys = ReadonlyMap<string, string>;
+
+const keysMax = 100;
+const modulusBitsMin = 2048;
+// FIPS 186-5: a smaller one makes signatures that were padded carelessly forgeable.
+const exponentMin = 65_537n;
+const keyIdPattern = /^[\x21-\x7e]{1,256}$/;
+
+/**
+ * The keys of a published set: a JSON Web Key Set (RFC 7517 section 5), or the object of key id → PEM certificate that
+ * Google publishes beside it. Keys for other uses and broken ones are passed over. Throws an Error for another document,
+ * for more than 100 keys, and where no usable key is left.
+ */
+export function readKeyDocument(text: string): Keys {
+  const document: unknown = JSON.parse(text);
+  if (!isJsonObject(document)) throw new Error('the key set is not a JSON object');
+  const entries = Array.isArray(document['keys']) ? document['keys'].map(jwkEntry) : pemEntries(document);
+  if (entries.length > keysMax) throw new Error(`the key set has more than ${keysMax} keys`);
+  const keys = new Map<string, string>();
+  for (const [kid, read] of entries) {
+    const pem = keyIdPattern.test(kid) && !keys.has(kid) ? pemOf(read) : undefined;
+    if (pem !== undefined) keys.set(kid, pem);
+  }
+  if (keys.size === 0) throw new Error('the key set has no usable key');
+  return keys;
+}
+
+type KeyEntry = readonly [kid: string, read: () => KeyObject];
+
+function pemEntries(document: JsonMembers): KeyEntry[] {
+  return Object.entries(document).map(([kid, pem]) => [kid, () => createPublicKey(textOf(pem))]);
+}
+
+function jwkEntry(jwk: unknown): KeyEntry {
+  const { kid, kty, use, alg, n, e } = isJsonObject(jwk) ? jwk : {};
+  return [
+    typeof kid === 'string' ? kid : '',
+    () => {
+      if (kty !== 'RSA' || (use ?? 'sig') !== 'sig' || (alg ?? 'RS256') !== 'RS256')
+        throw new Error('the key is for another use');
+      return createPublicKey({ key: { kty, n: textOf(n), e: textOf(e) }, format: 'jwk' });
+    },
+  ];
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw new Error('the key is not text');
+  return value;
+}
+
+function pemOf(read: () => KeyObject): string | undefined {
+  try {
+    const key = read();
+    const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
+    if (key.asymmetricKeyType !== 'rsa' || modulusLength < modulusBitsMin || publicExponent < exponentMin)
+      return undefined;
+    return key.export({ type: 'spki', format: 'pem' }).toString();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import type { OutgoingHttp, Timers } from '../../kernel/world.ts';
+
+export interface KeyDocument {
+  readonly text: string;
+  /** For how long it may be used without asking again. */
+  readonly freshMs: number;
+}
+
+export interface KeySource {
+  readonly url: string;
+  readonly http: OutgoingHttp;
+  readonly timers: Timers;
+}
+
+/** From the request to the last byte of the answer: requests wait for it. */
+const fetchTimeoutMs = 2000;
+const documentBytesMax = 1024 * 1024;
+
+const freshMsMin = 60_000;
+const freshMsMax = 86_400_000;
+const freshMsDefault = 3_600_000;
+
+/** Throws an Error for everything but a whole answer 200 of that very address, in time and of at most 1 MiB of UTF-8. */
+export async function fetchKeyDocument({ url, http, timers }: KeySource): Promise<KeyDocument> {
+  const controller = new AbortController();
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
+  const cancel = timers.after(fetchTimeoutMs, () => reject(new Error('the key set did not come in time')));
+  try {
+    return await Promise.race([read(url, http, controller.signal), timedOut]);
+  } finally {
+    cancel();
+    // Lets go of the connection where the answer was not read to its end.
+    controller.abort();
+  }
+}
+
+async function read(url: string, http: OutgoingHttp, signal: AbortSignal): Promise<KeyDocument> {
+  // Whoever can answer with a redirect must not choose who says which keys are good.
+  const response = await http(url, { redirect: 'error', headers: { accept: 'application/json' }, signal });
+  if (response.status !== 200 || response.redirected)
+    throw new Error(`the key set was answered with the status ${response.status}`);
+  return { text: await textOf(response), freshMs: freshMsOf(response.headers.get('cache-control')) };
+}
+
+async function textOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let bytes = 0;
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > documentBytesMax) throw new Error(`the key set is larger than ${documentBytesMax} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** The `max-age` of a Cache-Control field (RFC 9111 section 5.2.2.1), within 60 s and 24 h; 1 h where it has none. */
+export function freshMsOf(cacheControl: string | null): number {
+  const directives = (cacheControl ?? '').split(',').map((directive) => directive.trim().toLowerCase());
+  if (directives.includes('no-store') || directives.includes('no-cache')) return freshMsMin;
+  const age = directives.find((directive) => directive.startsWith('max-age='))?.slice('max-age='.length);
+  if (age === undefined || !/^[0-9]{1,12}$/.test(age)) return freshMsDefault;
+  return Math.min(Math.max(Number(age) * 1000, freshMsMin), freshMsMax);
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '../../kernel/world.ts';
+import { bearerToken, type CredentialHeaders } from '../credentials.ts';
+import type { WorkloadIdentity } from '../workload.ts';
+import { type ClaimRules, identityOf } from './claims.ts';
+import type { KeySet } from './key-set.ts';
+import { refused } from './refusal.ts';
+import { verifySignature } from './signature.ts';
+import { readToken, type Verification } from './token-guard.ts';
+
+export interface OidcOptions extends ClaimRules {
+  /** `platform`: Cloud Run has verified the token, and has put a fixed text in place of its signature. */
+  readonly verification: Verification;
+  /** Not asked where the platform verifies. */
+  readonly keys: KeySet;
+  readonly clock: Clock;
+}
+
+/**
+ * An OpenID Connect identity token (RFC 7519, RS256) as the proof of who is calling. Its form and its claims are judged
+ * before any key is asked for, so that a token that could not be accepted anyway causes no outgoing request.
+ *
+ * Throws an Error for options without an audience or an issuer: every token would be accepted, or none.
+ */
+export function createOidcIdentity(options: OidcOptions): WorkloadIdentity {
+  const { audiences, issuers, verification, clock } = options;
+  requireSome(audiences, 'an identity by token needs an audience');
+  requireSome(issuers, 'an identity by token needs an issuer');
+  return {
+    async identify(headers, { fromAuthorization }) {
+      const token = tokenOf(headers, fromAuthorization);
+      if (token === undefined) return null;
+      const { kid, payload } = readToken(token, verification);
+      const identity = identityOf(payload, options, clock.now());
+      if (verification === 'application') {
+        const pem = await options.keys.keyFor(kid);
+        if (pem === undefined) throw refused('The identity token is signed with an unknown key.');
+        await verifySignature({ token, payload, kid, pem }, options);
+      }
+      return identity;
+    },
+  };
+}
+
+function requireSome(texts: readonly string[], detail: string): void {
+  if (texts.length === 0 || texts.some((text) => text.trim() === '')) throw new Error(detail);
+}
+
+/** `X-Serverless-Authorization` is final where it says anything: one request has one identity, never a mix of two. */
+function tokenOf(headers: CredentialHeaders, fromAuthorization: boolean): string | undefined {
+  const serverless = headers.get('x-serverless-authorization');
+  if (serverless !== undefined && serverless.trim() !== '') {
+    const token = exactToken(serverless);
+    if (token === undefined) throw refused('X-Serverless-Authorization holds no bearer token.');
+    return token;
+  }
+  return fromAuthorization ? exactToken(headers.get('authorization')) : undefined;
+}
+
+/** The bearer token with whatever white space stands around it: the guard then refuses that. */
+function exactToken(value: string | undefined): string | undefined {
+  return bearerToken(value) === undefined ? undefined : value?.slice('bearer '.length);
+}

@@ -1,0 +1,70 @@
+import { type JsonMembers, parseJsonObject } from './json-object.ts';
+import { refused } from './refusal.ts';
+
+/**
+ * The form of an identity token: a JSON Web Signature in compact form (RFC 7515 section 7.1) with the algorithm RS256.
+ * Libraries read tokens generously; here one token has one spelling, and its header can choose nothing but the key.
+ */
+export interface GuardedToken {
+  readonly kid: string;
+  /** Nobody has vouched for it yet. */
+  readonly payload: JsonMembers;
+}
+
+/**
+ * Who verifies the signature: this application, or the platform in front of it, which then takes the signature out so that
+ * nobody can use the token again.
+ */
+export type Verification = 'application' | 'platform';
+
+const tokenBytesMax = 8192;
+const signatureRemoved = 'SIGNATURE_REMOVED_BY_GOOGLE';
+const keyIdPattern = /^[\x21-\x7e]{1,256}$/;
+
+/** Members that bring a key, ask for other rules of reading, or say that the content is something else. */
+const forbidden = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256', 'crit', 'b64', 'cty', 'zip', 'enc'];
+
+/** Throws `unauthenticated` for whatever is not exactly one token of that form. */
+export function readToken(token: string, verification: Verification): GuardedToken {
+  if (token.length > tokenBytesMax) throw malformed();
+  const segments = token.split('.');
+  const [header, payload, signature] = segments;
+  if (segments.length !== 3 || header === undefined || payload === undefined || signature === undefined)
+    throw malformed();
+  if (!isSignature(signature, verification)) throw malformed();
+  return { kid: keyIdOf(objectOf(header)), payload: objectOf(payload) };
+}
+
+function isSignature(segment: string, verification: Verification): boolean {
+  if (verification === 'platform') return segment === signatureRemoved;
+  return segment !== '' && segment !== signatureRemoved && decode(segment) !== undefined;
+}
+
+function objectOf(segment: string): JsonMembers {
+  const bytes = decode(segment);
+  const object = bytes && parseJsonObject(bytes);
+  if (object === undefined) throw malformed();
+  return object;
+}
+
+/**
+ * base64url without padding (RFC 4648 section 5). The decoder skips what it does not know; encoding anew gives another text
+ * then, and also where the unused last bits are not zero.
+ */
+function decode(segment: string): Buffer | undefined {
+  const bytes = Buffer.from(segment, 'base64url');
+  return bytes.toString('base64url') === segment ? bytes : undefined;
+}
+
+function keyIdOf(header: JsonMembers): string {
+  const { alg, kid, typ } = header;
+  if (alg !== 'RS256') throw refused('The identity token is not signed with RS256.');
+  if (typ !== undefined && typ !== 'JWT' && typ !== 'jwt') throw malformed();
+  if (forbidden.some((name) => Object.hasOwn(header, name))) throw malformed();
+  if (typeof kid !== 'string' || !keyIdPattern.test(kid)) throw malformed();
+  return kid;
+}
+
+function malformed() {
+  return refused('The identity token is not well-formed.');
+}

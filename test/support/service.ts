@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Group } from '../../contracts/generated/operations.ts';
+import { compose, machine } from '../../functions/compose.ts';
+import { faultsText } from '../../functions/config/fault.ts';
+import { loadConfiguration } from '../../functions/config/load.ts';
+import type { Settings } from '../../functions/config/table.ts';
+import { type InjectedRequest, type InjectedResponse, inject } from '../../functions/http/host-inject.ts';
+import type { World } from '../../functions/kernel/world.ts';
+
+export interface ServiceOptions {
+  /** By their documented keys, such as `Server:ApiKeys:0`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly world?: World;
+  /** The groups to serve; all that the settings let exist where none are named. */
+  readonly groups?: readonly Group[];
+}
+
+/** The real service over a database of its own, called in process. */
+export interface RunningService {
+  readonly settings: Settings;
+  /** Holds the database. */
+  readonly folder: string;
+  /** The log, a line each. */
+  readonly lines: string[];
+  readonly call: (request: InjectedRequest) => Promise<InjectedResponse>;
+  /** Removes the folder too. */
+  close(): Promise<void>;
+}
+
+// One address sends all the requests, so its permit limit is raised, here in the open. Every answer is held against its
+// model: one that breaks it is answered with 500, which every oracle finds.
+const common = {
+  'Server:CanonicalRateLimit:PermitLimit': '100000',
+  'Server:CanonicalRateLimit:WindowSeconds': '1',
+  'Server:ValidateResponses': 'true',
+  'Server:LogLevel': 'error',
+};
+
+export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-security-'));
+  const given = { ...common, 'Server:DataDirectory': folder, ...options.settings };
+  const { settings, faults } = loadConfiguration({
+    host: 'embedded',
+    env: {},
+    argv: Object.entries(given).map(([key, value]) => `--${key}=${value}`),
+    readFile: () => undefined,
+  });
+  if (settings === undefined) throw new Error(faultsText(faults));
+  const lines: string[] = [];
+  const service = compose(settings, {
+    world: options.world ?? machine,
+    writeLog: (line) => void lines.push(line),
+  });
+  const chain = await service.chain(options.groups ?? service.groups);
+  return {
+    settings,
+    folder,
+    lines,
+    call: (request) => inject(chain, request),
+    async close() {
+      await service.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

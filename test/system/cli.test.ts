@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the tool in a process of its own, in the environment that is given and no other. */
+function svc(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  const main = resolve(import.meta.dirname, '../../cli/main.ts');
+  const PATH = process.env['PATH'] ?? '';
+  return new Promise((done) => {
+    execFile(process.execPath, [main, ...args], { env: { PATH, ...env } }, (error, stdout, stderr) => {
+      done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+test('config show tells every setting in force, its source, and no secret', async () => {
+  const env = { SVC_API_KEY: 'hush-hush', PORT: '99' };
+  const { code, stdout, stderr } = await svc(['config', 'show', '--Server:LogLevel=debug'], env);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/Server:Port +99 +environment variable PORT/);
+  expect(stdout).toMatch(/Server:LogLevel +debug +command line/);
+  expect(stdout).toMatch(/Server:ApiKey +\[secret\] +environment variable SVC_API_KEY/);
+  expect(stdout).toMatch(/Server:Host +127\.0\.0\.1 +default/);
+  expect(stdout).not.toContain('hush');
+});
+
+test('config show --changed leaves the defaults out, and --output json is for programs', async () => {
+  const { stdout } = await svc(['config', 'show', '--changed', '--output', 'json', '--port=7']);
+  expect(JSON.parse(stdout)).toEqual({
+    settings: [{ key: 'Server:Port', value: 7, sources: ['command line'] }],
+    faults: [],
+  });
+});
+
+test('config check ends with 1 and every fault', async () => {
+  expect(await svc(['config', 'check'])).toMatchObject({ code: 0, stderr: '' });
+  const { code, stderr } = await svc(['config', 'check', '--for', 'functions', '--port=x', '--Sever:Port=1']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('Server:Port (command line): must be a whole number');
+  expect(stderr).toContain('the canonical store does not start without a policy');
+});
+
+test('api-key create prints a key once, with the hash that the service is given', async () => {
+  const { code, stdout } = await svc(['api-key', 'create']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({
+    key: expect.stringMatching(/^svc_live_[\w-]{49}$/),
+    hash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+  });
+});
+
+test('help and version end with 0, a command that is not known with 2', async () => {
+  expect(await svc(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('config') });
+  expect(await svc(['--version'])).toMatchObject({ code: 0 });
+  expect(await svc(['confg'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--help') });
+});
