@@ -15,7 +15,10 @@ export function drift(
     const file = join(root, path);
     return !existsSync(file) || readFileSync(file, 'utf8') !== text;
   });
-  return [...differing.map(([path]) => path), ...(folder === null ? [] : strays(root, outputs, folder))].sort();
+  return [
+    ...differing.map(([path]) => path),
+    ...(folder === null ? [] : strays(root, outputs, folder)),
+  ].sort();
 }
 
 /** Makes the files equal to `outputs` and removes what is no longer generated. Answers the paths that it touched. */

@@ -1,16 +1,18 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,cold-start] [--seconds 3] [--rounds 3]
+ *     npm run bench -- [--only canonical-http,cold-start,timing] [--seconds 3] [--rounds 3]
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type BenchOptions, benchCanonicalHttp } from './canonical-http.ts';
 import { benchColdStart } from './cold-start.ts';
+import { benchTiming } from './timing.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object>>> = {
   'canonical-http': benchCanonicalHttp,
   'cold-start': benchColdStart,
+  timing: benchTiming,
 };
 
 const { values } = parseArgs({

@@ -70,7 +70,7 @@ describe('a service with identity policies', () => {
       await service.call(commit('acme', await bearer(reader))),
       await service.call(commit(`absent-${crypto.randomUUID()}`, await bearer(reader))),
     ];
-    const telling = ({ correlationId, instance, ...rest }: Record<string, unknown>) => rest;
+    const telling = ({ correlationId: _id, instance: _instance, ...rest }: Record<string, unknown>) => rest;
     expect(telling(absent.json())).toEqual(telling(existing.json()));
     const names = (headers: Readonly<Record<string, string>>) => Object.keys(headers).sort();
     expect(names(absent.headers)).toEqual(names(existing.headers));

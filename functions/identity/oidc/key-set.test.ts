@@ -102,6 +102,7 @@ describe('A05: a key that does not exist', () => {
 });
 
 describe('A20: an issuer that fails', () => {
+  const published = JSON.stringify({ keys: [first.jwk] });
   const endless = () =>
     new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -113,9 +114,10 @@ describe('A20: an issuer that fails', () => {
   const failures: readonly [string, OutgoingHttp][] = [
     ['is down', down],
     ['answers 500', answering('{}', { status: 500 })],
-    ['answers 500 with a good set', answering(JSON.stringify({ keys: [first.jwk] }), { status: 500 })],
+    ['answers 500 with a good set', answering(published, { status: 500 })],
     ['answers with HTML', answering('<html>', { headers: { 'content-type': 'text/html' } })],
-    ['answers 10 MB', answering(' '.repeat(10_000_000))],
+    ['answers 10 MB', answering(published.padEnd(10_000_000))],
+    ['answers one byte more than 1 MiB', answering(published.padEnd(1_048_577))],
     ['answers without end', () => Promise.resolve(new Response(endless()))],
     ['answers with an empty set', answering('{"keys":[]}')],
     ['answers with nothing', answering(null)],
@@ -171,6 +173,12 @@ describe('A20: an issuer that fails', () => {
     expect(await key).toBe(first.publicPem);
     expect(signal?.aborted).toBe(true);
     expect(world.world.pendingTimers).toBe(0);
+  });
+
+  test('a set of 1 MiB is not too large', async () => {
+    const { world, keys } = setOf([]);
+    world.answer = answering(published.padEnd(1_048_576));
+    expect(await keys.keyFor('first')).toBe(first.publicPem);
   });
 
   test('it is asked not to redirect', async () => {

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { limits } from '../../contracts/generated/limits.ts';
+import { refusalOf } from '../../test/support/refusal.ts';
+import { decodeSegment, splitPath, splitTarget } from './path.ts';
+
+/** The bounds of each rule by itself; `test/wire/path.test.ts` sends the same through every host. */
+
+const invalid = (words: string) => ({
+  code: 'invalid_path_segment',
+  message: expect.stringContaining(words),
+});
+
+test.each(['', 'a', '*', 'http://host/a', 'host:443', '?/a'])('the target %j is no path', (target) => {
+  expect(refusalOf(() => splitTarget(target))).toEqual(invalid('begins with a slash'));
+});
+
+test('a target that is too long says how long it may be', () => {
+  const target = `/?${'a'.repeat(limits.requestTargetBytesMax)}`;
+  expect(refusalOf(() => splitTarget(target))).toEqual({
+    code: 'headers_too_large',
+    message: expect.stringContaining(`${limits.requestTargetBytesMax} bytes`),
+  });
+});
+
+describe('a path', () => {
+  test('is taken apart at its slashes, as it was sent', () => {
+    expect(splitPath('/a%2Fb/...;c/~d')).toEqual(['a%2Fb', '...;c', '~d']);
+  });
+
+  test.each(['/.', '/..', '/./a', '/../a', '/a/.', '/a/..', '/a/./b', '/a/../b', '//a', '/a//b', '//'])(
+    '%s holds an empty or a dot segment',
+    (path) => {
+      expect(refusalOf(() => splitPath(path))).toEqual(invalid('empty segment or a dot segment'));
+    },
+  );
+
+  test('holds, undecoded, what RFC 3986 lets it hold and nothing else', () => {
+    const allowed = new Set(
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@%/",
+    );
+    for (let code = 0; code < 256; code++) {
+      const character = String.fromCharCode(code);
+      // First, in the middle and last: a rule that looks at one end only lets the others through.
+      for (const path of [`/${character}ab`, `/a${character}b`, `/ab${character}`]) {
+        if (path === '//ab' || allowed.has(character)) continue;
+        expect(
+          refusalOf(() => splitPath(path)),
+          path,
+        ).toEqual(invalid('must be percent-encoded'));
+      }
+      if (allowed.has(character)) expect(() => splitPath(`/a${character}b`), character).not.toThrow();
+    }
+  });
+});
+
+describe('the value of a segment', () => {
+  test.each([
+    ['%', 'not percent-encoded UTF-8'],
+    ['%E0%A4%A', 'not percent-encoded UTF-8'],
+    ['%C0%AF', 'not percent-encoded UTF-8'],
+    ['', 'empty or a dot segment'],
+    ['%2E', 'empty or a dot segment'],
+    ['.%2e', 'empty or a dot segment'],
+    ['a'.repeat(201), 'longer than 200 characters'],
+    ['a%2Fb', 'separator or a control character'],
+    ['a%00', 'separator or a control character'],
+    ['%20a', 'white space'],
+    ['a%C2%A0', 'white space'],
+    ['e%CC%81', 'normal form C'],
+  ])('%s is refused: %s', (segment, words) => {
+    expect(refusalOf(() => decodeSegment(segment))).toEqual(invalid(words));
+  });
+
+  test.each([
+    ['a', 'a'],
+    ['a%20b', 'a b'],
+    ['%C3%A9', 'é'],
+    ['...', '...'],
+    ['.a', '.a'],
+    ['a'.repeat(200), 'a'.repeat(200)],
+  ])('%s names %j', (segment, value) => {
+    expect(decodeSegment(segment)).toBe(value);
+  });
+});

@@ -1,0 +1,239 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Json } from '../../contracts/generate/schema.ts';
+import type { OperationEntry } from '../../contracts/operation.ts';
+import type { InjectedResponse } from '../../functions/http/host-inject.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { forAll, patienceMs } from './effort.ts';
+import { damage, damaged } from './mutations.ts';
+import { BrokenPromise, judge } from './oracle.ts';
+import { pathOf, requestOf, validDrafts } from './requests.ts';
+import { contractModels, type SchemaSet } from './schema-set.ts';
+import {
+  allEntries,
+  exampleRequest,
+  freshTenant,
+  furnish,
+  placeFor,
+  routesOf,
+  type Target,
+} from './target.ts';
+import { WriteWatch } from './writes.ts';
+
+vi.setConfig({ testTimeout: patienceMs });
+
+const withBody = routesOf(allEntries).filter(
+  ({ entry, route }) => entry.requestMediaType === 'application/json' && !route.bodyFromParameters,
+);
+const before = Object.getOwnPropertyNames(Object.prototype);
+
+let service: RunningService;
+let set: SchemaSet;
+let target: Target;
+let watch: WriteWatch;
+beforeAll(async () => {
+  service = await startService();
+  set = contractModels();
+  target = { set, entries: allEntries, call: service.call };
+  // Makes the file, and the secret of page tokens, which the first of them makes whether it is good or not.
+  const tenantId = freshTenant();
+  await furnish(target, tenantId);
+  const path = `/canonical/tenants/${tenantId}/outbox/query`;
+  await service.call({ method: 'POST', path, body: { continuationToken: 'a.b' } });
+  watch = new WriteWatch(service);
+});
+afterAll(async () => {
+  watch.close();
+  await service.close();
+});
+
+/** Judges an answer; one that refused must have written nothing. */
+async function judged(entry: OperationEntry, call: () => Promise<InjectedResponse>) {
+  const { version } = watch;
+  const answer = await call();
+  const verdict = judge(set, entry, answer);
+  if (!verdict.accepted && watch.version !== version)
+    throw new BrokenPromise(`${entry.id}: refused, and wrote`, answer);
+  return verdict;
+}
+
+test('G01-G12: 20,000 damaged bodies are refused or done as the contract says, and a refusal leaves nothing behind', async () => {
+  const places = await Promise.all(
+    withBody.map(async ({ name, entry, route }) => [name, await placeFor(target, entry, route)] as const),
+  );
+  const byName = new Map(places);
+  const drafts = places.map(([name, place]) => validDrafts(place).map((draft) => ({ name, draft })));
+  const outcomes = new Set<string>();
+  await forAll(
+    'bodies',
+    20_000,
+    fc.tuple(fc.oneof(...drafts), damage),
+    async ([{ name, draft }, changes]) => {
+      const place = byName.get(name);
+      if (place === undefined) throw new Error('no such place');
+      const request = requestOf(place, { ...draft, body: damaged((draft.body ?? {}) as Json, changes) });
+      const verdict = await judged(place.entry, () => service.call(request));
+      outcomes.add(verdict.accepted ? 'accepted' : verdict.code);
+      expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    },
+  );
+  expect(service.lines).toEqual([]);
+  expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
+  // Damage that never gets past the parser and the models would test nothing behind them.
+  const behind = [
+    'accepted',
+    'tenant_mismatch',
+    'idempotency_conflict',
+    'lease_stale',
+    'not_found',
+    'duplicate_in_request',
+  ];
+  expect([...outcomes]).toEqual(expect.arrayContaining(behind));
+});
+
+const mediaTypes: readonly (readonly [type: string, taken: boolean])[] = [
+  ['application/json', true],
+  ['APPLICATION/JSON', true],
+  ['application/json; charset=utf-8', true],
+  ['application/json;charset="UTF-8"', true],
+  ['application/json; charset=utf-16', false],
+  ['application/json; charset=iso-8859-1', false],
+  ['', false],
+  ['text/plain', false],
+  ['text/json', false],
+  ['application/x-www-form-urlencoded', false],
+  ['multipart/form-data; boundary=a', false],
+  ['application/merge-patch+json', false],
+  ['application/json, text/plain', false],
+  ['application/jsonp', false],
+  ['*/*', false],
+];
+
+describe.each(withBody)('$name', ({ entry, route }) => {
+  const example = () =>
+    exampleRequest(target, entry, freshTenant()) as { path: string; method: string; body: string };
+
+  test.each(mediaTypes)('F13: a body sent as %j: is it taken? %j', async (type, taken) => {
+    const request = { ...example(), headers: { 'Content-Type': type } };
+    const verdict = await judged(entry, () => service.call(request));
+    expect(verdict.accepted ? 'accepted' : verdict.code === 'unsupported_media_type').not.toBe(taken);
+  });
+
+  test('F03: a body that is encoded is refused', async () => {
+    for (const encoding of ['gzip', 'br', 'deflate', 'identity, gzip', 'x-gzip', 'aws-chunked']) {
+      const headers = { 'Content-Type': 'application/json', 'Content-Encoding': encoding };
+      const verdict = await judged(entry, () => service.call({ ...example(), headers }));
+      expect(verdict).toEqual({ accepted: false, code: 'unsupported_media_type' });
+    }
+  });
+
+  test('D02: a body that names another tenant or event than the path is refused', async () => {
+    const members = Object.keys(set.model(entry.requestSchema ?? '').properties ?? {});
+    const named = route.path.map(({ name }) => name).filter((name) => members.includes(name));
+    expect(named).toContain('tenantId');
+    for (const name of named) {
+      for (const other of ['other', '*', name.toUpperCase(), `${name}x`, '']) {
+        const { body, ...request } = example();
+        const foreign = { ...(JSON.parse(body) as object), [name]: other };
+        const verdict = await judged(entry, () => service.call({ ...request, body: foreign }));
+        expect(verdict).toEqual({ accepted: false, code: 'tenant_mismatch' });
+      }
+    }
+  });
+
+  test('D03: a tenant anywhere in the body is the one of the path', async () => {
+    const [first, second] = [freshTenant(), freshTenant()];
+    const request = exampleRequest(target, entry, first);
+    const sample = JSON.parse(String(request?.body)) as Json;
+    const places = tenantPlaces(sample).filter((place) => place.length > 1);
+    for (const place of places) {
+      const body = changedAt(sample, place, second);
+      const path = request?.path ?? '';
+      const verdict = await judged(entry, () => service.call({ method: route.method, path, body }));
+      expect(verdict, place.join('/')).toEqual({ accepted: false, code: 'tenant_mismatch' });
+    }
+    // The example shows every place inside the body where a tenant can stand; otherwise one would go untested.
+    const shown = places.map((place) => place.filter((part) => !/^\d+$/.test(part)).join('/'));
+    const inModel = namedPlaces(entry.requestSchema ?? '').filter((place) => place.includes('/'));
+    expect(shown.sort()).toEqual(inModel.sort());
+  });
+
+  test('an Idempotency-Key that is no key, or another than the body names, is refused', async () => {
+    if (entry.idempotency.location?.in !== 'body') return;
+    for (const key of [
+      '',
+      ' ',
+      'a\u0000b',
+      'a\r\nb',
+      '\u00fc',
+      '"',
+      '"a',
+      'a'.repeat(300),
+      'another',
+      '"another"',
+    ]) {
+      const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': key };
+      const verdict = await judged(entry, () => service.call({ ...example(), headers }));
+      expect(verdict.accepted, key).toBe(false);
+    }
+  });
+});
+
+/** The paths of all members called `tenantId` in a value. */
+function tenantPlaces(value: Json, at: readonly string[] = []): string[][] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === 'tenantId' ? [[...at, name]] : tenantPlaces(member, [...at, name]),
+  );
+}
+
+/** The same in a model, without the numbers of items. */
+function namedPlaces(model: string, at: readonly string[] = [], seen: readonly string[] = []): string[] {
+  if (seen.includes(model)) return [];
+  return Object.entries(set.model(model).properties ?? {}).flatMap(([name, member]) => {
+    if (name === 'tenantId') return [[...at, name].join('/')];
+    const inner = /#\/\$defs\/(\w+)/.exec(JSON.stringify(member))?.[1];
+    return inner === undefined ? [] : namedPlaces(inner, [...at, name], [...seen, model]);
+  });
+}
+
+function changedAt(value: Json, [first = '', ...rest]: readonly string[], tenant: string): Json {
+  const copy = structuredClone(value) as Record<string, Json>;
+  copy[first] = rest.length === 0 ? tenant : changedAt(copy[first] ?? null, rest, tenant);
+  return copy;
+}
+
+test('commits that are refused among others at the same time leave nothing behind', async () => {
+  const tenantId = freshTenant();
+  const commit = allEntries.find(({ id }) => id === 'commitCanonicalTransaction');
+  const [route] = commit?.routes ?? [];
+  if (commit === undefined || route === undefined) throw new Error('there is no commit');
+  const path = pathOf(route, { tenantId });
+  // The fence is held by one of them; the others find out inside the transaction, after their document was decided.
+  const send = (n: number) => {
+    const document = { tenantId, documentType: 'd', id: `${n}`, schemaVersion: '1', data: { n } };
+    const fence = {
+      name: 'f',
+      value: `${Math.floor(n / 4)}`,
+      ownerDocumentType: 'd',
+      ownerDocumentId: `${n}`,
+    };
+    const body = {
+      idempotencyKey: `k${n}`,
+      mutations: [{ document }],
+      fences: [fence],
+      outbox: [{ topic: 't', key: `${n}` }],
+    };
+    return service.call({ method: 'POST', path, body });
+  };
+  const answers = await Promise.all(Array.from({ length: 80 }, (_, n) => send(n)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
+  expect(answers.filter(({ status }) => status === 409)).toHaveLength(60);
+  const base = `/canonical/tenants/${tenantId}`;
+  for (const [n, { status }] of answers.entries()) {
+    const read = await service.call({ method: 'GET', path: `${base}/documents/d/${n}` });
+    expect(read.status).toBe(status === 200 ? 200 : 404);
+  }
+  const events = await service.call({ method: 'POST', path: `${base}/outbox/query`, body: { limit: 1000 } });
+  expect(events.json<{ items: unknown[] }>().items).toHaveLength(20);
+});

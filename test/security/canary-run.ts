@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Json } from '../../contracts/generate/schema.ts';
+import type { OperationEntry } from '../../contracts/operation.ts';
+import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
+import type { RunningService } from '../support/service.ts';
+import type { Canaries, SearchPlace } from './canary.ts';
+import { brokenDrafts, type Draft, pathOf, requestOf } from './requests.ts';
+import { salted } from './salt.ts';
+import { contractModels } from './schema-set.ts';
+import { allEntries } from './target.ts';
+
+/** A service that was given secrets, and how to call it. */
+export interface CanarySubject {
+  readonly service: RunningService;
+  readonly canaries: Canaries;
+  /** The headers of a caller who may do everything. */
+  readonly trusted: () => Promise<Readonly<Record<string, string>>>;
+}
+
+export interface Spoken {
+  readonly operation: string;
+  readonly answer: InjectedResponse;
+}
+
+const set = contractModels();
+
+/**
+ * Calls every operation with a secret in the place of every text that it is free to choose, rightly and in every wrong way,
+ * with credentials that are accepted and with ones that are not. Gives all that was answered.
+ */
+export async function exercise({ service, canaries, trusted }: CanarySubject): Promise<Spoken[]> {
+  const spoken: Spoken[] = [];
+  const call = async (operation: string, request: InjectedRequest) => {
+    const answer = await service.call(request);
+    spoken.push({ operation, answer });
+    return answer;
+  };
+  const tenantId = 'canary-tenant';
+  let event: Readonly<Record<string, string>> = { eventId: 'none' };
+  const headers = Object.entries(await trusted());
+  const unwanted = wrongCredentials(canaries, Object.fromEntries(headers));
+  const query = `api_key=${canaries.make('token')}&access_token=${canaries.makeJwt()}`;
+  for (const entry of allEntries) {
+    for (const route of entry.routes) {
+      const params = Object.fromEntries(
+        route.path.map(({ name }) => [
+          name,
+          name === 'tenantId' ? tenantId : (event[name] ?? canaries.make('payload')),
+        ]),
+      );
+      const draft: Draft = {
+        params,
+        query: [],
+        headers,
+        body: bodyOf(entry, canaries, { tenantId, ...params }),
+      };
+      const right = { ...draft, body: route.bodyFromParameters ? undefined : withToken(draft.body, event) };
+      const answer = await call(entry.id, requestOf({ entry, route }, right));
+      event = leaseIn(answer, canaries) ?? event;
+      const place = { set, entry, route, fixed: { tenantId }, vocabulary: new Map() };
+      for (const { draft: wrong } of brokenDrafts(place, right))
+        await call(entry.id, requestOf({ entry, route }, wrong));
+      for (const wrong of unwanted) {
+        await call(entry.id, requestOf({ entry, route }, { ...right, headers: Object.entries(wrong) }));
+      }
+      const path = `${pathOf(route, params)}?${query}`;
+      await call(entry.id, { ...requestOf({ entry, route }, right), path });
+    }
+  }
+  return spoken;
+}
+
+/** Everything that was written anywhere, by the kinds of secrets that must not be in it. */
+export function placesOf(service: RunningService, spoken: readonly Spoken[]) {
+  const texts = spoken.map(({ operation, answer }, n) => {
+    const name = `answer ${n} of ${operation}: ${answer.status}`;
+    return { operation, answer, name, content: `${JSON.stringify(answer.headers)}\n${answer.body}` };
+  });
+  return {
+    log: service.lines.map((content, n): SearchPlace => ({ name: `log line ${n}`, content })),
+    problems: texts.filter(({ answer }) => answer.status >= 400),
+    answers: texts.filter(({ answer }) => answer.status < 400),
+    files: filesIn(service.folder),
+  };
+}
+
+export function filesIn(folder: string): SearchPlace[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name, parentPath }) => ({ name, content: readFileSync(join(parentPath, name)) }));
+}
+
+/** The example of the operation with a secret in the place of every text whose form nobody prescribes. */
+function bodyOf(
+  entry: OperationEntry,
+  canaries: Canaries,
+  params: Readonly<Record<string, string>>,
+): Json | undefined {
+  if (entry.requestSchema === null) return undefined;
+  const schema = set.model(entry.requestSchema);
+  const secret = canaries.make('payload');
+  return salted(set, schema, schema.examples?.[0] ?? {}, { free: secret, text: secret, fixed: params });
+}
+
+function withToken(body: Draft['body'], event: Readonly<Record<string, string>>): Draft['body'] {
+  const { leaseToken } = event;
+  if (leaseToken === undefined || typeof body !== 'object' || body === null || !('leaseToken' in body))
+    return body;
+  return { ...(body as Record<string, Json>), leaseToken };
+}
+
+/** The event and the token of a lease, if the answer gives one. The token is a secret from now on. */
+function leaseIn(answer: InjectedResponse, canaries: Canaries): Record<string, string> | undefined {
+  if (answer.status !== 200 || !answer.body.startsWith('[{"event"')) return undefined;
+  const [lease] = JSON.parse(answer.body) as { event: { id: string }; leaseToken: string }[];
+  if (lease === undefined) return undefined;
+  return { eventId: lease.event.id, leaseToken: canaries.plant('lease-token', lease.leaseToken) };
+}
+
+/** Credentials that are not accepted, in every header that could carry one. */
+function wrongCredentials(canaries: Canaries, good: Readonly<Record<string, string>>) {
+  const jwt = canaries.makeJwt();
+  return [
+    {},
+    { Authorization: `Bearer ${jwt}` },
+    { Authorization: `Basic ${canaries.make('token')}` },
+    { 'X-Svc-Api-Key': canaries.make('api-key') },
+    { ...good, 'X-Serverless-Authorization': `Bearer ${jwt}` },
+    { ...good, Authorization: `Bearer ${canaries.make('token')}` },
+    { ...good, Cookie: `session=${canaries.make('token')}`, 'X-Goog-IAP-JWT-Assertion': jwt },
+    { ...good, 'Idempotency-Key': canaries.make('payload') },
+    { ...good, 'X-Correlation-ID': `not/allowed ${canaries.make('token')}` },
+  ];
+}

@@ -1,0 +1,213 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { faultsText } from '../../functions/config/fault.ts';
+import { loadConfiguration } from '../../functions/config/load.ts';
+import { serviceAudience, startIssuedService } from '../support/issued-service.ts';
+import { startService } from '../support/service.ts';
+import { Canaries, type SearchPlace } from './canary.ts';
+import { type CanarySubject, exercise, filesIn, placesOf, type Spoken } from './canary-run.ts';
+import { freshTenant } from './target.ts';
+
+const verbose = { 'Server:LogLevel': 'debug' };
+const everyone = {
+  principal: 'all@project.example',
+  tenants: ['*'],
+  operations: ['read', 'write', 'dispatch', 'export', 'restore', 'admin'],
+};
+const secretKinds = ['api-key', 'token', 'lease-token'] as const;
+
+/** An open service with API keys in clear. */
+async function withKeys(): Promise<CanarySubject> {
+  const canaries = new Canaries();
+  const [one, two] = [canaries.make('api-key'), canaries.make('api-key')];
+  const service = await startService({
+    settings: { ...verbose, 'Server:ApiKeys:0': one, 'Server:ApiKey': two },
+  });
+  return { service, canaries, trusted: async () => ({ 'X-Svc-Api-Key': one }) };
+}
+
+/** A service outside Development: an API key, and tokens of an issuer. */
+async function withTokens(): Promise<CanarySubject> {
+  const canaries = new Canaries();
+  const key = canaries.make('api-key');
+  const service = await startIssuedService([everyone], { ...verbose, 'Server:ApiKeys:0': key });
+  const mint = () => service.issuer.mint({ email: everyone.principal, audience: serviceAudience });
+  const trusted = async () => ({
+    'X-Svc-Api-Key': key,
+    'X-Serverless-Authorization': `Bearer ${canaries.plant('token', await mint())}`,
+  });
+  return { service, canaries, trusted };
+}
+
+describe.each([
+  ['with API keys', withKeys],
+  ['with tokens', withTokens],
+])('J01: of a service %s', (_, start) => {
+  const printed: string[] = [];
+  let subject: CanarySubject;
+  let spoken: readonly Spoken[];
+  let places: ReturnType<typeof placesOf>;
+
+  beforeAll(async () => {
+    const spies = (['log', 'info', 'warn', 'error', 'debug'] as const).map((name) =>
+      vi.spyOn(console, name).mockImplementation((...args: unknown[]) => void printed.push(inspect(args))),
+    );
+    const streams = [process.stdout, process.stderr].map((stream) =>
+      vi.spyOn(stream, 'write').mockImplementation((text) => printed.push(String(text)) > 0),
+    );
+    subject = await start();
+    spoken = await exercise(subject);
+    for (const spy of [...spies, ...streams]) spy.mockRestore();
+    places = placesOf(subject.service, spoken);
+  });
+  afterAll(() => subject.service.close());
+
+  const hits = (
+    where: readonly SearchPlace[],
+    kinds: readonly ((typeof secretKinds)[number] | 'payload')[],
+  ) => subject.canaries.hits(where, kinds);
+
+  test('the operations were called, rightly and wrongly, and left something to search', () => {
+    expect(places.answers.length).toBeGreaterThan(10);
+    expect(places.problems.length).toBeGreaterThan(300);
+    expect(places.log).toHaveLength(spoken.length);
+    expect(places.files.map(({ name }) => name)).toContain('svc.canonical.sqlite');
+    for (const kind of [...secretKinds, 'payload'])
+      expect(subject.canaries.planted.map((each) => each.kind)).toContain(kind);
+    // What belongs into the database is found there, so the search sees what is in the files.
+    expect(hits(places.files, ['payload'])).not.toEqual([]);
+  });
+
+  test('no log line and nothing printed holds a secret or a value of a request', () => {
+    expect(hits(places.log, [...secretKinds, 'payload'])).toEqual([]);
+    expect(hits([{ name: 'the console', content: printed.join('\n') }], [...secretKinds, 'payload'])).toEqual(
+      [],
+    );
+  });
+
+  test('no problem holds a secret or a value of a request', () => {
+    expect(hits(places.problems, [...secretKinds, 'payload'])).toEqual([]);
+  });
+
+  test('no answer holds a secret, but for the lease token in the one that issues it', () => {
+    const issuing = places.answers.filter(({ operation }) => operation === 'leaseCanonicalOutbox');
+    const others = places.answers.filter(({ operation }) => operation !== 'leaseCanonicalOutbox');
+    expect(hits(others, secretKinds)).toEqual([]);
+    expect(hits(issuing, ['api-key', 'token'])).toEqual([]);
+    const tokens = subject.canaries.planted.filter(({ kind }) => kind === 'lease-token');
+    expect(tokens.length).toBeGreaterThan(0);
+    expect(hits(issuing, ['lease-token'])).toHaveLength(tokens.length);
+  });
+
+  test('no file holds a secret', () => {
+    expect(hits(places.files, secretKinds)).toEqual([]);
+  });
+
+  test('J04: nothing shows a secret of the settings', () => {
+    const { settings } = subject.service;
+    const shown = [
+      inspect(settings, { depth: Infinity, showHidden: true, getters: true }),
+      inspect(subject.service, { depth: Infinity, showHidden: true }),
+      JSON.stringify(settings),
+      ...[...settings.security.apiKeys, settings.security.apiKey].flatMap((secret) => [
+        String(secret),
+        `${JSON.stringify({ secret })}${inspect(Object.entries(secret ?? {}))}${inspect(structuredClone(secret))}`,
+      ]),
+    ];
+    expect(
+      hits(
+        shown.map((content, n) => ({ name: `view ${n}`, content })),
+        secretKinds,
+      ),
+    ).toEqual([]);
+    expect(settings.security.apiKeys[0]?.reveal()).toContain('canary');
+  });
+
+  test('a secret that leaks anywhere is found', () => {
+    for (const { kind, text } of subject.canaries.planted.slice(0, 50)) {
+      const leaks = [
+        `{"message":"refused ${text}"}`,
+        Buffer.from(`xx${text}yy`).toString('base64'),
+        Buffer.from(`x${text}yy`).toString('base64url'),
+        Buffer.from(text).toString('hex'),
+        Buffer.concat([Buffer.from([0, 255, 1]), Buffer.from(text), Buffer.from([254])]),
+        `…${text.slice(-30)}`,
+      ];
+      for (const [n, content] of leaks.entries()) {
+        expect(hits([{ name: 'here', content }], [kind]), `${kind} ${n}`).toContain(`${kind} in here`);
+      }
+    }
+  });
+});
+
+describe('J01: what goes wrong inside', () => {
+  test('a store that cannot be opened says nothing of the request', async () => {
+    const canaries = new Canaries();
+    const settings = {
+      ...verbose,
+      'CanonicalStore:DatabasePath': `/dev/null/${canaries.make('token')}/a.sqlite`,
+    };
+    const service = await startService({ settings });
+    const spoken = await exercise({ service, canaries, trusted: async () => ({}) });
+    const { log, problems } = placesOf(service, spoken);
+    expect(spoken.some(({ answer }) => answer.status === 503)).toBe(true);
+    expect(canaries.hits([...log, ...problems], ['token', 'payload', 'api-key'])).toEqual([]);
+    await service.close();
+  });
+
+  test('a stored value that cannot be read is not quoted by the error that says so', async () => {
+    const canaries = new Canaries();
+    const secret = canaries.make('payload');
+    const service = await startService({ settings: verbose });
+    const path = `/canonical/tenants/${freshTenant()}`;
+    const document = {
+      tenantId: path.slice(19),
+      documentType: 'd',
+      id: 'i',
+      schemaVersion: '1',
+      data: { secret },
+    };
+    const body = { idempotencyKey: 'k', mutations: [{ document }] };
+    expect((await service.call({ method: 'POST', path: `${path}/transactions`, body })).status).toBe(200);
+    const database = new DatabaseSync(join(service.folder, 'svc.canonical.sqlite'));
+    database.exec(
+      `UPDATE records SET body = '${secret} is no JSON', head = '${secret}' WHERE body IS NOT NULL`,
+    );
+    database.close();
+    const answer = await service.call({ method: 'GET', path: `${path}/documents/d/i` });
+    expect(answer.status).toBe(500);
+    expect(service.lines.join()).toContain('failure');
+    const places = service.lines.map((content) => ({ name: 'log', content }));
+    expect(canaries.hits([...places, { name: 'problem', content: answer.body }], ['payload'])).toEqual([]);
+    expect(canaries.hits(filesIn(service.folder), ['payload'])).not.toEqual([]);
+    await service.close();
+  });
+
+  const refusedKeys: readonly (readonly [where: string, argument: (key: string) => string])[] = [
+    ['as a key that is none', (key) => `--Server:ApiKey=${key} \u00fc`],
+    ['as a list without a number', (key) => `--Server:ApiKeys=${key}`],
+    ['without its option', (key) => key],
+  ];
+  const faultsOf = (argument: string) =>
+    loadConfiguration({ host: 'embedded', env: {}, argv: [argument], readFile: () => undefined }).faults;
+  const quotes = (argument: (key: string) => string): string[] => {
+    const canaries = new Canaries();
+    const faults = faultsOf(argument(canaries.make('api-key')));
+    expect(faults.length).toBeGreaterThan(0);
+    return canaries.hits([{ name: 'fault', content: faultsText(faults) }], ['api-key']);
+  };
+
+  test.each(refusedKeys)(
+    'J04: a configuration that is refused does not quote a key given %s',
+    (_, argument) => {
+      expect(quotes(argument)).toEqual([]);
+    },
+  );
+
+  // The value is shown because a hash is no secret; a key that was put there by mistake is one.
+  test.fails('J04: a configuration that is refused does not quote a key given in the place of its hash', () => {
+    expect(quotes((key) => `--Server:ApiKeyHashes:0=${key}`)).toEqual([]);
+  });
+});

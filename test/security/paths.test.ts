@@ -1,0 +1,147 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Json } from '../../contracts/generate/schema.ts';
+import { limits } from '../../contracts/generated/limits.ts';
+import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { forAll, patienceMs } from './effort.ts';
+import { BrokenPromise, judge } from './oracle.ts';
+import { contractModels, type SchemaSet } from './schema-set.ts';
+import { decodeOnce, nameIn, segments } from './segments.ts';
+import { allEntries, routesOf } from './target.ts';
+
+vi.setConfig({ testTimeout: patienceMs });
+
+interface Slot {
+  readonly entry: OperationEntry;
+  readonly route: OperationRoute;
+  /** The parameter under attack. */
+  readonly name: string;
+}
+
+/** Every parameter of every path, by a name that a failure can show. */
+const slots: ReadonlyMap<string, Slot> = new Map(
+  routesOf(allEntries).flatMap(({ entry, route }) =>
+    route.path.map(({ name }) => [`${route.operationId} ${name}`, { entry, route, name }] as const),
+  ),
+);
+const routes = new Map(routesOf(allEntries).map((each) => [each.name, each]));
+// These are not held to the bytes of an identifier yet: see the test that fails below.
+const unboundedBytes = new Set(['tenantId', 'eventId']);
+const beforeTheOperation = ['route_not_found', 'method_not_allowed'];
+
+let service: RunningService;
+let set: SchemaSet;
+beforeAll(async () => {
+  service = await startService();
+  set = contractModels();
+});
+afterAll(() => service.close());
+
+/** The request with one parameter as it is given; its body names neither tenant nor event, so that only the path speaks. */
+function send({ entry, route, name }: Slot, segment: string) {
+  const parts = route.segments.map((each) =>
+    'literal' in each ? each.literal : each.param === name ? segment : 'other',
+  );
+  return service.call({ method: route.method, path: `/${parts.join('/')}`, body: bodyFor(entry, route) });
+}
+
+function bodyFor(entry: OperationEntry, route: OperationRoute): Json | undefined {
+  if (entry.requestSchema === null || route.bodyFromParameters) return undefined;
+  const example = set.model(entry.requestSchema).examples?.[0] as Record<string, Json>;
+  const { tenantId: _, eventId: __, mutations: ___, ...body } = example;
+  return body;
+}
+
+describe('E01-E24: path segments', () => {
+  test('20,000 of them are taken as the name that they decode to, or refused', async () => {
+    let accepted = 0;
+    const drawn = fc.tuple(fc.constantFrom(...slots.keys()), segments);
+    await forAll('segments', 20_000, drawn, async ([chosen, segment]) => {
+      const slot = slots.get(chosen) as Slot;
+      const answer = await send(slot, segment);
+      judge(set, slot.entry, answer, beforeTheOperation);
+      // These divide the target before it is a segment; what they lead to is judged, and is no longer this parameter's.
+      if (/[/?]/.test(segment)) return;
+      const most =
+        slot.route.path.find(({ name }) => name === slot.name)?.maxLength ?? limits.pathSegmentLengthMax;
+      const bytesMax = unboundedBytes.has(slot.name) ? Infinity : limits.identifierBytesMax;
+      const name = nameIn(segment, { lengthMax: most, bytesMax });
+      // 431: the target as a whole is too long.
+      const refused = [400, 431].includes(answer.status);
+      if (refused !== (name === null)) throw new BrokenPromise(`named ${JSON.stringify(name)}`, answer);
+      if (name === null) return;
+      accepted += 1;
+      expect(Buffer.from(name)).toEqual(Buffer.from(decodeOnce(segment) ?? []));
+      const again = await send(slot, encodeURIComponent(name));
+      expect(again.status === 400, 'its canonical spelling is refused').toBe(false);
+      if (slot.name !== 'tenantId' || answer.status !== 200) return;
+      const { tenantId = name } = answer.json<{ tenantId?: string }>();
+      expect(tenantId).toBe(name);
+    });
+    expect(service.lines).toEqual([]);
+    expect(accepted).toBeGreaterThan(1_000);
+  });
+
+  // limits.json bounds every identifier at 400 bytes, and every member that holds one is held to it.
+  test.fails.each([...unboundedBytes])(
+    'E15: a %s in the path of more than 400 bytes is refused',
+    async (name) => {
+      for (const slot of [...slots.values()].filter((each) => each.name === name)) {
+        expect(
+          (await send(slot, encodeURIComponent('\u4e2d'.repeat(134)))).status,
+          slot.route.operationId,
+        ).toBe(400);
+      }
+    },
+  );
+
+  test('a literal in any other spelling, an empty segment or a dot segment leads nowhere', async () => {
+    const damage = fc.constantFrom(
+      (literal: string) => literal.toUpperCase(),
+      (literal: string) => `%${literal.charCodeAt(0).toString(16)}${literal.slice(1)}`,
+      (literal: string) => `/${literal}`,
+      (literal: string) => `./${literal}`,
+      (literal: string) => `../${literal}`,
+      (literal: string) => `x/../${literal}`,
+      (literal: string) => `${literal};a=b`,
+      (literal: string) => `${literal}.`,
+      (literal: string) => `${literal}%00`,
+      (literal: string) => `${literal}%20`,
+      (literal: string) => `\u017f${literal}`,
+    );
+    const drawn = fc.tuple(fc.constantFrom(...routes.keys()), fc.nat(), damage);
+    await forAll('literals', 1_000, drawn, async ([chosenRoute, at, damaged]) => {
+      const { entry, route } = routes.get(chosenRoute) as { entry: OperationEntry; route: OperationRoute };
+      const literals = route.segments.flatMap((each, index) => ('literal' in each ? [index] : []));
+      const chosen = literals[at % literals.length];
+      const parts = route.segments.map((each, index) =>
+        'literal' in each ? (index === chosen ? damaged(each.literal) : each.literal) : 'other',
+      );
+      const answer = await service.call({
+        method: route.method,
+        path: `/${parts.join('/')}`,
+        body: bodyFor(entry, route),
+      });
+      if (judge(set, entry, answer, [...beforeTheOperation, 'invalid_path_segment']).accepted) {
+        throw new BrokenPromise(`/${parts.join('/')} was served`, answer);
+      }
+    });
+  });
+
+  test('E23: a target that is no path leads nowhere', async () => {
+    for (const path of [
+      'http://evil.example/health',
+      '*',
+      'health',
+      '',
+      '//health',
+      '/health/',
+      '/./health',
+      '/health/.',
+    ]) {
+      const answer = await service.call({ method: 'GET', path });
+      expect([400, 404], path).toContain(answer.status);
+    }
+  });
+});

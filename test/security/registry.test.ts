@@ -1,0 +1,54 @@
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { attacks } from './attacks.ts';
+import { attackTable, countsByState, idsIn, occurrences, registryFaults } from './registry.ts';
+
+const found = occurrences(resolve(import.meta.dirname, '../..'));
+
+test('every attack is where the list says it is', () => {
+  expect(registryFaults(found)).toEqual([]);
+  console.info('attacks', countsByState());
+});
+
+test('the list has every id of its groups, once', () => {
+  const ids = attacks.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const sizes = Object.entries(Object.groupBy(ids, (id) => id.charAt(0))).map(
+    ([letter, all = []]) => letter + all.length,
+  );
+  expect(sizes.join(' ')).toBe('A25 B5 C6 D12 E25 F14 G12 H3 I6 J5 K4 L2 M10 N5 O12 P10');
+});
+
+test('what is not tested only becomes less', () => {
+  const { later, benchmark } = countsByState();
+  expect(later).toBeLessThanOrEqual(30);
+  expect(benchmark).toBeLessThanOrEqual(1);
+});
+
+test('ids are read from strings, not from comments, patterns or longer words', () => {
+  const text = [
+    "test('A01: one', () => {}); // A02",
+    '/* A03 */ test.each([["A04", 1]])',
+    'test(`A05 ${name}`); const pattern = /A06/; const type = "*/*"; // "A07"',
+    "describe('E01-E03 and F01-G02'); 'XA08' 'A090' 'U+A10'",
+  ].join('\n');
+  expect([...idsIn(text)].sort()).toEqual(['A01', 'A04', 'A05', 'A10', 'E01', 'E02', 'E03', 'F01']);
+});
+
+test('an id that moves away from its state is found', () => {
+  const without = new Map([...found.tests].filter(([id]) => id !== 'D01'));
+  expect(registryFaults({ ...found, tests: without })).toEqual(['D01 is tested, and no test names it']);
+  const early = new Map([...found.tests, ['M01', ['a.test.ts']]] as const);
+  expect(registryFaults({ ...found, tests: early })).toEqual(['M01 is for later, and is tested: a.test.ts']);
+  expect(registryFaults({ ...found, benches: new Map() })).toEqual([
+    'K02 is a benchmark, and no bench names it',
+  ]);
+});
+
+test('the table has a row for each, with where it is tested', () => {
+  const rows = attackTable(found).trim().split('\n');
+  expect(rows).toHaveLength(attacks.length + 2);
+  expect(rows.find((row) => row.startsWith('| D01 '))).toContain('`test/security/matrix.test.ts`');
+  expect(rows.find((row) => row.startsWith('| M01 '))).toContain('there are no archives yet');
+  for (const row of rows) expect(row.split(/(?<!\\)\|/)).toHaveLength(6);
+});

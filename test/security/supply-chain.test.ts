@@ -1,0 +1,295 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Metafile } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import description from '../../package.json' with { type: 'json' };
+import lock from '../../package-lock.json' with { type: 'json' };
+import { buildFunctions } from '../../scripts/build.ts';
+import { buildElsewhere, hashesOf, makersIn, makersOf, packageFolders, packageName } from './bundle.ts';
+
+/**
+ * P: what comes in from others, and what goes out. P03 (signatures and provenance), P07 (age of dependencies) and P08 (no
+ * long-lived token) need a network and a registry: they are steps of the release, in CONTRIBUTING.
+ */
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly link?: boolean;
+  readonly dev?: boolean;
+  readonly hasInstallScript?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+const root = resolve(import.meta.dirname, '../..');
+const locked = Object.entries(lock.packages as Readonly<Record<string, LockedPackage>>);
+const installed = locked.filter(([path]) => path !== '');
+const settings = new Set(readFileSync(join(root, '.npmrc'), 'utf8').trim().split('\n'));
+
+const temporary = mkdtempSync(join(tmpdir(), 'svc-supply-'));
+// Inside the project, as `npm run build` has it: source maps name the sources by their way from here.
+const outdir = `dist/supply-chain-${process.pid}/functions`;
+let metafile: Metafile;
+
+beforeAll(async () => {
+  mkdirSync(join(root, outdir), { recursive: true });
+  await buildFunctions(join(root, outdir));
+  metafile = JSON.parse(readFileSync(join(root, outdir, '../functions.meta.json'), 'utf8')) as Metafile;
+});
+afterAll(() => {
+  rmSync(join(root, outdir, '..'), { recursive: true, force: true });
+  rmSync(temporary, { recursive: true, force: true });
+});
+
+describe('P01: packages come from the registry only, and are what they were', () => {
+  test('each is locked to a version and to the hash of its content', () => {
+    expect(installed.length).toBeGreaterThan(100);
+    const unsound = installed.filter(
+      ([, { version = '', integrity = '', resolved, link }]) =>
+        !/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version) ||
+        !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity) ||
+        // Where it was fetched from is nobody's business, and a link points out of the lock.
+        resolved !== undefined ||
+        link !== undefined,
+    );
+    expect(unsound).toEqual([]);
+  });
+
+  test('none is asked for by a place instead of a version', () => {
+    const wanted = locked.flatMap(([path, { dependencies, devDependencies, optionalDependencies }]) =>
+      Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies }).map(
+        ([name, version]) => [path, name, version] as const,
+      ),
+    );
+    expect(wanted.length).toBeGreaterThan(500);
+    expect(wanted.filter(([, , version]) => /[:/#]/.test(version.replace(/^npm:@?[\w./-]+@/, '')))).toEqual(
+      [],
+    );
+  });
+
+  test('what we ask for ourselves, we ask for exactly', () => {
+    const versions = Object.values({ ...description.dependencies, ...description.devDependencies });
+    expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  });
+
+  test('the settings of npm refuse the rest, and name no registry and no credential', () => {
+    for (const line of ['allow-git=none', 'allow-remote=none', 'allow-file=none', 'allow-directory=none'])
+      expect(settings).toContain(line);
+    expect(settings).toContain('omit-lockfile-registry-resolved=true');
+    expect(settings).toContain('save-exact=true');
+    expect(
+      [...settings].filter((line) => /registry=|_auth|password|certfile|keyfile|\/\//i.test(line)),
+    ).toEqual([]);
+  });
+});
+
+describe('P02: nothing runs while it is installed', () => {
+  test('but the two packages that place a binary', () => {
+    expect(settings).toContain('strict-allow-scripts=true');
+    expect(Object.entries(description.allowScripts).flatMap(([name, may]) => (may ? [name] : []))).toEqual([
+      'esbuild',
+      'node',
+    ]);
+  });
+
+  test('and each package with a script is decided on', () => {
+    const scripted = installed
+      .filter(([, { hasInstallScript }]) => hasInstallScript)
+      .map(([path]) => packageName(path));
+    expect(scripted.sort()).toEqual(Object.keys(description.allowScripts).sort());
+  });
+});
+
+/** The packages whose code is deployed. A new one is a decision: what does it do, who keeps it, what does it bring along? */
+const BUNDLED = `
+@google-cloud/firestore @google-cloud/firestore-api @grpc/grpc-js @grpc/proto-loader @js-sdsl/ordered-map
+@opentelemetry/api @protobufjs/aspromise @protobufjs/base64 @protobufjs/codegen @protobufjs/eventemitter
+@protobufjs/fetch @protobufjs/float @protobufjs/path @protobufjs/pool @protobufjs/utf8
+agent-base base64-js bignumber.js buffer-equal-constant-time data-uri-to-buffer debug duplexify ecdsa-sig-formatter
+end-of-stream extend fast-deep-equal fetch-blob formdata-polyfill functional-red-black-tree gaxios gcp-metadata
+google-auth-library google-gax google-logging-utils https-proxy-agent inherits json-bigint jwa jws lodash.camelcase long
+ms node-domexception node-fetch object-hash once proto3-json-serializer protobufjs readable-stream retry-request
+safe-buffer stream-shift string_decoder util-deprecate web-streams-polyfill wrappy`
+  .trim()
+  .split(/\s+/);
+
+describe('P04: what is deployed is what is listed', () => {
+  test('the packages in the bundle', () => {
+    const names = packageFolders(metafile, true).map(packageName);
+    expect([...new Set(names)].sort()).toEqual(BUNDLED);
+  });
+
+  test('the packages that are installed beside it', () => {
+    const deployed = JSON.parse(readFileSync(join(root, outdir, 'package.json'), 'utf8')) as object;
+    expect(deployed).toMatchObject({
+      dependencies: {
+        '@google-cloud/functions-framework': description.dependencies['@google-cloud/functions-framework'],
+      },
+    });
+    expect(Object.keys(deployed)).not.toContain('scripts');
+    expect(Object.keys(deployed)).not.toContain('devDependencies');
+  });
+
+  test('the files of the folder', () => {
+    const kinds = readdirSync(join(root, outdir)).map((name) => name.replace(/-[A-Z0-9]{8}(?=\.js)/, ''));
+    const chunks = [
+      'auth-library',
+      'banner',
+      'canonical',
+      'chunk',
+      'dist',
+      'handlers',
+      'index',
+      'multipart-parser',
+      'records',
+      'server',
+      'src',
+      'store',
+      'svc',
+      'svc-public.schema',
+    ];
+    const allowed = new Set([
+      'package.json',
+      ...chunks.flatMap((chunk) => [`${chunk}.js`, `${chunk}.js.map`]),
+    ]);
+    expect(kinds.filter((name) => !allowed.has(name.replace(/\.LEGAL\.txt$/, '')))).toEqual([]);
+    expect(kinds).toEqual(expect.arrayContaining(['index.js', 'package.json']));
+  });
+
+  test('source maps hold no sources, and no folder of the machine', () => {
+    for (const name of readdirSync(join(root, outdir)).filter((file) => file.endsWith('.map'))) {
+      const text = readFileSync(join(root, outdir, name), 'utf8');
+      const { sources, ...rest } = JSON.parse(text) as { sources: string[] };
+      expect(rest, name).not.toHaveProperty('sourcesContent');
+      expect(
+        sources.filter((source) => source.startsWith('/')),
+        name,
+      ).toEqual([]);
+    }
+  });
+});
+
+test('P05: the bill of materials names every package of the bundle, as one of the service', () => {
+  // Not `--omit dev`: it leaves out what a dependency needs as soon as a test names it as well.
+  const { stdout, status } = spawnSync(
+    'npm',
+    ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--offline'],
+    { cwd: root, encoding: 'utf8' },
+  );
+  expect(status).toBe(0);
+  const { components } = JSON.parse(stdout) as {
+    components: { purl: string; properties?: { name: string; value: string }[] }[];
+  };
+  const development = 'cdx:npm:package:development';
+  const served = new Set(
+    components
+      .filter(({ properties = [] }) => !properties.some(({ name }) => name === development))
+      .map(({ purl }) => decodeURIComponent(purl)),
+  );
+  const folders = [...packageFolders(metafile, false), 'node_modules/@google-cloud/functions-framework'];
+  const missing = folders
+    .map((folder) => {
+      const text = readFileSync(join(root, folder, 'package.json'), 'utf8');
+      const { name, version } = JSON.parse(text) as { name: string; version: string };
+      return `pkg:npm/${name}@${version}`;
+    })
+    .filter((purl) => !served.has(purl));
+  expect(missing).toEqual([]);
+  expect(served.size).toBeLessThan(components.length);
+});
+
+test('P06: a second build, elsewhere, makes the same bytes', () => {
+  const other = buildElsewhere(root, temporary, metafile, outdir);
+  const hashes = hashesOf(join(root, outdir));
+  expect(Object.keys(hashes).length).toBeGreaterThan(10);
+  expect(hashesOf(other)).toEqual(hashes);
+});
+
+test('P03, P07, P08: what needs a registry is a step of the release', () => {
+  const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+  for (const step of [
+    'npm audit signatures',
+    '--min-release-age=7',
+    'npm sbom',
+    'trusted publishing',
+    'provenance',
+  ])
+    expect(text).toContain(step);
+});
+
+test('P09: `npm run check` holds the generated files against their sources', () => {
+  // That it finds a planted change is shown in contracts/generate/outputs.test.ts.
+  expect(description.scripts.check).toMatch(/^node contracts\/generate\/main\.ts --check && /);
+  expect(description.scripts.test).toMatch(/^npm run check && /);
+});
+
+describe('P10: no code is made from text, and nothing is loaded that the build did not see', () => {
+  test('but in the places that are known', async () => {
+    expect(await makersOf(root, metafile)).toEqual({
+      // The authenticator that the operator names in the settings.
+      'functions/compose-identity.ts': { 'dynamic import': 1 },
+      // Messages that are called Function, not the constructor.
+      'node_modules/@google-cloud/firestore-api/build/protos/protos.js': { Function: 2 },
+      // Encoders of protocol buffers, made from message types that come with the client, never from a request.
+      'node_modules/@protobufjs/codegen/index.js': { Function: 1 },
+      // A search for the global object that ends before it gets there.
+      'node_modules/lodash.camelcase/index.js': { Function: 1 },
+      // Multiplication of 64 bits in fixed bytes.
+      'node_modules/long/umd/index.js': { WebAssembly: 2 },
+    });
+  });
+
+  test('and nothing of Node that runs text is within reach', () => {
+    const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+    const external = new Set(
+      imports.filter((each) => each.external).map(({ path }) => path.replace(/^node:/, '')),
+    );
+    expect(external).toContain('http');
+    for (const module of ['vm', 'repl', 'inspector', 'module', 'wasi', 'cluster'])
+      expect(external).not.toContain(module);
+    // Whatever is neither of Node nor in the bundle is found on the machine, if at all.
+    expect([...external].filter((path) => /[@/-]/.test(path)).sort()).toEqual([
+      '@google-cloud/functions-framework',
+      'fs/promises',
+      'stream/web',
+      'supports-color',
+    ]);
+  });
+
+  const planted: readonly (readonly [way: string, text: string])[] = [
+    ['eval', 'eval(x)'],
+    ['eval', '(0, eval)(x)'],
+    ['eval', 'const run = eval; run(x)'],
+    ['Function', 'new Function("a", b)'],
+    ['Function', 'Function(b)()'],
+    ['constructor', '(() => {}).constructor("return 1")()'],
+    ['constructor', 'a.constructor.constructor(b)'],
+    ['constructor', 'a["constructor"](b)'],
+    ['text in a timer', 'setTimeout("run()", 1)'],
+    ['WebAssembly', 'new WebAssembly.Module(bytes)'],
+    ['dynamic require', 'require(name)'],
+    ['dynamic require', 'require("./" + name)'],
+    ['dynamic require', 'createRequire(here)("x")'],
+    ['dynamic import', 'await import(name)'],
+    ['dynamic import', 'await import(`./${name}.js`)'],
+  ];
+  test.each(planted)('%s is found in %s', async (way, text) => {
+    expect(await makersIn('x.mjs', text)).toEqual({ [way]: 1 });
+  });
+
+  test.each([
+    '// eval(x)',
+    'const words = ["eval", "Function"]',
+    'a.eval(b); a.Function(c); isFunction(d)',
+    'require("fs"); import("node:fs")',
+    'setTimeout(() => {}, 1)',
+    'class A { constructor() {} }',
+  ])('%s is left alone', async (text) => {
+    expect(await makersIn('x.mjs', text)).toEqual({});
+  });
+});

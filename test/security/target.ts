@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { Json } from '../../contracts/generate/schema.ts';
+import { operations } from '../../contracts/generated/operations.ts';
+import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
+import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
+import type { Vocabulary } from './arbitrary.ts';
+import { aligned, type Place, requestOf } from './requests.ts';
+import { salted } from './salt.ts';
+import type { SchemaSet } from './schema-set.ts';
+
+/** Something to attack: operations, their models, and a way to call them. */
+export interface Target {
+  readonly set: SchemaSet;
+  readonly entries: readonly OperationEntry[];
+  readonly call: (request: InjectedRequest) => Promise<InjectedResponse>;
+}
+
+export const allEntries: readonly OperationEntry[] = Object.values(operations);
+
+/** Every operation on each of its routes, aliases too. */
+export function routesOf(
+  entries: readonly OperationEntry[],
+): readonly { readonly name: string; readonly entry: OperationEntry; readonly route: OperationRoute }[] {
+  return entries.flatMap((entry) =>
+    entry.routes.map((route) => ({ name: `${route.method} ${route.operationId}`, entry, route })),
+  );
+}
+
+/** A tenant of its own for each attack: whatever one does to its data, the next one does not meet it. */
+export function freshTenant(): string {
+  return `tenant-${randomUUID()}`;
+}
+
+/** The request that the contract shows as the example of the operation, for this tenant; `mark` goes into its content. */
+export function exampleRequest(
+  { set }: Pick<Target, 'set'>,
+  entry: OperationEntry,
+  tenantId: string,
+  mark?: string,
+): InjectedRequest | undefined {
+  const [route] = entry.routes;
+  if (route === undefined) return undefined;
+  const schema = entry.requestSchema === null ? undefined : set.model(entry.requestSchema);
+  const example = schema?.examples?.[0];
+  const params = Object.fromEntries(
+    route.path.map(({ name }) => [name, name === 'tenantId' ? tenantId : name]),
+  );
+  const body =
+    schema === undefined || example === undefined || mark === undefined
+      ? example
+      : salted(set, schema, example, { free: mark, fixed: {} });
+  return requestOf({ entry, route }, { params, query: [], headers: [], body: aligned(body, params) });
+}
+
+/**
+ * Gives the tenant something to be attacked, without a word about any single operation: the examples of all operations
+ * that need no name beyond the tenant, in the order of the catalog. What the answers call by a name is what later
+ * requests are drawn from, so that attacks reach beyond "not found".
+ */
+export async function furnish(target: Target, tenantId: string, mark?: string): Promise<Vocabulary> {
+  const words = new Map<string, Set<string>>();
+  for (const entry of target.entries) {
+    const others = entry.routes[0]?.path.filter(({ name }) => name !== 'tenantId') ?? [];
+    const request = exampleRequest(target, entry, tenantId, mark);
+    if (others.length > 0 || entry.requestMediaType !== 'application/json' || request === undefined) continue;
+    const answer = await target.call(request);
+    if (answer.status === 200) gather(JSON.parse(answer.body) as Json, '', words);
+  }
+  return new Map([...words].map(([name, texts]) => [name, [...texts].slice(0, 20)]));
+}
+
+/** Texts by the names of their members; the `id` of an `event` is an `eventId` too. */
+function gather(value: Json, parent: string, words: Map<string, Set<string>>): void {
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) gather(item, parent, words);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member !== 'string') {
+      gather(member, name, words);
+      continue;
+    }
+    const names = name === 'id' && parent !== '' ? [name, `${parent}Id`] : [name];
+    for (const each of names) words.set(each, (words.get(each) ?? new Set()).add(member));
+  }
+}
+
+export async function placeFor(target: Target, entry: OperationEntry, route: OperationRoute): Promise<Place> {
+  const tenantId = freshTenant();
+  const vocabulary = await furnish(target, tenantId);
+  return { set: target.set, entry, route, fixed: { tenantId }, vocabulary };
+}
