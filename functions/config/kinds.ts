@@ -27,10 +27,12 @@ interface Scalar<T> {
   readonly expects: string;
   readonly schema: Schema;
   readonly secret?: boolean;
+  /** Whether a refusal shows what was given; never a secret. */
+  readonly quoted?: boolean;
   readonly parse: (text: string) => T | undefined;
 }
 
-function scalar<T>({ expects, schema, secret = false, parse }: Scalar<T>): Kind<T> {
+function scalar<T>({ expects, schema, secret = false, quoted = !secret, parse }: Scalar<T>): Kind<T> {
   return {
     expects,
     tails: [''],
@@ -42,7 +44,7 @@ function scalar<T>({ expects, schema, secret = false, parse }: Scalar<T>): Kind<
       if (entry === undefined) return undefined;
       reading.take(entry);
       const value = parse(entry.value.trim());
-      const shown = secret ? '' : `, not ${JSON.stringify(entry.value.slice(0, 80))}`;
+      const shown = !quoted ? '' : `, not ${JSON.stringify(entry.value.slice(0, 80))}`;
       if (value === undefined) reading.refuse(entry, `must be ${expects}${shown}`);
       return value;
     },
@@ -50,8 +52,17 @@ function scalar<T>({ expects, schema, secret = false, parse }: Scalar<T>): Kind<
 }
 
 export function text(expects: string, pattern: RegExp): Kind<string> {
+  return scalar(textRules(expects, pattern));
+}
+
+function textRules(expects: string, pattern: RegExp): Scalar<string> {
   const schema = { type: 'string', pattern: pattern.source };
-  return scalar({ expects, schema, parse: (value) => (pattern.test(value) ? value : undefined) });
+  return { expects, schema, parse: (value) => (pattern.test(value) ? value : undefined) };
+}
+
+/** A text that is no secret itself, but in whose place one may be given by mistake: a refusal does not quote it. */
+export function unquotedText(expects: string, pattern: RegExp): Kind<string> {
+  return scalar({ ...textRules(expects, pattern), quoted: false });
 }
 
 export function secretText(expects: string, pattern: RegExp): Kind<Secret> {

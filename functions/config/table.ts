@@ -1,5 +1,5 @@
 import { limits } from '../../contracts/generated/limits.ts';
-import { choice, integer, list, members, secretText, text, truth } from './kinds.ts';
+import { choice, integer, list, members, secretText, text, truth, unquotedText } from './kinds.ts';
 import type { Secret } from './secret.ts';
 import { type Given, type Setting, setting } from './setting.ts';
 
@@ -40,7 +40,7 @@ const tokenIssuer = text(
   /^[\x21-\x7e]{1,512}$/,
 );
 const url = text('an address such as https://issuer.example.com/keys', /^https?:\/\/[^\s@#\\]{1,1000}$/);
-const keyHash = text('sha256: and 64 lower-case hexadecimal digits', /^sha256:[0-9a-f]{64}$/);
+const keyHash = unquotedText('sha256: and 64 lower-case hexadecimal digits', /^sha256:[0-9a-f]{64}$/);
 const origin = text('an origin such as https://app.example.com', /^https?:\/\/[^\s/?#@\\*]{1,253}$/);
 // What a header can carry without quoting and what a caller cannot mistype by a space.
 const apiKey = secretText('1 to 512 visible ASCII characters', /^[\x21-\x7e]{1,512}$/);

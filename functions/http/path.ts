@@ -61,6 +61,8 @@ export function decodeSegment(raw: string): string {
     throw invalidPath('A path segment is empty or a dot segment.');
   if (value.length > limits.pathSegmentLengthMax)
     throw invalidPath(`A path segment is longer than ${limits.pathSegmentLengthMax} characters.`);
+  if (Buffer.byteLength(value) > limits.identifierBytesMax)
+    throw invalidPath(`A path segment is longer than ${limits.identifierBytesMax} bytes of UTF-8.`);
   if (forbidden.test(value)) throw invalidPath('A path segment holds a separator or a control character.');
   if (value !== value.trim()) throw invalidPath('A path segment begins or ends with white space.');
   if (value !== value.normalize('NFC')) throw invalidPath('A path segment is not in Unicode normal form C.');
