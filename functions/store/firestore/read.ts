@@ -41,9 +41,12 @@ export async function readKeys(
       throw new StoreError('corrupt', 'Firestore left out a document that was asked for');
     const state = stateOf(head);
     session.states.saw(scope, state);
-    if (state.generation === generation) return withRecords(session, keys, state, head.readTime, snapshots);
+    // The client asks again for what a broken answer left out, and then parts of one reading are of two moments.
+    const torn = snapshots.some(({ readTime }) => !readTime.isEqual(head.readTime));
+    if (state.generation === generation && !torn)
+      return withRecords(session, keys, state, head.readTime, snapshots);
   }
-  throw new StoreError('contention', 'the scope was swapped during every read');
+  throw new StoreError('contention', 'the scope was swapped, or the answer broken, during every read');
 }
 
 async function withRecords(
