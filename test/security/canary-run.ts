@@ -5,7 +5,7 @@ import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { RunningService } from '../support/service.ts';
 import type { Canaries, SearchPlace } from './canary.ts';
-import { brokenDrafts, type Draft, pathOf, requestOf } from './requests.ts';
+import { brokenDrafts, type Draft, type Place, pathOf, requestOf } from './requests.ts';
 import { salted } from './salt.ts';
 import { contractModels } from './schema-set.ts';
 import { allEntries } from './target.ts';
@@ -59,8 +59,9 @@ export async function exercise({ service, canaries, trusted }: CanarySubject): P
       const answer = await call(entry.id, requestOf({ entry, route }, right));
       event = leaseIn(answer, canaries) ?? event;
       const place = { set, entry, route, fixed: { tenantId }, vocabulary: new Map() };
-      for (const { draft: wrong } of brokenDrafts(place, right))
+      for (const wrong of wrongDrafts(place, right, canaries.make('payload'))) {
         await call(entry.id, requestOf({ entry, route }, wrong));
+      }
       for (const wrong of unwanted) {
         await call(entry.id, requestOf({ entry, route }, { ...right, headers: Object.entries(wrong) }));
       }
@@ -69,6 +70,40 @@ export async function exercise({ service, canaries, trusted }: CanarySubject): P
     }
   }
   return spoken;
+}
+
+/** Every way to break one rule, with the secret in what is refused: a refusal that quotes it would show. */
+function wrongDrafts(place: Place, right: Draft, secret: string): Draft[] {
+  const broken = brokenDrafts(place, right).map(({ draft }): Draft => {
+    const params = mapTexts(draft.params, (text) => revealing(text, secret));
+    const query = draft.query.map(([name, text]) => [name, revealing(text, secret)] as const);
+    return { ...draft, params, query, body: mapTexts(draft.body, (text) => revealing(text, secret)) };
+  });
+  // And what no schema can say: texts that only the code behind it refuses.
+  let leaves = 0;
+  mapTexts(right.body, () => String((leaves += 1)));
+  const spoiled = Array.from({ length: leaves }, (_, chosen): Draft => {
+    let at = 0;
+    const body = mapTexts(right.body, (text) => (at++ === chosen ? `${secret}\u0001${text}` : text));
+    return { ...right, body };
+  });
+  return [...broken, ...spoiled];
+}
+
+/** The secret in the place of what merely fills a wrong request. */
+function revealing(text: string, secret: string): string {
+  if (/^a{10,}$/.test(text))
+    return secret.repeat(Math.ceil(text.length / secret.length)).slice(0, text.length);
+  return ['text', 'x', 'now'].includes(text) || /\p{Cc}/u.test(text) ? `${secret}${text}` : text;
+}
+
+function mapTexts<V>(value: V, change: (text: string) => string): V {
+  if (typeof value === 'string') return change(value) as V;
+  if (value instanceof Uint8Array || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => mapTexts(item, change)) as V;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, mapTexts(member, change)]),
+  ) as V;
 }
 
 /** Everything that was written anywhere, by the kinds of secrets that must not be in it. */

@@ -77,7 +77,8 @@ function dresses(text: string): string[] {
   const percent = [...bytes].map((byte) => `%${byte.toString(16)}`).join('');
   return [
     text,
-    text.slice(0, 24),
+    // Engines quote the first ten characters of what they cannot read.
+    text.slice(0, 10),
     text.slice(-24),
     bytes.toString('hex'),
     bytes.toString('utf16le'),

@@ -83,10 +83,19 @@ const planted: readonly (readonly [what: string, found: string, target: () => Ta
     'the problem fence_conflict is not declared',
     () => throwaway({ handler: () => Promise.reject(new ServiceError('fence_conflict', 'Held.')) }),
   ],
-  ['a body that is not checked', 'accepted body: type', () => throwaway({ checked: false })],
+  ['a body that is not checked', 'did not refuse body: type', () => throwaway({ checked: false })],
+  [
+    'a body that is refused for another reason',
+    'did not refuse body: type',
+    () =>
+      throwaway({
+        checked: false,
+        handler: () => Promise.reject(new ServiceError('not_found', 'There is none.')),
+      }),
+  ],
   [
     'a parameter that is not checked',
-    'accepted query limit: maximum',
+    'did not refuse query limit: maximum',
     () => {
       const query = route.query.map(({ maximum: _maximum, ...spec }) => spec);
       const lax = throwaway({ entry: { ...throwawayEntry, routes: [{ ...route, query }] } });
