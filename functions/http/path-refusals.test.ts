@@ -62,6 +62,8 @@ describe('the value of a segment', () => {
     ['%2E', 'empty or a dot segment'],
     ['.%2e', 'empty or a dot segment'],
     ['a'.repeat(201), 'longer than 200 characters'],
+    ['%E2%82%AC'.repeat(134), 'longer than 400 bytes'],
+    ['b' + '%E2%82%AC'.repeat(133) + 'b', 'longer than 400 bytes'],
     ['a%2Fb', 'separator or a control character'],
     ['a%00', 'separator or a control character'],
     ['%20a', 'white space'],
@@ -78,6 +80,7 @@ describe('the value of a segment', () => {
     ['...', '...'],
     ['.a', '.a'],
     ['a'.repeat(200), 'a'.repeat(200)],
+    ['%E2%82%AC'.repeat(133) + 'b', `${'€'.repeat(133)}b`],
   ])('%s names %j', (segment, value) => {
     expect(decodeSegment(segment)).toBe(value);
   });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { createApiKeys, createApiKeyText, hashApiKey, looksLikeApiKey } from './api-keys.ts';
+import { createApiKeys, createApiKeyText, hashApiKey, isApiKeyHash, looksLikeApiKey } from './api-keys.ts';
 
 const headers = (fields: Record<string, string>) => new Map(Object.entries(fields));
 const unauthenticated = expect.objectContaining({ code: 'unauthenticated' });
@@ -131,6 +131,13 @@ describe('the text of a key', () => {
         },
       ),
     );
+  });
+
+  test('texts that are near to a hash are none', () => {
+    const hash = hashApiKey('a key');
+    expect(isApiKeyHash(hash)).toBe(true);
+    for (const text of [` ${hash}`, `${hash}0`, `${hash}\n`, hash.slice(0, -1), hash.toUpperCase(), hash.slice(7)])
+      expect(isApiKeyHash(text), text).toBe(false);
   });
 
   test('texts that are near to a key are none', () => {

@@ -147,6 +147,17 @@ describe('the execution policy', () => {
     expect(operations.filter((operation) => ask('nobody@b', operation))).toEqual([]);
   });
 
+  test.each(operations)('the grant of %s lets in for it and for nothing else', (operation) => {
+    const alone = createExecutionPolicy([grant({ operations: [operation] })]);
+    const admitted = operations.filter((accessOperation) =>
+      allows(() => {
+        const entry = { id: 'anyOperation', authorizationClass: 'execution-policy', accessOperation };
+        alone(caller('a@b'), entry, { now: 0 });
+      }),
+    );
+    expect(admitted).toEqual([operation]);
+  });
+
   test.each([null, '', 'delete_run', 'START_RUN', 'constructor'])(
     'the access operation %j of the catalog lets nobody in',
     (operation) => {
