@@ -1,22 +1,27 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { needsApiKey } from './config/rules.ts';
-import type { Settings } from './config/table.ts';
-import type { Log } from './http/log.ts';
+import { accessParts, needsApiKey } from './config/rules.ts';
+import { type Settings, table } from './config/table.ts';
+import { describeFailure, type Log } from './http/log.ts';
 import { createApiKeyFile } from './identity/api-key-file.ts';
-import { type ApiKeys, createApiKeys, hashApiKey } from './identity/api-keys.ts';
+import { type ApiKeyFile, type ApiKeys, createApiKeys, hashApiKey } from './identity/api-keys.ts';
 import { type Authenticator, anonymous, createAuthenticator } from './identity/authenticator.ts';
 import { type Authorizer, type ClassPolicy, createAuthorizer } from './identity/authorizer.ts';
 import { type CanonicalAccessOperation, createCanonicalPolicy } from './identity/canonical-access.ts';
-import { authenticatorFrom, createCustomIdentity } from './identity/custom-identity.ts';
+import {
+  authenticatorFrom,
+  createCustomIdentity,
+  type IdentityAuthenticator,
+} from './identity/custom-identity.ts';
+import { beforeDeadline } from './identity/deadline.ts';
 import { developmentCaller } from './identity/development.ts';
 import { createDevelopmentIdentity } from './identity/development-header.ts';
 import { createExecutionPolicy, type ExecutionAccessOperation } from './identity/execution-access.ts';
 import { createKeySet, type KeySet } from './identity/oidc/key-set.ts';
 import { createOidcIdentity } from './identity/oidc/oidc-identity.ts';
 import type { WorkloadIdentity } from './identity/workload.ts';
-import type { World } from './kernel/world.ts';
+import type { Timers, World } from './kernel/world.ts';
 
 /** Who is calling, and may they: put together from the settings. */
 export interface Identity {
@@ -24,10 +29,7 @@ export interface Identity {
   readonly authorizer: Authorizer;
 }
 
-/** The authorization class whose callers each part of the settings is about. */
-const classes = { 'canonical-policy': 'canonicalAccess', 'execution-policy': 'executionAccess' } as const;
-
-type Part = (typeof classes)[keyof typeof classes];
+type Part = (typeof accessParts)[keyof typeof accessParts];
 
 /** A setting that turned out wrong when it was used, such as a module that cannot be loaded. */
 export class CompositionFault extends Error {}
@@ -36,11 +38,11 @@ export async function composeIdentity(settings: Settings, world: World, log: Log
   // One for all parts: they read tokens of the same issuer.
   const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
   const workloads: Record<string, WorkloadIdentity> = {};
-  for (const [name, part] of Object.entries(classes)) {
+  for (const [name, part] of Object.entries(accessParts)) {
     if (settings[part].identityPolicies.length > 0)
       workloads[name] = await workloadOf(settings, part, keys, world);
   }
-  const apiKeys = apiKeysOf(settings, world, log);
+  const apiKeys = await apiKeysOf(settings, world, log);
   const authenticator = createAuthenticator({
     ...(apiKeys === undefined ? {} : { apiKeys }),
     apiKeyRequired: needsApiKey(settings),
@@ -70,23 +72,33 @@ function opened(inner: Authenticator, workloads: Readonly<Record<string, Workloa
   };
 }
 
-function apiKeysOf({ security }: Settings, world: World, log: Log): ApiKeys | undefined {
-  const { apiKeys, apiKey, apiKeyHashes, apiKeyFile, apiKeyHeader } = security;
+async function apiKeysOf(settings: Settings, world: World, log: Log): Promise<ApiKeys | undefined> {
+  const { apiKeys, apiKey, apiKeyHashes, apiKeyFile, apiKeyHeader } = settings.security;
   const clear = apiKey === null ? apiKeys : [...apiKeys, apiKey];
+  if (clear.length > 0 && settings.service.environment !== 'Development') {
+    const better = `give its hash in ${table.security.apiKeyHashes.key} or ${table.security.apiKeyFile.key}`;
+    log({ severity: 'WARNING', message: `An API key stands in clear among the settings: ${better}.` });
+  }
   const hashes = [...new Set([...apiKeyHashes, ...clear.map((key) => hashApiKey(key.reveal()))])];
   if (hashes.length === 0 && apiKeyFile === null) return undefined;
-  const file =
-    apiKeyFile === null
-      ? {}
-      : {
-          file: createApiKeyFile({
-            read: () => readFile(resolve(apiKeyFile), 'utf8'),
-            clock: world.clock,
-            timers: world.timers,
-            tell: (message) => log({ severity: 'ERROR', message }),
-          }),
-        };
+  const file = apiKeyFile === null ? {} : { file: await openApiKeyFile(apiKeyFile, world, log) };
   return createApiKeys({ hashes, headerName: apiKeyHeader, ...file });
+}
+
+/** One that goes missing later is told in the log; one that was never there is a mistake of whoever starts the service. */
+async function openApiKeyFile(path: string, { clock, timers }: World, log: Log): Promise<ApiKeyFile> {
+  const read = () => readFile(resolve(path), 'utf8');
+  try {
+    await read();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown reason'})`;
+    // The path is not told: a key may have been given in its place.
+    throw new CompositionFault(`The file that ${table.security.apiKeyFile.key} names ${reason}.`, {
+      cause: error,
+    });
+  }
+  return createApiKeyFile({ read, clock, timers, tell: (message) => log({ severity: 'ERROR', message }) });
 }
 
 async function workloadOf(
@@ -98,7 +110,7 @@ async function workloadOf(
   const { authenticatorType, authenticationMode, developmentIdentityHeader, allowedAudiences } =
     settings[part];
   if (authenticatorType !== null) {
-    const authenticator = await loadAuthenticator(authenticatorType);
+    const authenticator = await loadAuthenticator(authenticatorType, timers);
     return createCustomIdentity({ authenticator, timers });
   }
   if (authenticationMode === 'development-header')
@@ -115,16 +127,28 @@ async function workloadOf(
   });
 }
 
+/** A module that waits for ever while it is loaded would keep the service from ever saying that it cannot start. */
+const importWithinMs = 10_000;
+
 /** `./authenticator.mjs` beside the process, or the name of a package; `#Name` for an export that is not the default. */
-async function loadAuthenticator(type: string) {
+async function loadAuthenticator(type: string, timers: Timers): Promise<IdentityAuthenticator> {
   const [place = '', name = 'default'] = type.split('#', 2);
   const path = /^\.{0,2}\//.test(place) ? pathToFileURL(resolve(place)).href : place;
+  const fault = (reason: string, cause?: unknown) =>
+    new CompositionFault(`The authenticator ${type} cannot be used: ${reason}`, { cause });
+  const late = () => fault(`it was still loading after ${importWithinMs / 1000} seconds`);
+  let module: Readonly<Record<string, unknown>>;
   try {
-    const module = (await import(path)) as Readonly<Record<string, unknown>>;
+    module = (await beforeDeadline(timers, importWithinMs, import(path), late)) as typeof module;
+  } catch (error) {
+    if (error instanceof CompositionFault) throw error;
+    // What it says itself may quote what it was configured with.
+    throw fault(`loading it failed with ${describeFailure(error).split('\n', 1).join('')}`, error);
+  }
+  try {
     return authenticatorFrom(module[name]);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown';
-    throw new CompositionFault(`The authenticator ${type} cannot be used: ${reason}`, { cause: error });
+    throw fault(error instanceof Error ? error.message : 'unknown', error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { compose, databasePath, machine } from './compose.ts';
+import { compose, databasePath, machine, type Service } from './compose.ts';
 import { CompositionFault } from './compose-identity.ts';
 import { faultsText } from './config/fault.ts';
 import { settingsHelp } from './config/help.ts';
@@ -18,12 +18,27 @@ async function main(): Promise<void> {
   if (settings === undefined) return fail(faultsText(faults));
   const service = compose(settings, { writeLog: warn });
   const stop = onStopSignal();
+  // Until it is ready nothing is under way that would have to be finished.
+  const host = await Promise.race([start(settings, service), stop.then(() => null)]);
+  if (typeof host === 'string') return endWith(host);
+  if (host !== null) {
+    if (isOpen(settings)) warn(openWarning(settings));
+    say(`${release.service} ${release.version} is ready at ${host.url} (${settings.service.environment})`);
+    await stop;
+    await host.stop();
+  }
+  await service.close();
+  process.exit(0);
+}
+
+/** The server once it listens, or what keeps it from that. */
+async function start(settings: Settings, service: Service): Promise<NodeHost | string> {
   if (settings.canonicalStore.enabled && settings.canonicalStore.provider === 'sqlite') {
     try {
       // Opened before anybody is served: a folder that cannot be used should be known now, not by the first commit.
       await service.store();
     } catch (error) {
-      return fail(`The database ${databasePath(settings)} cannot be opened: ${reasonOf(error)}`);
+      return `The database ${databasePath(settings)} cannot be opened: ${reasonOf(error)}`;
     }
   }
   let chain: Chain;
@@ -32,22 +47,15 @@ async function main(): Promise<void> {
   } catch (error) {
     if (!(error instanceof CompositionFault)) throw error;
     await service.close();
-    return fail(error.message);
+    return error.message;
   }
-  let host: NodeHost;
   try {
     const { host: name, port, drainSeconds } = settings.server;
-    host = await serveNode(chain, { host: name, port, world: machine, drainMs: drainSeconds * 1000 });
+    return await serveNode(chain, { host: name, port, world: machine, drainMs: drainSeconds * 1000 });
   } catch (error) {
     await service.close();
-    return fail(listenFailure(settings, error));
+    return listenFailure(settings, error);
   }
-  if (isOpen(settings)) warn(openWarning(settings));
-  say(`${release.service} ${release.version} is ready at ${host.url} (${settings.service.environment})`);
-  await stop;
-  await host.stop();
-  await service.close();
-  process.exit(0);
 }
 
 /** Resolves with the first signal; the second one ends the process at once. */
@@ -110,6 +118,12 @@ function warn(line: string): void {
 function fail(line: string): void {
   warn(line);
   process.exitCode = 1;
+}
+
+/** Whatever was begun and is still going on, such as a module that never ends to load, must not keep the process. */
+function endWith(line: string): never {
+  warn(line);
+  process.exit(1);
 }
 
 await main();

@@ -34,7 +34,7 @@ function allowedFrom(room: string): readonly string[] | undefined {
   if (groups.has(room)) return [...shared, 'store', 'http', 'identity'];
   const rooms: Readonly<Record<string, readonly string[]>> = {
     kernel: ['contracts'],
-    config: ['contracts'],
+    config: shared,
     store: shared,
     identity: shared,
     http: [...shared, 'identity', 'store'],
@@ -42,8 +42,9 @@ function allowedFrom(room: string): readonly string[] | undefined {
   return rooms[room] ?? [];
 }
 
-/** The faults of one file of `functions/` against the direction of imports. */
+/** The faults of one file of `functions/` or `dispatcher/` against the direction of imports. */
 export function importFaults(path: string, text: string): string[] {
+  if (path.startsWith('dispatcher/')) return dispatcherFaults(path, text);
   const room = roomOf(path);
   const allowed = allowedFrom(room);
   return importsOf(text).flatMap(({ specifier, dynamic }) => {
@@ -61,11 +62,20 @@ export function importFaults(path: string, text: string): string[] {
   });
 }
 
+/** The dispatcher is a part for others to take along: nothing but itself, no package and no service behind it. */
+function dispatcherFaults(path: string, text: string): string[] {
+  return importsOf(text)
+    .filter(({ specifier }) => !/^\.\/[^/]+$/.test(specifier))
+    .map(({ specifier }) => `${path} imports ${specifier}: the dispatcher stands on its own`);
+}
+
 /** Packages that a room may use. Everything else comes with Node. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['@google-cloud/functions-framework'],
   identity: ['google-auth-library'],
   'store/firestore': ['@google-cloud/firestore'],
+  'store/mysql': ['mysql2/promise'],
+  'store/postgres': ['pg'],
 };
 
 function packageFault(path: string, room: string, specifier: string): string[] {
@@ -93,6 +103,7 @@ const machineFiles = new Set([
   'functions/compose.ts',
   'functions/embedded.ts',
   'functions/embedded-server.ts',
+  'dispatcher/machine.ts',
 ]);
 const isProvider = (path: string) => roomOf(path).startsWith('store/');
 const machine = (path: string) => machineFiles.has(path) || isProvider(path);

@@ -40,6 +40,17 @@ test.each<[string, Given, RegExp]>([
   ['no operations', canonical({ ...whole, AllowedOperations: null }), /has no AllowedOperations/],
   ['D06: star and names', canonical({ ...whole, AllowedTenantIds: ['*', 'a'] }), /combines the tenant \*/],
   ['path in a tenant', canonical({ ...whole, AllowedTenantIds: ['a/b'] }), /not a single path segment/],
+  [
+    'a pattern of tenants',
+    canonical({ ...whole, AllowedTenantIds: ['acme-*'], AllowedOperations: ['read'] }),
+    /a tenant with a \* in it: there are no patterns/,
+  ],
+  [
+    'a principal as policies of a cloud write it',
+    canonical({ ...whole, Principal: 'serviceAccount:p@x.example' }),
+    /IdentityPolicies:0 .*no e-mail address, as tokens name it/,
+  ],
+  ['a principal without a domain', canonical({ ...whole, Principal: 'p' }), /no e-mail address/],
   ['dots as a tenant', canonical({ ...whole, AllowedTenantIds: ['..'] }), /not a single path segment/],
   ['percent in a tenant', canonical({ ...whole, AllowedTenantIds: ['a%2fb'] }), /not a single path segment/],
   [
@@ -111,6 +122,17 @@ test.each<[string, Given, RegExp]>([
   expect(faultsOf(given)).toMatch(expected);
 });
 
+test('a principal that is no address is one where tokens are not read, or named by their subject', () => {
+  const named = { ...whole, Principal: 'serviceAccount:p' };
+  const sub = { Oidc: { PrincipalClaim: 'sub' } };
+  const { file } = canonical(named);
+  const server = (file as { Server: object }).Server;
+  expect(faultsOf({ file: { Server: { ...server, ...sub } } })).toBe('');
+  expect(faultsOf(canonical(named, { AuthenticationMode: 'development-header' }))).toBe('');
+  expect(faultsOf(canonical(named, { AuthenticatorType: './a.mjs' }))).toBe('');
+  expect(faultsOf(canonical({ ...whole, Principal: 'P@X.Example' }))).toBe('');
+});
+
 test('a custom authenticator brings its own mode, and needs no audience', () => {
   expect(
     faultsOf(
@@ -167,6 +189,16 @@ test.each<[string, Given, RegExp]>([
     'D10: a worker without an id',
     execution({ ...worker, WorkerId: null }),
     /allows worker without a WorkerId/,
+  ],
+  [
+    'a pattern of tenants',
+    execution({ ...worker, AllowedTenantIds: ['acme-*'] }),
+    /with a \* in it: there are no patterns/,
+  ],
+  [
+    'a principal that tokens do not name',
+    execution({ ...worker, Principal: 'user:w@x.example' }),
+    /ExecutionAccess:IdentityPolicies:0 .*no e-mail address/,
   ],
   ['a star', execution({ ...worker, AllowedHandlerIds: ['*'] }), /leave the list empty to allow all/],
   ['a product without a policy', execution(worker, []), /names a product that has no policy/],

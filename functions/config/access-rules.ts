@@ -2,6 +2,8 @@ import { limits } from '../../contracts/generated/limits.ts';
 import type { Rule, RuleFault } from './rule.ts';
 import {
   type ExecutionIdentityPolicy,
+  googleIssuers,
+  googleKeySetUrl,
   type IdentityPolicy,
   type ProductPolicy,
   type Settings,
@@ -59,15 +61,23 @@ const developmentHeader = ofEachPart((part, settings) => {
   return [{ key: table[part].authenticationMode.key, message }];
 });
 
-const issuerAndKeys: Rule = ({ oidc, service }) => {
+const issuerAndKeys: Rule = ({ oidc, service, ...settings }, _host, isGiven) => {
   const { issuers, keySetUrl } = table.oidc;
   const faults: RuleFault[] = [];
-  const ownIssuers = !sameItems(oidc.issuers, fallback(issuers.fallback));
-  const ownKeys = oidc.keySetUrl !== keySetUrl.fallback;
-  if (ownIssuers !== ownKeys) {
-    const [missing, given] = ownIssuers ? [keySetUrl.key, issuers.key] : [issuers.key, keySetUrl.key];
-    faults.push({ key: missing, message: `must be set together with ${given}: keys belong to their issuer` });
+  // One of Google's names alone is still Google, and whoever writes a default out has said it.
+  const ownIssuers = oidc.issuers.some((issuer) => !googleIssuers.some((known) => known === issuer));
+  const missing =
+    ownIssuers && !isGiven(keySetUrl.key)
+      ? [keySetUrl.key, issuers.key]
+      : oidc.keySetUrl !== googleKeySetUrl && !isGiven(issuers.key)
+        ? [issuers.key, keySetUrl.key]
+        : null;
+  if (missing !== null) {
+    const [key = '', given] = missing;
+    faults.push({ key, message: `must be set together with ${given}: keys belong to their issuer` });
   }
+  if (oidc.issuers.length === 0 && parts.some((part) => usesTokens(settings[part])))
+    faults.push({ key: issuers.key, message: 'is empty: no token could be accepted' });
   // A key that anybody on the way can replace proves nothing; on loopback there is no way.
   if (
     !oidc.keySetUrl.startsWith('https://') &&
@@ -102,11 +112,23 @@ function canonicalPolicyFaults(policy: Partial<IdentityPolicy>): string[] {
   if (tenants.some((tenant) => tenant !== '*' && !isTenantId(tenant))) {
     faults.push('names a tenant that is not a single path segment');
   }
+  if (tenants.some(isPattern)) faults.push('names a tenant with a * in it: there are no patterns');
   faults.push(...operationFaults(allowed, canonicalOperations));
   if (allowed.includes('admin') && !tenants.includes('*'))
     faults.push('allows admin, which needs the tenant *');
   return faults;
 }
+
+/** Tokens name the address and nothing before it, so that a policy for `serviceAccount:…` would wait for ever. */
+const mailboxes = ofEachPart((part, { oidc, ...settings }) => {
+  if (!usesTokens(settings[part]) || oidc.principalClaim !== 'email') return [];
+  return settings[part].identityPolicies.flatMap(({ Principal = '@' }, index) => {
+    if (/^([^@:\s]+@[^@:\s]+|@)$/.test(Principal)) return [];
+    const message =
+      'has a Principal that is no e-mail address, as tokens name it: name@domain, with nothing before it';
+    return [{ key: `${table[part].identityPolicies.key}:${index}`, message }];
+  });
+});
 
 const executionPolicies: Rule = ({ executionAccess, execution }) => {
   const products = new Map(
@@ -132,6 +154,9 @@ function executionPolicyFaults(
   if (allowed.includes('worker') && WorkerId === undefined) faults.push('allows worker without a WorkerId');
   // Here an empty list means all; a star would be the name of a tenant or handler that there is not.
   if ([...tenants, ...handlers].includes('*')) faults.push('names *: leave the list empty to allow all');
+  if ([...tenants, ...handlers].some(isPattern)) {
+    faults.push('names a tenant or handler with a * in it: there are no patterns');
+  }
   if (ProductId === undefined) return faults;
   const product = products.get(ProductId);
   const { key } = table.execution.productPolicies;
@@ -160,20 +185,16 @@ function operationFaults(allowed: readonly string[], known: readonly string[]): 
   return others.map((operation) => `allows ${operation}, which is none of ${known.join(', ')}`);
 }
 
+/** Whether the id looks as if it stood for several: `acme-*` is a name that nobody has, not all that begin so. */
+function isPattern(id: string): boolean {
+  return id !== '*' && id.includes('*');
+}
+
 /** A tenant id as paths carry it: a policy for another could never apply. */
 function isTenantId(text: string): boolean {
   const segment =
     !/[/\\%?#\p{C}]/u.test(text) && text !== '.' && text !== '..' && text.normalize('NFC') === text;
   return segment && Buffer.byteLength(text) <= limits.identifierBytesMax;
-}
-
-function sameItems(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((item) => other.includes(item));
-}
-
-function fallback<T>(value: T | ((given: never) => T)): T {
-  if (typeof value === 'function') throw new Error('the default depends on where the service runs');
-  return value;
 }
 
 function onLoopback(address: string): boolean {
@@ -187,6 +208,7 @@ export const accessRules: readonly Rule[] = [
   developmentHeader,
   issuerAndKeys,
   platformVerification,
+  mailboxes,
   canonicalPolicies,
   productPolicies,
   executionPolicies,

@@ -1,4 +1,4 @@
-import type { Entry, Node } from './node.ts';
+import { type Entry, emptyList, type Node } from './node.ts';
 import { Secret } from './secret.ts';
 
 /** What a kind needs while it reads: it says which entries it understood and what was wrong with them. */
@@ -43,7 +43,7 @@ function scalar<T>({ expects, schema, secret = false, quoted = !secret, parse }:
       const entry = node.entry;
       if (entry === undefined) return undefined;
       reading.take(entry);
-      const value = parse(entry.value.trim());
+      const value = entry.hollow ? undefined : parse(entry.value.trim());
       const shown = !quoted ? '' : `, not ${JSON.stringify(entry.value.slice(0, 80))}`;
       if (value === undefined) reading.refuse(entry, `must be ${expects}${shown}`);
       return value;
@@ -110,25 +110,45 @@ export function choice<T extends string>(names: Readonly<Record<T, readonly stri
 /** `Key:0`, `Key:1` and so on, in the order of the numbers; gaps do not matter. */
 export function list<T>(item: Kind<T>): Kind<readonly T[]> {
   return {
-    expects: `a list (key:0, key:1 …), each ${item.expects}`,
+    expects: `a list (key:0, key:1 …; [] for an empty one), each ${item.expects}`,
     tails: item.tails.map((tail) => `:<n>${tail}`),
     oneSource: true,
     secret: item.secret,
     schema: { type: 'array', items: item.schema },
     read(node, reading) {
+      const items = indexed(node);
       if (node.entry !== undefined) {
+        const refusal = asEmptyList(node.entry, items);
         reading.take(node.entry);
-        reading.refuse(node.entry, 'is a list: write its items under :0, :1 and so on');
+        if (refusal === undefined) return [];
+        reading.refuse(node.entry, refusal);
         return undefined;
       }
       const values: T[] = [];
-      for (const child of indexed(node)) {
-        const value = item.read(child, reading);
+      for (const child of items) {
+        const value = readItem(item, child, reading);
         if (value !== undefined) values.push(value);
       }
       return values;
     },
   };
+}
+
+/** What keeps the entry from saying that the list is empty. */
+function asEmptyList(entry: Entry, items: readonly Node[]): string | undefined {
+  if (entry.value.trim() !== emptyList) return 'is a list: write its items under :0, :1 and so on';
+  const beside = items.some((child) => [...child.entries()].some(({ rank }) => rank === entry.rank));
+  // Items of another source are told of as a mixture of sources.
+  return beside ? 'is said to be empty, and has items' : undefined;
+}
+
+/** A blank item is a mistake that would make the list mean something else, so it is never left out. */
+function readItem<T>(item: Kind<T>, node: Node, reading: Reading): T | undefined {
+  const { entry } = node;
+  if (entry === undefined || entry.value.trim() !== '') return item.read(node, reading);
+  reading.take(entry);
+  reading.refuse(entry, 'is a blank item: give it a value, or leave out the item');
+  return undefined;
 }
 
 /** An object of named members, each of which may be absent. */
@@ -149,6 +169,10 @@ export function members<T extends object>(
       additionalProperties: false,
     },
     read(node, reading) {
+      if (node.entry !== undefined) {
+        reading.take(node.entry);
+        reading.refuse(node.entry, `is an object: write its members, such as :${pairs[0]?.[0]}`);
+      }
       const value: Record<string, unknown> = {};
       for (const [name, kind] of pairs) {
         const child = node.child(name);

@@ -162,7 +162,7 @@ describe('faults', () => {
     [
       'unknown provider',
       { env: { CanonicalStore__Provider: 'oracle' } },
-      /must be one of sqlite, firestore, not "oracle"/,
+      /must be one of sqlite, firestore, postgresql, mysql, not "oracle"/,
     ],
     [
       'misspelt key',

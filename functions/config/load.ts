@@ -51,7 +51,7 @@ export function readSettings(input: ConfigurationInput): ReadSettings {
   const taken = new Set<Entry>();
   const settings = readTable(root, given, taken, faults);
   for (const entry of root.entries()) if (!taken.has(entry)) faults.push(unknown(entry));
-  faults.push(...crossFaults(settings, input.host, (key) => sourcesOf(root, key)[0] ?? 'default'));
+  faults.push(...crossFaults(settings, input.host, (key) => sourcesOf(root, key)[0]));
   return { settings, faults: relevant(faults, settings), sourcesOf: (key) => sourcesOf(root, key) };
 }
 
@@ -168,8 +168,7 @@ function readLine(
       'comes from several sources, which would be mixed item by item; give the whole list in one';
     faults.push({ key: line.key, source: sources, message });
   }
-  const empty = value === undefined || (Array.isArray(value) && value.length === 0);
-  return empty ? fallbackOf(line, given) : value;
+  return value === undefined ? fallbackOf(line, given) : value;
 }
 
 function unknown(entry: Entry): Fault {

@@ -7,9 +7,14 @@ export interface Entry {
   readonly key: string;
   readonly value: string;
   readonly source: string;
+  /** An empty object or array of a file, which is no text. */
+  readonly hollow?: true;
   /** Position among the sources; what is written twice at one position contradicts itself. */
   readonly rank: number;
 }
+
+/** The value of a list that was given, and given without an item. */
+export const emptyList = '[]';
 
 export class Node {
   entry: Entry | undefined;

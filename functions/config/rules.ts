@@ -1,15 +1,18 @@
+import { type Group, operations } from '../../contracts/generated/operations.ts';
+import type { OperationEntry } from '../../contracts/operation.ts';
 import { accessRules } from './access-rules.ts';
 import type { Fault } from './fault.ts';
 import type { Rule } from './rule.ts';
 import type { Host } from './setting.ts';
 import { type Settings, table } from './table.ts';
 
-export type SourceOf = (key: string) => string;
+/** Where the value of a setting comes from; `undefined` where it is the default. */
+export type SourceOf = (key: string) => string | undefined;
 
 export function crossFaults(settings: Settings, host: Host, sourceOf: SourceOf): Fault[] {
   return rules
-    .flatMap((rule) => rule(settings, host))
-    .map((fault) => ({ ...fault, source: sourceOf(fault.key) }));
+    .flatMap((rule) => rule(settings, host, (key) => sourceOf(key) !== undefined))
+    .map((fault) => ({ ...fault, source: sourceOf(fault.key) ?? 'default' }));
 }
 
 /** Whether there is an API key that somebody could present. */
@@ -23,11 +26,39 @@ export function needsApiKey(settings: Settings): boolean {
   return settings.security.requireApiKey ?? hasApiKeys(settings);
 }
 
-/** Whether whoever reaches the service may do everything. */
-export function isOpen(settings: Settings): boolean {
-  const { service, canonicalAccess } = settings;
-  if (service.environment !== 'Development' || needsApiKey(settings)) return false;
-  return canonicalAccess.identityPolicies.length === 0;
+/** Whether the settings let the operations of the group exist. */
+export function isServed({ canonicalStore }: Settings, group: Group): boolean {
+  return group !== 'canonical' || canonicalStore.enabled;
+}
+
+/** The part of the settings that says who may call the operations of an authorization class. */
+export const accessParts = {
+  'canonical-policy': 'canonicalAccess',
+  'execution-policy': 'executionAccess',
+} as const;
+
+type Served = Pick<OperationEntry<string, Group>, 'group' | 'authorizationClass'>;
+
+const catalog: readonly Served[] = Object.values<OperationEntry<string, Group>>(operations);
+
+/**
+ * Whether whoever reaches the service may call some operation without a credential. A class of operations without a policy
+ * is open in Development, whatever the policies of another say; one of which nothing is served is no opening.
+ */
+export function isOpen(settings: Settings, contract = catalog): boolean {
+  if (settings.service.environment !== 'Development' || needsApiKey(settings)) return false;
+  const parts: Readonly<Record<string, keyof Settings & `${string}Access`>> = accessParts;
+  return contract.some(({ group, authorizationClass }) => {
+    if (authorizationClass === 'anonymous' || !isServed(settings, group)) return false;
+    const part = parts[authorizationClass];
+    return part === undefined || settings[part].identityPolicies.length === 0;
+  });
+}
+
+/** Whether the only thing that keeps strangers out is that they cannot reach the service. */
+export function trustsWhoeverReachesIt(settings: Settings): boolean {
+  if (settings.server.allowRemoteDevelopment) return false;
+  return isOpen(settings) || believesHeaders(settings);
 }
 
 const requiredKey: Rule = (settings) => {
@@ -73,8 +104,7 @@ function believesHeaders(settings: Settings): boolean {
 }
 
 const openOnLoopbackOnly: Rule = (settings, host) => {
-  if (!isOpen(settings) && !believesHeaders(settings)) return [];
-  if (settings.server.allowRemoteDevelopment) return [];
+  if (!trustsWhoeverReachesIt(settings)) return [];
   const remedy = `set an API key, or ${table.server.allowRemoteDevelopment.key} to true to let everybody in`;
   if (host === 'functions') {
     if (settings.service.cloudService === null) return [];
@@ -100,4 +130,15 @@ function isLoopback(host: string): boolean {
   );
 }
 
-const rules: readonly Rule[] = [requiredKey, ambiguousHeader, ...accessRules, openOnLoopbackOnly];
+/** One that the provider does not take means that data would go elsewhere than its author believes. */
+const connection: Rule = ({ canonicalStore }) => {
+  const { enabled, provider, connectionString } = canonicalStore;
+  const remote = provider === 'postgresql' || provider === 'mysql';
+  if (!enabled || remote === (connectionString !== null)) return [];
+  const message = remote
+    ? `is missing: the provider ${provider} needs one`
+    : `is set, but the provider ${provider} takes none: set ${table.canonicalStore.provider.key}`;
+  return [{ key: table.canonicalStore.connectionString.key, message }];
+};
+
+const rules: readonly Rule[] = [requiredKey, ambiguousHeader, connection, ...accessRules, openOnLoopbackOnly];

@@ -1,5 +1,6 @@
+import { repeatedMember } from '../kernel/repeated-member.ts';
 import type { Fault } from './fault.ts';
-import type { Entry } from './node.ts';
+import { type Entry, emptyList } from './node.ts';
 import { lines, sections } from './table.ts';
 
 /** What one source says, and what in it cannot be understood at all. */
@@ -8,11 +9,12 @@ export interface Said {
   readonly faults: readonly Fault[];
 }
 
-/** The leaves of a settings file. `null` and empty texts say nothing. */
+/** The leaves of a settings file. `null` and empty texts say nothing, unless they are items of a list. */
 export function fromFile(name: string, text: string): Said {
+  const plain = text.replace(/^\uFEFF/, '');
   let document: unknown;
   try {
-    document = JSON.parse(text.replace(/^\uFEFF/, ''));
+    document = JSON.parse(plain);
   } catch (error) {
     // The engine's message quotes the text around the fault, which may be a key; only the place is passed on.
     const place = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '');
@@ -27,19 +29,76 @@ export function fromFile(name: string, text: string): Said {
     // Editors find the schema of the file by this member.
     if (member !== '$schema') flatten(member, value, name, entries);
   }
-  return { entries, faults: [] };
+  const repeated = repeatedMember(plain, (member) => member.toLowerCase());
+  if (repeated === undefined) return { entries, faults: [] };
+  const message = 'is given twice in one object, of which JSON keeps the last';
+  return { entries, faults: [{ key: ownKey(repeated.join(':')), source: name, message }] };
 }
 
 function flatten(key: string, value: unknown, source: string, into: Omit<Entry, 'rank'>[]): void {
-  if (value === null || value === undefined || value === '') return;
-  if (typeof value === 'object') {
+  const said = { key: ownKey(key), source };
+  if (value === null || value === undefined || value === '') {
+    if (isItem(key)) into.push({ ...said, value: '' });
+  } else if (typeof value !== 'object') {
+    into.push({ ...said, value: typeof value === 'string' ? value : JSON.stringify(value) });
+  } else if (Object.keys(value).length > 0) {
     for (const [member, item] of Object.entries(value)) flatten(`${key}:${member}`, item, source, into);
-  } else into.push({ key, value: typeof value === 'string' ? value : JSON.stringify(value), source });
+  } else if (Array.isArray(value) || isItem(key) || isPlace(key)) {
+    // An empty object that only groups settings says nothing.
+    into.push({ ...said, value: Array.isArray(value) ? emptyList : '{}', hollow: true });
+  }
+}
+
+/**
+ * Whether the key names an item of a list. One that is blank is kept, and then refused: where an empty list restricts
+ * nothing, to pass over its only item would turn a restriction into a grant of everything.
+ */
+function isItem(key: string): boolean {
+  return /:\d+$/.test(key);
+}
+
+/** Every place at which a value may stand, `<n>` for an index. */
+const places: ReadonlySet<string> = new Set(
+  lines
+    .flatMap(({ key, kind }) => [key, ...kind.tails.map((tail) => key + tail)])
+    .flatMap((place) => [place, place.replace(/:<n>$/, '')])
+    .map((place) => place.toLowerCase()),
+);
+
+function isPlace(key: string): boolean {
+  return places.has(
+    ownKey(key)
+      .toLowerCase()
+      .replace(/:\d+(?=:|$)/g, ':<n>'),
+  );
+}
+
+/** `Svc:CanonicalStore:Enabled` is another name of `CanonicalStore:Enabled`. */
+function ownKey(key: string): string {
+  const bare = key.replace(/^svc:/i, '');
+  // What is no section of ours keeps the name under which it was written.
+  return bare !== key && isOurs(bare) ? bare : key;
+}
+
+function isOurs(key: string): boolean {
+  return sections.has(key.split(':', 1).join('').toLowerCase());
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The short names, such as `PORT`. */
+/**
+ * Variables with our prefix that are not ours: of the clients (`SVC_IDENTITY_TOKEN`), of workers, of this project's tests,
+ * and what Kubernetes tells every container of a service that is called `svc` or `svc-…`.
+ */
+const foreign = [
+  /^SVC_(IDENTITY_TOKEN$|HOSTED_WORKER_|SECURITY_)/,
+  /_SERVICE_(HOST|PORT)$/,
+  /_SERVICE_PORT_/,
+  /_PORT_\d{1,5}_(TCP|UDP|SCTP)(_|$)/,
+];
+const serviceLink = /^(tcp|udp|sctp):\/\//;
+
+/** The short names, such as `PORT`. What else begins with `SVC_` looks like a setting, and nobody would obey it. */
 export function fromShortVariables(env: Variables): Said {
   const keys = new Map(lines.flatMap((line) => line.variables.map((name) => [name.toUpperCase(), line.key])));
   const entries: Omit<Entry, 'rank'>[] = [];
@@ -50,24 +109,37 @@ export function fromShortVariables(env: Variables): Said {
     const upper = name.toUpperCase();
     const key = keys.get(upper);
     if (key !== undefined) entries.push({ key, value, source });
-    else if (upper.startsWith('SVC_')) {
-      // Clients of the service have variables of this prefix too, so only what looks misspelt is refused.
-      const meant = [...keys.keys()].find((known) => distance(known, upper) <= 2);
-      if (meant !== undefined)
-        faults.push({ key: name, source, message: `is not known; did you mean ${meant}?` });
+    else if (upper.startsWith('SVC_') && upper !== 'SVC_SETTINGS' && isSetting(upper, value)) {
+      faults.push({ key: name, source, message: `is not known${hintFor(upper, [...keys.keys()])}` });
     }
   }
   return { entries, faults };
 }
 
-/** The names with two underscores, such as `Server__Port`. */
+function isSetting(upper: string, value: string): boolean {
+  // `SVC__Section__Key` is read as the long name that it is.
+  if (upper.startsWith('SVC__') || foreign.some((pattern) => pattern.test(upper))) return false;
+  return !(upper.endsWith('_PORT') && serviceLink.test(value));
+}
+
+/** The short name that was meant, or the long one: `SVC_REQUIRE_API_KEY` is `Server__RequireApiKey`. */
+function hintFor(upper: string, shortNames: readonly string[]): string {
+  const near = shortNames.find((known) => distance(known, upper) <= 2);
+  const word = upper.replace(/^SVC_/, '').replaceAll('_', '').toLowerCase();
+  const line = lines.find(({ key }) => key.replaceAll(':', '').toLowerCase().endsWith(word));
+  const meant = near ?? line?.key.replaceAll(':', '__');
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
+
+/** The names with two underscores, such as `Server__Port`, or with the colon itself where a platform lets it stand. */
 export function fromVariables(env: Variables): Said {
   const entries: Omit<Entry, 'rank'>[] = [];
   for (const [name, value] of Object.entries(env)) {
-    const key = name.replaceAll('__', ':');
-    const section = key.split(':', 1).join('').toLowerCase();
-    if (key === name || !sections.has(section) || value === undefined || value.trim() === '') continue;
-    entries.push({ key, value, source: `environment variable ${name}` });
+    const written = name.replaceAll('__', ':');
+    const key = ownKey(written);
+    if (!written.includes(':') || !(isOurs(key) || /^svc:/i.test(key)) || value === undefined) continue;
+    if (value.trim() !== '' || isItem(key))
+      entries.push({ key, value, source: `environment variable ${name}` });
   }
   return { entries, faults: [] };
 }
@@ -93,7 +165,8 @@ export function fromArguments(argv: readonly string[]): Said {
     const value = joined ?? (next === undefined || next.startsWith('--') ? undefined : next);
     if (joined === undefined && value !== undefined) at += 1;
     if (value === undefined) faults.push({ key: name, source, message: 'needs a value: --Key=value' });
-    else if (value.trim() !== '') entries.push({ key: keys.get(name.toLowerCase()) ?? name, value, source });
+    else if (value.trim() !== '' || isItem(name))
+      entries.push({ key: keys.get(name.toLowerCase()) ?? ownKey(name), value, source });
   }
   return { entries, faults };
 }

@@ -48,6 +48,20 @@ describe('the order of the steps', () => {
     expect((await inject(chain, { method: 'GET', path: '/' })).status).toBe(200);
   });
 
+  test('a preflight is counted like the request that it announces, under the limited paths only', async () => {
+    const origin = 'http://localhost:5173';
+    const chain = echoChain({ rateLimit: limited, cors: { allowedOrigins: [origin] } });
+    const headers = { origin, 'access-control-request-method': 'POST' };
+    const preflight = (target: string) => inject(chain, { method: 'OPTIONS', path: target, headers });
+    expect((await preflight('/items/a')).status).toBe(204);
+    const first = await preflight(`${path}?a=/b`);
+    expect([first.status, first.headers['ratelimit']]).toEqual([204, expect.stringContaining('r=0')]);
+    const second = await preflight(path);
+    expect([second.status, second.headers['access-control-allow-origin']]).toEqual([429, origin]);
+    expect((await inject(chain, good)).status).toBe(429);
+    expect((await preflight('/items/a')).status).toBe(204);
+  });
+
   test('the route goes before the credential', async () => {
     const chain = echoChain(secured);
     expect((await inject(chain, { ...good, ...broken, path: '/unknown' })).status).toBe(404);
@@ -205,6 +219,26 @@ describe('composition', () => {
     ]);
     expect(events[2]?.failure).toMatch(/^Error\nat /);
     expect(JSON.stringify(events)).not.toMatch(/s3cret|SECRET/);
+  });
+
+  test('the log tells of every request from where it came, also of those whose caller nobody knows', async () => {
+    const events: LogEvent[] = [];
+    const chain = echoChain({ ...secured, log: (event) => events.push(event), trustedProxyHops: 1 });
+    const from = { socketAddress: '192.0.2.1' };
+    const forwarded = { 'x-forwarded-for': '203.0.113.9' };
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`x-${n}`, '']));
+    await inject(chain, { ...good, ...from });
+    await inject(chain, { ...good, ...from, headers: { ...forwarded, 'x-svc-api-key': 'k2' } });
+    await inject(chain, { ...good, ...from, headers: { ...forwarded, 'x-svc-api-key': 'k1' } });
+    await inject(chain, { ...good, ...from, path: '/unknown' });
+    await inject(chain, { ...good, ...from, headers: many });
+    expect(events.map(({ status, sourceAddress }) => [status, sourceAddress])).toEqual([
+      [401, '192.0.2.1'],
+      [401, '203.0.113.9'],
+      [403, '203.0.113.9'],
+      [404, '192.0.2.1'],
+      [431, '192.0.2.1'],
+    ]);
   });
 
   test('the table of the fixture has each kind of route', () => {

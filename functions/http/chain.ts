@@ -12,6 +12,7 @@ import { type Cors, type CorsSettings, createCors } from './cors.ts';
 import type { CallContext } from './handler.ts';
 import { type HeaderLimits, type Headers, headerLimits, readHeaders } from './headers.ts';
 import { describeFailure, type Log, type LogEvent } from './log.ts';
+import { isLoopbackHost } from './loopback-host.ts';
 import type { Chain, RawRequest, RawResponse } from './message.ts';
 import { type InputReader, readInput } from './operation-input.ts';
 import { splitTarget } from './path.ts';
@@ -46,6 +47,8 @@ export interface ChainOptions {
   readonly trustedProxyHops?: number;
   readonly cors?: CorsSettings;
   readonly headerLimits?: HeaderLimits;
+  /** Refuses whoever calls this machine by another name, where reaching it is all that a caller needs. */
+  readonly loopbackHostsOnly?: boolean;
   /** Header fields that may occur once beside the known ones, in lower case: a configured API key header. */
   readonly singleHeaders?: readonly string[];
   readonly bodyPolicy?: BodyPolicy;
@@ -146,7 +149,11 @@ async function serve(options: ChainOptions, parts: Parts, call: Call): Promise<R
   );
   call.headers = headers;
   const preflight = parts.cors.preflight(request.method, headers);
-  if (preflight) return preflight;
+  if (preflight) {
+    // Counted like the request that it announces: it costs less, but it is answered before anybody is known.
+    await limit(options, parts, call, headers, request.target.split('?', 1).join(''));
+    return preflight;
+  }
   if (request.httpVersion === '1.1' && headers.get('host') === undefined) {
     throw new ServiceError('malformed_request', 'The request has no Host header.');
   }
@@ -161,6 +168,7 @@ async function serve(options: ChainOptions, parts: Parts, call: Call): Promise<R
   // Told after the limit has counted the request: guessing at routes is not free.
   if ('error' in matched) throw matched.error;
   const match = matched.value;
+  if (options.loopbackHostsOnly === true) requireLoopbackHost(match.entry, headers);
   const caller = await options.authenticator.authenticate(headers, match.entry);
   call.caller = caller;
   const { tenantId } = match.params;
@@ -173,9 +181,21 @@ async function serve(options: ChainOptions, parts: Parts, call: Call): Promise<R
     // Not when its first byte came: who sends slowly must not act in the past, on a lease that has expired since.
     now: options.world.clock.now(),
     signal: request.signal,
+    ...(request.draining === undefined ? {} : { draining: request.draining }),
   });
   const checks = options.validateResponses === true ? await parts.validatorsOf(match.entry.group) : undefined;
   return writeAnswer(match.entry, answer, checks?.responseValidators[`${match.entry.id}:${answer.status}`]);
+}
+
+/** What is open to everybody may be asked under any name: health checks come by addresses of containers. */
+function requireLoopbackHost({ authorizationClass }: OperationEntry, headers: Headers): void {
+  // Only a client of HTTP/1.0 comes without one, and no browser is one.
+  const host = headers.get('host');
+  if (authorizationClass === 'anonymous' || host === undefined || isLoopbackHost(host)) return;
+  throw new ServiceError(
+    'permission_denied',
+    'Development is open to this machine only: call it as localhost, or set Server:AllowRemoteDevelopment to true.',
+  );
 }
 
 async function limit(
@@ -193,8 +213,13 @@ async function limit(
   await parts.limiter.acquire(address, call.request.signal, (fields) => call.extra.push(...fields));
 }
 
-function addressOf({ trustedProxyHops = 0 }: ChainOptions, request: RawRequest, headers: Headers): string {
-  return sourceAddress(request.socketAddress, headers.get('x-forwarded-for'), trustedProxyHops);
+/** Without readable headers it is the other end of the connection, which may be a proxy. */
+function addressOf(
+  { trustedProxyHops = 0 }: ChainOptions,
+  request: RawRequest,
+  headers: Headers | null,
+): string {
+  return sourceAddress(request.socketAddress, headers?.get('x-forwarded-for'), trustedProxyHops);
 }
 
 function handlerOf(options: ChainOptions, { entry }: RouteMatch): HandlerMap[string] {
@@ -242,10 +267,13 @@ function report(options: ChainOptions, call: Call, { status }: RawResponse, fail
   });
 }
 
-/** Who called, and from where: a stolen token is noticed by the address that it is used from. */
+/** Who called, and from where: a stolen token is noticed by the address that it is used from, and guessing by its own. */
 function audit(options: ChainOptions, { caller, headers, request }: Call): Partial<LogEvent> {
-  if (!headers || caller === null || caller.principal === null) return {};
-  return { principal: caller.principal, sourceAddress: addressOf(options, request, headers) };
+  const principal = caller?.principal ?? null;
+  return {
+    ...(principal === null ? {} : { principal }),
+    sourceAddress: addressOf(options, request, headers),
+  };
 }
 
 /** Which rule of our own contract an answer broke holds no value, so it may be told whole. */

@@ -11,7 +11,7 @@ export interface Exchange {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Tells the request under way on a connection that the rest of its body cannot be read; `false` where there is none. */
   breakOff(socket: Socket, error: Error): boolean;
-  /** Every answer from now on closes its connection. */
+  /** Every answer from now on closes its connection, and who only waits is told to answer. */
   closeConnections(): void;
   /** Settles when no request is under way. */
   idle(): Promise<void>;
@@ -34,7 +34,7 @@ const keptRestBytesMax = 64 * 1024;
 export function createExchange(chain: Chain, timers: Timers): Exchange {
   const active = new Map<IncomingMessage, Active>();
   const bySocket = new WeakMap<Socket, Active>();
-  let closing = false;
+  const draining = new AbortController();
   let idleListeners: (() => void)[] = [];
 
   const settle = (request: IncomingMessage, entry: Active): void => {
@@ -69,12 +69,19 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
     handle(request, response) {
       const { controller, broken } = begin(request, response);
       let proceeded = false;
-      const raw = rawRequest(request, controller.signal, broken, () => {
+      const signals = { signal: controller.signal, draining: draining.signal };
+      const raw = rawRequest(request, signals, broken, () => {
         if (!proceeded && expectsContinue(request)) response.writeContinue();
         proceeded = true;
       });
       void chain(raw).then((answer) =>
-        send(request, response, closing ? { ...answer, close: true } : answer, timers, proceeded),
+        send(
+          request,
+          response,
+          draining.signal.aborted ? { ...answer, close: true } : answer,
+          timers,
+          proceeded,
+        ),
       );
     },
     breakOff(socket, error) {
@@ -83,7 +90,7 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
       return entry !== undefined;
     },
     closeConnections() {
-      closing = true;
+      draining.abort();
     },
     idle() {
       if (active.size === 0) return Promise.resolve();
@@ -99,7 +106,7 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
 
 function rawRequest(
   request: IncomingMessage,
-  signal: AbortSignal,
+  signals: Pick<RawRequest, 'signal' | 'draining'>,
   broken: Promise<never>,
   proceed: () => void,
 ): RawRequest {
@@ -111,7 +118,7 @@ function rawRequest(
     socketAddress: request.socket.remoteAddress ?? '',
     body: bodyOf(request, broken),
     proceed,
-    signal,
+    ...signals,
   };
 }
 

@@ -9,6 +9,8 @@ export interface CallContext {
   readonly now: number;
   /** Aborted when the client has gone or the server is stopping. */
   readonly signal: AbortSignal;
+  /** Aborted when the server begins to stop: what only waits answers now. */
+  readonly draining?: AbortSignal;
 }
 
 export type OperationInput<Id extends OperationId> = Pick<OperationTypes[Id], 'params' | 'query' | 'body'>;

@@ -20,6 +20,8 @@ export const headerLimits: HeaderLimits = {
 export interface Headers {
   /** The value; several fields of one name joined by a comma, as RFC 9110 section 5.3 allows. */
   get(name: string): string | undefined;
+  /** Whether there were several fields of the name, so that the value is not what any one of them said. */
+  repeats(name: string): boolean;
 }
 
 const single = new Set([
@@ -49,6 +51,7 @@ export function readHeaders(
     throw new ServiceError('headers_too_large', `The request has more than ${most.countMax} header fields.`);
   }
   const fields = new Map<string, string>();
+  const repeats = new Set<string>();
   let bytes = 0;
   let repeated: string | null = null;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -59,7 +62,10 @@ export function readHeaders(
     const before = fields.get(name);
     if (before === undefined) fields.set(name, value);
     else if (single.has(name) || name.startsWith('mcp-') || alsoSingle.includes(name)) repeated ??= name;
-    else fields.set(name, `${before}, ${value}`);
+    else {
+      fields.set(name, `${before}, ${value}`);
+      repeats.add(name);
+    }
   }
   if (bytes > most.bytesMax) {
     throw new ServiceError('headers_too_large', `The header fields take more than ${most.bytesMax} bytes.`);
@@ -68,7 +74,7 @@ export function readHeaders(
   if (repeated !== null)
     throw new ServiceError('malformed_request', `The header ${repeated} occurs more than once.`);
   refuseCodings(fields);
-  return fields;
+  return { get: (name) => fields.get(name), repeats: (name) => repeats.has(name) };
 }
 
 /** How the body is framed. */

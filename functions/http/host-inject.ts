@@ -28,7 +28,7 @@ export async function inject(chain: Chain, request: InjectedRequest): Promise<In
   const headers: (readonly [string, string])[] = Array.isArray(given) ? [...given] : Object.entries(given);
   const has = (name: string): boolean => headers.some(([field]) => field.toLowerCase() === name);
   const bytes = bytesOf(request.body);
-  if (!has('host')) headers.push(['Host', 'in-process']);
+  if (!has('host')) headers.push(['Host', 'localhost']);
   if (bytes.length > 0 && !has('content-length') && !has('transfer-encoding')) {
     headers.push(['Content-Length', String(bytes.length)]);
   }

@@ -18,6 +18,8 @@ export interface RawRequest {
   readonly proceed: () => void;
   /** Aborted when the client has gone or the server is stopping. */
   readonly signal: AbortSignal;
+  /** Aborted when the server begins to stop: what is under way goes on, what only waits should answer. */
+  readonly draining?: AbortSignal;
 }
 
 export interface RawResponse {

@@ -69,8 +69,28 @@ describe('the value of a segment', () => {
     ['%20a', 'white space'],
     ['a%C2%A0', 'white space'],
     ['e%CC%81', 'normal form C'],
+    ['%61cme', 'which are written as they are'],
+    ['a%2Eb', 'which are written as they are'],
+    ['caf%c3%A9', 'in lower-case digits'],
+    ['caf%C3%a9', 'in lower-case digits'],
+    ['a%2b', 'in lower-case digits'],
   ])('%s is refused: %s', (segment, words) => {
     expect(refusalOf(() => decodeSegment(segment))).toEqual(invalid(words));
+  });
+
+  test('is written as it is where RFC 3986 never needs an encoding', () => {
+    const unreserved = new Set('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~');
+    const never = new Set('/\\%?#');
+    for (let code = 0x21; code < 0x7f; code += 1) {
+      const character = String.fromCharCode(code);
+      const encoded = `a%${code.toString(16).toUpperCase()}`;
+      if (unreserved.has(character))
+        expect(
+          refusalOf(() => decodeSegment(encoded)),
+          encoded,
+        ).toEqual(invalid('as they are'));
+      else if (!never.has(character)) expect(decodeSegment(encoded), encoded).toBe(`a${character}`);
+    }
   });
 
   test.each([

@@ -18,6 +18,8 @@ describe('decodeSegment', () => {
         const value = accepted(segment);
         if (value === null) return;
         expect(decodeSegment(encodeURIComponent(value))).toBe(value);
+        // One spelling, but for the marks in which encoders differ.
+        expect(withMarksEncoded(segment)).toBe(withMarksEncoded(encodeURIComponent(value)));
         expect(value).not.toMatch(/[/\\%?#\p{C}]/u);
         expect(['', '.', '..']).not.toContain(value);
         expect(value).toBe(value.trim().normalize('NFC'));
@@ -68,6 +70,10 @@ describe('splitTarget and splitPath', () => {
     expect(() => splitPath('/a//b')).toThrow(ServiceError);
   });
 });
+
+function withMarksEncoded(segment: string): string {
+  return segment.replace(/[!$&'()*+,;=:@]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+}
 
 function accepted(segment: string): string | null {
   try {

@@ -48,7 +48,15 @@ export function splitPath(path: string): readonly string[] {
   return segments;
 }
 
-/** The value of one parameter segment, decoded once as strict UTF-8. What it accepts can be encoded back to the same segment. */
+// RFC 3986 section 2.3: these never need an encoding, and section 2.1: the digits of one are upper-case.
+const encodedPlain = /%(?:2D|2E|3\d|4[1-9A-F]|5[0-9A]|5F|6[1-9A-F]|7[0-9A]|7E)/;
+const lowerCaseDigits = /%(?:[a-f]|[0-9A-F][a-f])/;
+
+/**
+ * The value of one parameter segment, decoded once as strict UTF-8. One name has one spelling, so that what a proxy or a
+ * log sees is what is served. Only the sub-delimiters of RFC 3986, the colon and the at sign come either way, because
+ * encoders differ in them: `encodeURIComponent` leaves `!'()*` and encodes `$&+,;=:@`, others do the reverse.
+ */
 export function decodeSegment(raw: string): string {
   let value: string;
   try {
@@ -66,6 +74,12 @@ export function decodeSegment(raw: string): string {
   if (forbidden.test(value)) throw invalidPath('A path segment holds a separator or a control character.');
   if (value !== value.trim()) throw invalidPath('A path segment begins or ends with white space.');
   if (value !== value.normalize('NFC')) throw invalidPath('A path segment is not in Unicode normal form C.');
+  if (encodedPlain.test(raw))
+    throw invalidPath(
+      'A path segment encodes a letter, a digit or one of -._~, which are written as they are.',
+    );
+  if (lowerCaseDigits.test(raw))
+    throw invalidPath('A path segment has a percent-encoding in lower-case digits: %C3%A9, not %c3%a9.');
   return value;
 }
 

@@ -4,6 +4,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { StoreError } from '../store/port.ts';
 import { correlationIdOf } from './correlation.ts';
 import { createCors } from './cors.ts';
+import { readHeaders } from './headers.ts';
 import { createLog, describeFailure, type LogEvent } from './log.ts';
 import { problemOf, schemaRefusal } from './problem.ts';
 
@@ -140,7 +141,7 @@ describe('log lines', () => {
 
 describe('cross-origin access', () => {
   const cors = createCors({ allowedOrigins: ['http://localhost:5173'] });
-  const headers = (fields: Record<string, string>) => new Map(Object.entries(fields));
+  const headers = (fields: Record<string, string>) => readHeaders(Object.entries(fields).flat());
 
   test('is granted to the exact origin only', () => {
     const granted = Object.fromEntries(cors.headersFor(headers({ origin: 'http://localhost:5173' })));

@@ -91,6 +91,57 @@ describe('the queue', () => {
   });
 });
 
+describe('who comes and goes', () => {
+  test('I01: fifty who wait and leave let nobody in beyond the limit, and leave no timer', async () => {
+    const { world, acquire } = limiterOf({ permitLimit: 10, queueLimit: 1000 });
+    for (let n = 0; n < 10; n += 1) await acquire();
+    for (let n = 0; n < 50; n += 1) {
+      const gone = new AbortController();
+      const left = acquire('a', gone.signal).catch(() => {});
+      gone.abort();
+      await left;
+    }
+    expect(world.pendingTimers).toBe(0);
+    let admitted = 0;
+    const waiting = Array.from({ length: 30 }, () => acquire().then(() => (admitted += 1)));
+    expect(world.pendingTimers).toBe(1);
+    for (const expected of [10, 20, 30]) {
+      world.advance(60_000);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(admitted).toBe(expected);
+    }
+    await Promise.all(waiting);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  test('one of two who leaves takes nothing from the other', async () => {
+    const { world, acquire } = limiterOf({ permitLimit: 1, queueLimit: 2 });
+    await acquire();
+    const gone = new AbortController();
+    const left = acquire('a', gone.signal).catch(() => 'left');
+    const stays = acquire();
+    gone.abort();
+    expect(await left).toBe('left');
+    expect(world.pendingTimers).toBe(1);
+    world.advance(60_000);
+    await stays;
+  });
+
+  test('who comes when all have left waits for the end of the window, and no longer', async () => {
+    const { world, acquire } = limiterOf({ permitLimit: 1, queueLimit: 2 });
+    await acquire();
+    world.advance(20_000);
+    const gone = new AbortController();
+    const left = acquire('a', gone.signal).catch(() => {});
+    gone.abort();
+    await left;
+    world.advance(20_000);
+    const waiting = acquire();
+    world.advance(20_000);
+    await waiting;
+  });
+});
+
 test('I04: a flood of addresses is counted in bounded memory, the least recent forgotten first', async () => {
   const { limiter, acquire } = limiterOf({ permitLimit: 1 }, 1_000);
   await acquire('kept');

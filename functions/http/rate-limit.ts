@@ -41,8 +41,10 @@ type HeaderField = readonly [name: string, value: string];
 interface Window {
   startedAt: number;
   used: number;
-  /** First come, first served. While somebody waits, a timer is set for the end of the window. */
+  /** First come, first served. */
   readonly waiting: (() => void)[];
+  /** Takes back the one timer for the end of the window, which is set while somebody waits. */
+  cancelEnd: (() => void) | null;
 }
 
 export function createRateLimiter(
@@ -97,7 +99,7 @@ class FixedWindows implements RateLimiter {
     let window = this.#windows.get(address);
     if (window) this.#windows.delete(address);
     else if (this.#windows.size >= this.#addressesMax) this.#evict();
-    window ??= { startedAt: now, used: 0, waiting: [] };
+    window ??= { startedAt: now, used: 0, waiting: [], cancelEnd: null };
     this.#windows.set(address, window);
     const elapsed = now - window.startedAt;
     // A clock that was set back must not freeze a window. Who waits is let in by the timer, before any newcomer.
@@ -119,11 +121,12 @@ class FixedWindows implements RateLimiter {
     const leave = (): void => {
       const position = window.waiting.indexOf(admitted.resolve);
       if (position >= 0) window.waiting.splice(position, 1);
+      if (window.waiting.length === 0) this.#forgetEnd(window);
       admitted.reject(new ServiceError('unavailable', 'The request was given up while it waited.'));
     };
     this.#waiting += 1;
     window.waiting.push(admitted.resolve);
-    if (window.waiting.length === 1) this.#admitAtEnd(window);
+    this.#admitAtEnd(window);
     signal.addEventListener('abort', leave, { once: true });
     try {
       await admitted.promise;
@@ -133,9 +136,11 @@ class FixedWindows implements RateLimiter {
     }
   }
 
+  /** Each timer begins a window and lets a limit's worth in, so a second one would let in a second limit. */
   #admitAtEnd(window: Window): void {
     const remainingMs = Math.max(1, window.startedAt + this.#windowMs - this.#world.clock.now());
-    this.#world.timers.after(remainingMs, () => {
+    window.cancelEnd ??= this.#world.timers.after(remainingMs, () => {
+      window.cancelEnd = null;
       begin(window, this.#world.clock.now());
       for (const admit of window.waiting.splice(0, this.#settings.permitLimit)) {
         window.used += 1;
@@ -143,6 +148,11 @@ class FixedWindows implements RateLimiter {
       }
       if (window.waiting.length > 0) this.#admitAtEnd(window);
     });
+  }
+
+  #forgetEnd(window: Window): void {
+    window.cancelEnd?.();
+    window.cancelEnd = null;
   }
 
   #refusal(window: Window): ServiceError {

@@ -101,7 +101,7 @@ describe('a file of API keys that cannot be read or understood', () => {
       disk.text = bad;
       world.advance(30_000);
       expect(await file.hashes()).toEqual([a]);
-      world.advance(59_999);
+      world.advance(29_999);
       expect(await file.hashes()).toEqual([a]);
       world.advance(1);
       await expect(file.hashes()).rejects.toThrow(unavailable);
@@ -115,6 +115,26 @@ describe('a file of API keys that cannot be read or understood', () => {
       expect(await file.hashes()).toEqual([b]);
     },
   );
+
+  test('C04: after hours in which nobody asked, a file that cannot be read lets nobody in', async () => {
+    const { world, disk, file } = fileOf(listOf(a));
+    expect(await file.hashes()).toEqual([a]);
+    disk.text = listOf(b);
+    world.advance(5 * 3_600_000);
+    disk.text = null;
+    await expect(file.hashes()).rejects.toThrow(unavailable);
+  });
+
+  test('while it lets nobody in it is read again after a second', async () => {
+    const { world, disk, read, file } = fileOf(null);
+    await expect(file.hashes()).rejects.toThrow(unavailable);
+    disk.text = listOf(a);
+    world.advance(999);
+    await expect(file.hashes()).rejects.toThrow(unavailable);
+    expect(read).toHaveBeenCalledTimes(1);
+    world.advance(1);
+    expect(await file.hashes()).toEqual([a]);
+  });
 
   test('a clock that is set back does not make the minute longer', async () => {
     const { world, disk, file } = fileOf(listOf(a));
@@ -208,6 +228,13 @@ describe('the text of the file', () => {
     ].map((notAfter): [string, unknown] => ['keys[0].notAfter is not a moment', key({ notAfter })]),
     ['keys[1].id is that of keys[0]', { keys: [...key({}).keys, { id: 'x', hash: b }] }],
     ['keys[1].hash is that of keys[0]', { keys: [...key({}).keys, { id: 'y', hash: a }] }],
+    ['keys[0].hash is given twice', `{"keys":[{"id":"x","hash":"${b}","hash":"${a}"}]}`],
+    [
+      'keys[0].notAfter is given twice',
+      `{"keys":[{"id":"x","hash":"${a}","notAfter":"2020-01-01T00:00:00Z","notAfter":"2030-01-01T00:00:00Z"}]}`,
+    ],
+    ['keys is given twice', `{"keys":[{"id":"x","hash":"${a}"}],"keys":[]}`],
+    ['a member is given twice', `{"keys":[{"${clear}":1,"${clear}":2}],"keys":[]}`],
     ['keys has more than 1000 entries', { keys: Array.from({ length: 1001 }, () => ({})) }],
   ];
   test.each(faults)(

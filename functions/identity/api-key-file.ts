@@ -15,14 +15,19 @@ export interface ApiKeyFileOptions {
 
 /** Half of the minute in which a key that is taken out has to be refused; the other half is for slow readers. */
 const rereadAfterMs = 30_000;
-/** How long the last good keys do for after a fault was first seen. */
-const graceMs = 60_000;
+/** The same where nobody is let in by the file: every request then waits for it to be good again. */
+const retryAfterMs = 1_000;
+/**
+ * How long a good reading does for, whatever became of the file. It counts from the reading and not from the first fault:
+ * in a quiet hour nobody looks, and a key may have been taken out at any time since.
+ */
+const goodForMs = 60_000;
 const readWithinMs = 5_000;
 
 /**
  * API keys in a file that may change while the service runs: a key that is added, taken out or has ended is treated so
- * within a minute, without a restart. A file that cannot be read or understood changes nothing at first, and after a
- * minute nobody is let in by it, because nobody knows which keys are still meant. `ListedApiKey` says what stands in it.
+ * within a minute, without a restart. A file that cannot be read or understood changes nothing at first, and a minute after
+ * its last good reading nobody is let in by it, because nobody knows which keys are still meant. `ListedApiKey` says what stands in it.
  */
 export function createApiKeyFile(options: ApiKeyFileOptions): ApiKeyFile {
   return new RereadFile(options);
@@ -30,10 +35,10 @@ export function createApiKeyFile(options: ApiKeyFileOptions): ApiKeyFile {
 
 class RereadFile implements ApiKeyFile {
   readonly #options: ApiKeyFileOptions;
-  /** The last good list. */
-  #keys: readonly ListedApiKey[] | null = null;
-  #readAt: number | null = null;
-  #faultySince: number | null = null;
+  /** The last good list, and when its reading began. */
+  #good: { readonly keys: readonly ListedApiKey[]; readonly at: number } | null = null;
+  #triedAt: number | null = null;
+  #seenAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | null = null;
 
   constructor(options: ApiKeyFileOptions) {
@@ -42,35 +47,45 @@ class RereadFile implements ApiKeyFile {
 
   async hashes(): Promise<readonly string[]> {
     const { clock } = this.#options;
-    if (this.#reading === null && !isWithin(rereadAfterMs, this.#readAt, clock.now())) {
-      this.#readAt = clock.now();
-      this.#reading = this.#read().finally(() => {
+    this.#noticeTime(clock.now());
+    const rereadMs = this.#usable() ? rereadAfterMs : retryAfterMs;
+    if (this.#reading === null && !isWithin(rereadMs, this.#triedAt, clock.now())) {
+      this.#triedAt = clock.now();
+      this.#reading = this.#read(this.#triedAt).finally(() => {
         this.#reading = null;
       });
     }
     await this.#reading;
     const now = clock.now();
-    const outlived = this.#faultySince !== null && !isWithin(graceMs, this.#faultySince, now);
-    if (this.#keys === null || outlived) {
-      throw new ServiceError('unavailable', 'The API keys cannot be checked at the moment.');
-    }
-    return this.#keys.filter(({ notAfter }) => notAfter === null || now <= notAfter).map(({ hash }) => hash);
+    const keys = this.#usable();
+    if (keys === null) throw new ServiceError('unavailable', 'The API keys cannot be checked at the moment.');
+    return keys.filter(({ notAfter }) => notAfter === null || now <= notAfter).map(({ hash }) => hash);
   }
 
-  async #read(): Promise<void> {
+  /** A clock that was set back makes nothing last longer: what was read before that is read again, or not used. */
+  #noticeTime(now: number): void {
+    if (now < this.#seenAt) this.#good = null;
+    this.#seenAt = now;
+  }
+
+  #usable(): readonly ListedApiKey[] | null {
+    if (this.#good === null || !isWithin(goodForMs, this.#good.at, this.#options.clock.now())) return null;
+    return this.#good.keys;
+  }
+
+  async #read(at: number): Promise<void> {
     const { read, clock, timers, tell } = this.#options;
     try {
       const late = () => new ApiKeyListFault(`reading it took longer than ${readWithinMs} ms`);
-      this.#keys = readApiKeyList(await beforeDeadline(timers, readWithinMs, read(), late));
-      this.#faultySince = null;
+      const keys = readApiKeyList(await beforeDeadline(timers, readWithinMs, read(), late));
+      this.#good = { keys, at: Math.min(at, clock.now()) };
     } catch (error) {
-      this.#faultySince ??= clock.now();
       tell?.(`The file of API keys was not taken: ${reasonOf(error)}.`);
     }
   }
 }
 
-/** Whether less than `span` milliseconds have passed since. A clock that was set back makes nothing last longer. */
+/** Whether less than `span` milliseconds have passed since. */
 function isWithin(span: number, since: number | null, now: number): boolean {
   return since !== null && now >= since && now - since < span;
 }

@@ -1,3 +1,4 @@
+import { type JsonPlace, repeatedMember } from '../kernel/repeated-member.ts';
 import { formatUtc, parseUtc } from '../kernel/timestamp.ts';
 import { isApiKeyHash } from './api-keys.ts';
 
@@ -34,6 +35,8 @@ export function readApiKeyList(text: string): readonly ListedApiKey[] {
   // Taking one of two entries with the same hash out would not revoke the key.
   requireDistinct(keys, 'id');
   requireDistinct(keys, 'hash');
+  const repeated = repeatedMember(text);
+  if (repeated !== undefined) throw new ApiKeyListFault(`${placeText(repeated)} is given twice`);
   return keys;
 }
 
@@ -44,6 +47,16 @@ function parsed(text: string): unknown {
     // The message of the parser quotes the text.
     throw new ApiKeyListFault('the file is not JSON');
   }
+}
+
+/** Names that the file has for certain; another might be a key in clear, in a value that a later one hides. */
+const knownNames = new Set(['keys', 'id', 'hash', 'notAfter']);
+
+function placeText(place: JsonPlace): string {
+  if (place.some((step) => typeof step === 'string' && !knownNames.has(step))) return 'a member';
+  return place
+    .map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`))
+    .join('');
 }
 
 function keyAt(value: unknown, index: number): ListedApiKey {

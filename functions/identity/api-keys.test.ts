@@ -134,9 +134,16 @@ describe('the text of a key', () => {
   });
 
   test('texts that are near to a hash are none', () => {
-    const hash = hashApiKey('a key');
-    expect(isApiKeyHash(hash)).toBe(true);
-    for (const text of [` ${hash}`, `${hash}0`, `${hash}\n`, hash.slice(0, -1), hash.toUpperCase(), hash.slice(7)])
+    const whole = hashApiKey('a key');
+    expect(isApiKeyHash(whole)).toBe(true);
+    for (const text of [
+      ` ${whole}`,
+      `${whole}0`,
+      `${whole}\n`,
+      whole.slice(0, -1),
+      whole.toUpperCase(),
+      whole.slice(7),
+    ])
       expect(isApiKeyHash(text), text).toBe(false);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
+import { readHeaders } from '../http/headers.ts';
 import { authenticatorFrom, createCustomIdentity, type IdentityAuthenticator } from './custom-identity.ts';
 import { PrincipalMemory } from './principal-memory.ts';
 
@@ -79,6 +80,24 @@ describe('what an authenticator answers', () => {
     },
   );
 
+  test.each([
+    '\u061c',
+    '\u200e',
+    '\u200f',
+    '\u202a',
+    '\u202b',
+    '\u202c',
+    '\u202d',
+    '\u202e',
+    '\u2066',
+    '\u2067',
+    '\u2068',
+    '\u2069',
+  ])('A25: a name with %j in it, which turns the direction of text, is refused', async (mark) => {
+    for (const name of [`${mark}alice`, `al${mark}ice`, `alice${mark}`])
+      await expect(subjectOf(() => name).identify()).rejects.toThrow(unauthenticated);
+  });
+
   test('a principal of 254 characters of any script is accepted', async () => {
     const principal = `CN=Jürgen 名, ${'x'.repeat(241)}`;
     expect(principal).toHaveLength(254);
@@ -92,6 +111,18 @@ describe('what an authenticator sees', () => {
     const fields = { authorization: 'Bearer key' };
     expect(await identify(fields, true)).toMatchObject({ principal: 'Bearer key' });
     expect(await identify(fields, false)).toMatchObject({ principal: 'hidden' });
+  });
+
+  test('a header that came several times reads as absent, in whatever name it asks', async () => {
+    const headers = readHeaders(['X-Signed', 'alice', 'x-signed', 'mallory', 'X-Other', 'bob']);
+    const asking = (name: string) => {
+      const authenticate: Authenticate = ({ header }) => header(name) ?? null;
+      const timers = new ManualWorld().timers;
+      const identity = createCustomIdentity({ authenticator: { authenticate }, timers });
+      return identity.identify(headers, { fromAuthorization: true });
+    };
+    expect(await asking('X-Signed')).toBeNull();
+    expect(await asking('x-other')).toMatchObject({ principal: 'bob' });
   });
 
   test('it is called as a method, with nothing of the request but its headers', async () => {

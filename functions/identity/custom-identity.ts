@@ -16,7 +16,8 @@ export interface IdentityAuthenticator {
 
 export interface IdentityRequest {
   /**
-   * The value of a header, its name in any case. Where API keys are in use, `Authorization` is an attempt at a key and
+   * The value of a header, its name in any case. One that the request holds several times reads as absent: whoever sent the
+   * second could not be told from whoever sent the first. Where API keys are in use, `Authorization` is an attempt at a key and
    * reads as absent: the identity then comes in `X-Serverless-Authorization`, or another header of yours.
    */
   readonly header: (name: string) => string | undefined;
@@ -102,17 +103,21 @@ function headerReader(
 ): IdentityRequest['header'] {
   return (name) => {
     const known = name.toLowerCase();
-    const value = known === 'authorization' && !fromAuthorization ? undefined : headers.get(known);
+    const hidden = (known === 'authorization' && !fromAuthorization) || headers.repeats?.(known) === true;
+    const value = hidden ? undefined : headers.get(known);
     read.set(known, value);
     return value;
   };
 }
 
+// Besides controls, what turns the direction of text: a name must not read as another to whoever looks through a log.
+const misleading = /[\p{Cc}\p{Bidi_Control}]/u;
+
 /** Bounds what may become the name of an actor, and what would be written to a log. */
 function principalIn(answer: unknown): string | null {
   if (answer === null) return null;
   if (typeof answer !== 'string') throw unavailable();
-  const usable = answer.trim() !== '' && answer.length <= 254 && !/\p{Cc}/u.test(answer);
+  const usable = answer.trim() !== '' && answer.length <= 254 && !misleading.test(answer);
   if (!usable || !answer.isWellFormed()) throw refused();
   return answer;
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Json } from '../../contracts/generate/schema.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
-import { type RunningService, startService } from '../support/service.ts';
+import { hurried, type RunningService, startService } from '../support/service.ts';
 import { forAll, patienceMs } from './effort.ts';
 import { damage, damaged } from './mutations.ts';
 import { BrokenPromise, judge } from './oracle.ts';
@@ -32,7 +32,7 @@ let set: SchemaSet;
 let target: Target;
 let watch: WriteWatch;
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ world: hurried });
   set = contractModels();
   target = { set, entries: allEntries, call: service.call };
   // Makes the file, and the secret of page tokens, which the first of them makes whether it is good or not.
@@ -130,7 +130,7 @@ describe.each(withBody)('$name', ({ entry, route }) => {
   test('D02: a body that names another tenant or event than the path is refused', async () => {
     const members = Object.keys(set.model(entry.requestSchema ?? '').properties ?? {});
     const named = route.path.map(({ name }) => name).filter((name) => members.includes(name));
-    expect(named).toContain('tenantId');
+    expect(named.includes('tenantId')).toBe(route.path.some(({ name }) => name === 'tenantId'));
     for (const name of named) {
       for (const other of ['other', '*', name.toUpperCase(), `${name}x`, '']) {
         const { body, ...request } = example();

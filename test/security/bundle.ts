@@ -74,7 +74,7 @@ function outermost(folders: readonly string[]): string[] {
 /** The ways by which a module makes code from text or bytes, or loads what the build did not see. */
 const makers: Readonly<Record<string, RegExp>> = {
   eval: /(?<![\w$.])eval\b(?!["'`|])/g,
-  Function: /(?<![\w$.])Function\s*\(/g,
+  Function: /(?<![\w$.])Function\s*(?:\.\s*(?:apply|call|bind)\s*)?\(/g,
   constructor: /\bconstructor\.constructor\b|\.constructor\(\s*["'`]|\[["'`]constructor["'`]\]/g,
   'text in a timer': /\bset(?:Timeout|Interval|Immediate)\(\s*["'`]/g,
   WebAssembly: /\bWebAssembly\b/g,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type RunningService, startService } from '../support/service.ts';
+import { hurried, type RunningService, startService } from '../support/service.ts';
 import { patienceMs } from './effort.ts';
 import { fuzzInvalid, fuzzValid } from './fuzz.ts';
 import { contractModels } from './schema-set.ts';
@@ -16,7 +16,7 @@ let service: RunningService;
 let target: Target;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ world: hurried });
   target = { set: contractModels(), entries: allEntries, call: service.call };
 });
 afterAll(() => service.close());

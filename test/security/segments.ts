@@ -246,12 +246,12 @@ export interface NameLimits {
 
 /**
  * The name in a segment, or `null` where it names nothing: decoded byte by byte once, strictly UTF-8, of visible characters
- * without a separator, composed, not white space at either end, within its limits. Written from the rule, not from the
+ * without a separator, composed, not white space at either end, spelt plainly, within its limits. Written from the rule, not from the
  * code that obeys it.
  */
 export function nameIn(segment: string, { lengthMax, bytesMax }: NameLimits): string | null {
   const decoded = decodeOnce(segment);
-  if (decoded === null) return null;
+  if (decoded === null || !isSpeltPlainly(segment)) return null;
   let name: string;
   try {
     name = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(decoded);
@@ -263,6 +263,14 @@ export function nameIn(segment: string, { lengthMax, bytesMax }: NameLimits): st
   if (['/', '\\', '%', '?', '#'].some((separator) => name.includes(separator))) return null;
   if (/^\s|\s$/u.test(name) || name.normalize('NFC') !== name) return null;
   return name;
+}
+
+/** Whether nothing is encoded that RFC 3986 never needs encoded, and every digit of an encoding is upper-case. */
+function isSpeltPlainly(segment: string): boolean {
+  return [...segment.matchAll(/%(..)/g)].every(([, digits = '']) => {
+    const character = String.fromCharCode(Number.parseInt(digits, 16));
+    return digits === digits.toUpperCase() && !'-._~'.includes(character) && !/[A-Za-z0-9]/.test(character);
+  });
 }
 
 /** The bytes that a segment stands for, or `null` where it is not percent-encoded as RFC 3986 says. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type RunningService, startService } from '../support/service.ts';
+import { hurried, type RunningService, startService } from '../support/service.ts';
 import { forAll, patienceMs } from './effort.ts';
 import { freshTenant } from './target.ts';
 
@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: patienceMs });
 
 let service: RunningService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ world: hurried });
 });
 afterAll(() => service.close());
 

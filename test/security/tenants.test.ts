@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Json } from '../../contracts/generate/schema.ts';
-import { type RunningService, startService } from '../support/service.ts';
+import { hurried, type RunningService, startService } from '../support/service.ts';
 import type { Vocabulary } from './arbitrary.ts';
-import { forAll, patienceMs } from './effort.ts';
+import { cases, forAll, patienceMs } from './effort.ts';
 import { BrokenPromise, judge } from './oracle.ts';
 import { pathOf, requestOf, validDrafts } from './requests.ts';
 import { contractModels } from './schema-set.ts';
@@ -25,7 +25,7 @@ let target: Target;
 let tenants: readonly Tenant[];
 let words: Vocabulary;
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ world: hurried });
   target = { set: contractModels(), entries: allEntries, call: service.call };
   tenants = await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -66,14 +66,14 @@ function tenantsIn(value: Json): string[] {
 }
 
 test('D12: no answer holds anything of another tenant, whatever names and tokens of others it was asked with', async () => {
-  const cases = [...routes].flatMap(([name, { entry, route }]) =>
+  const drafts = [...routes].flatMap(([name, { entry, route }]) =>
     tenants.map(({ id }, at) => {
       const place = { set: target.set, entry, route, fixed: { tenantId: id }, vocabulary: words };
       return validDrafts(place).map((draft) => ({ name, at, draft }));
     }),
   );
   let marked = 0;
-  await forAll('tenants', 2_000, fc.oneof(...cases), async ({ name, at, draft }) => {
+  await forAll('tenants', 2_000, fc.oneof(...drafts), async ({ name, at, draft }) => {
     const own = tenants[at];
     const each = routes.get(name);
     if (own === undefined || each === undefined) throw new Error('there is no such case');
@@ -83,7 +83,7 @@ test('D12: no answer holds anything of another tenant, whatever names and tokens
     if (answer.body.includes(own.mark)) marked += 1;
   });
   // Answers that show nothing of anybody would prove nothing.
-  expect(marked).toBeGreaterThan(50);
+  expect(marked).toBeGreaterThan(cases(2_000) / 40);
 });
 
 describe('D04: what one tenant was given is worth nothing in another', () => {

@@ -14,7 +14,7 @@ import {
   type TokenReader,
   TokenWorld,
 } from '../support/tokens.ts';
-import { forAll, patienceMs } from './effort.ts';
+import { cases, forAll, patienceMs } from './effort.ts';
 
 /**
  * Of all the tokens that can be made of good ones without the key of the issuer, only the good ones themselves are
@@ -174,9 +174,9 @@ describe('a reader that is found out is one', () => {
     ],
     ['that overlooks what is strange', (read) => (token) => read(token).catch(() => null)],
   ];
-  test.each(planted)('%s', async (_, plant) => {
+  test.each(planted)('%s', { timeout: patienceMs }, async (_, plant) => {
     const outcome = await fc.check(fc.asyncProperty(mutationsOfOne, refusing(plant(world.reader()))), {
-      numRuns: 5000,
+      numRuns: cases(5000),
       seed: 1,
       endOnFailure: true,
     });

@@ -73,14 +73,14 @@ async function differs(check: (claims: Claims) => unknown): Promise<boolean> {
   const property = fc.asyncProperty(oddClaims(seconds), async (claims) => {
     return (await accepts(() => check(claims))) === isGoodClaims(claims, seconds);
   });
-  return (await fc.check(property, { numRuns: 20_000, seed: 1, endOnFailure: true })).failed;
+  return (await fc.check(property, { numRuns: cases(20_000), seed: 1, endOnFailure: true })).failed;
 }
 
 async function headerDiffers(check: (header: Claims) => unknown): Promise<boolean> {
   const property = fc.asyncProperty(oddHeader('k1'), async (each) => {
     return (await accepts(() => check(each))) === isGoodHeader(each);
   });
-  return (await fc.check(property, { numRuns: 20_000, seed: 1, endOnFailure: true })).failed;
+  return (await fc.check(property, { numRuns: cases(20_000), seed: 1, endOnFailure: true })).failed;
 }
 
 const checked = (changes: Claims, claims: Claims) => identityOf({ ...claims, ...changes }, rules, now);

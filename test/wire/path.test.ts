@@ -29,6 +29,8 @@ const refused: readonly (readonly [id: string, what: string, segment: string])[]
   ['E12', 'two dots', '..'],
   ['E12', 'encoded dots', '%2e%2e'],
   ['E12', 'a dot and an encoded dot', '.%2E'],
+  ['E06', 'a letter encoded once', '%61cme'],
+  ['E06', 'lower-case digits of an encoding', 'caf%c3%a9'],
   ['E13', 'nothing', ''],
   ['E14', 'a space', '%20'],
   ['E14', 'a leading space', '%20a'],

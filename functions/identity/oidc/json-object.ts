@@ -1,3 +1,5 @@
+import { repeatedMember } from '../../kernel/repeated-member.ts';
+
 export type JsonMembers = Readonly<Record<string, unknown>>;
 
 /** Deeper than any token nests; bounds every later walk over the claims. */
@@ -15,8 +17,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonMembers | undefined {
     const text = utf8.decode(bytes);
     const value: unknown = JSON.parse(text);
     if (!isJsonObject(value)) return undefined;
-    // Fewer members than were written means that a name was written twice, in whatever spelling.
-    return membersOf(value, depthMax) === membersWritten(text) ? value : undefined;
+    return isWithinDepth(value, depthMax) && repeatedMember(text) === undefined ? value : undefined;
   } catch {
     return undefined;
   }
@@ -26,23 +27,7 @@ export function isJsonObject(value: unknown): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The colons outside of strings: each member of a JSON text has exactly one. */
-function membersWritten(text: string): number {
-  let members = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at];
-    if (inString && char === '\\') at += 1;
-    else if (char === '"') inString = !inString;
-    else if (!inString && char === ':') members += 1;
-  }
-  return members;
-}
-
-/** The members at every level; throws a RangeError below `depth` levels. */
-function membersOf(value: unknown, depth: number): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  if (depth === 0) throw new RangeError('the JSON text is nested too deeply');
-  const within = Object.values(value).reduce<number>((sum, item) => sum + membersOf(item, depth - 1), 0);
-  return Array.isArray(value) ? within : within + Object.keys(value).length;
+function isWithinDepth(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((item) => isWithinDepth(item, depth - 1));
 }

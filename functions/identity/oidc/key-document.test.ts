@@ -59,7 +59,19 @@ describe('a JSON Web Key Set', () => {
     ['that is a text', 'key'],
   ])('passes over a key %s', (_, jwk) => {
     expect([...read({ keys: [jwk, good.jwk] }).keys()]).toEqual(['good']);
-    expect(() => read({ keys: [jwk] })).toThrow('no usable key');
+    const alone = { keys: [jwk] };
+    // One that is no key at all is no statement about keys.
+    if (typeof jwk !== 'object' || jwk === null) expect(() => read(alone)).toThrow('no usable key');
+    else expect(read(alone).size).toBe(0);
+  });
+
+  test('may be empty, which withdraws every key', () => {
+    expect(read({ keys: [] }).size).toBe(0);
+  });
+
+  test.each([[{}], [{ kty: 1 }], [[]], [{ error: 'busy' }]])('is none where it lists %j', (item) => {
+    expect(() => read({ keys: [item] })).toThrow('no usable key');
+    expect([...read({ keys: [item, good.jwk] }).keys()]).toEqual(['good']);
   });
 
   test('keeps the first of two keys of one id', async () => {
@@ -93,8 +105,8 @@ describe('refused is', () => {
     ['nothing', ''],
     ['a list', '[]'],
     ['null', 'null'],
-    ['an empty set', '{"keys":[]}'],
     ['an empty object', '{}'],
+    ['a set that is no list', '{"keys":{}}'],
     ['an error', '{"error":{"code":500}}'],
   ])('%s', (_, text) => {
     expect(() => readKeyDocument(text)).toThrow(Error);

@@ -12,21 +12,28 @@ const keyIdPattern = /^[\x21-\x7e]{1,256}$/;
 
 /**
  * The keys of a published set: a JSON Web Key Set (RFC 7517 section 5), or the object of key id → PEM certificate that
- * Google publishes beside it. Keys for other uses and broken ones are passed over. Throws an Error for another document,
- * for more than 100 keys, and where no usable key is left.
+ * Google publishes beside it. Keys for other uses and broken ones are passed over. A set may have no usable key left: an
+ * issuer that has withdrawn its keys says so, and that is no outage. Throws an Error for another document and for more than
+ * 100 keys; an object of PEM texts without a usable one cannot be told from an error that an issuer answers with.
  */
 export function readKeyDocument(text: string): Keys {
   const document: unknown = JSON.parse(text);
   if (!isJsonObject(document)) throw new Error('the key set is not a JSON object');
-  const entries = Array.isArray(document['keys']) ? document['keys'].map(jwkEntry) : pemEntries(document);
+  const set: unknown = document['keys'];
+  const entries = Array.isArray(set) ? set.map(jwkEntry) : pemEntries(document);
   if (entries.length > keysMax) throw new Error(`the key set has more than ${keysMax} keys`);
   const keys = new Map<string, string>();
   for (const [kid, read] of entries) {
     const pem = keyIdPattern.test(kid) && !keys.has(kid) ? pemOf(read) : undefined;
     if (pem !== undefined) keys.set(kid, pem);
   }
-  if (keys.size === 0) throw new Error('the key set has no usable key');
+  if (keys.size === 0 && !isKeySet(set)) throw new Error('the key set has no usable key');
   return keys;
+}
+
+/** A list of keys, and of nothing else: the type is the one member that each of them has (RFC 7517 section 4.1). */
+function isKeySet(set: unknown): boolean {
+  return Array.isArray(set) && set.every((jwk) => isJsonObject(jwk) && typeof jwk['kty'] === 'string');
 }
 
 type KeyEntry = readonly [kid: string, read: () => KeyObject];

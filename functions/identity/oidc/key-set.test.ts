@@ -52,6 +52,22 @@ describe('A19: rotation', () => {
     expect(await keys.keyFor('first')).toBe(first.publicPem);
   });
 
+  test.each([
+    ['nothing', []],
+    ['only keys on elliptic curves', [{ kty: 'EC', kid: 'first', crv: 'P-256', x: 'AA', y: 'AA' }]],
+  ])('an issuer that publishes %s has withdrawn its keys', async (_, keysLeft) => {
+    const { world, keys } = setOf([first]);
+    world.answer = publishing([first], 'max-age=60');
+    await keys.keyFor('first');
+    world.answer = () => Promise.resolve(Response.json({ keys: keysLeft }));
+    world.advance(60_000);
+    expect(await keys.keyFor('first')).toBeUndefined();
+    // Publishing again is noticed like any new key.
+    world.answer = publishing([first]);
+    world.advance(60_000);
+    expect(await keys.keyFor('first')).toBe(first.publicPem);
+  });
+
   test('a key that left works to the end of max-age, and no longer', async () => {
     const { world, keys } = setOf([first]);
     world.answer = publishing([first], 'max-age=300');
@@ -119,7 +135,8 @@ describe('A20: an issuer that fails', () => {
     ['answers 10 MB', answering(published.padEnd(10_000_000))],
     ['answers one byte more than 1 MiB', answering(published.padEnd(1_048_577))],
     ['answers without end', () => Promise.resolve(new Response(endless()))],
-    ['answers with an empty set', answering('{"keys":[]}')],
+    ['answers with an empty object', answering('{}')],
+    ['answers with keys that are none', answering('{"keys":[null]}')],
     ['answers with nothing', answering(null)],
     ['answers 204', answering(null, { status: 204 })],
     ['answers with bytes that are not UTF-8', answering(Uint8Array.of(0x7b, 0xff, 0x7d))],

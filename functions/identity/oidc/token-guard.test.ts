@@ -91,7 +91,12 @@ describe('the header', () => {
     },
   );
 
-  test.each(['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256', 'crit', 'b64', 'cty', 'zip', 'enc'])(
+  test.each(['x5t', 'x5t#S256'])('may name the key once more, in %s', (member) => {
+    const thumbprint = 'eBZ_cn3sXYAd0ch4THBKHIgOwOE';
+    expect(readToken(tokenOf({ ...header, [member]: thumbprint }), 'application').kid).toBe('k1');
+  });
+
+  test.each(['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'zip', 'enc'])(
     'with %s is refused, whatever it says',
     (member) => {
       for (const value of [null, '', true]) expectMalformed(tokenOf({ ...header, [member]: value }));

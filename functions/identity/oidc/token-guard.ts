@@ -21,8 +21,11 @@ const tokenBytesMax = 8192;
 const signatureRemoved = 'SIGNATURE_REMOVED_BY_GOOGLE';
 const keyIdPattern = /^[\x21-\x7e]{1,256}$/;
 
-/** Members that bring a key, ask for other rules of reading, or say that the content is something else. */
-const forbidden = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256', 'crit', 'b64', 'cty', 'zip', 'enc'];
+/**
+ * Members that bring a key, ask for other rules of reading, or say that the content is something else. A thumbprint (`x5t`,
+ * `x5t#S256`) brings nothing: it names the key once more, is not read, and stands in the tokens of large issuers.
+ */
+const forbidden = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'zip', 'enc'];
 
 /** Throws `unauthenticated` for whatever is not exactly one token of that form. */
 export function readToken(token: string, verification: Verification): GuardedToken {

@@ -1,0 +1,41 @@
+/** Where a value stands in a JSON text: the names and positions that lead to it. */
+export type JsonPlace = readonly (string | number)[];
+
+interface Level {
+  /** The names seen so far; `null` in an array. */
+  readonly names: Set<string> | null;
+  at: string | number;
+}
+
+// A string, what opens, closes and divides, and what lies between. Each begins where the last one ended: nothing is read
+// twice, whatever the text.
+const tokens = /("[^"\\]*(?:\\.[^"\\]*)*")|[{}[\],:]|[^"{}[\],:]+/gy;
+
+/**
+ * The place of the first member that its object names twice, which `JSON.parse` passes over: it takes the last and says
+ * nothing. `undefined` where there is none. The text must be one that `JSON.parse` takes. Names are compared as `spell`
+ * makes them, after their escapes are read.
+ */
+export function repeatedMember(
+  text: string,
+  spell: (name: string) => string = (name) => name,
+): JsonPlace | undefined {
+  const levels: Level[] = [];
+  let last = '';
+  for (const [token, string] of text.matchAll(tokens)) {
+    const level = levels.at(-1);
+    if (token === '{') levels.push({ names: new Set(), at: '' });
+    else if (token === '[') levels.push({ names: null, at: 0 });
+    else if (token === '}' || token === ']') levels.pop();
+    else if (token === ',') {
+      if (typeof level?.at === 'number') level.at += 1;
+    } else if (token === ':' && level?.names) {
+      level.at = JSON.parse(last) as string;
+      const name = spell(level.at);
+      if (level.names.has(name)) return levels.map(({ at }) => at);
+      level.names.add(name);
+    }
+    if (string !== undefined) last = string;
+  }
+  return undefined;
+}
