@@ -3,7 +3,11 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['**/*.test.ts'],
-    globalSetup: ['test/support/firestore-setup.ts'],
+    globalSetup: [
+      'test/support/firestore-setup.ts',
+      'test/support/postgres-setup.ts',
+      'test/support/mysql-setup.ts',
+    ],
     exclude: ['**/node_modules/**', 'dist/**'],
     pool: 'forks',
     reporters: ['default', ['json', { outputFile: 'dist/test-results.json' }]],

@@ -3,9 +3,10 @@ import { join, resolve } from 'node:path';
 import { type Group, operations } from '../contracts/generated/operations.ts';
 import { loadValidators } from '../contracts/generated/validators/load.ts';
 import type { OperationEntry } from '../contracts/operation.ts';
+import type { CanonicalConfiguration } from './canonical/dependencies.ts';
 import { composeIdentity } from './compose-identity.ts';
-import { isOpen, needsApiKey } from './config/rules.ts';
-import type { Settings } from './config/table.ts';
+import { isOpen, isServed, needsApiKey, trustsWhoeverReachesIt } from './config/rules.ts';
+import type { Provider, Settings } from './config/table.ts';
 import { createChain, type HandlerMap } from './http/chain.ts';
 import { createLog, type Log, type Severity } from './http/log.ts';
 import type { Chain } from './http/message.ts';
@@ -14,7 +15,7 @@ import { PageTokens } from './kernel/page-token.ts';
 import type { RandomSource, World } from './kernel/world.ts';
 import { release } from './release.ts';
 import type { ServerDependencies } from './server/dependencies.ts';
-import { type RecordStore, StoreError } from './store/port.ts';
+import { type Collection, type RecordStore, StoreError } from './store/port.ts';
 import { sharedSecret } from './store/secret.ts';
 
 const RANDOM_POOL_BYTES = 4096;
@@ -106,6 +107,7 @@ async function composeChain(parts: Parts, groups: readonly Group[]): Promise<Cha
     rateLimit: groups.includes('canonical') ? rateLimit : null,
     trustedProxyHops: server.trustedProxyHops,
     cors,
+    loopbackHostsOnly: trustsWhoeverReachesIt(settings),
     singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,
   });
@@ -138,17 +140,35 @@ const loadGroup: Readonly<Record<Group, (parts: Parts) => Promise<LoadedGroup>>>
     const handlers = { ...serverHandlers(dependencies), [bannerOperation.id]: getBanner(dependencies) };
     return { handlers, extra: [bannerOperation] };
   },
-  async canonical({ store, world }) {
-    const { canonicalHandlers } = await import('./canonical/handlers.ts');
+  async canonical({ settings, store, world, log }) {
+    const { canonicalHandlers, DeliveredRetention, OutboxWaits } = await import('./canonical/handlers.ts');
     const pageTokens = new PageTokens(sharedSecret(store.get, world.random, 'page-tokens'));
-    return { handlers: canonicalHandlers({ store: store.get, world, pageTokens }), extra: [] };
+    const waits = new OutboxWaits(world);
+    const keptDays = settings.canonicalStore.deliveredEventRetentionDays;
+    const retention = new DeliveredRetention({ keptDays, store: store.get, clock: world.clock, log });
+    const configuration = canonicalConfiguration(settings);
+    const dependencies = { store: store.get, world, pageTokens, log, configuration, waits, retention };
+    return { handlers: canonicalHandlers(dependencies), extra: [] };
   },
 };
 
 /** What can be loaded is served, unless a setting says that it does not exist: a new group cannot be forgotten here. */
 function servedGroups(settings: Settings): readonly Group[] {
-  const absent: ReadonlySet<Group> = new Set(settings.canonicalStore.enabled ? [] : ['canonical']);
-  return (Object.keys(loadGroup) as Group[]).filter((group) => !absent.has(group));
+  return (Object.keys(loadGroup) as Group[]).filter((group) => isServed(settings, group));
+}
+
+function canonicalConfiguration(settings: Settings): CanonicalConfiguration {
+  const { service, canonicalStore, canonicalAccess, rateLimit } = settings;
+  const identityPolicyCount = canonicalAccess.identityPolicies.length;
+  return {
+    development: service.environment === 'Development',
+    provider: canonicalStore.provider,
+    authenticationMode: canonicalAccess.authenticationMode,
+    identityPolicyCount,
+    // As in `compose-identity.ts`: without one, Development is open.
+    tenantPoliciesEnforced: identityPolicyCount > 0,
+    rateLimit,
+  };
 }
 
 function serverDependencies({ settings, world, store }: Parts): ServerDependencies {
@@ -194,23 +214,44 @@ function lazyStore(settings: Settings, world: World): Lazy<RecordStore> {
 
 /** Drivers are loaded only when they are chosen: a function starts without those that it does not use. */
 async function openStore(settings: Settings, { clock, random, timers }: World): Promise<RecordStore> {
-  const { grouping, provider } = settings.canonicalStore;
   const { collections } = await import('./canonical/records.ts');
-  if (provider === 'sqlite') {
+  return openProvider[settings.canonicalStore.provider](settings, { clock, random, timers, collections });
+}
+
+type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {
+  readonly collections: readonly Collection[];
+};
+
+const openProvider: Readonly<
+  Record<Provider, (settings: Settings, parts: StoreParts) => Promise<RecordStore>>
+> = {
+  async sqlite(settings, parts) {
     const { openSqliteStore } = await import('./store/sqlite/store.ts');
-    return openSqliteStore({ path: databasePath(settings), clock, random, timers, grouping, collections });
-  }
-  const { projectId, databaseId, emulatorHost } = settings.firestore;
-  const { openFirestoreStore } = await import('./store/firestore/store.ts');
-  return openFirestoreStore({
-    clock,
-    random,
-    timers,
-    databaseId,
-    ...(projectId === null ? {} : { projectId }),
-    ...(emulatorHost === null ? {} : { emulatorHost }),
-    collections,
-  });
+    const { grouping } = settings.canonicalStore;
+    return openSqliteStore({ path: databasePath(settings), grouping, ...parts });
+  },
+  async firestore({ firestore: { projectId, databaseId, emulatorHost } }, parts) {
+    const { openFirestoreStore } = await import('./store/firestore/store.ts');
+    return openFirestoreStore({
+      databaseId,
+      ...(projectId === null ? {} : { projectId }),
+      ...(emulatorHost === null ? {} : { emulatorHost }),
+      ...parts,
+    });
+  },
+  async postgresql({ canonicalStore }, parts) {
+    const { openPostgresStore } = await import('./store/postgres/store.ts');
+    return openPostgresStore({ ...connectionOf(canonicalStore), ...parts });
+  },
+  async mysql({ canonicalStore }, parts) {
+    const { openMysqlStore } = await import('./store/mysql/store.ts');
+    return openMysqlStore({ ...connectionOf(canonicalStore), ...parts });
+  },
+};
+
+function connectionOf({ connectionString, connectionsMax }: Settings['canonicalStore']) {
+  // The rules of the settings have refused to go on without one.
+  return { connectionString: connectionString?.reveal() ?? '', poolSize: connectionsMax };
 }
 
 function reasonOf(error: unknown): string {

@@ -35,13 +35,17 @@ const anyText = text('some text', /^[^\p{Cc}]{1,1000}$/u);
 const headerName = text('the name of a header', /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/);
 const hostName = text('an address or a host name', /^[0-9A-Za-z.:_-]{1,253}$/);
 const identifier = text('an identifier of 1 to 160 characters', /^[^\p{Cc}]{1,160}$/u);
-const tokenIssuer = text(
+// These may be written with a password in them, and are then refused, but not quoted.
+const tokenIssuer = unquotedText(
   'the issuer as tokens name it, such as https://issuer.example.com',
   /^[\x21-\x7e]{1,512}$/,
 );
-const url = text('an address such as https://issuer.example.com/keys', /^https?:\/\/[^\s@#\\]{1,1000}$/);
+const url = unquotedText(
+  'an address such as https://issuer.example.com/keys',
+  /^https?:\/\/[^\s@#\\]{1,1000}$/,
+);
 const keyHash = unquotedText('sha256: and 64 lower-case hexadecimal digits', /^sha256:[0-9a-f]{64}$/);
-const origin = text('an origin such as https://app.example.com', /^https?:\/\/[^\s/?#@\\*]{1,253}$/);
+const origin = unquotedText('an origin such as https://app.example.com', /^https?:\/\/[^\s/?#@\\*]{1,253}$/);
 // What a header can carry without quoting and what a caller cannot mistype by a space.
 const apiKey = secretText('1 to 512 visible ASCII characters', /^[\x21-\x7e]{1,512}$/);
 
@@ -73,6 +77,15 @@ const onFunctions =
   (given: Given) =>
     given.host === 'functions' ? yes : no;
 
+/** The databases that records can be kept in, and other names for them. */
+const providers = {
+  sqlite: ['local-sqlite', 'local'],
+  firestore: ['google-firestore'],
+  postgresql: ['postgres', 'cloud-sql-postgres', 'alloydb-postgres'],
+  mysql: ['mariadb', 'cloud-sql-mysql'],
+} as const;
+export type Provider = keyof typeof providers;
+
 /** Every setting there is, a line each. Nothing else reads the environment, the command line or a settings file. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const table = {
@@ -90,7 +103,7 @@ export const table = {
     port: setting('Server:Port', integer(0, 65_535), 5220,
       'Port of the embedded server; 0 takes a free one.', { variables: ['PORT'], option: 'port' }),
     allowRemoteDevelopment: setting('Server:AllowRemoteDevelopment', truth(), false,
-      'Lets an open Development server listen beyond loopback.'),
+      'Lets an open Development server listen beyond loopback, and answer requests for host names other than localhost.'),
     trustedProxyHops: setting('Server:TrustedProxyHops', integer(0, 16), 0,
       'Proxies of ours in front: so many entries of X-Forwarded-For, from the right, are believed.', { unit: 'proxies' }),
     drainSeconds: setting('Server:DrainSeconds', integer(0, 600), onFunctions<number>(8, 10),
@@ -102,13 +115,13 @@ export const table = {
   },
   security: {
     apiKeys: setting<readonly Secret[]>('Server:ApiKeys', list(apiKey), [],
-      'Keys that callers may present, in clear: for development. Elsewhere give their hashes, or a file of them.'),
+      'Keys that callers may present, in clear: for development. Elsewhere the service warns of them; give their hashes, or a file of them.'),
     apiKeyHashes: setting<readonly string[]>('Server:ApiKeyHashes', list(keyHash), [],
       'Keys that callers may present, by their hashes: npm run svc -- api-key create makes a key and tells its hash.'),
     apiKeyFile: setting<string | null>('Server:ApiKeyFile', anyText, null,
       'File with the hashes of keys that callers may present, read again every 30 seconds: a key that is taken out is refused within a minute.', { variables: ['SVC_API_KEY_FILE'] }),
     apiKey: setting<Secret | null>('Server:ApiKey', apiKey, null,
-      'One more key that callers may present.', { variables: ['SVC_API_KEY'] }),
+      'One more key that callers may present, in clear: for development. Elsewhere the service warns of it; give the hash instead.', { variables: ['SVC_API_KEY'] }),
     requireApiKey: setting<boolean | null>('Server:RequireApiKey', truth(), null,
       'Whether callers must present a key. Unless set: when there is one.'),
     apiKeyHeader: setting('Server:ApiKeyHeader', headerName, 'X-Svc-Api-Key',
@@ -154,19 +167,25 @@ export const table = {
   canonicalStore: {
     enabled: setting('CanonicalStore:Enabled', truth(), true,
       'Whether there is a canonical store; without one its routes do not exist.', { variables: ['SVC_CANONICAL_STORE_ENABLED'] }),
-    provider: setting<'sqlite' | 'firestore'>('CanonicalStore:Provider', choice({ sqlite: ['local-sqlite', 'local'], firestore: ['google-firestore'] }), onFunctions<'sqlite' | 'firestore'>('firestore', 'sqlite'),
+    provider: setting<Provider>('CanonicalStore:Provider', choice(providers), onFunctions<Provider>('firestore', 'sqlite'),
       'Database behind the store. A file does not outlive a function instance, so functions default to firestore.', { variables: ['SVC_CANONICAL_STORE_PROVIDER'] }),
+    connectionString: setting<Secret | null>('CanonicalStore:ConnectionString', secretText('a connection string', /^\S.{0,4095}$/s), null,
+      'Where the providers postgresql and mysql find their database, such as postgresql://user:password@host/database.', { variables: ['SVC_CANONICAL_CONNECTION_STRING'] }),
+    connectionsMax: setting('CanonicalStore:ConnectionsMax', integer(1, 1_000), 10,
+      'Connections that one instance holds to the database of the providers postgresql and mysql.'),
     databasePath: setting<string | null>('CanonicalStore:DatabasePath', anyText, null,
       'File of the provider sqlite. Unless set: svc.canonical.sqlite in the data directory.', { variables: ['SVC_CANONICAL_DATABASE_PATH'] }),
     grouping: setting('CanonicalStore:Grouping', truth(), true,
       'Whether the provider sqlite makes commits that wait together durable together.'),
+    deliveredEventRetentionDays: setting<number | null>('CanonicalStore:DeliveredEventRetentionDays', integer(1, 36_500), null,
+      'How long a delivered outbox event is kept: longer ago, it is gone for every call, and its id is free. Unless set: for ever.', { unit: 'days' }),
   },
   firestore: {
     projectId: setting<string | null>('Firestore:ProjectId', text('a project id', /^[a-z0-9][a-z0-9.:-]{2,99}$/), null,
       'Project of the database. Unless set: the one that the platform tells.', { variables: ['GOOGLE_CLOUD_PROJECT', 'GCLOUD_PROJECT'] }),
     databaseId: setting('Firestore:DatabaseId', text('a database id', /^(\(default\)|[a-z][a-z0-9-]{3,62})$/), '(default)',
       'Database in the project.'),
-    emulatorHost: setting<string | null>('Firestore:EmulatorHost', text('host:port', /^[0-9A-Za-z.:[\]_-]{1,253}:\d{1,5}$/), null,
+    emulatorHost: setting<string | null>('Firestore:EmulatorHost', unquotedText('host:port', /^[0-9A-Za-z.:[\]_-]{1,253}:\d{1,5}$/), null,
       'Emulator to use instead of the cloud.', { variables: ['FIRESTORE_EMULATOR_HOST'] }),
   },
   cors: {

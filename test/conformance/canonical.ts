@@ -3,8 +3,13 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { describeCommit } from './canonical-commit.ts';
 import { describeFences } from './canonical-fences.ts';
 import { describeIdempotency } from './canonical-idempotency.ts';
+import { describeMigrations } from './canonical-migrations.ts';
 import { describeOutbox } from './canonical-outbox.ts';
+import { describeOutboxRetention } from './canonical-outbox-retention.ts';
+import { describeOutboxWait } from './canonical-outbox-wait.ts';
 import { describePreconditions } from './canonical-preconditions.ts';
+import { describePreflight } from './canonical-preflight.ts';
+import { describeQueries } from './canonical-query.ts';
 
 export interface Conformance {
   /** The store under test, open from before the first test to after the last. */
@@ -30,8 +35,13 @@ export function describeCanonical(
     const conformance: Conformance = { store: () => store, rivals: options.rivals };
     describeCommit(conformance);
     describePreconditions(conformance);
+    describeQueries(conformance);
     describeIdempotency(conformance);
     describeFences(conformance);
     describeOutbox(conformance);
+    describeOutboxWait(conformance);
+    describeOutboxRetention(conformance);
+    describeMigrations(conformance);
+    describePreflight(conformance);
   });
 }

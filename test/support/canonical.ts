@@ -7,6 +7,7 @@ import type {
   JsonObject,
 } from '../../contracts/generated/models.ts';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
+import type { CanonicalDependencies } from '../../functions/canonical/dependencies.ts';
 import { canonicalHandlers } from '../../functions/canonical/handlers.ts';
 import { machine } from '../../functions/compose.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
@@ -21,6 +22,19 @@ export function testWorld(clock: { now: number }): World {
   return { ...machine, clock: { now: () => clock.now } };
 }
 
+/** What only preflight looks at: its own tests say more. */
+export const unconfigured: Pick<CanonicalDependencies, 'log' | 'configuration'> = {
+  log: () => undefined,
+  configuration: {
+    development: true,
+    provider: 'test',
+    authenticationMode: 'none',
+    identityPolicyCount: 0,
+    tenantPoliciesEnforced: false,
+    rateLimit: { permitLimit: 1, windowSeconds: 1 },
+  },
+};
+
 export type Commit = Partial<Omit<OperationTypes['commitCanonicalTransaction']['body'], 'tenantId'>>;
 
 type UpsertOptions = Partial<Omit<CanonicalDocumentInput, 'id' | 'data'>> & {
@@ -28,6 +42,23 @@ type UpsertOptions = Partial<Omit<CanonicalDocumentInput, 'id' | 'data'>> & {
 };
 
 export const START = Date.parse('2026-01-02T03:04:05.000Z');
+
+/** An instance of the operations over a store, which shares nothing else with any other. */
+export function handlersOver(
+  store: RecordStore,
+  clock: { now: number },
+  changes: Partial<CanonicalDependencies> = {},
+) {
+  const world = testWorld(clock);
+  const open = () => Promise.resolve(store);
+  const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
+  return canonicalHandlers({ store: open, world, pageTokens, ...unconfigured, ...changes });
+}
+
+/** The call of somebody whom nobody asked who it is. */
+export function callAt(now: number, signal = new AbortController().signal): CallContext {
+  return { caller: { kind: 'development', principal: null }, correlationId: 'test', now, signal };
+}
 
 /** One tenant of its own, spoken to as a handler would be, at a time that the test sets. */
 export class TenantClient {
@@ -40,10 +71,7 @@ export class TenantClient {
     this.tenantId = tenantId;
     this.clock = clock;
     this.#store = store;
-    const world = testWorld(clock);
-    const open = () => Promise.resolve(store);
-    const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
-    this.#handlers = canonicalHandlers({ store: open, world, pageTokens });
+    this.#handlers = handlersOver(store, clock);
   }
 
   /** The same tenant through another instance, which shares nothing but the store. */
@@ -65,6 +93,10 @@ export class TenantClient {
   async read(documentType: string, id: string, includeDeleted = false) {
     const body = { documentType, id, includeDeleted };
     return (await this.#handlers.readCanonicalDocument(this.#input(body), this.#context())).body;
+  }
+
+  async query(body: Partial<OperationTypes['queryCanonicalDocuments']['body']> = {}) {
+    return (await this.#handlers.queryCanonicalDocuments(this.#input(body), this.#context())).body;
   }
 
   async revisions(documentType: string, id: string, limit?: number) {

@@ -1,0 +1,131 @@
+import type {
+  KeysSelection,
+  ListSelection,
+  PartPage,
+  PartsSelection,
+  RecordData,
+  RecordPage,
+  Scope,
+} from '../port.ts';
+import type { Connection } from './connection.ts';
+import { chooseDriver, countsOf, cursorOf, type PlaceRow, placesOf, questionOf } from './list.ts';
+import { readingOf } from './read.ts';
+import { nameOf } from './rows.ts';
+import { COMMIT, IN_SCOPE, ofScope, SNAPSHOT, Sql, type Statement } from './statement.ts';
+
+/** A page ends early once it holds this many bytes, so that memory stays flat with large bodies. */
+const pageBytesMax = 32 * 1024 * 1024;
+
+export async function readKeys(
+  connection: Connection,
+  scope: Scope,
+  { keys }: KeysSelection,
+): Promise<RecordPage> {
+  const { statements, records } = readingOf(scope, keys);
+  if (statements.length === 0) return { records: [], next: null };
+  // One statement is one moment by itself.
+  const answers =
+    statements.length === 1
+      ? await connection.send(...statements)
+      : (await connection.send(...SNAPSHOT, ...statements, COMMIT)).slice(SNAPSHOT.length, -1);
+  return { records: [...records(answers).values()].map(({ record }) => record), next: null };
+}
+
+/** Reads the places of a page first, then as many of their records as a page may hold. */
+export async function readList(
+  connection: Connection,
+  scope: Scope,
+  selection: ListSelection,
+): Promise<RecordPage> {
+  const question = questionOf(scope, selection);
+  if (question === undefined || selection.limit <= 0) return { records: [], next: null };
+  const counts = countsOf(question);
+  let rows: readonly PlaceRow[];
+  if (counts === undefined) {
+    const places = placesOf(question, chooseDriver(question, undefined));
+    [, , { rows }] = await connection.send(...SNAPSHOT, places);
+  } else {
+    const [, , counted] = await connection.send(...SNAPSHOT, counts);
+    [{ rows }] = await connection.send(placesOf(question, chooseDriver(question, counted.rows[0])));
+  }
+  const { shown, last } = pageOf(rows, selection.limit);
+  if (shown.length === 0) {
+    connection.leave();
+    return { records: [], next: null };
+  }
+  const keys = shown.map(({ id }) => ({ collection: selection.collection.name, id }));
+  const reading = readingOf(
+    scope,
+    keys.map((key) => ({ key, view: 'body' })),
+  );
+  const answers = await connection.send(...reading.statements, COMMIT);
+  const found = reading.records(answers.slice(0, -1));
+  const records: RecordData[] = [];
+  for (const key of keys) {
+    const record = found.get(nameOf(key))?.record;
+    if (record !== undefined) records.push(record);
+  }
+  return { records, next: last === undefined ? null : cursorOf(last) };
+}
+
+export async function readParts(
+  connection: Connection,
+  scope: Scope,
+  selection: PartsSelection,
+): Promise<PartPage> {
+  const { of, limit } = selection;
+  if (limit <= 0) return { parts: [], next: null };
+  const sizes = partsOf<PartSize>(scope, selection, 'p.part_order, p.body_bytes', limit + 1);
+  const [, , { rows }] = await connection.send(...SNAPSHOT, sizes);
+  const { shown, last } = pageOf(rows, limit);
+  if (shown.length === 0) {
+    connection.leave();
+    return { parts: [], next: null };
+  }
+  const bodies = partsOf<PartBody>(scope, selection, 'p.part_order, p.body', shown.length);
+  const [found] = await connection.send(bodies, COMMIT);
+  const parts = found.rows.map(({ part_order: order, body }) => ({ of, order, body }));
+  return { parts, next: last?.part_order ?? null };
+}
+
+interface PartSize {
+  readonly part_order: string;
+  readonly body_bytes: number;
+}
+
+interface PartBody {
+  readonly part_order: string;
+  readonly body: string;
+}
+
+function partsOf<Row>(
+  scope: Scope,
+  { of, after, direction }: PartsSelection,
+  selected: string,
+  limit: number,
+): Statement<Row> {
+  const descending = direction === 'descending';
+  const { text, values } = ofScope(scope);
+  const sql = new Sql();
+  sql.add(`SELECT ${selected} FROM ${IN_SCOPE} {parts} AS p FORCE INDEX (PRIMARY) ON p.space = s.space`);
+  sql.add(`WHERE ${text} AND p.filed_under = ?`, ...values, of);
+  if (after !== undefined) sql.add(`AND p.part_order ${descending ? '<' : '>'} ?`, after);
+  sql.add(`ORDER BY p.part_order ${descending ? 'DESC' : 'ASC'} LIMIT ?`, limit);
+  return sql;
+}
+
+/** What a page of at most `limit` shows; `last` is its last one where more would follow. */
+function pageOf<Row extends { readonly body_bytes: number }>(
+  rows: readonly Row[],
+  limit: number,
+): { shown: readonly Row[]; last: Row | undefined } {
+  let bytes = 0;
+  let count = 0;
+  for (const row of rows) {
+    if (count === limit || (count > 0 && bytes + row.body_bytes > pageBytesMax)) break;
+    bytes += row.body_bytes;
+    count += 1;
+  }
+  const shown = rows.slice(0, count);
+  return { shown, last: count < rows.length ? shown.at(-1) : undefined };
+}

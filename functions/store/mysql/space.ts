@@ -1,0 +1,112 @@
+import type { Scope } from '../port.ts';
+import type { Connection } from './connection.ts';
+import { isCreatedTwice } from './errors.ts';
+import { BEGIN, COMMIT, ROLLBACK, type Statement, statement } from './statement.ts';
+
+/**
+ * Serializes everything that changes the scope: whoever holds its one row is alone, and what is read after it is what the
+ * one before left. Answers with the live space; without a row nothing was ever written, and nothing is locked.
+ */
+export function lockScope({ kind, name }: Scope): Statement<{ space: number }> {
+  return statement('SELECT space FROM {scopes} WHERE kind = ? AND name = ? FOR UPDATE', kind, name);
+}
+
+/** Makes the row that is locked, with an empty space; of several that try at once, one does. */
+export async function createScope(connection: Connection, scope: Scope, now: number): Promise<void> {
+  try {
+    await connection.send(
+      BEGIN,
+      insertSpace(scope, 'live', now),
+      statement(
+        'INSERT INTO {scopes} (kind, name, space) VALUES (?, ?, LAST_INSERT_ID())',
+        scope.kind,
+        scope.name,
+      ),
+      COMMIT,
+    );
+  } catch (error) {
+    if (!isCreatedTwice(error)) throw error;
+    await connection.send(ROLLBACK);
+  }
+}
+
+/** A space that nobody sees until it is flipped to. */
+export async function createLoading(connection: Connection, scope: Scope, now: number): Promise<number> {
+  const [inserted] = await connection.send(insertSpace(scope, 'loading', now));
+  return inserted.insertId;
+}
+
+function insertSpace({ kind, name }: Scope, state: 'live' | 'loading', now: number): Statement {
+  const sql = 'INSERT INTO {spaces} (kind, name, state, touched_ms) VALUES (?, ?, ?, ?)';
+  return statement(sql, kind, name, state, now);
+}
+
+/** Tells others that the load goes on, and keeps the sweep off until the transaction ends. Matches no row once swept. */
+export function touchLoading(space: number, now: number): Statement {
+  return statement(`UPDATE {spaces} SET touched_ms = ? WHERE space = ? AND state = 'loading'`, now, space);
+}
+
+/** Gives a load up; a space that became live after all (a commit whose answer was lost) stays. */
+export function abandonLoading(space: number, now: number): Statement {
+  const sql = `UPDATE {spaces} SET state = 'retired', touched_ms = ? WHERE space = ? AND state = 'loading'`;
+  return statement(sql, now, space);
+}
+
+/** Matches no row when the load was swept meanwhile. */
+export function makeLive(space: number, now: number): Statement {
+  const sql = `UPDATE {spaces} SET state = 'live', touched_ms = ? WHERE space = ? AND state = 'loading'`;
+  return statement(sql, now, space);
+}
+
+export function pointTo({ kind, name }: Scope, space: number): Statement {
+  return statement('UPDATE {scopes} SET space = ? WHERE kind = ? AND name = ?', space, kind, name);
+}
+
+export function retire(space: number, now: number): Statement {
+  return statement(`UPDATE {spaces} SET state = 'retired', touched_ms = ? WHERE space = ?`, now, space);
+}
+
+/**
+ * Deletes at most `rows` of each table from one space that was retired, or whose load has not been heard of since
+ * `abandonedBefore`. False when there is none, or others are at it.
+ */
+export async function sweepSome(
+  connection: Connection,
+  abandonedBefore: number,
+  rows: number,
+): Promise<boolean> {
+  const [found] = await connection.send(
+    statement<{ space: number }>(
+      `SELECT space FROM {spaces} WHERE state = 'retired' OR (state = 'loading' AND touched_ms < ?)
+        ORDER BY space LIMIT 1`,
+      abandonedBefore,
+    ),
+  );
+  const space = found.rows[0]?.space;
+  if (space === undefined) return false;
+  // Looked at again under its lock, because the load may have gone on, or be at its flip.
+  const [, locked] = await connection.send(
+    BEGIN,
+    statement<{ space: number }>(
+      `SELECT space FROM {spaces} WHERE space = ? AND (state = 'retired' OR (state = 'loading' AND touched_ms < ?))
+        FOR UPDATE SKIP LOCKED`,
+      space,
+      abandonedBefore,
+    ),
+  );
+  if (locked.rows.length === 0) {
+    connection.leave();
+    return false;
+  }
+  const deleteFrom = (table: string) =>
+    statement(`DELETE FROM {${table}} WHERE space = ? LIMIT ${rows}`, space);
+  const [, ...deleted] = await connection.send(
+    retire(space, 0),
+    deleteFrom('records'),
+    deleteFrom('entries'),
+    deleteFrom('parts'),
+  );
+  const gone = deleted.every(({ matched }) => matched === 0);
+  await connection.commit(...(gone ? [deleteFrom('spaces')] : []));
+  return true;
+}

@@ -1,0 +1,51 @@
+import type { Scope } from '../port.ts';
+
+export type Value = string | number | null;
+
+/**
+ * One command: `?` stands for a value, `{records}` for the table of that name under the store's prefix. `Row` is the shape
+ * of the rows that it answers with; binary columns are read as text.
+ */
+export interface Statement<Row = unknown> {
+  readonly text: string;
+  readonly values: readonly Value[];
+  /** For the compiler only. */
+  readonly row?: Row;
+}
+
+export function statement<Row = unknown>(text: string, ...values: readonly Value[]): Statement<Row> {
+  return { text, values };
+}
+
+/** The session's level holds: each statement reads what is committed by then, so a lock is followed by fresh reads. */
+export const BEGIN = statement('START TRANSACTION');
+export const COMMIT = statement('COMMIT');
+export const ROLLBACK = statement('ROLLBACK');
+
+/** Everything until the end of the transaction is read as of one moment, without locks. */
+export const SNAPSHOT: readonly [Statement, Statement] = [
+  statement('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'),
+  statement('START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY'),
+];
+
+/**
+ * How reads name the scope's live space: the server looks this one row up first and goes on with the number as if it were
+ * written in the statement. What is joined follows in the order of the text.
+ */
+export const IN_SCOPE = '{scopes} AS s STRAIGHT_JOIN';
+
+export function ofScope({ kind, name }: Scope): { text: string; values: readonly [string, string] } {
+  return { text: 's.kind = ? AND s.name = ?', values: [kind, name] };
+}
+
+/** A statement under construction: the text, and its values in the order of their marks. */
+export class Sql {
+  text = '';
+  readonly values: Value[] = [];
+
+  add(text: string, ...values: readonly Value[]): this {
+    this.text += this.text === '' ? text : ` ${text}`;
+    this.values.push(...values);
+    return this;
+  }
+}

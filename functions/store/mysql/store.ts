@@ -1,0 +1,254 @@
+import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
+import { delay } from '../../kernel/world.ts';
+import type {
+  ClaimDecision,
+  ClaimRequest,
+  Collection,
+  Decision,
+  Found,
+  KeysSelection,
+  ListSelection,
+  PartPage,
+  PartsSelection,
+  RecordData,
+  RecordPage,
+  RecordStore,
+  ScanPage,
+  ScanRequest,
+  Scope,
+  TransactRequest,
+} from '../port.ts';
+import { addressOf } from './address.ts';
+import { claimIn } from './claim.ts';
+import { Connection } from './connection.ts';
+import { closedError, isLostRace } from './errors.ts';
+import { Lanes } from './lanes.ts';
+import { Pool } from './pool.ts';
+import { readKeys, readList, readParts } from './query.ts';
+import { scanRecords } from './scan.ts';
+import { migrate } from './schema.ts';
+import { createScope } from './space.ts';
+import { swapRecords, sweepSpaces } from './swap.ts';
+import { transactIn } from './transact.ts';
+
+export interface MysqlStoreOptions {
+  /** `mysql://user:password@host:port/database`; what it may say of sockets and TLS is told by `addressOf`. */
+  readonly connectionString: string;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** Default: the timers of the machine. */
+  readonly timers?: Timers;
+  /** What the names of all tables begin with: letters, digits and `_`. Stores of two prefixes share nothing. */
+  readonly tablePrefix?: string;
+  /** Connections of this instance at most, beside those of scans, of which there are `scansMax`. */
+  readonly poolSize?: number;
+  readonly connectTimeoutMs?: number;
+  /** How long to wait for the answer to one statement. */
+  readonly queryTimeoutMs?: number;
+  /** How long one attempt waits for the locks of others. */
+  readonly lockTimeoutMs?: number;
+}
+
+const defaults = {
+  tablePrefix: 'svc_',
+  poolSize: 10,
+  connectTimeoutMs: 5_000,
+  queryTimeoutMs: 15_000,
+  lockTimeoutMs: 5_000,
+} as const;
+
+const attemptsMax = 4;
+const retryDelayMs = 20;
+
+/** Each scan holds a connection, and a snapshot, until it is read to its end or left. */
+const scansMax = 4;
+/** The server ends a session that is silent for longer, and rolls back: no hung process holds a tenant's lock. */
+const silenceMaxMs = 60_000;
+const scanSilenceMaxMs = 600_000;
+
+const machineTimers: Timers = {
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** For MySQL 8 and MariaDB 10.6 or newer. Nothing is contacted before the first call, which also makes the tables. */
+export function openMysqlStore(options: MysqlStoreOptions): RecordStore {
+  return new MysqlStore(options);
+}
+
+class MysqlStore implements RecordStore {
+  readonly provider = 'mysql';
+  readonly #options: MysqlStoreOptions & typeof defaults;
+  readonly #timers: Timers;
+  readonly #pool: Pool;
+  readonly #scans: Pool;
+  readonly #lanes: Lanes;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #ready: Promise<void> | undefined;
+  #sweeping: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: MysqlStoreOptions) {
+    this.#options = { ...defaults, ...options } as MysqlStoreOptions & typeof defaults;
+    const {
+      connectionString,
+      tablePrefix,
+      poolSize,
+      connectTimeoutMs,
+      queryTimeoutMs,
+      lockTimeoutMs,
+      clock,
+    } = this.#options;
+    if (!/^\w{0,32}$/.test(tablePrefix)) throw new Error('a table prefix is of letters, digits and _');
+    this.#timers = options.timers ?? machineTimers;
+    const address = addressOf(connectionString);
+    const pool = (size: number, silence: number) =>
+      new Pool({
+        open: () =>
+          Connection.open({
+            address,
+            tablePrefix,
+            connectTimeoutMs,
+            queryTimeoutMs,
+            lockTimeoutMs,
+            silenceMaxMs: silence,
+          }),
+        clock,
+        timers: this.#timers,
+        size,
+        // Long enough that a database which is gone is told as that, by those whose connections broke.
+        waitMaxMs: queryTimeoutMs + 2 * connectTimeoutMs,
+      });
+    this.#pool = pool(poolSize, silenceMaxMs);
+    this.#scans = pool(scansMax, scanSilenceMaxMs);
+    this.#lanes = new Lanes(Math.ceil(poolSize / 2));
+  }
+
+  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+    return this.#changing(scope, async (connection) => {
+      const outcome = await transactIn(connection, scope, request, decide);
+      if (outcome !== undefined) return outcome.result;
+      await createScope(connection, scope, this.#options.clock.now());
+      const again = await transactIn(connection, scope, request, decide);
+      if (again === undefined) throw new Error('the row of a scope is never removed');
+      return again.result;
+    });
+  }
+
+  query(scope: Scope, selection: KeysSelection | ListSelection): Promise<RecordPage>;
+  query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
+  query(
+    scope: Scope,
+    selection: KeysSelection | ListSelection | PartsSelection,
+  ): Promise<RecordPage | PartPage> {
+    return this.#work((connection): Promise<RecordPage | PartPage> => {
+      if (selection.by === 'keys') return readKeys(connection, scope, selection);
+      if (selection.by === 'list') return readList(connection, scope, selection);
+      return readParts(connection, scope, selection);
+    });
+  }
+
+  claim<R>(
+    scope: Scope,
+    collection: Collection,
+    request: ClaimRequest,
+    decide: ClaimDecision<R>,
+  ): Promise<R[]> {
+    return this.#changing(scope, (connection) => claimIn(connection, scope, collection, request, decide));
+  }
+
+  scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage> {
+    const open = async (): Promise<Pool> => {
+      if (this.#closing !== undefined) throw closedError();
+      await this.#prepared();
+      return this.#scans;
+    };
+    return scanRecords(open, scope, request);
+  }
+
+  async swap(
+    scope: Scope,
+    records: AsyncIterable<RecordData>,
+    verify: () => void | Promise<void>,
+  ): Promise<void> {
+    try {
+      await swapRecords(this.#run, this.#options.clock, scope, records, verify, (flip) =>
+        this.#changing(scope, flip),
+      );
+    } finally {
+      this.#sweep();
+    }
+  }
+
+  ping(): Promise<void> {
+    return this.#work((connection) => connection.ping());
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    await Promise.all([this.#pool.close(), this.#scans.close()]);
+  }
+
+  /** One change of a scope after the other, as far as its lanes are wide. */
+  #changing<R>(scope: Scope, work: (connection: Connection) => Promise<R>): Promise<R> {
+    return this.#track(() => this.#lanes.run(`${scope.kind}/${scope.name}`, () => this.#attempts(work)));
+  }
+
+  readonly #run = <R>(work: (connection: Connection) => Promise<R>): Promise<R> =>
+    this.#track(() => this.#attempts(work));
+
+  #work<R>(work: (connection: Connection) => Promise<R>): Promise<R> {
+    return this.#track(() => this.#pool.run(work));
+  }
+
+  /** A lost race wrote nothing and is tried again from the start; what else fails may have been written, and is not. */
+  async #attempts<R>(work: (connection: Connection) => Promise<R>): Promise<R> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#pool.run(work);
+      } catch (error) {
+        if (!isLostRace(error) || tries === attemptsMax) throw error;
+      }
+      const [chance = 0] = this.#options.random.bytes(1);
+      await delay(this.#timers, (retryDelayMs * tries * (chance + 1)) / 256);
+    }
+  }
+
+  /** A call is under way from the moment it is made; once the store is closing there are no new ones. */
+  #track<R>(work: () => Promise<R>): Promise<R> {
+    if (this.#closing !== undefined) return Promise.reject(closedError());
+    const running = this.#prepared()
+      .then(work)
+      .finally(() => this.#underWay.delete(running));
+    this.#underWay.add(running);
+    return running;
+  }
+
+  /** The tables are there. Many first calls wait for one look; after a failure the next call looks again. */
+  #prepared(): Promise<void> {
+    this.#ready ??= this.#pool
+      .run((connection) => migrate(connection, this.#options.tablePrefix))
+      .then(
+        () => this.#sweep(),
+        (error: unknown) => {
+          this.#ready = undefined;
+          throw error;
+        },
+      );
+    return this.#ready;
+  }
+
+  /** One sweep at a time; a failure is left to the next swap or the next opening. */
+  #sweep(): void {
+    this.#sweeping = this.#sweeping
+      .then(() => sweepSpaces(this.#run, this.#options.clock))
+      .catch(() => undefined);
+  }
+}

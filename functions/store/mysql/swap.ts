@@ -1,0 +1,106 @@
+import type { Clock } from '../../kernel/world.ts';
+import { type RecordData, type Scope, StoreError } from '../port.ts';
+import type { Connection } from './connection.ts';
+import {
+  abandonLoading,
+  createLoading,
+  createScope,
+  lockScope,
+  makeLive,
+  pointTo,
+  retire,
+  sweepSome,
+  touchLoading,
+} from './space.ts';
+import { BEGIN } from './statement.ts';
+import { insertRecords } from './write.ts';
+
+/** One load transaction, which is also what is held in memory. */
+const batchRecordsMax = 500;
+const batchCharactersMax = 1024 * 1024;
+
+/** A load that wrote nothing for so long belongs to a process that died. */
+const abandonedAfterMs = 60 * 60 * 1000;
+const sweepRowsMax = 500;
+
+/** Runs one transaction on a connection, again when it lost a race. */
+export type Run = <R>(work: (connection: Connection) => Promise<R>) => Promise<R>;
+
+/** Loads into a space that nobody sees, without any lock on the scope, then makes it the live one. */
+export async function swapRecords(
+  run: Run,
+  clock: Clock,
+  scope: Scope,
+  records: AsyncIterable<RecordData>,
+  verify: () => void | Promise<void>,
+  flip: (work: (connection: Connection) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const space = await run((connection) => createLoading(connection, scope, clock.now()));
+  try {
+    for await (const batch of batches(records)) {
+      await run((connection) => load(connection, space, clock.now(), batch));
+    }
+    await verify();
+    await flip((connection) => flipTo(connection, scope, space, clock.now()));
+  } catch (error) {
+    // What cannot be retired now, because the store is closing or the server is gone, is swept once it is old.
+    await run(async (connection) => {
+      await connection.send(abandonLoading(space, clock.now()));
+    }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Deletes what retired and abandoned spaces hold, a bounded batch at a time; ends when the store closes or fails. */
+export async function sweepSpaces(run: Run, clock: Clock): Promise<void> {
+  let more = true;
+  while (more) {
+    more = await run((connection) => sweepSome(connection, clock.now() - abandonedAfterMs, sweepRowsMax));
+  }
+}
+
+async function load(
+  connection: Connection,
+  space: number,
+  now: number,
+  batch: readonly RecordData[],
+): Promise<void> {
+  const [, touched] = await connection.send(BEGIN, touchLoading(space, now));
+  if (touched.matched === 0) throw abandoned();
+  await connection.commit(...insertRecords(space, batch));
+}
+
+async function flipTo(connection: Connection, scope: Scope, space: number, now: number): Promise<void> {
+  let [, locked, live] = await connection.send(BEGIN, lockScope(scope), makeLive(space, now));
+  if (locked.rows.length === 0) {
+    // Nothing was ever written here: there is no row to lock yet.
+    await connection.rollback();
+    await createScope(connection, scope, now);
+    [, locked, live] = await connection.send(BEGIN, lockScope(scope), makeLive(space, now));
+  }
+  const before = locked.rows[0]?.space;
+  if (live.matched === 0 || before === undefined) throw abandoned();
+  await connection.commit(retire(before, now), pointTo(scope, space));
+}
+
+async function* batches(records: AsyncIterable<RecordData>): AsyncGenerator<RecordData[], void, undefined> {
+  let batch: RecordData[] = [];
+  let characters = 0;
+  for await (const record of records) {
+    batch.push(record);
+    characters += record.body?.length ?? 0;
+    for (const part of record.parts ?? []) characters += part.body.length;
+    if (batch.length < batchRecordsMax && characters < batchCharactersMax) continue;
+    yield batch;
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function abandoned(): StoreError {
+  return new StoreError(
+    'contention',
+    'the load took too long between two records and was swept; start it again',
+  );
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { driverUrl } from './connection-string.ts';
+
+const parametersOf = (text: string) => Object.fromEntries(new URL(driverUrl(text)).searchParams);
+const modeOf = (text: string) => new URL(driverUrl(text)).searchParams.get('sslmode');
+
+describe('the connection string', () => {
+  test('is a URL, and is passed on whole', () => {
+    const url = new URL(driverUrl('postgres://user:p%40ss@localhost:6000/data?application_name=a'));
+    expect([url.username, url.password, url.host, url.pathname]).toEqual([
+      'user',
+      'p%40ss',
+      'localhost:6000',
+      '/data',
+    ]);
+    expect(url.searchParams.get('application_name')).toBe('a');
+  });
+
+  test('or words, with quotes and backslashes as libpq has them', () => {
+    const text = String.raw` host=/run/pg  port = 6000 dbname='my data' user=a\ b password='it\'s #1 & %2F'`;
+    const url = new URL(driverUrl(text));
+    expect(decodeURIComponent(url.pathname)).toBe('/my data');
+    expect(parametersOf(text)).toEqual({
+      host: '/run/pg',
+      port: '6000',
+      user: 'a b',
+      password: "it's #1 & %2F",
+    });
+  });
+
+  test('asks for a verified database on another machine, whatever the driver would do', () => {
+    for (const text of [
+      'postgres://db.example/x',
+      'host=db.example dbname=x',
+      'postgres:///x?host=10.0.0.8',
+    ]) {
+      expect(modeOf(text)).toBe('verify-full');
+    }
+    for (const mode of ['prefer', 'require', 'verify-ca', 'verify-full']) {
+      expect(modeOf(`postgres://db.example/x?sslmode=${mode}`)).toBe('verify-full');
+    }
+  });
+
+  test('and for none where it says so, on a socket and on this machine', () => {
+    for (const mode of ['disable', 'no-verify']) {
+      expect(modeOf(`host=db.example sslmode=${mode}`)).toBe(mode);
+    }
+    const local = ['/run/pg', 'localhost', '127.0.0.1', '127.1.2.3', '::1'];
+    for (const host of local) expect(modeOf(`host=${host}`)).toBeNull();
+    for (const host of ['localhost', '127.0.0.1', '[::1]', '%2Frun%2Fpg', '']) {
+      expect(modeOf(`postgresql://${host}/x`)).toBeNull();
+    }
+    expect(modeOf('postgresql:///x?host=%2Frun%2Fpg')).toBeNull();
+    for (const host of ['127.0.0.1.example', 'localhost.example', '127.0.0.1234']) {
+      expect(modeOf(`host=${host}`)).toBe('verify-full');
+    }
+  });
+
+  test('is refused without being quoted', () => {
+    const bad = [
+      'hunter2',
+      'postgres://user:hunter2@[db/x',
+      "password='hunter2",
+      'password=hunter2 whatever',
+      'host=a sslmode=hunter2',
+      '',
+    ];
+    for (const text of bad) {
+      let message = '';
+      try {
+        driverUrl(text);
+      } catch (error) {
+        message = String(error);
+      }
+      expect(message).toContain('is not understood');
+      expect(message).not.toContain('hunter2');
+    }
+    expect(() => driverUrl('host=a colour=blue')).toThrow('unknown word colour');
+  });
+});

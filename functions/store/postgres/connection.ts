@@ -1,0 +1,263 @@
+import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import { StoreError } from '../port.ts';
+import { driverUrl } from './connection-string.ts';
+import { closedError, StatementError } from './errors.ts';
+
+type Value = string | number | boolean | null;
+
+/** One command with its values; `Row` is the shape of the rows that it answers with. */
+export interface Statement<Row = unknown> {
+  readonly text: string;
+  readonly values: readonly Value[];
+  /** How long to wait for its answer, where that is not as long as for others. */
+  readonly timeoutMs?: number;
+  /** For the compiler only. */
+  readonly row?: Row;
+}
+
+type Rows<S extends readonly Statement[]> = {
+  -readonly [I in keyof S]: S[I] extends Statement<infer Row> ? Row[] : never;
+};
+
+export function statement<Row = unknown>(text: string, ...values: readonly Value[]): Statement<Row> {
+  return { text, values };
+}
+
+/** An array in the server's notation. Made before anything is sent, so that a COMMIT never follows a write that failed here. */
+export function arrayOf(values: readonly Value[]): string {
+  return `{${values.map(elementOf).join(',')}}`;
+}
+
+function elementOf(value: Value): string {
+  if (value === null) return 'NULL';
+  return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
+}
+
+/** Whatever the server's default is: stricter levels would fail reads, and every rule here is written for this one. */
+export const BEGIN = statement('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
+const COMMIT = statement('COMMIT');
+
+/** Texts get a name each, by which a connection remembers their plan. Lists have many texts: beyond this, no names. */
+const names = new Map<string, string>();
+const namesMax = 400;
+
+function nameOf({ text, values }: Statement): string | undefined {
+  if (values.length === 0) return undefined;
+  const known = names.get(text);
+  if (known !== undefined || names.size >= namesMax) return known;
+  const name = `svc_${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
+/** One session of the server, for one user at a time. */
+export class Connection {
+  readonly #client: PoolClient;
+  #released = false;
+  #left = false;
+  onRelease: () => void = () => undefined;
+
+  constructor(client: PoolClient) {
+    this.#client = client;
+  }
+
+  /** All in one round trip, executed one after the other; the first failure is thrown once every answer is here. */
+  async send<const S extends readonly Statement[]>(...statements: S): Promise<Rows<S>> {
+    const results = await this.#answers(statements);
+    return results.map(({ rows }) => rows) as Rows<S>;
+  }
+
+  /**
+   * Writes and ends the transaction in one round trip. After a failed write the server answers COMMIT with ROLLBACK; a
+   * connection that is lost here leaves open whether the transaction was made, and nobody may try again.
+   */
+  async commit(...writes: readonly Statement[]): Promise<void> {
+    const results = await this.#answers([...writes, COMMIT]);
+    if (results.at(-1)?.command !== 'COMMIT')
+      throw new StoreError('unavailable', 'the server did not commit');
+  }
+
+  /** Ends a transaction that wrote nothing, without waiting: whoever has the connection next comes after it. */
+  leave(): void {
+    this.#left = true;
+    this.#client.query('ROLLBACK').catch(() => undefined);
+  }
+
+  /** After a failure, so that the connection can be used again. */
+  async rollback(): Promise<void> {
+    if (this.#left || this.#released || this.#client.getTransactionStatus() === 'I') return;
+    await this.#client.query('ROLLBACK').catch(() => undefined);
+  }
+
+  /** Back to the others; a connection in doubt is closed. */
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.onRelease();
+    this.#client.release(!this.#left && this.#client.getTransactionStatus() !== 'I');
+  }
+
+  async #answers(statements: readonly Statement[]) {
+    if (this.#released) throw closedError();
+    // Corked, all of it leaves in one packet where it fits.
+    const { stream } = this.#client.connection;
+    stream.cork();
+    const queries = statements.map((each) => this.#client.query(configOf(each)));
+    stream.uncork();
+    const answers = await Promise.allSettled(queries);
+    return answers.map((answer) => {
+      if (answer.status === 'rejected') throw new StatementError(answer.reason);
+      return answer.value;
+    });
+  }
+}
+
+function configOf(each: Statement) {
+  const { text, values, timeoutMs } = each;
+  const name = nameOf(each);
+  return {
+    text,
+    ...(values.length === 0 ? {} : { values: [...values] }),
+    ...(name === undefined ? {} : { name }),
+    ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
+  };
+}
+
+export interface DatabaseOptions {
+  /**
+   * A URL, `postgresql://user:password@host:port/database?sslmode=verify-full`, or words, `host=… dbname=…`; a host that
+   * begins with a slash is the folder of a Unix socket. A pooler in between has to keep one session for one client.
+   */
+  readonly connectionString: string;
+  /** Where the tables are: a lower-case word. Default `svc`. */
+  readonly schema?: string;
+  /** Connections of this instance at most, beside those of scans, of which there are four. */
+  readonly poolSize?: number;
+  /** How long a call waits for a connection. */
+  readonly connectTimeoutMs?: number;
+  /** How long the server works on one statement. */
+  readonly statementTimeoutMs?: number;
+  /** How long a statement waits for the locks of others. */
+  readonly lockTimeoutMs?: number;
+}
+
+export const defaults = {
+  schema: 'svc',
+  poolSize: 10,
+  connectTimeoutMs: 5_000,
+  statementTimeoutMs: 15_000,
+  lockTimeoutMs: 5_000,
+} as const;
+
+/** Each scan holds a connection, and a snapshot, until it is read to its end or left. */
+const scansMax = 4;
+const idleTimeoutMs = 30_000;
+/** A transaction is idle only while a decision is made. One that stays so belongs to a process that hangs or is gone. */
+const idleInTransactionMs = 30_000;
+/** Longer than the server's own limit: only a network that swallows everything gets so far. */
+const answerGraceMs = 3_000;
+
+/**
+ * Every statement here is meant to go through an index, row by row. The planner cannot know that: the names of indexes
+ * are data, tables grow from nothing, and a plan made for an empty table is kept for the full one.
+ */
+const plans = `
+  SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+  SET enable_sort = off; SET enable_material = off; SET max_parallel_workers_per_gather = 0; SET jit = off;
+  SET plan_cache_mode = force_generic_plan;`;
+
+/** A commit is answered when it is on disk, whatever the database's own default; stricter defaults stay. */
+const durable = `SELECT set_config('synchronous_commit', 'on', false)
+  WHERE current_setting('synchronous_commit') = 'off';`;
+
+/** The connections to one database. None is made before it is needed. */
+export class Database {
+  readonly #pool: Pool;
+  readonly #scans: Pool;
+  readonly #settings: string;
+  readonly #ready = new WeakSet<PoolClient>();
+  readonly #openScans = new Set<Connection>();
+  #closed = false;
+
+  constructor(options: DatabaseOptions) {
+    const { schema, poolSize, connectTimeoutMs, statementTimeoutMs, lockTimeoutMs } = {
+      ...defaults,
+      ...options,
+    };
+    const config = (max: number): PoolConfig => ({
+      connectionString: driverUrl(options.connectionString),
+      max,
+      pipeline: true,
+      connectionTimeoutMillis: connectTimeoutMs,
+      idleTimeoutMillis: idleTimeoutMs,
+      query_timeout: statementTimeoutMs + answerGraceMs,
+      keepAlive: true,
+      allowExitOnIdle: true,
+      fallback_application_name: 'svc',
+    });
+    this.#pool = tolerant(new Pool(config(poolSize)));
+    this.#scans = tolerant(new Pool(config(scansMax)));
+    this.#settings = `
+      SET search_path = ${schema}, pg_temp; SET client_min_messages = warning;
+      SET statement_timeout = ${statementTimeoutMs}; SET lock_timeout = ${lockTimeoutMs};
+      SET idle_in_transaction_session_timeout = ${idleInTransactionMs}; ${plans} ${durable}`;
+  }
+
+  async run<R>(work: (connection: Connection) => Promise<R>): Promise<R> {
+    const connection = new Connection(await this.#acquire(this.#pool));
+    try {
+      return await work(connection);
+    } catch (error) {
+      await connection.rollback();
+      throw error;
+    } finally {
+      connection.release();
+    }
+  }
+
+  /** A connection for one scan, which releases it. */
+  async openScan(): Promise<Connection> {
+    const client = await this.#acquire(this.#scans);
+    const connection = new Connection(client);
+    const release = (): void => connection.release();
+    // The server ends scans that nobody goes on with; their place must not stay taken.
+    client.once('end', release);
+    this.#openScans.add(connection);
+    connection.onRelease = () => {
+      client.off('end', release);
+      this.#openScans.delete(connection);
+    };
+    return connection;
+  }
+
+  /** Waits for every connection to be given back. Scans end here: some are never read to their end. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const scan of this.#openScans) scan.release();
+    await Promise.all([this.#pool.end(), this.#scans.end()]);
+  }
+
+  async #acquire(pool: Pool): Promise<PoolClient> {
+    if (this.#closed) throw closedError();
+    let client: PoolClient | undefined;
+    try {
+      client = await pool.connect();
+      if (!this.#ready.has(client)) {
+        await client.query(this.#settings);
+        this.#ready.add(client);
+      }
+      return client;
+    } catch (error) {
+      client?.release(true);
+      throw new StatementError(error);
+    }
+  }
+}
+
+/** A connection that breaks says so by an event beside its answers, and one that nobody listens to ends the process. */
+function tolerant(pool: Pool): Pool {
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}

@@ -1,0 +1,140 @@
+import type {
+  KeysSelection,
+  ListSelection,
+  Part,
+  PartPage,
+  PartsSelection,
+  RecordData,
+  RecordPage,
+  Scope,
+} from '../port.ts';
+import { arrayOf, type Connection, statement } from './connection.ts';
+import {
+  chooseDriver,
+  countStatement,
+  type ListRow,
+  mergePredicates,
+  type Place,
+  pageStatement,
+  type Question,
+  walkMax,
+} from './list.ts';
+import { askedKeys, type KeyRow, liveSpace, nameOf, recordOf, recordRows, selectKeys } from './rows.ts';
+
+/** A page ends early once it holds so much, so that memory stays flat with large bodies. */
+const pageBytesMax = 32 * 1024 * 1024;
+
+export async function readKeys(
+  connection: Connection,
+  scope: Scope,
+  selection: KeysSelection,
+): Promise<RecordPage> {
+  const keys = askedKeys(selection.keys);
+  const views = new Map(keys.map(({ key, view }) => [nameOf(key), view]));
+  const [rows] = await connection.send(
+    statement<KeyRow>(
+      selectKeys,
+      scope.kind,
+      scope.name,
+      arrayOf(keys.map(({ key }) => key.collection)),
+      arrayOf(keys.map(({ key }) => key.id)),
+      arrayOf(keys.map(({ view }) => view)),
+    ),
+  );
+  const records = recordRows(rows).map((row) => recordOf(row, views.get(nameOf(row)) ?? 'head'));
+  return { records, next: null };
+}
+
+export async function readList(
+  connection: Connection,
+  scope: Scope,
+  selection: ListSelection,
+): Promise<RecordPage> {
+  const predicates = mergePredicates(selection);
+  if (predicates === undefined) return { records: [], next: null };
+  const { equal = {}, orderBy } = selection;
+  const question: Question = {
+    kind: scope.kind,
+    scope: scope.name,
+    selection,
+    predicates,
+    orderBy: orderBy === undefined || Object.hasOwn(equal, orderBy) ? undefined : orderBy,
+    after: selection.after === undefined ? undefined : placeOf(selection.after),
+  };
+  const counting = countStatement(question);
+  const [counts = {}] = counting === undefined ? [] : (await connection.send(counting))[0];
+  const numbers = predicates.map((_, index) => counts[`c${index}`] ?? Infinity);
+  const driver = chooseDriver(question, numbers);
+  const [rows] = await connection.send(pageStatement(question, driver, pageBytesMax));
+  return pageOf(rows, selection.limit);
+}
+
+function pageOf(rows: readonly ListRow[], limit: number): RecordPage {
+  const records: RecordData[] = [];
+  let last: ListRow | undefined;
+  for (const row of rows.toSorted((left, right) => left.n - right.n)) {
+    // One match more than asked for tells that there is a next page.
+    if (row.matched && records.length === limit)
+      return { records, next: last === undefined ? null : cursorOf(last) };
+    if (row.matched) records.push(recordOf(row, 'body'));
+    last = row;
+  }
+  if (last === undefined || (last.n < walkMax && Number(last.bytes) < pageBytesMax))
+    return { records, next: null };
+  return { records, next: cursorOf(last) };
+}
+
+function cursorOf({ value, listing_group, listing_id }: ListRow): string {
+  return JSON.stringify([value, listing_group, listing_id]);
+}
+
+function placeOf(cursor: string): Place {
+  const [value, group, id, ...more] = elementsOf(cursor);
+  const valid =
+    (value === null || typeof value === 'string') && typeof group === 'string' && typeof id === 'string';
+  if (!valid || more.length > 0) throw notOfThisList();
+  return { value, group, id };
+}
+
+function elementsOf(cursor: string): readonly unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(cursor);
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
+}
+
+function notOfThisList(): Error {
+  return new Error('`after` is not the `next` of a page of this list');
+}
+
+interface PartRow {
+  readonly part_order: string;
+  readonly body: string;
+  readonly bytes: string;
+}
+
+export async function readParts(
+  connection: Connection,
+  scope: Scope,
+  { of, limit, after, direction }: PartsSelection,
+): Promise<PartPage> {
+  const descending = direction === 'descending';
+  const text = `SELECT p.part_order, p.body, p.bytes FROM (
+      SELECT p.*, octet_length(p.body) AS own, sum(octet_length(p.body)) OVER (ROWS UNBOUNDED PRECEDING) AS bytes
+      FROM (
+        SELECT p.part_order, p.body FROM parts AS p
+        WHERE p.space = ${liveSpace} AND p.filed_under = $3
+          ${after === undefined ? '' : `AND p.part_order ${descending ? '<' : '>'} $5`}
+        ORDER BY p.part_order ${descending ? 'DESC' : 'ASC'} LIMIT $4::bigint
+      ) AS p
+    ) AS p WHERE p.bytes - p.own < ${pageBytesMax}`;
+  const bounds = after === undefined ? [] : [after];
+  const [rows] = await connection.send(
+    statement<PartRow>(text, scope.kind, scope.name, of, limit + 1, ...bounds),
+  );
+  const parts = rows.slice(0, limit).map((row): Part => ({ of, order: row.part_order, body: row.body }));
+  const more = rows.length > limit || Number(rows.at(-1)?.bytes ?? 0) >= pageBytesMax;
+  return { parts, next: more ? (parts.at(-1)?.order ?? null) : null };
+}

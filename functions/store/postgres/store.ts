@@ -1,0 +1,176 @@
+import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
+import {
+  type ClaimDecision,
+  type ClaimRequest,
+  type Collection,
+  type Decision,
+  type Found,
+  type KeysSelection,
+  type ListSelection,
+  type PartPage,
+  type PartsSelection,
+  type RecordData,
+  type RecordPage,
+  type RecordStore,
+  type ScanPage,
+  type ScanRequest,
+  type Scope,
+  StoreError,
+  type TransactRequest,
+} from '../port.ts';
+import { claim } from './claim.ts';
+import { Database, type DatabaseOptions, defaults, statement } from './connection.ts';
+import { closedError } from './errors.ts';
+import { Locks } from './locks.ts';
+import { readKeys, readList, readParts } from './query.ts';
+import { scanRecords } from './scan.ts';
+import { migrate } from './schema.ts';
+import type { Session } from './session.ts';
+import { swapRecords, sweepSpaces } from './swap.ts';
+import { transact } from './transact.ts';
+
+export interface PostgresStoreOptions extends DatabaseOptions {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** Default: the timers of the machine. */
+  readonly timers?: Timers;
+  /**
+   * The collections as their owners declare them: without this, every collection is taken for one with paired indexes.
+   * Changing the declaration of a collection that holds records needs a swap.
+   */
+  readonly collections?: readonly Collection[];
+}
+
+const machineTimers: Timers = {
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+const pingTimeoutMs = 5_000;
+
+/** Contacts nothing: the first call connects, and creates the schema where it is missing. */
+export function openPostgresStore(options: PostgresStoreOptions): RecordStore {
+  const { schema = defaults.schema } = options;
+  // It goes into statements as it is, and needs no quotes.
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(schema)) {
+    throw new StoreError(
+      'unavailable',
+      'the schema must be a word of lower-case letters, digits and underscores',
+    );
+  }
+  return new PostgresStore(options, schema);
+}
+
+class PostgresStore implements RecordStore {
+  readonly provider = 'postgresql';
+  readonly #schema: string;
+  readonly #session: Session;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #ready: Promise<void> | undefined;
+  #sweeping: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: PostgresStoreOptions, schema: string) {
+    this.#schema = schema;
+    const { clock, random, timers = machineTimers } = options;
+    const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
+    const paired = (collection: string) => !unpaired.has(collection);
+    const database = new Database(options);
+    this.#session = { database, locks: new Locks(schema), clock, random, timers, paired };
+  }
+
+  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+    return this.#call(() => transact(this.#session, scope, request, decide));
+  }
+
+  query(scope: Scope, selection: KeysSelection | ListSelection): Promise<RecordPage>;
+  query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
+  query(
+    scope: Scope,
+    selection: KeysSelection | ListSelection | PartsSelection,
+  ): Promise<RecordPage | PartPage> {
+    return this.#call(() =>
+      this.#session.database.run((connection): Promise<RecordPage | PartPage> => {
+        if (selection.by === 'keys') return readKeys(connection, scope, selection);
+        if (selection.by === 'list') return readList(connection, scope, selection);
+        return readParts(connection, scope, selection);
+      }),
+    );
+  }
+
+  claim<R>(
+    scope: Scope,
+    collection: Collection,
+    request: ClaimRequest,
+    decide: ClaimDecision<R>,
+  ): Promise<R[]> {
+    return this.#call(() => claim(this.#session, scope, collection, request, decide));
+  }
+
+  scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage> {
+    const open = () => this.#call(() => this.#session.database.openScan());
+    return scanRecords(open, scope, request);
+  }
+
+  swap(scope: Scope, records: AsyncIterable<RecordData>, verify: () => void | Promise<void>): Promise<void> {
+    return this.#call(async () => {
+      try {
+        await swapRecords(this.#session, scope, records, verify);
+      } finally {
+        this.#sweep();
+      }
+    });
+  }
+
+  async ping(): Promise<void> {
+    const ping = { ...statement('SELECT 1'), timeoutMs: pingTimeoutMs };
+    await this.#call(() => this.#session.database.run((connection) => connection.send(ping)));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+    await this.#sweeping;
+    await this.#session.database.close();
+  }
+
+  /** Once the schema is there; kept in mind until it is answered, so that `close` waits for it. */
+  async #call<R>(work: () => Promise<R>): Promise<R> {
+    if (this.#closing !== undefined) throw closedError();
+    const call = this.#prepared().then(work);
+    this.#underWay.add(call);
+    try {
+      return await call;
+    } finally {
+      this.#underWay.delete(call);
+    }
+  }
+
+  /** One preparation for all calls that need it; after a failure the next call tries again. */
+  #prepared(): Promise<void> {
+    this.#ready ??= this.#prepare().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #prepare(): Promise<void> {
+    const { database, locks } = this.#session;
+    await database.run((connection) => migrate(connection, this.#schema, locks));
+    this.#sweep();
+  }
+
+  /** One sweep at a time; a failure is left to the next swap or the next start. */
+  #sweep(): void {
+    this.#sweeping = this.#sweeping
+      .then(() => sweepSpaces(this.#session, () => this.#closing !== undefined))
+      .catch(() => undefined);
+  }
+}

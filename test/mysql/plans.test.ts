@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readingOf } from '../../functions/store/mysql/read.ts';
+import { openMysqlStore } from '../../functions/store/mysql/store.ts';
+import type { RecordStore, RecordView } from '../../functions/store/port.ts';
+import { keyOf, put, randomScope } from '../conformance/store-fixtures.ts';
+import { createMysqlDatabase, type MysqlDatabase, mysqlMissing } from '../support/mysql.ts';
+
+interface Step {
+  readonly table: string;
+  readonly type: string;
+  readonly key: string;
+}
+
+describe.skipIf(mysqlMissing !== undefined)(`how MySQL reads known keys ${mysqlMissing ?? ''}`, () => {
+  let database: MysqlDatabase;
+  let store: RecordStore;
+  beforeAll(async () => {
+    database = await createMysqlDatabase();
+    store = openMysqlStore(database.options());
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.drop();
+  });
+
+  const views: readonly RecordView[] = ['head', 'body', 'parts'];
+  test.each(views)(
+    '%s: each by the whole of its key, also of a large tenant among small ones',
+    async (view) => {
+      // From these the server learns that a scope has one record; the last one then has a hundred times as many.
+      for (let n = 0; n < 40; n += 1) await put(store, randomScope(), { key: keyOf('only'), head: {} });
+      const scope = randomScope();
+      const keys = Array.from({ length: 100 }, (_, n) => keyOf(String(n)));
+      const connection = await database.connect();
+      await connection.query('ANALYZE TABLE svc_records, svc_parts');
+      await put(store, scope, ...keys.map((key) => ({ key, head: {} })));
+      for (const { text, values } of readingOf(
+        scope,
+        keys.map((key) => ({ key, view })),
+      ).statements) {
+        const sql = `EXPLAIN ${text.replace(/\{(\w+)\}/g, '`svc_$1`')}`;
+        const [rows] = await connection.query(sql, [...values]);
+        const read = (rows as Step[]).filter(({ table }) => table === 'r' || table === 'p');
+        const expected = { r: ['eq_ref', 'PRIMARY'], p: ['ref', 'parts_by_record'] };
+        expect(read.map(({ table, type, key }) => [table, type, key])).toEqual(
+          read.map(({ table }) => [table, ...expected[table as 'r' | 'p']]),
+        );
+        expect(read).toHaveLength(1);
+      }
+      await connection.end();
+    },
+  );
+});
