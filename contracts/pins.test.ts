@@ -26,6 +26,7 @@ const PROBLEMS = `
 409 lease_stale
 409 lease_not_active
 409 outbox_event_not_dead_lettered
+409 migration_checksum_conflict
 412 precondition_failed
 413 payload_too_large
 413 commit_too_large
@@ -54,6 +55,11 @@ renewCanonicalOutboxLease: POST /canonical/tenants/{tenantId}/outbox/{eventId}/r
 acknowledgeCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/ack acknowledgeCanonicalOutbox
 releaseCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack releaseCanonicalOutbox
 replayCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/replay replayCanonicalOutbox
+queryCanonicalDocuments: POST /canonical/tenants/{tenantId}/documents/query queryCanonicalDocuments
+listCanonicalMigrations: GET /canonical/migrations listCanonicalMigrations
+applyCanonicalMigrations: POST /canonical/migrations applyCanonicalMigrations
+preflightCanonicalStore: GET /canonical/preflight preflightCanonicalStore
+probeCanonicalStoreDataPlane: POST /canonical/preflight/probe probeCanonicalStoreDataPlane
 `;
 
 const ACCESS = `
@@ -70,6 +76,11 @@ renewCanonicalOutboxLease canonical-policy dispatch write 200 65536
 acknowledgeCanonicalOutbox canonical-policy dispatch write 204 65536
 releaseCanonicalOutbox canonical-policy dispatch write 204 65536
 replayCanonicalOutbox canonical-policy dispatch write 204 65536
+queryCanonicalDocuments canonical-policy read read 200 65536
+listCanonicalMigrations canonical-policy admin read 200 null
+applyCanonicalMigrations canonical-policy admin write 204 1048576
+preflightCanonicalStore canonical-policy admin read 200,503 null
+probeCanonicalStoreDataPlane canonical-policy admin write 200,503 null
 `;
 
 describe('what peers see', () => {

@@ -23,6 +23,7 @@ export type ProblemCode =
   | 'lease_stale'
   | 'lease_not_active'
   | 'outbox_event_not_dead_lettered'
+  | 'migration_checksum_conflict'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'commit_too_large'
@@ -94,6 +95,8 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   lease_not_active: { status: 409, title: 'Lease not active', retryable: false },
   /** Only a dead-lettered event can be replayed. */
   outbox_event_not_dead_lettered: { status: 409, title: 'Outbox event not dead-lettered', retryable: false },
+  /** The ledger holds the migration with another checksum. Nothing of the request was recorded. */
+  migration_checksum_conflict: { status: 409, title: 'Migration checksum conflict', retryable: false },
   /**
    * A document is not at the expected revision, exists although it must not, or does not exist although it
    * must.

@@ -43,12 +43,29 @@ export const limits = {
   outboxLeaseSecondsMax: 86_400,
   /** Outbox lease of a call that names no time. Unit: seconds. */
   outboxLeaseSecondsDefault: 60,
+  /** Longest time that a lease call waits for an event. Unit: seconds. */
+  outboxWaitSecondsMax: 20,
+  /**
+   * Lease calls of one tenant that wait at a time in one instance; those beyond are answered at once. Unit:
+   * calls.
+   */
+  outboxWaitingCallsPerTenantMax: 32,
+  /** Lease calls of all tenants together that wait at a time in one instance. Unit: calls. */
+  outboxWaitingCallsMax: 1_000,
   /** Longest delay of a released event. Unit: seconds. */
   outboxRetryAfterSecondsMax: 86_400,
   /** Delay of a released event when the release names none. Unit: seconds. */
   outboxRetryAfterSecondsDefault: 5,
   /** Error text of a release. Unit: UTF-16 code units. */
   outboxErrorLengthMax: 4_096,
+  /** Index values that one query may ask for. Unit: items. */
+  queryEqualitiesMax: 16,
+  /** Migrations recorded together. Unit: items. */
+  migrationsPerRequestMax: 500,
+  /** Migrations that the ledger of one deployment holds. Unit: items. */
+  migrationLedgerMax: 10_000,
+  /** Request body of a batch of migrations. Unit: bytes. */
+  migrationBodyBytesMax: 1_048_576,
   /** Request body of a transaction, as sent. Unit: bytes. */
   commitBodyBytesMax: 8_388_608,
   /** Request body of every other JSON operation of this release, as sent. Unit: bytes. */

@@ -280,6 +280,60 @@ export type CanonicalDocumentRevision = {
  */
 export type CanonicalDocumentRevisionList = readonly CanonicalDocumentRevision[];
 
+/** A range over one index, compared as UTF-8 bytes. At least one bound; both bounds belong to the range. */
+export type CanonicalDocumentIndexRange = {
+  /** The index. At most 64 bytes. (1 to 64 characters) */
+  readonly name: string;
+  /** The least value. (1 to 900 characters) */
+  readonly greaterThanOrEqual?: string | null;
+  /** The greatest value. (1 to 900 characters) */
+  readonly lessThanOrEqual?: string | null;
+};
+
+/** Which documents to list, and in which order. */
+export type CanonicalDocumentQuery = {
+  /**
+   * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
+  readonly tenantId?: string | null;
+  /**
+   * Only documents of this type. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+   * characters)
+   */
+  readonly documentType?: string | null;
+  /** Only documents whose projected indexes have all of these values. (at most 16 entries) */
+  readonly indexes?: { readonly [name: string]: string } | null;
+  /** Only documents whose value of one index lies in this range. */
+  readonly indexRange?: CanonicalDocumentIndexRange | null;
+  /**
+   * Orders by the value of this index, then by type and id, all in one direction; documents without the index
+   * are left out. Without it: ascending by type, then id. (1 to 64 characters)
+   */
+  readonly orderByIndex?: string | null;
+  /** The direction of `orderByIndex`. ("ascending" when absent) */
+  readonly orderDirection?: 'ascending' | 'descending' | null;
+  /**
+   * Whether tombstones are listed too. They have no indexes: a predicate on an index, or an order by one,
+   * leaves them out. (false when absent)
+   */
+  readonly includeDeleted?: boolean | null;
+  /** At most so many documents a page. (1 to 1000, 100 when absent) */
+  readonly limit?: number | null;
+  /** Where the page before this one ended. Belongs to this query and no other. (at most 8192 characters) */
+  readonly continuationToken?: string | null;
+};
+
+/**
+ * A page of documents. A page may be short or empty and still carry a token: only a null token is the end.
+ */
+export type CanonicalDocumentQueryResult = {
+  /** The documents of the page. (at most 1000 items) */
+  readonly items: readonly CanonicalDocument[];
+  /** Asks for the next page; null after the last. (at most 8192 characters) */
+  readonly continuationToken: string | null;
+};
+
 /** A consumer's wish for events to deliver. */
 export type CanonicalOutboxLeaseRequest = {
   /**
@@ -293,6 +347,12 @@ export type CanonicalOutboxLeaseRequest = {
   readonly maxItems?: number | null;
   /** How long the lease holds, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent) */
   readonly leaseSeconds?: number | null;
+  /**
+   * How long the answer may wait for an event where none is due, in seconds; fractions allowed. The answer
+   * comes as soon as one was leased. A bounded number of calls waits; those beyond it are answered at once.
+   * (0 to 20, 0 when absent)
+   */
+  readonly waitSeconds?: number | null;
 };
 
 /** A consumer's hold on one event. */
@@ -425,6 +485,113 @@ export type CanonicalOutboxReplayRequest = {
   readonly eventId?: string | null;
   /** Count deliveries from zero again. (false when absent) */
   readonly resetDeliveryCount?: boolean | null;
+};
+
+/** A migration that the consumer has made to its own data. The ledger records it; it executes nothing. */
+export type CanonicalMigrationInput = {
+  /** The consumer: stable, the same for all its migrations. */
+  readonly namespace: IdentifierInput;
+  /** The migration within its namespace. */
+  readonly id: IdentifierInput;
+  /**
+   * What the migration was, such as `sha256:` and hexadecimal digits. The same migration with another
+   * checksum is refused.
+   */
+  readonly checksum: IdentifierInput;
+  /** For people. The first one recorded stays. (at most 4096 characters) */
+  readonly description?: string | null;
+};
+
+/**
+ * Migrations to record together: all of them or none. One that stands twice must have the same checksum both
+ * times; its first description counts. (at most 500 items)
+ */
+export type CanonicalMigrationInputList = readonly CanonicalMigrationInput[];
+
+/** A migration that the ledger holds. */
+export type CanonicalMigrationReceipt = {
+  /** The consumer. */
+  readonly namespace: Identifier;
+  /** The migration within its namespace. */
+  readonly id: Identifier;
+  /** What the migration was. */
+  readonly checksum: Identifier;
+  /** For people. (at most 4096 characters) */
+  readonly description: string | null;
+  /** When it was recorded first. */
+  readonly appliedAtUtc: Timestamp;
+};
+
+/** The whole ledger, ordered by namespace, then id. (at most 10000 items) */
+export type CanonicalMigrationReceiptList = readonly CanonicalMigrationReceipt[];
+
+/**
+ * How the canonical store is configured and whether it would serve. Fixed texts and counts only: no tenant,
+ * no payload, no connection data.
+ */
+export type CanonicalPreflightReport = {
+  /** The name of the store, the same as `provider`. (at most 64 characters) */
+  readonly store: string;
+  /** The configured provider. (at most 64 characters) */
+  readonly provider: string;
+  /** How canonical callers prove who they are. (at most 160 characters) */
+  readonly authenticationMode: string;
+  /**
+   * Whether calls need an identity policy that grants them. Where it is false outside the environment
+   * Development, the answer is 503.
+   */
+  readonly tenantPoliciesEnforced: boolean;
+  /** How many identity policies are configured. (at least 0) */
+  readonly identityPolicyCount: number;
+  /** How many migrations the ledger holds. (at least 0) */
+  readonly migrationReceiptCount: number;
+  /** Calls that one source address may make in a window. (at least 1) */
+  readonly rateLimitPermitLimit: number;
+  /** Length of that window. (at least 1) */
+  readonly rateLimitWindowSeconds: number;
+  /** The access operations that identity policies grant. (at most 16 items) */
+  readonly requiredOperations: readonly string[];
+  /** The outcome of the probe; null without one. */
+  readonly dataPlaneProbe: CanonicalDataPlanePreflightResult | null;
+};
+
+/** What the probe found in two tenants that existed for it alone. */
+export type CanonicalDataPlanePreflightResult = {
+  /** The version of this probe. */
+  readonly profile: 'svc.canonical.data-plane-preflight.v1';
+  /** Whether every check passed. */
+  readonly ready: boolean;
+  /** `passed` where `ready`. */
+  readonly status: 'passed' | 'failed';
+  /** Where the probe wrote. */
+  readonly scope: 'isolated_ephemeral_tenants';
+  /** When the probe began. */
+  readonly checkedAtUtc: Timestamp;
+  /** How long it took, cleaning up included, in milliseconds. (at least 0) */
+  readonly durationMs: number;
+  /**
+   * Chunks of the archive that the probe made; 0 where it brought the first tenant back from a copy of its
+   * records. (at least 0)
+   */
+  readonly archiveChunkCount: number;
+  /** Whether the first tenant, once changed, was brought back as it was. */
+  readonly backupRestoreVerified: boolean;
+  /** Whether the second tenant stayed as it was. */
+  readonly tenantIsolationVerified: boolean;
+  /** Whether both tenants are empty again. */
+  readonly cleanupVerified: boolean;
+  /** One entry a check, always the same ones in the same order. (at most 16 items) */
+  readonly checks: readonly CanonicalDataPlanePreflightCheck[];
+};
+
+/** One check of the probe. */
+export type CanonicalDataPlanePreflightCheck = {
+  /** Which check. (at most 64 characters) */
+  readonly id: string;
+  /** Its outcome. */
+  readonly status: 'passed' | 'failed';
+  /** A fixed text for each outcome. (at most 400 characters) */
+  readonly message: string;
 };
 
 // ---- common

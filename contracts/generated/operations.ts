@@ -21,7 +21,12 @@ export interface GroupOperations {
     | 'renewCanonicalOutboxLease'
     | 'acknowledgeCanonicalOutbox'
     | 'releaseCanonicalOutbox'
-    | 'replayCanonicalOutbox';
+    | 'replayCanonicalOutbox'
+    | 'queryCanonicalDocuments'
+    | 'listCanonicalMigrations'
+    | 'applyCanonicalMigrations'
+    | 'preflightCanonicalStore'
+    | 'probeCanonicalStoreDataPlane';
 }
 
 export type OperationId = GroupOperations[Group];
@@ -151,6 +156,68 @@ export interface OperationTypes {
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.CanonicalOutboxReplayRequest;
     readonly response: { readonly status: 204; readonly body: null };
+  };
+  /**
+   * Query documents. Answers documents by type, by equality on projected indexes and by one range, in the
+   * order of an index or by type and id. Every page reads what is stored at its moment; a document that
+   * changes its place between two pages may be met twice or not at all.
+   */
+  readonly queryCanonicalDocuments: {
+    readonly params: { readonly tenantId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.CanonicalDocumentQuery;
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentQueryResult };
+  };
+  /**
+   * List the migration ledger. Answers every migration that was recorded for this deployment, by namespace,
+   * then id.
+   */
+  readonly listCanonicalMigrations: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalMigrationReceiptList };
+  };
+  /**
+   * Record migrations. Records all migrations of the batch or none. One that the ledger holds with the same
+   * checksum stays as it is. Executes nothing: the consumer has made the change itself.
+   */
+  readonly applyCanonicalMigrations: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.CanonicalMigrationInputList;
+    readonly response: { readonly status: 204; readonly body: null };
+  };
+  /**
+   * Check the canonical store passively. Reports how the canonical store is configured, and reads the
+   * migration ledger. Writes nothing. The answer is 503 where the environment is not Development and no
+   * identity policy is enforced.
+   */
+  readonly preflightCanonicalStore: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response:
+      | { readonly status: 200; readonly body: Models.CanonicalPreflightReport }
+      | { readonly status: 503; readonly body: Models.CanonicalPreflightReport };
+  };
+  /**
+   * Probe the canonical store. Writes a document, a fence and an event in each of two random tenants that
+   * exist for the probe alone, proves that changing one leaves the other as it was, and empties both again,
+   * whatever was found.
+   */
+  readonly probeCanonicalStoreDataPlane: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response:
+      | { readonly status: 200; readonly body: Models.CanonicalPreflightReport }
+      | { readonly status: 503; readonly body: Models.CanonicalPreflightReport };
   };
 }
 
@@ -848,6 +915,232 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
       'internal_error',
       'store_contention',
       'storage_full',
+      'unavailable',
+    ],
+  },
+  queryCanonicalDocuments: {
+    id: 'queryCanonicalDocuments',
+    group: 'canonical',
+    stability: 'public',
+    authorizationClass: 'canonical-policy',
+    accessOperation: 'read',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'queryCanonicalDocuments',
+        method: 'POST',
+        segments: [
+          { literal: 'canonical' },
+          { literal: 'tenants' },
+          { param: 'tenantId' },
+          { literal: 'documents' },
+          { literal: 'query' },
+        ],
+        path: [{ name: 'tenantId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'CanonicalDocumentQuery',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 65536,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'CanonicalDocumentQueryResult', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'tenant_mismatch',
+      'continuation_token_invalid',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  listCanonicalMigrations: {
+    id: 'listCanonicalMigrations',
+    group: 'canonical',
+    stability: 'public',
+    authorizationClass: 'canonical-policy',
+    accessOperation: 'admin',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'listCanonicalMigrations',
+        method: 'GET',
+        segments: [{ literal: 'canonical' }, { literal: 'migrations' }],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'CanonicalMigrationReceiptList', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  applyCanonicalMigrations: {
+    id: 'applyCanonicalMigrations',
+    group: 'canonical',
+    stability: 'public',
+    authorizationClass: 'canonical-policy',
+    accessOperation: 'admin',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'applyCanonicalMigrations',
+        method: 'POST',
+        segments: [{ literal: 'canonical' }, { literal: 'migrations' }],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'CanonicalMigrationInputList',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 1048576,
+    responses: [{ status: 204, mediaType: null, schema: null, headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'duplicate_in_request',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'migration_checksum_conflict',
+      'payload_too_large',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  preflightCanonicalStore: {
+    id: 'preflightCanonicalStore',
+    group: 'canonical',
+    stability: 'public',
+    authorizationClass: 'canonical-policy',
+    accessOperation: 'admin',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'preflightCanonicalStore',
+        method: 'GET',
+        segments: [{ literal: 'canonical' }, { literal: 'preflight' }],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'CanonicalPreflightReport', headers: [] },
+      { status: 503, mediaType: 'application/json', schema: 'CanonicalPreflightReport', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  probeCanonicalStoreDataPlane: {
+    id: 'probeCanonicalStoreDataPlane',
+    group: 'canonical',
+    stability: 'public',
+    authorizationClass: 'canonical-policy',
+    accessOperation: 'admin',
+    mutation: 'write',
+    completion: 'maintenance',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'probeCanonicalStoreDataPlane',
+        method: 'POST',
+        segments: [{ literal: 'canonical' }, { literal: 'preflight' }, { literal: 'probe' }],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'CanonicalPreflightReport', headers: [] },
+      { status: 503, mediaType: 'application/json', schema: 'CanonicalPreflightReport', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
       'unavailable',
     ],
   },

@@ -1,10 +1,11 @@
 import type { CanonicalTransactionResult } from '../../contracts/generated/models.ts';
 import type { Handler } from '../http/handler.ts';
-import type { RecordStore, Scope } from '../store/port.ts';
+import type { Found, RecordStore, Scope } from '../store/port.ts';
 import { StoreError } from '../store/port.ts';
 import { type CommitPlan, commitKeys, decideCommit, planCommit, replayResult } from './commit.ts';
 import { readCommitRequest } from './commit-request.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
+import { dueTime } from './outbox-event.ts';
 import { commitKey, tenantScope } from './records.ts';
 
 /** A restore may take a receipt away between two reads; then the commit is decided anew. */
@@ -23,7 +24,10 @@ export function commitCanonicalTransaction(
     const actor = context.caller.kind === 'workload' ? context.caller.principal : request.actor;
     const plan = planCommit({ ...request, actor }, context.now);
     const store = await dependencies.store();
-    const result = await commit(store, tenantScope(params.tenantId), plan);
+    // An event that is gone has left its id free: to the rule there is none.
+    const present = (found: Found) => dependencies.retention?.present(found, context.now) ?? found;
+    const result = await commit(store, tenantScope(params.tenantId), plan, present);
+    if (!result.replayed) announceEvents(dependencies, plan);
     return {
       status: 200,
       body: result,
@@ -32,14 +36,21 @@ export function commitCanonicalTransaction(
   };
 }
 
+/** Once for each moment at which events of the commit are due: whoever is woken takes as many as there are. */
+function announceEvents({ waits }: CanonicalDependencies, { request, events }: CommitPlan): void {
+  const moments = new Set(events.map(({ event }) => dueTime(event)));
+  for (const dueAt of moments) if (dueAt !== null) waits?.announce(request.tenantId, dueAt);
+}
+
 async function commit(
   store: RecordStore,
   scope: Scope,
   plan: CommitPlan,
+  present: (found: Found) => Found,
 ): Promise<CanonicalTransactionResult> {
   const keys = commitKeys(plan);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const outcome = await store.transact(scope, keys, (found) => decideCommit(plan, found));
+    const outcome = await store.transact(scope, keys, (found) => decideCommit(plan, present(found)));
     if (!outcome.answeredFromReceipt) return outcome.result;
     const receipt = await readReceipt(store, scope, plan);
     if (receipt !== undefined) return replayResult(plan.request.tenantId, receipt);

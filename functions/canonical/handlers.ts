@@ -2,6 +2,8 @@ import type { GroupHandlers } from '../http/handler.ts';
 import { commitCanonicalTransaction } from './commit-operation.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
 import { queryCanonicalDocumentRevisions, readCanonicalDocument } from './document-operations.ts';
+import { queryCanonicalDocuments } from './document-query.ts';
+import { applyCanonicalMigrations, listCanonicalMigrations } from './migration-operations.ts';
 import {
   acknowledgeCanonicalOutbox,
   leaseCanonicalOutbox,
@@ -10,12 +12,17 @@ import {
   replayCanonicalOutbox,
 } from './outbox-operations.ts';
 import { queryCanonicalOutbox } from './outbox-query.ts';
+import { preflightCanonicalStore, probeCanonicalStoreDataPlane } from './preflight-operations.ts';
+
+export { DeliveredRetention } from './retention.ts';
+export { OutboxWaits } from './wake.ts';
 
 /** The operations of the canonical group over one store. */
 export function canonicalHandlers(dependencies: CanonicalDependencies): GroupHandlers<'canonical'> {
   return {
     commitCanonicalTransaction: commitCanonicalTransaction(dependencies),
     readCanonicalDocument: readCanonicalDocument(dependencies),
+    queryCanonicalDocuments: queryCanonicalDocuments(dependencies),
     queryCanonicalDocumentRevisions: queryCanonicalDocumentRevisions(dependencies),
     leaseCanonicalOutbox: leaseCanonicalOutbox(dependencies),
     queryCanonicalOutbox: queryCanonicalOutbox(dependencies),
@@ -23,5 +30,9 @@ export function canonicalHandlers(dependencies: CanonicalDependencies): GroupHan
     acknowledgeCanonicalOutbox: acknowledgeCanonicalOutbox(dependencies),
     releaseCanonicalOutbox: releaseCanonicalOutbox(dependencies),
     replayCanonicalOutbox: replayCanonicalOutbox(dependencies),
+    listCanonicalMigrations: listCanonicalMigrations(dependencies),
+    applyCanonicalMigrations: applyCanonicalMigrations(dependencies),
+    preflightCanonicalStore: preflightCanonicalStore(dependencies),
+    probeCanonicalStoreDataPlane: probeCanonicalStoreDataPlane(dependencies),
   };
 }

@@ -5,9 +5,10 @@ import type {
   CanonicalWritePrecondition,
 } from '../../contracts/generated/models.ts';
 import type { JsonObject } from '../kernel/canonical-json.ts';
-import { invalidMember, pointerTo } from '../kernel/errors.ts';
-import { checkBytes, checkText, identifier } from '../kernel/identifiers.ts';
+import { invalidMember } from '../kernel/errors.ts';
+import { identifier } from '../kernel/identifiers.ts';
 import { boundedText } from './bounded-text.ts';
+import { indexValues } from './index-text.ts';
 
 export interface Precondition {
   readonly expectedRevision: number | null;
@@ -78,33 +79,8 @@ function readDocument(tenantId: string, document: CanonicalDocumentInput, pointe
     schemaVersion: identifier(document.schemaVersion, `${pointer}/schemaVersion`),
     data: document.data,
     dataText: boundedText(document.data, limits.documentDataBytesMax, `${pointer}/data`),
-    indexes: readIndexes(document.indexes ?? {}, `${pointer}/indexes`),
+    indexes: indexValues(document.indexes ?? {}, limits.indexesPerDocumentMax, `${pointer}/indexes`),
   };
-}
-
-function readIndexes(indexes: Readonly<Record<string, string>>, pointer: string): Record<string, string> {
-  // In the order of canonical JSON, in which they are stored and shown again.
-  const names = Object.keys(indexes).sort();
-  if (names.length > limits.indexesPerDocumentMax) {
-    throw invalidMember(
-      pointer,
-      `must hold at most ${limits.indexesPerDocumentMax} indexes`,
-      'limit_exceeded',
-    );
-  }
-  const read: Record<string, string> = {};
-  for (const name of names) {
-    const value = indexes[name] ?? '';
-    const member = pointerTo(pointer, name);
-    checkText(name, member);
-    checkBytes(name, limits.indexNameBytesMax, member);
-    checkText(value, member);
-    checkBytes(value, limits.indexValueBytesMax, member);
-    if (name.trim() === '' || value.trim() === '')
-      throw invalidMember(member, 'name and value must not be blank');
-    read[name] = value;
-  }
-  return read;
 }
 
 function readPrecondition(precondition: CanonicalWritePrecondition, pointer: string): Precondition {

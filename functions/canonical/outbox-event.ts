@@ -59,7 +59,7 @@ export function eventRecord(event: EventState, body?: string): RecordData {
 }
 
 /** When the next lease call should meet the event: once it may be leased, or once its lease has run out. */
-function dueTime(event: EventState): number | null {
+export function dueTime(event: EventState): number | null {
   if (event.state === 'open') return Date.parse(event.notBeforeUtc ?? event.createdAtUtc);
   return event.state === 'leased' && event.leaseExpiresAtUtc !== null
     ? Date.parse(event.leaseExpiresAtUtc)

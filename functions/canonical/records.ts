@@ -10,11 +10,26 @@ export const COMMITS: Collection = { name: 'commits', pairedIndexes: false };
 export const FENCES: Collection = { name: 'fences', pairedIndexes: false };
 export const EVENTS: Collection = { name: 'events', pairedIndexes: false };
 
+/** All that a tenant has. */
+export const tenantCollections: readonly Collection[] = [DOCUMENTS, COMMITS, FENCES, EVENTS];
+
+export const MIGRATIONS: Collection = { name: 'migrations', pairedIndexes: false };
+
 /** What a provider must know of the collections when it opens. */
-export const collections: readonly Collection[] = [DOCUMENTS, COMMITS, FENCES, EVENTS];
+export const collections: readonly Collection[] = [...tenantCollections, MIGRATIONS];
 
 export function tenantScope(tenantId: string): Scope {
   return { kind: 'tenants', name: tenantId };
+}
+
+/** The migration ledger is the deployment's, not a tenant's: no snapshot holds it and no restore touches it. */
+export const LEDGER_SCOPE: Scope = { kind: 'system', name: 'migrations' };
+
+/** How many migrations the ledger holds: counting them all would read them all. */
+export const LEDGER_COUNT: RecordKey = { collection: 'counters', id: recordId('migrations') };
+
+export function migrationKey(namespace: string, id: string): RecordKey {
+  return { collection: MIGRATIONS.name, id: recordId(namespace, id) };
 }
 
 export function documentKey(documentType: string, id: string): RecordKey {

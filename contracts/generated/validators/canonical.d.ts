@@ -14,6 +14,8 @@ export declare const requestValidators: {
   readonly 'acknowledgeCanonicalOutbox': Validator<Models.CanonicalOutboxAcknowledgement>;
   readonly 'releaseCanonicalOutbox': Validator<Models.CanonicalOutboxNackRequest>;
   readonly 'replayCanonicalOutbox': Validator<Models.CanonicalOutboxReplayRequest>;
+  readonly 'queryCanonicalDocuments': Validator<Models.CanonicalDocumentQuery>;
+  readonly 'applyCanonicalMigrations': Validator<Models.CanonicalMigrationInputList>;
 };
 
 /** By operation id, colon, status: the JSON body of the answer. */
@@ -24,4 +26,10 @@ export declare const responseValidators: {
   readonly 'leaseCanonicalOutbox:200': Validator<Models.CanonicalOutboxLeaseList>;
   readonly 'queryCanonicalOutbox:200': Validator<Models.CanonicalOutboxQueryResult>;
   readonly 'renewCanonicalOutboxLease:200': Validator<Models.CanonicalOutboxLeaseRenewal>;
+  readonly 'queryCanonicalDocuments:200': Validator<Models.CanonicalDocumentQueryResult>;
+  readonly 'listCanonicalMigrations:200': Validator<Models.CanonicalMigrationReceiptList>;
+  readonly 'preflightCanonicalStore:200': Validator<Models.CanonicalPreflightReport>;
+  readonly 'preflightCanonicalStore:503': Validator<Models.CanonicalPreflightReport>;
+  readonly 'probeCanonicalStoreDataPlane:200': Validator<Models.CanonicalPreflightReport>;
+  readonly 'probeCanonicalStoreDataPlane:503': Validator<Models.CanonicalPreflightReport>;
 };

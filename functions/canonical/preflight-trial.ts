@@ -1,0 +1,53 @@
+import { namesItsTenant, type TenantCopy } from './preflight-copy.ts';
+import { isSeed, type ProbeTenant } from './preflight-tenant.ts';
+
+/** What the trial proved. What it did not come to is not proved. */
+export interface TrialFindings {
+  readonly restored: boolean;
+  readonly isolated: boolean;
+}
+
+export const NOTHING_PROVED: TrialFindings = { restored: false, isolated: false };
+
+/**
+ * Fills both tenants, changes the first one and brings it back from a copy of its records: it must then be as it was, and
+ * the second one must have been so all the time. Never rejects.
+ */
+export async function tryOut(
+  first: ProbeTenant,
+  second: ProbeTenant,
+  tell: (error: unknown) => void,
+): Promise<TrialFindings> {
+  // What goes wrong in looking for one thing leaves it unproved, and says nothing of the next.
+  const attempt = async <T>(work: () => Promise<T>, otherwise: T): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      tell(error);
+      return otherwise;
+    }
+  };
+  const copies = await attempt(() => changeAndBringBack(first, second), null);
+  if (copies === null) return NOTHING_PROVED;
+  return {
+    restored: await attempt(() => isAsCopied(first, copies.first), false),
+    isolated: await attempt(() => isAsCopied(second, copies.second), false),
+  };
+}
+
+/** To whoever reads it, and to the last byte. */
+async function isAsCopied(tenant: ProbeTenant, copy: TenantCopy): Promise<boolean> {
+  return (await tenant.isAsSeeded()) && (await tenant.copy()).hash === copy.hash;
+}
+
+/** The copies of both tenants from before the change; `null` where they would prove nothing. */
+async function changeAndBringBack(first: ProbeTenant, second: ProbeTenant) {
+  await first.seed();
+  await second.seed();
+  const copies = { first: await first.copy(), second: await second.copy() };
+  for (const copy of Object.values(copies)) if (!isSeed(copy) || !namesItsTenant(copy)) return null;
+  await first.change();
+  if (!(await first.isChanged())) return null;
+  await first.bringBack(copies.first);
+  return copies;
+}
