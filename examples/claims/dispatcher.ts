@@ -1,18 +1,22 @@
 /**
- * Drains the outbox into the projection file until it is told to stop, or with `--until-drained` until no event is left
+ * Delivers the outbox into the projection file until it is told to stop, or with `--until-drained` until no event is left
  * to deliver:
  *
  *     node examples/claims/dispatcher.ts <address> <file> [--until-drained]
  *
- * Prints the number of projected events after each batch. SIGTERM ends it after the batch in hand.
+ * Prints the number of projected events as it grows. SIGTERM ends it after what is in hand.
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import type { OutboxEvent } from '../../dispatcher/client.ts';
+import { Dispatcher } from '../../dispatcher/dispatcher.ts';
+import { HttpOutboxClient } from '../../dispatcher/http-client.ts';
 import { Projection } from './projection.ts';
-import { Service } from './service.ts';
+import { type EventPayload, Service, TENANT } from './service.ts';
 
-const BATCH = 100;
+const CONCURRENCY = 100;
 const LEASE_SECONDS = 5;
-const IDLE_MS = 200;
+const WAIT_SECONDS = 20;
+/** How long after the last event the outbox is asked whether any is left. */
+const QUIET_MS = 250;
 
 const [address, path, ...flags] = process.argv.slice(2);
 const untilDrained = flags.includes('--until-drained');
@@ -21,27 +25,55 @@ if (address === undefined || path === undefined) {
   process.exit(2);
 }
 
-const stop = new AbortController();
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
-
 const service = new Service(address);
 const projection = await Projection.open(path);
 console.log(projection.size);
-while (!stop.signal.aborted) {
-  const leases = await service.lease(`dispatcher-${process.pid}`, BATCH, LEASE_SECONDS);
-  if (leases.length === 0) {
-    if (untilDrained && (await isDrained())) break;
-    await pause(IDLE_MS, undefined, { signal: stop.signal }).catch(() => undefined);
-    continue;
-  }
-  await projection.add(leases.map(({ event }) => ({ eventId: event.id, ...event.payload })));
-  await Promise.all(leases.map(({ event, leaseToken }) => service.acknowledge(event.id, leaseToken)));
-  console.log(projection.size);
+
+const dispatcher = new Dispatcher({
+  client: new HttpOutboxClient({ address }),
+  tenantId: TENANT,
+  consumerId: `dispatcher-${process.pid}`,
+  handlers: { 'claim.reported': project, 'claim.assessed': project, 'claim.withdrawn': project },
+  concurrency: CONCURRENCY,
+  leaseSeconds: LEASE_SECONDS,
+  waitSeconds: WAIT_SECONDS,
+  onEvent({ type }) {
+    if (type === 'delivered') lookWhenQuiet();
+  },
+  onError(error, { during, event }) {
+    console.error(`${during}${event === null ? '' : ` of ${event.id}`}: ${String(error)}`);
+  },
+});
+
+let quiet: NodeJS.Timeout | undefined;
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());
+dispatcher.start();
+lookWhenQuiet();
+
+/** Returns once the event is on the disk; it is acknowledged after that. */
+async function project({ id, payload }: OutboxEvent): Promise<void> {
+  const before = projection.size;
+  await projection.add({ eventId: id, ...(payload as EventPayload) });
+  if (projection.size !== before) console.log(projection.size);
 }
-await projection.close();
+
+function lookWhenQuiet(): void {
+  if (!untilDrained) return;
+  clearTimeout(quiet);
+  quiet = setTimeout(
+    () => void isDrained().then((drained) => (drained ? stop() : lookWhenQuiet())),
+    QUIET_MS,
+  );
+}
 
 /** Whether every event was acknowledged, also those that a consumer now gone had leased. */
 async function isDrained(): Promise<boolean> {
   for (const state of ['leased', 'scheduled', 'ready']) if ((await service.count(state)) > 0) return false;
   return true;
+}
+
+async function stop(): Promise<void> {
+  clearTimeout(quiet);
+  await dispatcher.stop();
+  await projection.close();
 }

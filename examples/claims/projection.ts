@@ -13,6 +13,8 @@ export interface Entry extends EventPayload {
 export class Projection {
   readonly #file: FileHandle;
   readonly #seen: Set<string>;
+  readonly #waiting: Entry[] = [];
+  #flushing: Promise<void> = Promise.resolve();
 
   private constructor(file: FileHandle, seen: Set<string>) {
     this.#file = file;
@@ -30,13 +32,22 @@ export class Projection {
     return this.#seen.size;
   }
 
-  /** Adds what is new, and returns once it is on the disk. */
-  async add(entries: readonly Entry[]): Promise<void> {
-    const fresh = entries.filter((entry) => !this.#seen.has(entry.eventId));
-    if (fresh.length === 0) return;
-    await this.#file.appendFile(fresh.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  /** Adds the event where it is new, and returns once it is on the disk. Calls that come together share one flush. */
+  add(entry: Entry): Promise<void> {
+    this.#waiting.push(entry);
+    this.#flushing = this.#flushing.then(() => this.#flush());
+    return this.#flushing;
+  }
+
+  async #flush(): Promise<void> {
+    const fresh = new Map<string, Entry>();
+    for (const entry of this.#waiting.splice(0)) {
+      if (!this.#seen.has(entry.eventId)) fresh.set(entry.eventId, entry);
+    }
+    if (fresh.size === 0) return;
+    await this.#file.appendFile([...fresh.values()].map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     await this.#file.datasync();
-    for (const entry of fresh) this.#seen.add(entry.eventId);
+    for (const id of fresh.keys()) this.#seen.add(id);
   }
 
   async close(): Promise<void> {

@@ -2,16 +2,6 @@
 
 export const TENANT = 'claims-desk';
 
-export interface LeasedEvent {
-  readonly leaseToken: string;
-  readonly event: {
-    readonly id: string;
-    readonly topic: string;
-    readonly key: string;
-    readonly payload: EventPayload;
-  };
-}
-
 export interface EventPayload {
   readonly claimNumber: string;
   readonly revision: number;
@@ -28,16 +18,6 @@ export class Service {
 
   async commit(transaction: object): Promise<{ replayed: boolean; documents: { revision: number }[] }> {
     return (await this.#post('/transactions', transaction)).json() as Promise<never>;
-  }
-
-  async lease(consumerId: string, maxItems: number, leaseSeconds: number): Promise<LeasedEvent[]> {
-    return (
-      await this.#post('/outbox/leases', { consumerId, maxItems, leaseSeconds })
-    ).json() as Promise<never>;
-  }
-
-  async acknowledge(eventId: string, leaseToken: string): Promise<void> {
-    await this.#post(`/outbox/${encodeURIComponent(eventId)}/ack`, { leaseToken });
   }
 
   /** How many events are in the state, or at least one page of them. */

@@ -1,0 +1,152 @@
+import { backoffMs } from './backoff.ts';
+import { repeat } from './calls.ts';
+import type { CallOptions, Hold, OutboxEvent, OutboxLease } from './client.ts';
+import { DeliveryAborted, errorText, NoHandlerError, RetryAfter } from './errors.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import { type DispatcherEvent, type ErrorContext, handlerOf, type Settled } from './options.ts';
+import { within } from './world.ts';
+
+/** The delay of an event that is given back unharmed: at once, which the service has no shorter word for. */
+const AT_ONCE_MS = 1;
+const RELEASE_MS_MAX = 86_400_000;
+
+/** What a delivery hears of its dispatcher. */
+export interface DeliveryContext {
+  readonly options: Settled;
+  /** Aborted when handlers are to end. */
+  readonly ending: AbortSignal;
+  /** Aborted when nothing may go on any more. */
+  readonly over: AbortSignal;
+  readonly tell: (event: DispatcherEvent) => void;
+  readonly fail: (error: unknown, context: ErrorContext) => void;
+}
+
+/** One leased event, from the answer that brought it until it is acknowledged, given back or lost. */
+export class Delivery {
+  readonly event: OutboxEvent;
+  readonly #context: DeliveryContext;
+  readonly #hold: Hold;
+  readonly #keeper: LeaseKeeper;
+  #beganAt = 0;
+
+  constructor(context: DeliveryContext, { event, leaseToken }: OutboxLease) {
+    const { client, world, tenantId, leaseSeconds } = context.options;
+    this.event = event;
+    this.#context = context;
+    this.#hold = { tenantId, eventId: event.id, leaseToken };
+    const onError = (error: unknown) => context.fail(error, { during: 'renew', event });
+    this.#keeper = new LeaseKeeper({ client, world, hold: this.#hold, leaseSeconds, onError });
+  }
+
+  get lost(): AbortSignal {
+    return this.#keeper.lost;
+  }
+
+  /** Whether giving the event back makes it a dead letter. */
+  get isLast(): boolean {
+    const { deliveryCount, maxDeliveryAttempts } = this.event;
+    return maxDeliveryAttempts !== null && deliveryCount >= maxDeliveryAttempts;
+  }
+
+  /** Handles the event, then acknowledges it or gives it back. */
+  async run(): Promise<void> {
+    const { world } = this.#context.options;
+    this.#beganAt = world.now();
+    const outcome = await this.#handle();
+    // Whoever holds the event now decides on it; anything we said would be refused.
+    if (this.lost.aborted) return this.#context.tell({ type: 'lost', event: this.event });
+    this.#keeper.end();
+    if (outcome.succeeded) await this.#acknowledge();
+    else await this.#giveUp(outcome.error);
+  }
+
+  /** Gives the event back without having begun it. */
+  async giveBack(): Promise<void> {
+    this.#keeper.end();
+    await this.#release(AT_ONCE_MS, this.event.lastError ?? 'the dispatcher stopped before it began');
+    this.#context.tell({ type: 'returned', event: this.event });
+  }
+
+  async #handle(): Promise<{ succeeded: true } | { succeeded: false; error: unknown }> {
+    const { options, ending } = this.#context;
+    const { world, handlerTimeoutSeconds, abortGraceSeconds } = options;
+    const handler = handlerOf(options, this.event.topic);
+    if (handler === null) return { succeeded: false, error: new NoHandlerError(this.event.topic) };
+    const aborting = new AbortController();
+    const abort = (reason: ConstructorParameters<typeof DeliveryAborted>[0]) => () =>
+      aborting.abort(new DeliveryAborted(reason));
+    const onLost = abort('lease_lost');
+    const onEnding = abort('stopping');
+    this.lost.addEventListener('abort', onLost);
+    ending.addEventListener('abort', onEnding);
+    const cancelTimeout =
+      handlerTimeoutSeconds === null
+        ? () => {}
+        : world.after(handlerTimeoutSeconds * 1000, abort('handler_timeout'));
+    try {
+      const { signal } = aborting;
+      const work = (async () => handler(this.event, { signal }))();
+      const aborted = new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve());
+      });
+      await Promise.race([Promise.allSettled([work]), aborted]);
+      if (!signal.aborted) {
+        await work;
+        return { succeeded: true };
+      }
+      // The key stays taken while the handler ends, so that a handler that obeys never meets the next one.
+      await within(world, abortGraceSeconds * 1000, work);
+      // What it returned does not count: it may have stopped half-way.
+      return { succeeded: false, error: signal.reason };
+    } catch (error) {
+      return { succeeded: false, error };
+    } finally {
+      cancelTimeout();
+      this.lost.removeEventListener('abort', onLost);
+      ending.removeEventListener('abort', onEnding);
+    }
+  }
+
+  async #acknowledge(): Promise<void> {
+    const { client } = this.#context.options;
+    const outcome = await this.#repeat('acknowledge', (call) => client.acknowledge(this.#hold, call));
+    const { event, durationMs } = this;
+    if (outcome === 'lost') this.#context.tell({ type: 'lost', event });
+    else this.#context.tell({ type: outcome === 'done' ? 'delivered' : 'unacknowledged', event, durationMs });
+  }
+
+  async #giveUp(error: unknown): Promise<void> {
+    const retryInMs = this.#retryDelay(error);
+    const { event, durationMs } = this;
+    this.#context.fail(error, { during: 'handle', event });
+    this.#context.tell({ type: 'failed', event, error, retryInMs, durationMs });
+    await this.#release(retryInMs, errorText(error));
+  }
+
+  #retryDelay(error: unknown): number {
+    const { backoff, world } = this.#context.options;
+    if (error instanceof DeliveryAborted && error.reason === 'stopping') return AT_ONCE_MS;
+    const asked = error instanceof RetryAfter ? error.retryAfterSeconds * 1000 : Number.NaN;
+    // A delay that is no number is no reason to lose the event to a refusal.
+    if (Number.isNaN(asked)) return backoffMs(backoff, this.event.deliveryCount, () => world.random());
+    return Math.min(Math.max(asked, AT_ONCE_MS), RELEASE_MS_MAX);
+  }
+
+  async #release(retryInMs: number, error: string): Promise<void> {
+    const { client } = this.#context.options;
+    const release = { retryAfterSeconds: retryInMs / 1000, error };
+    await this.#repeat('release', (call) => client.release(this.#hold, release, call));
+  }
+
+  #repeat(during: 'acknowledge' | 'release', call: (options: CallOptions) => Promise<void>) {
+    const { options, over, fail } = this.#context;
+    const { event } = this;
+    const onError = (error: unknown) => fail(error, { during, event });
+    const { until } = this.#keeper;
+    return repeat({ world: options.world, until, signal: over, onError }, (signal) => call({ signal }));
+  }
+
+  get durationMs(): number {
+    return this.#context.options.world.now() - this.#beganAt;
+  }
+}

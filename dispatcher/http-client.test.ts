@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { ManualWorld } from '../test/support/manual-world.ts';
+import { OutboxCallError } from './client.ts';
+import { HttpOutboxClient, type HttpOutboxClientOptions, type OutgoingHttp } from './http-client.ts';
+
+const hold = { tenantId: 'acme', eventId: 'tx:000', leaseToken: 'secret' };
+const request = { tenantId: 'acme', consumerId: 'c', maxItems: 2, leaseSeconds: 30, waitSeconds: 20 };
+
+/** A client whose calls are answered by the test. */
+function staged(answer: () => Response | Promise<Response>, options: Partial<HttpOutboxClientOptions> = {}) {
+  const world = new ManualWorld();
+  const sent: { url: string; init: Parameters<OutgoingHttp>[1] }[] = [];
+  const client = new HttpOutboxClient({
+    address: 'https://svc.example.com/base/',
+    world: world.timers,
+    fetch: async (url, init) => {
+      sent.push({ url, init });
+      const aborted = new Promise<never>((_, reject) => {
+        const fail = () => reject(init.signal.reason as Error);
+        if (init.signal.aborted) fail();
+        init.signal.addEventListener('abort', fail);
+      });
+      return Promise.race([answer(), aborted]);
+    },
+    ...options,
+  });
+  return { client, world, sent };
+}
+
+const never = () => new Promise<Response>(() => {});
+const signal = new AbortController().signal;
+const failing = async (call: Promise<unknown>): Promise<OutboxCallError> => {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(OutboxCallError);
+  return error as OutboxCallError;
+};
+
+describe('the outbox over HTTP', () => {
+  test('is asked on the routes of the contract, with headers that are fetched for each call', async () => {
+    let token = 0;
+    const { client, sent } = staged(() => new Response(null, { status: 204 }), {
+      headers: () => Promise.resolve({ authorization: `Bearer ${++token}` }),
+    });
+    await client.renew(hold, 30, { signal });
+    await client.acknowledge(hold, { signal });
+    await client.release(hold, { retryAfterSeconds: 2, error: 'no' }, { signal });
+    const base = 'https://svc.example.com/base/canonical/tenants/acme/outbox';
+    expect(sent.map(({ url, init }) => [url, init.body, init.headers, init.redirect, init.method])).toEqual(
+      [
+        ['renew', '{"leaseToken":"secret","leaseSeconds":30}'],
+        ['ack', '{"leaseToken":"secret"}'],
+        ['nack', '{"leaseToken":"secret","retryAfterSeconds":2,"error":"no"}'],
+      ].map(([verb, body], n) => [
+        `${base}/tx%3A000/${verb}`,
+        body,
+        { authorization: `Bearer ${n + 1}`, 'content-type': 'application/json' },
+        'manual',
+        'POST',
+      ]),
+    );
+  });
+
+  test('gives the leases of an answer, and takes no other answer for one', async () => {
+    const leases = [{ event: { id: 'e' }, leaseToken: 't' }];
+    const { client, sent } = staged(() => Response.json(leases));
+    expect(await client.lease(request, { signal })).toEqual(leases);
+    expect(JSON.parse(sent[0]?.init.body ?? '')).toEqual({
+      consumerId: 'c',
+      maxItems: 2,
+      leaseSeconds: 30,
+      waitSeconds: 20,
+    });
+    for (const body of ['<html>', '{}', '']) {
+      const odd = staged(() => new Response(body)).client;
+      expect(await failing(odd.lease(request, { signal }))).toMatchObject({ failure: 'transient' });
+    }
+  });
+
+  test.each([
+    [409, 'lease_stale', 'lost'],
+    [409, 'lease_not_active', 'lost'],
+    [404, 'not_found', 'lost'],
+    [409, 'other', 'refused'],
+    [400, 'validation_failed', 'refused'],
+    [403, 'permission_denied', 'refused'],
+    [404, null, 'refused'],
+    [302, null, 'refused'],
+    [401, 'unauthenticated', 'transient'],
+    [408, null, 'transient'],
+    [429, 'rate_limited', 'transient'],
+    [500, 'internal_error', 'transient'],
+    [503, null, 'transient'],
+  ])('tells of %d %s that it is %s', async (status, code, failure) => {
+    const body = code === null ? 'Service Unavailable' : JSON.stringify({ code });
+    const { client } = staged(() => new Response(body, { status }));
+    const error = await failing(client.acknowledge(hold, { signal }));
+    expect(error).toMatchObject({ failure, code, retryAfterMs: null });
+    expect(JSON.stringify([error.message, error.stack])).not.toContain('secret');
+  });
+
+  test.each([
+    [{ 'retry-after': '7' }, 7000],
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': '99999999' }, 3_600_000],
+    [{ 'retry-after': 'Fri, 02 Jan 2026 00:00:30 GMT', date: 'Fri, 02 Jan 2026 00:00:10 GMT' }, 20_000],
+    [{ 'retry-after': 'Fri, 02 Jan 2026 00:00:30 GMT' }, null],
+    [{ 'retry-after': 'soon' }, null],
+  ])('reads %o', async (headers, retryAfterMs) => {
+    const { client } = staged(() => new Response('', { status: 503, headers }));
+    expect(await failing(client.acknowledge(hold, { signal }))).toMatchObject({ retryAfterMs });
+  });
+
+  test('gives a call up after its time, a lease call after what it waits on top, and leaves no timer', async () => {
+    const { client, world } = staged(never, { timeoutMs: 5000 });
+    const ended: string[] = [];
+    const calls = [
+      failing(client.acknowledge(hold, { signal })).then(() => ended.push('ack')),
+      failing(client.lease(request, { signal })).then(() => ended.push('lease')),
+    ];
+    await new Promise(setImmediate);
+    world.advance(4999);
+    await new Promise(setImmediate);
+    expect(ended).toEqual([]);
+    world.advance(1);
+    await calls[0];
+    expect(ended).toEqual(['ack']);
+    world.advance(19_999);
+    await new Promise(setImmediate);
+    expect(ended).toEqual(['ack']);
+    world.advance(1);
+    await Promise.all(calls);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  test('ends a call with its signal, and takes a broken connection for something that passes', async () => {
+    const controller = new AbortController();
+    const { client, world } = staged(never);
+    const call = failing(client.lease(request, { signal: controller.signal }));
+    controller.abort();
+    expect(await call).toMatchObject({ failure: 'transient' });
+    expect(world.pendingTimers).toBe(0);
+    const broken = staged(() => Promise.reject(new TypeError('fetch failed'))).client;
+    expect(await failing(broken.renew(hold, 1, { signal }))).toMatchObject({ failure: 'transient' });
+  });
+});

@@ -1,0 +1,145 @@
+import {
+  type CallFailure,
+  type CallOptions,
+  type Hold,
+  type LeaseRequest,
+  OutboxCallError,
+  type OutboxClient,
+  type OutboxLease,
+  type Release,
+} from './client.ts';
+import { machine } from './machine.ts';
+import type { DispatcherWorld } from './world.ts';
+
+/** The standard `fetch`, as far as it is used here. */
+export type OutgoingHttp = (
+  url: string,
+  init: RequestInit & { readonly body: string; readonly signal: AbortSignal },
+) => Promise<Response>;
+
+export interface HttpOutboxClientOptions {
+  /** Such as `https://svc.example.com`; a path in it is kept. */
+  readonly address: string;
+  /** Asked before every call, so that a token that expires can be a fresh one. */
+  readonly headers?: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+  /** How long a call may take; a lease call that waits may take as long as it waits on top. Default 15 s. */
+  readonly timeoutMs?: number;
+  readonly fetch?: OutgoingHttp;
+  readonly world?: Pick<DispatcherWorld, 'after'>;
+}
+
+const TIMEOUT_MS_DEFAULT = 15_000;
+const LOST_CODES: ReadonlySet<string> = new Set(['lease_stale', 'lease_not_active', 'not_found']);
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 408, 425, 429]);
+const RETRY_AFTER_MS_MAX = 3_600_000;
+
+/** The outbox of a service over HTTP. */
+export class HttpOutboxClient implements OutboxClient {
+  readonly #base: string;
+  readonly #options: HttpOutboxClientOptions;
+  readonly #send: OutgoingHttp;
+  readonly #world: Pick<DispatcherWorld, 'after'>;
+
+  constructor(options: HttpOutboxClientOptions) {
+    this.#options = options;
+    this.#base = options.address.replace(/\/$/, '');
+    this.#send = options.fetch ?? machine.fetch;
+    this.#world = options.world ?? machine;
+  }
+
+  async lease(request: LeaseRequest, { signal }: CallOptions): Promise<readonly OutboxLease[]> {
+    const { tenantId, ...body } = request;
+    const text = await this.#post(tenantId, 'leases', body, signal, body.waitSeconds * 1000);
+    return leasesOf(text);
+  }
+
+  async renew(hold: Hold, leaseSeconds: number, { signal }: CallOptions): Promise<void> {
+    await this.#postEvent(hold, 'renew', { leaseSeconds }, signal);
+  }
+
+  async acknowledge(hold: Hold, { signal }: CallOptions): Promise<void> {
+    await this.#postEvent(hold, 'ack', {}, signal);
+  }
+
+  async release(hold: Hold, release: Release, { signal }: CallOptions): Promise<void> {
+    await this.#postEvent(hold, 'nack', release, signal);
+  }
+
+  #postEvent({ tenantId, eventId, leaseToken }: Hold, verb: string, body: object, signal: AbortSignal) {
+    return this.#post(tenantId, `${encodeURIComponent(eventId)}/${verb}`, { leaseToken, ...body }, signal);
+  }
+
+  async #post(
+    tenantId: string,
+    path: string,
+    body: object,
+    signal: AbortSignal,
+    waitMs = 0,
+  ): Promise<string> {
+    const late = new AbortController();
+    const cancel = this.#world.after((this.#options.timeoutMs ?? TIMEOUT_MS_DEFAULT) + waitMs, () =>
+      late.abort(new OutboxCallError('transient', 'the call took too long')),
+    );
+    try {
+      const response = await this.#send(
+        `${this.#base}/canonical/tenants/${encodeURIComponent(tenantId)}/outbox/${path}`,
+        {
+          method: 'POST',
+          headers: { ...(await this.#options.headers?.()), 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+          signal: AbortSignal.any([signal, late.signal]),
+          // The headers may hold a credential, which is for this address only.
+          redirect: 'manual',
+        },
+      );
+      const text = await response.text();
+      if (response.ok) return text;
+      throw callError(response, text);
+    } catch (error) {
+      if (error instanceof OutboxCallError) throw error;
+      if (late.signal.aborted) throw late.signal.reason;
+      throw new OutboxCallError('transient', 'the call failed', { cause: error });
+    } finally {
+      cancel();
+    }
+  }
+}
+
+function leasesOf(text: string): readonly OutboxLease[] {
+  const answer = jsonOf(text);
+  // Something else than the service may have answered with 200.
+  if (!Array.isArray(answer)) throw new OutboxCallError('transient', 'the answer is no list of leases');
+  return answer as OutboxLease[];
+}
+
+function callError(response: Response, text: string): OutboxCallError {
+  const problem = jsonOf(text) as { code?: unknown } | null | undefined;
+  const code = typeof problem?.code === 'string' ? problem.code : null;
+  const retryAfterMs = retryAfter(response.headers);
+  const message = `the outbox answered ${response.status}${code === null ? '' : ` ${code}`}`;
+  return new OutboxCallError(failureFor(response.status, code), message, { code, retryAfterMs });
+}
+
+function failureFor(status: number, code: string | null): CallFailure {
+  if (code !== null && LOST_CODES.has(code)) return 'lost';
+  // 401 as well: the next call asks for its headers anew, and a token may just have expired.
+  return status >= 500 || TRANSIENT_STATUSES.has(status) ? 'transient' : 'refused';
+}
+
+/** Seconds, or a date, which is read against the date of the answer: the clock here may be another one. */
+function retryAfter(headers: Headers): number | null {
+  const text = headers.get('retry-after');
+  if (text === null) return null;
+  const ms = /^\d{1,9}$/.test(text)
+    ? Number(text) * 1000
+    : Date.parse(text) - Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,31 @@
+/** What a dispatcher needs of the machine it runs on, handed in so that a test decides it. */
+export interface DispatcherWorld {
+  /** Milliseconds, from any beginning. */
+  now(): number;
+  /** Calls back once after `delayMs`; the returned function cancels it. */
+  after(delayMs: number, callback: () => void): () => void;
+  /** From 0 up to, not including, 1. Spreads retries; nothing secret rests on it. */
+  random(): number;
+}
+
+/** Settles after `delayMs`, or as soon as `signal` is aborted. */
+export function pause(world: DispatcherWorld, delayMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = world.after(delayMs, done);
+    signal.addEventListener('abort', done);
+  });
+}
+
+/** Settles with the promise, whatever it settles with, or after `delayMs`. */
+export function within(world: DispatcherWorld, delayMs: number, promise: Promise<unknown>): Promise<void> {
+  const settled = new AbortController();
+  const stop = (): void => settled.abort();
+  promise.then(stop, stop);
+  return pause(world, delayMs, settled.signal);
+}
