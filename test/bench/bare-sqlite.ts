@@ -32,6 +32,10 @@ export class BareSqlite {
     return summarize(times, (performance.now() - startedAt) / 1000);
   }
 
+  commit(): void {
+    this.#transaction(this.#commits++);
+  }
+
   close(): void {
     this.#db.close();
   }
@@ -41,7 +45,7 @@ export class BareSqlite {
     const times: number[] = [];
     while (performance.now() < until) {
       const startedAt = performance.now();
-      this.#transaction(this.#commits++);
+      this.commit();
       times.push(performance.now() - startedAt);
     }
     return times;

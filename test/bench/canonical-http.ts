@@ -13,6 +13,8 @@ export interface BenchOptions {
   /** How long each measurement of a round runs. */
   readonly seconds: number;
   readonly rounds: number;
+  /** Only these, where a benchmark is about several. */
+  readonly providers: readonly string[];
 }
 
 const CLIENTS = [1, 32] as const;
@@ -20,7 +22,7 @@ const WARMUP_SECONDS = 0.5;
 const LEASE_BATCH = 10;
 
 /** As deployed: only Development holds every answer against its model. */
-const UNCHECKED = 'Server:ValidateResponses=false';
+export const UNCHECKED = 'Server:ValidateResponses=false';
 
 type Figures = Record<string, Measurement[]>;
 

@@ -50,6 +50,11 @@ export function medianOf(rounds: readonly Measurement[]): Measurement {
   return middle;
 }
 
+export function medianNumber(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
 export function round(value: number): number {
   return Number(value.toPrecision(4));
 }

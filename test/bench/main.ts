@@ -1,16 +1,21 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,cold-start,timing] [--seconds 3] [--rounds 3]
+ *     npm run bench -- [--only canonical-http,providers,growth,cold-start,timing] [--seconds 3] [--rounds 3]
+ *         [--providers sqlite,postgresql,mysql,firestore]
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type BenchOptions, benchCanonicalHttp } from './canonical-http.ts';
 import { benchColdStart } from './cold-start.ts';
+import { benchGrowth } from './growth.ts';
+import { benchProviders } from './providers.ts';
 import { benchTiming } from './timing.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object>>> = {
   'canonical-http': benchCanonicalHttp,
+  providers: benchProviders,
+  growth: benchGrowth,
   'cold-start': benchColdStart,
   timing: benchTiming,
 };
@@ -20,16 +25,21 @@ const { values } = parseArgs({
     only: { type: 'string', default: Object.keys(benches).join(',') },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
+    providers: { type: 'string', default: 'sqlite,postgresql,mysql,firestore' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 if (values.help) {
   console.log(
-    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3]`,
+    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3] [--providers ${values.providers}]`,
   );
   process.exit(0);
 }
-const options = { seconds: Number(values.seconds), rounds: Number(values.rounds) };
+const options = {
+  seconds: Number(values.seconds),
+  rounds: Number(values.rounds),
+  providers: values.providers.split(','),
+};
 if (!(options.seconds > 0) || !Number.isInteger(options.rounds) || options.rounds < 1) {
   console.error('--seconds must be positive and --rounds a whole number from 1');
   process.exit(2);
@@ -42,5 +52,6 @@ for (const name of values.only.split(',')) {
     process.exit(2);
   }
   console.error(`${name}: ${options.rounds} rounds, ${options.seconds} s a measurement …`);
-  console.log(JSON.stringify({ ...(await bench(options)), ...options, machine }));
+  const { seconds, rounds } = options;
+  console.log(JSON.stringify({ ...(await bench(options)), seconds, rounds, machine }));
 }

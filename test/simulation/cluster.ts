@@ -7,6 +7,7 @@ import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';
+import { unconfigured } from '../support/canonical.ts';
 import { type Faults, faultyHooks, NO_FAULTS, type Oracle } from './faults.ts';
 import type { Flaw } from './flaws.ts';
 import { MemoryDatabase } from './memory-database.ts';
@@ -55,6 +56,11 @@ const callAtHand = new AsyncLocalStorage<Call>();
 
 export function currentCall(): Call | undefined {
   return callAtHand.getStore();
+}
+
+/** Runs `act` as the work on `call`, for planted bugs that ask what the call at hand is. */
+export function duringCall<T>(call: Call, act: () => T): T {
+  return callAtHand.run(call, act);
 }
 
 /** Two instances of the service over one database, and the network before them. */
@@ -112,7 +118,9 @@ export class Cluster {
       http: () => Promise.reject(new Error('the canonical operations call nobody')),
     };
     const open = () => Promise.resolve(store);
-    return { store: open, world, pageTokens: new PageTokens(sharedSecret(open, world.random, 'page-token')) };
+    const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
+    // Without waits no lease call waits, and without retention every event is kept: the model knows neither.
+    return { store: open, world, pageTokens, ...unconfigured };
   }
 
   /** Sends a request and waits for what comes back, which need not be what happened. */
@@ -134,7 +142,7 @@ export class Cluster {
     const outcome = await this.#reply(
       client,
       instance,
-      callAtHand.run(call, () => this.#serve(instance, call)),
+      duringCall(call, () => this.#serve(instance, call)),
     );
     await scheduler.park(client, `#${number} ${outcome.kind}`);
     return scheduler.random.chance(faults.answerLost) ? { kind: 'unknown' } : outcome;

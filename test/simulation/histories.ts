@@ -1,5 +1,6 @@
 import type {
   CanonicalDocument,
+  CanonicalFenceMutation,
   CanonicalMutation,
   CanonicalOutboxLease,
   CanonicalTransactionRequest,
@@ -8,7 +9,7 @@ import type {
 import type { History, Observation } from './history.ts';
 import type { Observed } from './linearizability.ts';
 import { nameOf } from './model.ts';
-import type { DocumentOp, EventOp, FenceOp } from './object-models.ts';
+import type { DocumentOp, DocumentWrite, EventOp, FenceOp } from './object-models.ts';
 
 /** Beyond this a search may take too long; a longer history is cut where that is allowed: at its end. */
 const OPERATIONS_MAX = 120;
@@ -66,36 +67,42 @@ function addCommit(histories: ObjectHistories, observation: Observation): void {
   const blamed = code === undefined ? undefined : blamedPointer(outcome);
   const key = request.idempotencyKey;
   request.mutations?.forEach((mutation, n) => {
-    const told = blamed?.startsWith(`/mutations/${n}`) === true ? ('refused' as const) : undefined;
+    const told = blamed?.startsWith(`/mutations/${n}/`) === true ? ('refused' as const) : undefined;
     const answer =
       result?.documents[n]?.revision ?? told ?? (outcome.kind === 'unknown' ? 'unknown' : undefined);
     // A request that was refused for another reason says nothing of this document.
     if (answer === undefined) return;
-    const replayed = result?.replayed === true;
-    const deletes = mutation.operation === 'delete';
-    const write = {
-      kind: 'write',
-      key,
-      deletes,
-      condition: conditionOf(mutation),
-      answer,
-      replayed,
-    } as const;
+    const write = documentWrite(mutation, key, answer, result?.replayed === true);
     add(histories.documents, documentName(mutation), write, observation);
   });
   request.fences?.forEach((fence, n) => {
-    const { operation, name, value, ownerDocumentType, ownerDocumentId } = fence;
     const done = result?.replayed === true ? ('replayed' as const) : ('done' as const);
-    const told = blamed?.startsWith(`/fences/${n}`) === true ? ('refused' as const) : undefined;
+    const told = blamed?.startsWith(`/fences/${n}/`) === true ? ('refused' as const) : undefined;
     const answer =
       result !== undefined ? done : (told ?? (outcome.kind === 'unknown' ? 'unknown' : undefined));
     if (answer === undefined) return;
-    const owner = nameOf(ownerDocumentType, ownerDocumentId);
-    add(histories.fences, nameOf(name, value), { key, operation, owner, answer }, observation);
+    add(histories.fences, nameOf(fence.name, fence.value), fenceChange(fence, key, answer), observation);
   });
 }
 
-function blamedPointer(outcome: Observation['outcome']): string | undefined {
+/** One mutation of the commit under `key`, with what its caller heard of it. */
+export function documentWrite(
+  mutation: CanonicalMutation,
+  key: string,
+  answer: DocumentWrite['answer'],
+  replayed: boolean,
+): DocumentWrite {
+  const deletes = mutation.operation === 'delete';
+  return { kind: 'write', key, deletes, condition: conditionOf(mutation), answer, replayed };
+}
+
+export function fenceChange(fence: CanonicalFenceMutation, key: string, answer: FenceOp['answer']): FenceOp {
+  const owner = nameOf(fence.ownerDocumentType, fence.ownerDocumentId);
+  return { key, operation: fence.operation ?? 'claim', owner, answer };
+}
+
+/** What of the request a refusal speaks of, ended by a slash. */
+export function blamedPointer(outcome: Observation['outcome']): string | undefined {
   if (outcome.kind !== 'refused' || outcome.error.code === 'idempotency_conflict') return undefined;
   const errors = outcome.error.extensions.errors;
   return errors?.[0] === undefined ? undefined : `${errors[0].pointer}/`;

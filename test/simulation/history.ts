@@ -5,6 +5,8 @@ export interface Observation {
   readonly operation: string;
   readonly params: object;
   readonly body: object | null;
+  /** The time that the call was handed; 0 where its instance has a clock of its own. */
+  readonly now: number;
   readonly called: number;
   returned: number | null;
   outcome: Outcome;
@@ -15,11 +17,12 @@ export class History {
   readonly observations: Observation[] = [];
   #moment = 0;
 
-  begin(operation: string, params: object, body: object | null): (outcome: Outcome) => void {
+  begin(operation: string, params: object, body: object | null, now = 0): (outcome: Outcome) => void {
     const observation: Observation = {
       operation,
       params,
       body,
+      now,
       called: ++this.#moment,
       returned: null,
       outcome: { kind: 'unknown' },

@@ -2,7 +2,7 @@
 export interface ObjectModel<State, Op> {
   readonly initial: State;
   step(state: State, operation: Op): State | undefined;
-  /** States with equal keys are equal. */
+  /** States that the same operations led to, in whatever order, are equal where their keys are. */
   key(state: State): string;
 }
 

@@ -5,15 +5,17 @@ export type DocumentOp =
   | { readonly kind: 'read'; readonly revision: number; readonly deleted: boolean }
   /** Answered that there is none to see. */
   | { readonly kind: 'read none'; readonly includeDeleted: boolean }
-  | {
-      readonly kind: 'write';
-      readonly key: string;
-      readonly deletes: boolean;
-      readonly condition: (revision: number, deleted: boolean) => boolean;
-      /** The revision that was answered; `refused`, or `unknown`. */
-      readonly answer: number | 'refused' | 'unknown';
-      readonly replayed: boolean;
-    };
+  | DocumentWrite;
+
+export interface DocumentWrite {
+  readonly kind: 'write';
+  readonly key: string;
+  readonly deletes: boolean;
+  readonly condition: (revision: number, deleted: boolean) => boolean;
+  /** The revision that was answered; `refused`, or `unknown`. */
+  readonly answer: number | 'refused' | 'unknown';
+  readonly replayed: boolean;
+}
 
 export interface DocumentState {
   readonly revision: number;

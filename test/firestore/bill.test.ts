@@ -1,0 +1,177 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { collections, tenantScope } from '../../functions/canonical/records.ts';
+import type { RecordData } from '../../functions/store/port.ts';
+import { recordId } from '../../functions/store/record-id.ts';
+import { TenantClient } from '../support/canonical.ts';
+import { firestoreMissing } from '../support/firestore.ts';
+import { type Bill, countBill } from './bill-counter.ts';
+import { openTestStore } from './fixtures.ts';
+
+type Call = (tenant: TenantClient) => Promise<unknown>;
+interface Entry {
+  readonly operation: string;
+  readonly bill: Bill;
+  /** What must be there before; not counted. */
+  readonly before?: (tenant: TenantClient) => Promise<Call>;
+  readonly call?: Call;
+}
+
+const bill = (calls: number, reads: number, writes = 0, deletes = 0): Bill => ({
+  calls,
+  reads,
+  writes,
+  deletes,
+});
+const absent = { precondition: { mustNotExist: true } };
+const event = { topic: 't', key: 'k' };
+const fence = {
+  operation: 'claim' as const,
+  name: 'policy',
+  value: 'P-1',
+  ownerDocumentType: 'claim',
+  ownerDocumentId: 'doc-1',
+};
+
+/** Calls, reads and writes of each operation: what `docs/performance.md` tells, and what the bill is made of. */
+const entries: readonly Entry[] = [
+  {
+    operation: 'commit: one upsert, one event',
+    bill: bill(2, 3, 3),
+    call: (tenant) => tenant.commit({ mutations: [tenant.upsert('doc-1')], outbox: [event] }),
+  },
+  {
+    operation: 'commit: one create (`mustNotExist`), one event',
+    bill: bill(2, 2, 3),
+    call: (tenant) => tenant.commit({ mutations: [tenant.upsert('new', {}, absent)], outbox: [event] }),
+  },
+  {
+    operation: 'commit: one upsert, one event, one fence',
+    bill: bill(2, 4, 4),
+    call: (tenant) =>
+      tenant.commit({ mutations: [tenant.upsert('doc-1')], outbox: [event], fences: [fence] }),
+  },
+  {
+    operation: 'commit: 100 creates',
+    bill: bill(2, 2, 101),
+    call: (tenant) =>
+      tenant.commit({
+        mutations: Array.from({ length: 100 }, (_, n) => tenant.upsert(`import-${n}`, {}, absent)),
+      }),
+  },
+  {
+    operation: 'replay of a commit',
+    bill: bill(2, 5),
+    async before(tenant) {
+      const commit = { idempotencyKey: 'used', mutations: [tenant.upsert('doc-2')], outbox: [event] };
+      await tenant.commit(commit);
+      return (again) => again.commit(commit);
+    },
+  },
+  { operation: 'document read', bill: bill(1, 2), call: (tenant) => tenant.read('claim', 'doc-3') },
+  {
+    operation: 'query: one equality, 20 documents',
+    bill: bill(2, 21),
+    call: async (tenant) => expectItems(20, await tenant.query({ indexes: { owner: 'owner-1' } })),
+  },
+  {
+    operation: 'query: type, ordered by an index, 20 of many',
+    bill: bill(2, 22),
+    call: async (tenant) =>
+      expectItems(20, await tenant.query({ documentType: 'claim', orderByIndex: 'rank', limit: 20 })),
+  },
+  {
+    operation: 'query: two equalities, 20 documents',
+    bill: bill(4, 23),
+    call: async (tenant) =>
+      expectItems(20, await tenant.query({ indexes: { owner: 'owner-1', kind: 'all' } })),
+  },
+  {
+    operation: 'lease of 10 events',
+    bill: bill(3, 11, 10),
+    async before(tenant) {
+      await tenant.commit({ outbox: Array.from({ length: 10 }, () => event) });
+      return async (same) => expect(await same.lease({ maxItems: 10 })).toHaveLength(10);
+    },
+  },
+  {
+    operation: 'lease when nothing is due',
+    bill: bill(2, 2),
+    call: async (tenant) => expect(await tenant.lease()).toEqual([]),
+  },
+  { operation: 'acknowledge, renew or release one event', bill: bill(2, 2, 1), before: leased },
+];
+
+async function leased(tenant: TenantClient): Promise<Call> {
+  await tenant.commit({ outbox: [event] });
+  const [lease] = await tenant.lease();
+  return (same) => same.ack(lease?.event.id ?? '', lease?.leaseToken ?? '');
+}
+
+function expectItems(count: number, { items }: { readonly items: readonly unknown[] }): void {
+  expect(items).toHaveLength(count);
+}
+
+const dollarsPerMillion = { reads: 0.3, writes: 0.9, deletes: 0.1 };
+
+function row({ operation, bill: { calls, reads, writes, deletes } }: Entry): string {
+  const { reads: read, writes: write, deletes: remove } = dollarsPerMillion;
+  const dollars = reads * read + writes * write + deletes * remove;
+  return `| ${operation} | ${calls} | ${reads} | ${writes} | ${dollars.toFixed(2)} |`;
+}
+
+test('the page of figures tells the same', async () => {
+  const page = await readFile('docs/performance.md', 'utf8');
+  for (const entry of entries) expect(page).toContain(row(entry));
+});
+
+describe.skipIf(firestoreMissing !== undefined)(`the bill on Firestore ${firestoreMissing ?? ''}`, () => {
+  const { store, client } = openTestStore({ collections });
+  const counter = countBill(client);
+  afterAll(() => store.close());
+
+  describe.each([40, 1500])('in a tenant of %i documents', (size) => {
+    let snapshot: readonly RecordData[];
+    beforeAll(() => {
+      snapshot = documents(size);
+    });
+
+    test.each(entries.map((entry) => [entry.operation, entry] as const))('%s', async (_, entry) => {
+      const tenant = new TenantClient(store);
+      await store.swap(tenantScope(tenant.tenantId), streamOf(snapshot), () => undefined);
+      // The first calls of an instance find out where the records are, and the secret of its tokens.
+      await tenant.query({ limit: 1 });
+      const call = (await entry.before?.(tenant)) ?? entry.call;
+      counter.take();
+      await call?.(tenant);
+      expect(counter.take()).toEqual(entry.bill);
+    });
+  });
+});
+
+/** Twenty documents share an owner; all are of one kind. */
+function documents(size: number): RecordData[] {
+  const at = '2026-01-01T00:00:00.000Z';
+  return Array.from({ length: size }, (_, n) => {
+    const id = `doc-${n}`;
+    const indexes = { owner: `owner-${n % (size / 20)}`, kind: 'all', rank: String(n).padStart(6, '0') };
+    return {
+      key: { collection: 'documents', id: recordId('claim', id) },
+      head: {
+        documentType: 'claim',
+        id,
+        schemaVersion: 'v1',
+        revision: 1,
+        deleted: false,
+        createdAtUtc: at,
+        updatedAtUtc: at,
+      },
+      body: '{}',
+      listing: { group: 'claim', id, hidden: false, indexes },
+    };
+  });
+}
+
+async function* streamOf(records: readonly RecordData[]): AsyncGenerator<RecordData> {
+  yield* records;
+}

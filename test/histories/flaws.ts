@@ -1,0 +1,219 @@
+import type {
+  ClaimDecision,
+  ClaimRequest,
+  Collection,
+  Found,
+  KeysSelection,
+  ListSelection,
+  PartsSelection,
+  RecordData,
+  RecordKey,
+  RecordPage,
+  RecordStore,
+  Scope,
+  TransactRequest,
+  Write,
+} from '../../functions/store/port.ts';
+import { FLAWS } from '../simulation/flaws.ts';
+
+/** What the bugs of all instances over one database share. */
+export interface Ground {
+  /** Lets others go on, as a round trip to a database does. */
+  readonly pause: () => Promise<void>;
+  /** Runs one after the other what is handed in. */
+  readonly alone: <T>(act: () => Promise<T>) => Promise<T>;
+}
+
+export function groundWith(pause: () => Promise<void>): Ground {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    pause,
+    alone: (act) => {
+      const mine = last.then(act);
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+  };
+}
+
+/**
+ * Bugs planted between the operations and any store. Each is one that a provider could well have: a guard left out, one
+ * transaction made into two, a read from a place that lags behind.
+ */
+export interface StoreFlaw {
+  readonly about: string;
+  /** Where it shows: in documents, fences and receipts, or in leases. */
+  readonly shows: 'cells' | 'leases';
+  readonly plant: (store: RecordStore, ground: Ground) => RecordStore;
+  /** On SQLite the tables themselves refuse what the bug writes, so that it cannot pass unseen. */
+  readonly refusedBySqlite?: true;
+}
+
+/** The store with some of its verbs replaced. */
+function over(store: RecordStore, verbs: Partial<RecordStore>): RecordStore {
+  return {
+    provider: store.provider,
+    transact: (scope, request, decide) => store.transact(scope, request, decide),
+    query: store.query.bind<RecordStore['query']>(store),
+    claim: (scope, collection, request, decide) => store.claim(scope, collection, request, decide),
+    scan: (scope, request) => store.scan(scope, request),
+    swap: (scope, records, verify) => store.swap(scope, records, verify),
+    ping: () => store.ping(),
+    close: () => store.close(),
+    ...verbs,
+  };
+}
+
+const nameOf = ({ collection, id }: RecordKey) => `${collection}/${id}`;
+
+/** What was there a moment ago, read without locks. */
+async function glance(store: RecordStore, scope: Scope, { keys }: TransactRequest): Promise<Found> {
+  const { records } = await store.query(scope, { by: 'keys', keys });
+  const found = new Map(records.map((record) => [nameOf(record.key), record]));
+  return { get: (key) => found.get(nameOf(key)) };
+}
+
+/** Writes what was decided elsewhere, whatever stands there by now. */
+async function overwrite(store: RecordStore, scope: Scope, writes: readonly Write[]): Promise<void> {
+  const keys = writes.map((write) => ({ key: 'put' in write ? write.put.key : write.remove }));
+  if (keys.length > 0) await store.transact(scope, { keys }, () => ({ writes, result: undefined }));
+}
+
+function withoutGuard(store: RecordStore, { pause }: Ground): RecordStore {
+  return over(store, {
+    transact: async (scope, request, decide) => {
+      const { writes, result } = decide(await glance(store, scope, request));
+      await pause();
+      await overwrite(store, scope, writes);
+      return result;
+    },
+  });
+}
+
+/** The receipt and the first document, and then the rest. Writers wait for each other, but nobody keeps readers out. */
+function inTwoHalves(store: RecordStore, { pause, alone }: Ground): RecordStore {
+  return over(store, {
+    transact: (scope, request, decide) =>
+      alone(async () => {
+        let rest: readonly Write[] = [];
+        const result = await store.transact(scope, request, (found) => {
+          const decision = decide(found);
+          rest = decision.writes.slice(2);
+          return { ...decision, writes: decision.writes.slice(0, 2) };
+        });
+        await pause();
+        await overwrite(store, scope, rest);
+        return result;
+      }),
+  });
+}
+
+type Selection = KeysSelection | ListSelection;
+
+/** The store with a way of its own to read records; parts are read as ever. */
+function reading(
+  store: RecordStore,
+  read: (scope: Scope, selection: Selection) => Promise<RecordPage>,
+): RecordStore {
+  const query = (scope: Scope, selection: Selection | PartsSelection) =>
+    selection.by === 'parts' ? store.query(scope, selection) : read(scope, selection);
+  return over(store, { query: query as RecordStore['query'] });
+}
+
+/** Every other document is read from a copy that lags behind. */
+function laggingReads(store: RecordStore): RecordStore {
+  const copies = new Map<string, RecordPage>();
+  let reads = 0;
+  return reading(store, async (scope, selection) => {
+    const page = await store.query(scope, selection);
+    if (selection.by !== 'keys') return page;
+    const name = JSON.stringify(selection);
+    const copy = copies.get(name);
+    if (++reads % 2 === 0 && copy !== undefined) return copy;
+    copies.set(name, page);
+    return page;
+  });
+}
+
+/** Each record of a list is read at a moment of its own. */
+function listsOfManyMoments(store: RecordStore, { pause }: Ground): RecordStore {
+  return reading(store, async (scope, selection) => {
+    if (selection.by !== 'list') return store.query(scope, selection);
+    const records: RecordData[] = [];
+    let after = selection.after ?? null;
+    do {
+      const from = after === null ? {} : { after };
+      const page: RecordPage = await store.query(scope, { ...selection, limit: 1, ...from });
+      records.push(...page.records);
+      after = page.next;
+      await pause();
+    } while (after !== null && records.length < selection.limit);
+    return { records, next: after };
+  });
+}
+
+/** Decides on what it read, and writes when rivals may have written too. */
+function claimsWithoutGuard(store: RecordStore, { pause }: Ground): RecordStore {
+  const claim = async <R>(
+    scope: Scope,
+    collection: Collection,
+    request: ClaimRequest,
+    decide: ClaimDecision<R>,
+  ): Promise<R[]> => {
+    const made: NonNullable<ReturnType<ClaimDecision<R>>>[] = [];
+    await store.claim(scope, collection, request, (record, offer) => {
+      const decision = made.length < request.limit ? decide(record, offer) : null;
+      if (decision !== null) made.push(decision);
+      return null;
+    });
+    await pause();
+    const puts = made.map(({ put }) => ({ put }));
+    await overwrite(store, scope, puts);
+    return made.flatMap(({ result }) => (result === undefined ? [] : [result]));
+  };
+  return over(store, { claim });
+}
+
+/** A bug of the simulation that needs nothing of the store it stands before. */
+function simulated(name: string, shows: StoreFlaw['shows']): StoreFlaw {
+  const flaw = FLAWS[name];
+  if (flaw?.wrap === undefined) throw new Error(`there is no bug ${name} that wraps a store`);
+  return { about: flaw.about, shows, plant: flaw.wrap };
+}
+
+export const STORE_FLAWS: Readonly<Record<string, StoreFlaw>> = {
+  'lost-update': {
+    about: 'a commit decides on what it read, and writes without asking whether it still stands',
+    shows: 'cells',
+    plant: withoutGuard,
+    refusedBySqlite: true,
+  },
+  'half-commit': {
+    about: 'the second document of a commit is written after the first can be seen',
+    shows: 'cells',
+    plant: inTwoHalves,
+  },
+  'lagging-reads': {
+    about: 'a read answers what a later one was answered already to have passed',
+    shows: 'cells',
+    plant: laggingReads,
+  },
+  'list-of-many-moments': {
+    about: 'a list shows two documents as they never stood together',
+    shows: 'cells',
+    plant: listsOfManyMoments,
+  },
+  'replay-runs-again': simulated('forgotten-receipt', 'cells'),
+  'fence-of-two': simulated('fence-taken-over', 'cells'),
+  'lease-of-two': {
+    about: 'one event is leased to two consumers',
+    shows: 'leases',
+    plant: claimsWithoutGuard,
+  },
+  'ack-after-loss': {
+    about: 'an acknowledgement is accepted after the event was leased to another',
+    shows: 'leases',
+    plant: withoutGuard,
+  },
+  'ack-any-token': simulated('ack-any-token', 'leases'),
+};

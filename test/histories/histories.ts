@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
+import { isLinearizable, type ObjectModel, type Observed } from '../simulation/linearizability.ts';
+import { CellClients } from './cell-clients.ts';
+import { cellHistories, cellModel } from './cells.ts';
+import type { Instance } from './instance.ts';
+import { LeaseClients } from './lease-clients.ts';
+import { eventHistories } from './leases.ts';
+import { type Database, ProcessInstance } from './process-instance.ts';
+import { Workload, type WorkloadOptions } from './workload.ts';
+
+export interface Verdict {
+  /** What the clients saw that no order of whole operations explains; `null` where one does. */
+  readonly fault: string | null;
+  /** The codes of refusals, and other things that a run must have met to have tested anything. */
+  readonly reached: ReadonlySet<string>;
+  /** All that was answered, and in which order, as one hash. */
+  readonly answered: string;
+}
+
+/** Clients at work on documents and fences, and whether each cell went through what they saw. */
+export async function judgeCells(instances: readonly Instance[], options: WorkloadOptions): Promise<Verdict> {
+  const work = new Workload(instances, options);
+  await new CellClients(work).run();
+  const faults = [...cellHistories(work.history)].map(([name, list]) => faultOf(name, cellModel, list));
+  return verdictOf(work, faults);
+}
+
+/** Clients at work on the outbox, and whether each event went through what they saw. */
+export async function judgeLeases(
+  instances: readonly Instance[],
+  options: WorkloadOptions,
+): Promise<Verdict> {
+  const work = new Workload(instances, options);
+  await new LeaseClients(work).run();
+  const faults = [...eventHistories(work.history)].map(([id, { model, list }]) => faultOf(id, model, list));
+  return verdictOf(work, faults);
+}
+
+function verdictOf({ history: { observations } }: Workload, faults: readonly (string | null)[]): Verdict {
+  const reached = new Set<string>();
+  for (const { operation, outcome } of observations) {
+    reached.add(outcome.kind === 'refused' ? outcome.error.code : outcome.kind);
+    if (outcome.kind === 'answer') reached.add(operation);
+    const { body } = outcome as { body?: { replayed?: boolean } };
+    if (body?.replayed === true) reached.add('replayed');
+  }
+  const answered = sha256(canonicalJson(observations.map(({ called, returned }) => [called, returned])));
+  return { fault: faults.find((fault) => fault !== null) ?? null, reached, answered };
+}
+
+/** Where a history goes wrong: its shortest beginning that no order explains, of which the end is told. */
+function faultOf<State, Op>(
+  name: string,
+  model: ObjectModel<State, Op>,
+  unordered: readonly Observed<Op>[],
+): string | null {
+  const list = [...unordered].sort((left, right) => left.called - right.called);
+  if (isLinearizable(model, list)) return null;
+  const moments = list.flatMap(({ called, returned }) => [called, returned ?? called]).sort((l, r) => l - r);
+  let [good, bad] = [-1, moments.length - 1];
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (isLinearizable(model, until(list, moments[middle] ?? 0))) good = middle;
+    else bad = middle;
+  }
+  const told = until(list, moments[bad] ?? 0).slice(-12);
+  const lines = told.map(
+    ({ operation, called, returned }) => `${called}..${returned} ${JSON.stringify(operation)}`,
+  );
+  return [`${name} has no one history; it ends with`, ...lines].join('\n');
+}
+
+/** What had been seen by a moment: what was under way then has no answer yet. */
+function until<Op>(list: readonly Observed<Op>[], moment: number): Observed<Op>[] {
+  return list
+    .filter(({ called }) => called <= moment)
+    .map((each) => (each.returned !== null && each.returned > moment ? { ...each, returned: null } : each));
+}
+
+const CELLS_REACH = [
+  'replayed',
+  'precondition_failed',
+  'document_missing',
+  'idempotency_conflict',
+  'fence_conflict',
+  'fence_not_owned',
+  'unknown',
+];
+const LEASES_REACH = [
+  'renewCanonicalOutboxLease',
+  'acknowledgeCanonicalOutbox',
+  'releaseCanonicalOutbox',
+  'replayCanonicalOutbox',
+  'lease_stale',
+  'lease_not_active',
+  'outbox_event_not_dead_lettered',
+  'unknown',
+];
+
+/** With fewer operations than this, what is rare may well not have happened. */
+const OPERATIONS_FOR_ALL = 500;
+
+export interface OpenedDatabase {
+  readonly database: Database;
+  /** Removes what is left of it. */
+  drop(): Promise<void>;
+}
+
+export interface Sizes extends Omit<WorkloadOptions, 'seed'> {
+  readonly skip?: string | undefined;
+}
+
+/** Two processes over one database, and clients that speak to both. Each test has a tenant of its own. */
+export function describeHistories(name: string, open: () => Promise<OpenedDatabase>, sizes: Sizes): void {
+  const { skip, ...options } = sizes;
+  const wanted = (all: readonly string[]) => (options.operations < OPERATIONS_FOR_ALL ? [] : all);
+  const left = skip === undefined ? '' : `, left out: ${skip}`;
+  describe.skipIf(skip !== undefined)(`what two instances over ${name} answer is one history${left}`, () => {
+    let opened: OpenedDatabase | undefined;
+    let instances: ProcessInstance[] = [];
+    beforeAll(async () => {
+      opened = await open();
+      const { database } = opened;
+      instances = [new ProcessInstance(database), new ProcessInstance(database)];
+      await Promise.all(instances.map(({ started }) => started));
+    });
+    afterAll(async () => {
+      await Promise.all(instances.map((instance) => instance.close()));
+      await opened?.drop();
+    });
+
+    test('of documents, fences and receipts', async () => {
+      const { fault, reached } = await judgeCells(instances, { ...options, seed: 1 });
+      expect(fault).toBeNull();
+      expect([...reached]).toEqual(expect.arrayContaining([...wanted(CELLS_REACH)]));
+    });
+
+    test('of leases', async () => {
+      const { fault, reached } = await judgeLeases(instances, { ...options, seed: 2 });
+      expect(fault).toBeNull();
+      expect([...reached]).toEqual(expect.arrayContaining([...wanted(LEASES_REACH)]));
+    });
+  });
+}

@@ -1,0 +1,68 @@
+import type { Handler } from '../../functions/http/handler.ts';
+import { ServiceError } from '../../functions/kernel/errors.ts';
+import { type RecordStore, StoreError } from '../../functions/store/port.ts';
+import { type Call, duringCall, type Operation, type Outcome } from '../simulation/cluster.ts';
+import { callAt, handlersOver } from '../support/canonical.ts';
+
+/** One request, with the time that its instance is to take for now. */
+export type Request<Id extends Operation = Operation> = Pick<
+  Call<Id>,
+  'operation' | 'params' | 'body' | 'now'
+>;
+
+/** One of several that share nothing but the database. */
+export interface Instance {
+  /** Whether it takes calls; one that was killed does not, until it has started anew. */
+  readonly ready: boolean;
+  /** Resolves when it takes calls, also after a kill. */
+  readonly started: Promise<void>;
+  call<Id extends Operation>(request: Request<Id>): Promise<Outcome<Id>>;
+  /** Ends it without a word and starts it anew. What it was working on has no answer. */
+  kill(): void;
+  close(): Promise<void>;
+}
+
+/** Inside this process, over a store of its own. Nothing that happens here can be lost half-way. */
+export class LocalInstance implements Instance {
+  readonly ready = true;
+  readonly started = Promise.resolve();
+  readonly #store: RecordStore;
+  readonly #handlers: ReturnType<typeof handlersOver>;
+  readonly #way: () => Promise<void>;
+  #calls = 0;
+
+  /** `way` is what a request takes to come here: without one it is here at once. */
+  constructor(store: RecordStore, way: () => Promise<void> = () => Promise.resolve()) {
+    this.#store = store;
+    this.#way = way;
+    // The operations ask the clock for nothing but waits, and none of these calls waits.
+    this.#handlers = handlersOver(store, { now: 0 });
+  }
+
+  async call<Id extends Operation>(request: Request<Id>): Promise<Outcome<Id>> {
+    const { operation, params, body, now } = request;
+    await this.#way();
+    const handler = this.#handlers[operation] as unknown as Handler<Id>;
+    const call: Call<Id> = { ...request, number: ++this.#calls, instance: 'local', verdict: undefined };
+    try {
+      const response = await duringCall(call, () => handler({ params, query: {}, body }, callAt(now)));
+      return { kind: 'answer', body: response.body as Extract<Outcome<Id>, { kind: 'answer' }>['body'] };
+    } catch (error) {
+      return outcomeOf(error);
+    }
+  }
+
+  kill(): void {
+    throw new Error('it would take the test with it');
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+}
+
+function outcomeOf(error: unknown): Exclude<Outcome, { kind: 'answer' }> {
+  if (error instanceof ServiceError) return { kind: 'refused', error };
+  if (!(error instanceof StoreError) || error.failure === 'corrupt') throw error;
+  return { kind: error.failure === 'unavailable' ? 'unknown' : 'failed' };
+}
