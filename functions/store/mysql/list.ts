@@ -1,4 +1,5 @@
 import type { ListSelection, Scope } from '../port.ts';
+import { isEquality, mergePredicates, type Predicate } from '../predicates.ts';
 import { IN_SCOPE, ofScope, Sql, type Statement, type Value } from './statement.ts';
 
 /** Where a record stands in a list; also what a cursor holds. `value` only where an index orders the list. */
@@ -15,12 +16,6 @@ export interface PlaceRow extends Place {
 
 /** A predicate with at most so many entries is read whole and sorted instead of walking the order's index. */
 const fewEntries = 1000;
-
-export interface Predicate {
-  readonly name: string;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-}
 
 /** What is left of a selection once predicates on one index are merged. */
 export interface Question {
@@ -42,22 +37,6 @@ export function questionOf(scope: Scope, selection: ListSelection): Question | u
   const after = selection.after === undefined ? undefined : placeOf(selection.after, ordered !== undefined);
   const predicates = mergePredicates(selection);
   return predicates === undefined ? undefined : { scope, selection, predicates, orderBy: ordered, after };
-}
-
-/** `undefined` when the range leaves out what an equality on the same index asks for. */
-function mergePredicates({ equal = {}, range }: ListSelection): Predicate[] | undefined {
-  const predicates: Predicate[] = Object.entries(equal).map(([name, value]) => ({
-    name,
-    from: value,
-    to: value,
-  }));
-  if (range === undefined) return predicates;
-  const { index: name, from, to } = range;
-  if (!Object.hasOwn(equal, name)) return [...predicates, { name, from, to }];
-  const value = Buffer.from(equal[name] ?? '');
-  if (from !== undefined && Buffer.compare(value, Buffer.from(from)) < 0) return undefined;
-  if (to !== undefined && Buffer.compare(value, Buffer.from(to)) > 0) return undefined;
-  return predicates;
 }
 
 /**
@@ -193,10 +172,6 @@ function addBounds(sql: Sql, column: string, { from, to }: Predicate): void {
   }
   if (from !== undefined) sql.add(`AND ${column} >= ?`, from);
   if (to !== undefined) sql.add(`AND ${column} <= ?`, to);
-}
-
-function isEquality({ from, to }: Predicate): boolean {
-  return from !== undefined && from === to;
 }
 
 export function cursorOf({ value, listing_group, listing_id }: Place): string {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/world.ts';
-import { type RecordData, type Scope, StoreError } from '../port.ts';
+import { abandonedLoad, batches } from '../loading.ts';
+import type { RecordData, Scope } from '../port.ts';
 import type { Connection } from './connection.ts';
 import {
   abandonLoading,
@@ -16,8 +17,7 @@ import { BEGIN } from './statement.ts';
 import { insertRecords } from './write.ts';
 
 /** One load transaction, which is also what is held in memory. */
-const batchRecordsMax = 500;
-const batchCharactersMax = 1024 * 1024;
+const bounds = { records: 500, characters: 1024 * 1024 };
 
 /** A load that wrote nothing for so long belongs to a process that died. */
 const abandonedAfterMs = 60 * 60 * 1000;
@@ -37,7 +37,7 @@ export async function swapRecords(
 ): Promise<void> {
   const space = await run((connection) => createLoading(connection, scope, clock.now()));
   try {
-    for await (const batch of batches(records)) {
+    for await (const batch of batches(records, bounds)) {
       await run((connection) => load(connection, space, clock.now(), batch));
     }
     await verify();
@@ -66,7 +66,7 @@ async function load(
   batch: readonly RecordData[],
 ): Promise<void> {
   const [, touched] = await connection.send(BEGIN, touchLoading(space, now));
-  if (touched.matched === 0) throw abandoned();
+  if (touched.matched === 0) throw abandonedLoad();
   await connection.commit(...insertRecords(space, batch));
 }
 
@@ -79,28 +79,6 @@ async function flipTo(connection: Connection, scope: Scope, space: number, now: 
     [, locked, live] = await connection.send(BEGIN, lockScope(scope), makeLive(space, now));
   }
   const before = locked.rows[0]?.space;
-  if (live.matched === 0 || before === undefined) throw abandoned();
+  if (live.matched === 0 || before === undefined) throw abandonedLoad();
   await connection.commit(retire(before, now), pointTo(scope, space));
-}
-
-async function* batches(records: AsyncIterable<RecordData>): AsyncGenerator<RecordData[], void, undefined> {
-  let batch: RecordData[] = [];
-  let characters = 0;
-  for await (const record of records) {
-    batch.push(record);
-    characters += record.body?.length ?? 0;
-    for (const part of record.parts ?? []) characters += part.body.length;
-    if (batch.length < batchRecordsMax && characters < batchCharactersMax) continue;
-    yield batch;
-    batch = [];
-    characters = 0;
-  }
-  if (batch.length > 0) yield batch;
-}
-
-function abandoned(): StoreError {
-  return new StoreError(
-    'contention',
-    'the load took too long between two records and was swept; start it again',
-  );
 }

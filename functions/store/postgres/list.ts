@@ -1,4 +1,5 @@
 import type { ListSelection } from '../port.ts';
+import { isEquality, type Predicate } from '../predicates.ts';
 import type { Statement } from './connection.ts';
 import { columns, liveSpace, type RecordRow, sizeOf } from './rows.ts';
 
@@ -24,12 +25,6 @@ export const walkMax = 5000;
 /** A predicate with at most so many entries is read whole and sorted instead of walking the order's index. */
 const fewEntries = 1000;
 
-interface Predicate {
-  readonly name: string;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-}
-
 /** What is left of a selection once predicates on one index are merged. */
 export interface Question {
   readonly kind: string;
@@ -42,22 +37,6 @@ export interface Question {
 }
 
 export type Driver = Predicate | 'listing';
-
-/** `undefined` when the range leaves out what an equality on the same index asks for. */
-export function mergePredicates({ equal = {}, range }: ListSelection): Predicate[] | undefined {
-  const predicates: Predicate[] = Object.entries(equal).map(([name, value]) => ({
-    name,
-    from: value,
-    to: value,
-  }));
-  if (range === undefined) return predicates;
-  const { index: name, from, to } = range;
-  if (!Object.hasOwn(equal, name)) return [...predicates, { name, from, to }];
-  const value = Buffer.from(equal[name] ?? '');
-  if (from !== undefined && Buffer.compare(value, Buffer.from(from)) < 0) return undefined;
-  if (to !== undefined && Buffer.compare(value, Buffer.from(to)) > 0) return undefined;
-  return predicates;
-}
 
 /** How many entries each predicate has, in its order, as far as that matters; `undefined` when nothing depends on it. */
 export function countStatement(question: Question): Statement<Record<string, number>> | undefined {
@@ -214,10 +193,6 @@ function addBounds(sql: Sql, column: string, { from, to }: Predicate, covered?: 
   }
   if (from !== undefined && covered !== 'from') sql.add(`AND ${column} >= ?`, from);
   if (to !== undefined && covered !== 'to') sql.add(`AND ${column} <= ?`, to);
-}
-
-function isEquality({ from, to }: Predicate): boolean {
-  return from !== undefined && from === to;
 }
 
 /** A statement under construction: each question mark takes the next value. The scope is `$1` and `$2`. */

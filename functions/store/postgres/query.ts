@@ -8,12 +8,12 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
+import { mergePredicates } from '../predicates.ts';
 import { arrayOf, type Connection, statement } from './connection.ts';
 import {
   chooseDriver,
   countStatement,
   type ListRow,
-  mergePredicates,
   type Place,
   pageStatement,
   type Question,

@@ -1,11 +1,11 @@
-import { type RecordData, type Scope, StoreError } from '../port.ts';
+import { abandonedLoad, batches } from '../loading.ts';
+import type { RecordData, Scope } from '../port.ts';
 import { persistently, type Session } from './session.ts';
 import { abandonLoading, beginLoading, createLoading, flipTo, sweepOnce } from './space.ts';
 import { nothing, writesOf } from './write.ts';
 
 /** One load transaction: bounded, so that memory stays flat and a statement ends in time. */
-const batchRecordsMax = 500;
-const batchCharactersMax = 2 * 1024 * 1024;
+const bounds = { records: 500, characters: 2 * 1024 * 1024 };
 
 /** Loads into a space that nobody sees, then makes it the live one in a transaction of its own. */
 export async function swapRecords(
@@ -17,10 +17,10 @@ export async function swapRecords(
   const { database } = session;
   const space = await database.run((connection) => createLoading(connection, scope));
   try {
-    for await (const batch of batches(records)) await load(session, space, batch);
+    for await (const batch of batches(records, bounds)) await load(session, space, batch);
     await verify();
     await persistently(session, async (connection) => {
-      if (!(await flipTo(session, connection, scope, space))) throw abandoned();
+      if (!(await flipTo(session, connection, scope, space))) throw abandonedLoad();
     });
   } catch (error) {
     // What cannot be retired now, because the store is closing or out of reach, is swept once it is old.
@@ -36,29 +36,7 @@ export async function sweepSpaces({ database }: Session, stopped: () => boolean)
 
 function load(session: Session, space: string, batch: readonly RecordData[]): Promise<void> {
   return session.database.run(async (connection) => {
-    if (!(await beginLoading(connection, space))) throw abandoned();
+    if (!(await beginLoading(connection, space))) throw abandonedLoad();
     await connection.commit(...writesOf(space, { ...nothing, creates: batch }, session.paired));
   });
-}
-
-async function* batches(records: AsyncIterable<RecordData>): AsyncGenerator<RecordData[], void, undefined> {
-  let batch: RecordData[] = [];
-  let characters = 0;
-  for await (const record of records) {
-    batch.push(record);
-    characters += record.body?.length ?? 0;
-    for (const part of record.parts ?? []) characters += part.body.length;
-    if (batch.length < batchRecordsMax && characters < batchCharactersMax) continue;
-    yield batch;
-    batch = [];
-    characters = 0;
-  }
-  if (batch.length > 0) yield batch;
-}
-
-function abandoned(): StoreError {
-  return new StoreError(
-    'contention',
-    'the load took too long between two records and was swept; start it again',
-  );
 }

@@ -1,5 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { ListSelection } from '../port.ts';
+import { isEquality, mergePredicates, type Predicate } from '../predicates.ts';
 import type { Connection } from './connection.ts';
 
 /** Where a record stands in a list; also what a cursor holds. `value` only where an index orders the list. */
@@ -15,12 +16,6 @@ const walkMax = 5000;
 
 /** A predicate with at most so many entries is read whole and sorted instead of walking the order's index. */
 const fewEntries = 1000;
-
-interface Predicate {
-  readonly name: string;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-}
 
 /** What is left of a selection once predicates on one index are merged. */
 interface Question {
@@ -59,22 +54,6 @@ export function findPlaces(
     if (walked === walkMax) return { places, next: place };
   }
   return { places, next: undefined };
-}
-
-/** `undefined` when the range leaves out what an equality on the same index asks for. */
-function mergePredicates({ equal = {}, range }: ListSelection): Predicate[] | undefined {
-  const predicates: Predicate[] = Object.entries(equal).map(([name, value]) => ({
-    name,
-    from: value,
-    to: value,
-  }));
-  if (range === undefined) return predicates;
-  const { index: name, from, to } = range;
-  if (!Object.hasOwn(equal, name)) return [...predicates, { name, from, to }];
-  const value = Buffer.from(equal[name] ?? '');
-  if (from !== undefined && Buffer.compare(value, Buffer.from(from)) < 0) return undefined;
-  if (to !== undefined && Buffer.compare(value, Buffer.from(to)) > 0) return undefined;
-  return predicates;
 }
 
 /**
@@ -193,10 +172,6 @@ function addBounds(sql: Sql, column: string, { from, to }: Predicate, covered?: 
   }
   if (from !== undefined && covered !== 'from') sql.add(`AND ${column} >= ?`, from);
   if (to !== undefined && covered !== 'to') sql.add(`AND ${column} <= ?`, to);
-}
-
-function isEquality({ from, to }: Predicate): boolean {
-  return from !== undefined && from === to;
 }
 
 /** A statement under construction: the text, and its values in the order of their marks. */

@@ -1,12 +1,12 @@
 import type { Clock } from '../../kernel/world.ts';
-import { type RecordData, type Scope, StoreError } from '../port.ts';
+import { abandonedLoad, batches } from '../loading.ts';
+import type { RecordData, Scope } from '../port.ts';
 import { abandonLoading, createSpace, flipTo, spaceToSweep, sweepSpace, touchLoading } from './space.ts';
 import { insertRecord } from './write.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /** One load transaction: bounded, because other calls wait while it runs. */
-const batchRecordsMax = 200;
-const batchCharactersMax = 1024 * 1024;
+const bounds = { records: 200, characters: 1024 * 1024 };
 
 /** A load that wrote nothing for so long belongs to a process that died. */
 const abandonedAfterMs = 60 * 60 * 1000;
@@ -22,10 +22,10 @@ export async function swapRecords(
 ): Promise<void> {
   const space = await queue.run((connection) => createSpace(connection, scope, 'loading', clock.now()));
   try {
-    for await (const batch of batches(records)) await load(queue, clock, space, batch);
+    for await (const batch of batches(records, bounds)) await load(queue, clock, space, batch);
     await verify();
     await queue.run((connection) => {
-      if (!touchLoading(connection, space, clock.now())) throw abandoned();
+      if (!touchLoading(connection, space, clock.now())) throw abandonedLoad();
       flipTo(connection, scope, space, clock.now());
     });
   } catch (error) {
@@ -50,29 +50,7 @@ export async function sweepSpaces(queue: WriteQueue, clock: Clock): Promise<void
 
 function load(queue: WriteQueue, clock: Clock, space: number, batch: readonly RecordData[]): Promise<void> {
   return queue.run((connection) => {
-    if (!touchLoading(connection, space, clock.now())) throw abandoned();
+    if (!touchLoading(connection, space, clock.now())) throw abandonedLoad();
     for (const record of batch) insertRecord(connection, space, record);
   });
-}
-
-async function* batches(records: AsyncIterable<RecordData>): AsyncGenerator<RecordData[], void, undefined> {
-  let batch: RecordData[] = [];
-  let characters = 0;
-  for await (const record of records) {
-    batch.push(record);
-    characters += record.body?.length ?? 0;
-    for (const part of record.parts ?? []) characters += part.body.length;
-    if (batch.length < batchRecordsMax && characters < batchCharactersMax) continue;
-    yield batch;
-    batch = [];
-    characters = 0;
-  }
-  if (batch.length > 0) yield batch;
-}
-
-function abandoned(): StoreError {
-  return new StoreError(
-    'contention',
-    'the load took too long between two records and was swept; start it again',
-  );
 }

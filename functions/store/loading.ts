@@ -1,0 +1,34 @@
+import { type RecordData, StoreError } from './port.ts';
+
+export interface BatchBounds {
+  readonly records: number;
+  /** Of bodies, parts included. */
+  readonly characters: number;
+}
+
+/** The records of a load in batches that one statement or transaction carries; one large record is a batch of its own. */
+export async function* batches(
+  records: AsyncIterable<RecordData>,
+  bounds: BatchBounds,
+): AsyncGenerator<RecordData[], void, undefined> {
+  let batch: RecordData[] = [];
+  let characters = 0;
+  for await (const record of records) {
+    batch.push(record);
+    characters += record.body?.length ?? 0;
+    for (const part of record.parts ?? []) characters += part.body.length;
+    if (batch.length < bounds.records && characters < bounds.characters) continue;
+    yield batch;
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** What a load hears whose space was taken for one that nobody fills any more. */
+export function abandonedLoad(): StoreError {
+  return new StoreError(
+    'contention',
+    'the load took too long between two records and was swept; start it again',
+  );
+}
