@@ -218,6 +218,33 @@ describe('handling', () => {
     expect(stage.errors.map(({ context }) => context.during)).toEqual(['hook', 'handle', 'hook']);
   });
 
+  test.each<[string, unknown]>([
+    ['an error whose message is no text', Object.assign(new Error('x'), { message: 42 })],
+    ['an error whose message is an object', Object.assign(new Error('x'), { message: { no: 'text' } })],
+    ['an object without a prototype', Object.create(null)],
+    [
+      'an object that throws when it is read',
+      {
+        toString: () => {
+          throw new Error('no');
+        },
+      },
+    ],
+    ['nothing', undefined],
+  ])('a handler that throws %s is one that failed, and holds up nothing', async (_, thrown) => {
+    const handler = () => {
+      throw thrown;
+    };
+    const stage = await Stage.started({ handlers: { claim: handler } });
+    await stage.outbox.give(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }));
+    expect(stage.outbox.of('release').map((call) => call.split(' ', 2).join(' '))).toEqual([
+      'release a',
+      'release b',
+    ]);
+    expect(stage.dispatcher.held).toBe(0);
+    await stage.dispatcher.stop();
+  });
+
   test('a handler that hangs is aborted after its time, and its event given back, whatever it returns then', async () => {
     const stage = await Stage.started({ handlerTimeoutSeconds: 10, abortGraceSeconds: 2 });
     await stage.outbox.give(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }));

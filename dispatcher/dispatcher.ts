@@ -158,15 +158,24 @@ export class Dispatcher {
   }
 
   async #run(delivery: Delivery): Promise<void> {
-    await delivery.run();
+    await this.#whatever(delivery, () => delivery.run());
     const next = this.#lanes.advance(delivery.event.key);
     if (next !== undefined) void this.#run(next);
     this.#letGo();
   }
 
   async #return(delivery: Delivery): Promise<void> {
-    await delivery.giveBack();
+    await this.#whatever(delivery, () => delivery.giveBack());
     this.#letGo();
+  }
+
+  /** Nothing that goes wrong with one event may hold up those behind it, or a stop. */
+  async #whatever({ event }: Delivery, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#fail(error, { during: 'handle', event });
+    }
   }
 
   #letGo(): void {

@@ -40,8 +40,18 @@ const ERROR_TEXT_LENGTH_MAX = 1000;
 
 /** What the outbox keeps of an error: its message as one text of a bounded length, without what no text may hold. */
 export function errorText(error: unknown): string {
-  const message = error instanceof Error ? error.message || error.name : String(error);
+  const message = messageOf(error);
   const shown = message.slice(0, ERROR_TEXT_LENGTH_MAX).replace(/(?![\t\n\r])\p{Cc}/gu, ' ');
   // The cut may have gone through a character.
   return shown.toWellFormed().trim() || 'the handler failed without saying why';
+}
+
+/** Whatever was thrown: it may be no error, its message no text, and reading it may throw in turn. */
+function messageOf(error: unknown): string {
+  try {
+    const said: unknown = error instanceof Error ? error.message || error.name : error;
+    return typeof said === 'string' ? said : String(said);
+  } catch {
+    return '';
+  }
 }

@@ -1,4 +1,4 @@
-import type { ListSelection, RecordData, RecordStore, Scope } from '../store/port.ts';
+import type { ListSelection, RecordData, RecordPage, RecordStore, Scope } from '../store/port.ts';
 
 /**
  * How much one call may read for a full page: how often, how many records at a time, and how many characters of content
@@ -30,15 +30,44 @@ export async function gather<T>(
   let characters = 0;
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const limit = Math.min(selection.limit - items.length, ROUND_RECORDS_MAX);
-    const page = await store.query(scope, { ...selection, limit, ...(next === null ? {} : { after: next }) });
+    const page = await readWithin(
+      store,
+      scope,
+      { ...selection, limit },
+      next,
+      PAGE_CHARACTERS_MAX - characters,
+    );
     for (const record of page.records) {
       const item = show(record);
       if (item === null) continue;
       items.push(item);
-      characters += record.body?.length ?? 0;
+      characters += sizeOf(record);
     }
     next = page.next;
-    if (next === null || items.length === selection.limit || characters > PAGE_CHARACTERS_MAX) break;
+    if (next === null || items.length === selection.limit || characters >= PAGE_CHARACTERS_MAX) break;
   }
   return { items, next };
+}
+
+/**
+ * One page of the store, shortened where its records pass the bound: read again with fewer, because only a page's end is a
+ * place to go on from. One record always fits.
+ */
+async function readWithin(
+  store: RecordStore,
+  scope: Scope,
+  selection: Omit<ListSelection, 'after'>,
+  after: string | null,
+  charactersLeft: number,
+): Promise<RecordPage> {
+  const from = after === null ? {} : { after };
+  const page = await store.query(scope, { ...selection, ...from });
+  let left = charactersLeft;
+  const fitting = page.records.findIndex((record) => (left -= sizeOf(record)) <= 0) + 1;
+  if (fitting === 0 || fitting === page.records.length) return page;
+  return store.query(scope, { ...selection, ...from, limit: fitting });
+}
+
+function sizeOf({ body }: RecordData): number {
+  return body?.length ?? 0;
 }

@@ -11,7 +11,7 @@ import { correlationHeader, correlationIdOf } from './correlation.ts';
 import { type Cors, type CorsSettings, createCors } from './cors.ts';
 import type { CallContext } from './handler.ts';
 import { type HeaderLimits, type Headers, headerLimits, readHeaders } from './headers.ts';
-import { describeFailure, type Log, type LogEvent } from './log.ts';
+import { describeFailure, describeStoreFailure, type Log, type LogEvent } from './log.ts';
 import { isLoopbackHost } from './loopback-host.ts';
 import type { Chain, RawRequest, RawResponse } from './message.ts';
 import { type InputReader, readInput } from './operation-input.ts';
@@ -252,10 +252,13 @@ interface Failure {
 }
 
 function report(options: ChainOptions, call: Call, { status }: RawResponse, failure: Failure | null): void {
-  const unexpected = failure?.unexpected === true;
+  // What breaks off because nobody waits for it any more is no fault.
+  const gone = call.request.signal.aborted;
+  const unexpected = failure?.unexpected === true && !gone;
+  const reason = unexpected ? failureText(failure?.error) : describeStoreFailure(failure?.error);
   options.log({
-    severity: status >= 500 ? 'ERROR' : status >= 400 ? 'WARNING' : 'INFO',
-    message: unexpected ? 'a request failed' : 'a request was answered',
+    severity: gone ? 'INFO' : status >= 500 ? 'ERROR' : status >= 400 ? 'WARNING' : 'INFO',
+    message: gone ? 'the caller has gone' : unexpected ? 'a request failed' : 'a request was answered',
     // A method that no operation has is the caller's own word.
     ...(call.entry ? { operation: call.entry.id, method: call.request.method } : {}),
     status,
@@ -263,7 +266,7 @@ function report(options: ChainOptions, call: Call, { status }: RawResponse, fail
     durationMs: options.world.clock.now() - call.arrivedAt,
     correlationId: call.correlationId,
     ...audit(options, call),
-    ...(unexpected ? { failure: failureText(failure?.error) } : {}),
+    ...(reason === undefined ? {} : { failure: reason }),
   });
 }
 

@@ -1,3 +1,5 @@
+import { StoreError } from '../store/port.ts';
+
 /**
  * Structured log lines as Cloud Logging reads them: one JSON object a line. Only the fields listed here can be written, so
  * that a token, a body or a header cannot end up in a log by accident.
@@ -20,7 +22,7 @@ export interface LogEvent {
   readonly principal?: string;
   /** Where the caller came from, as the rate limit counts it. */
   readonly sourceAddress?: string;
-  /** The class of an unexpected error and the places it passed, without its message. */
+  /** The class of an unexpected error and the places it passed, without its message; what the store said of itself. */
   readonly failure?: string;
 }
 
@@ -87,4 +89,16 @@ export function describeFailure(error: unknown): string {
     [error.constructor.name, code].filter(Boolean).join(' '),
     ...frames.map((line) => line.trim()),
   ].join('\n');
+}
+
+const causesMax = 4;
+
+/** Why the store refused, in its own words, which hold no values: whoever reads the log has to mend it. */
+export function describeStoreFailure(error: unknown): string | undefined {
+  let at = error;
+  for (let depth = 0; depth < causesMax && at instanceof Error; depth += 1) {
+    if (at instanceof StoreError) return `${at.failure}: ${at.message}`;
+    at = at.cause;
+  }
+  return undefined;
 }

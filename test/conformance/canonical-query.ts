@@ -129,6 +129,23 @@ export function describeQueries({ store, rivals }: Conformance): void {
       );
     });
 
+    test('a page of large documents is short, and says where it goes on', async () => {
+      const tenant = new TenantClient(store());
+      const text = 'x'.repeat(800_000);
+      for (let n = 0; n < 15; n += 3) {
+        const mutations = [n, n + 1, n + 2].map((at) => tenant.upsert(`large-${10 + at}`, { text }));
+        await tenant.commit({ mutations });
+      }
+      const first = await tenant.query({});
+      // 8 Mi characters, and the document that passes them.
+      expect(first.items).toHaveLength(11);
+      const rest = await tenant.query({ continuationToken: first.continuationToken });
+      expect([...first.items, ...rest.items].map(({ id }) => id)).toEqual(
+        Array.from({ length: 15 }, (_, n) => `large-${10 + n}`),
+      );
+      expect(rest.continuationToken).toBeNull();
+    });
+
     test('a direction without an index to order by changes nothing', async () => {
       const tenant = await ranked(store(), ['1', '2']);
       expect(await idsOf(tenant, { orderDirection: 'descending' })).toEqual(['e-0', 'e-1']);
