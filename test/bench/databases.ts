@@ -63,12 +63,12 @@ async function startSqlite(): Promise<BenchProvider> {
 }
 
 async function startPostgresql(): Promise<BenchProvider> {
-  const server = await startPostgres(['shared_buffers=1GB']);
+  const server = await startPostgres(['shared_buffers=4GB']);
   const url = (database: string) =>
     `postgresql:///${database}?host=${encodeURIComponent(server.socketFolder)}&user=svc`;
   return {
     name: 'postgresql',
-    about: `PostgreSQL on a Unix socket, fsync and synchronous_commit on, 1 GB of buffers, ${CONNECTIONS} connections`,
+    about: `PostgreSQL on a Unix socket, fsync and synchronous_commit on, 4 GB of buffers, ${CONNECTIONS} connections`,
     async database() {
       const name = `bench_${randomBytes(6).toString('hex')}`;
       const { Client } = (await import('pg')).default;
@@ -90,12 +90,12 @@ async function startPostgresql(): Promise<BenchProvider> {
 async function startMysql(): Promise<BenchProvider> {
   const { server, stop } = await startMysqlServer([
     '--innodb-flush-log-at-trx-commit=1',
-    '--innodb-buffer-pool-size=1G',
+    '--innodb-buffer-pool-size=4G',
     '--innodb-log-file-size=512M',
   ]);
   return {
     name: 'mysql',
-    about: `MariaDB on a Unix socket, innodb_flush_log_at_trx_commit=1, 1 GB of buffers, ${CONNECTIONS} connections`,
+    about: `MariaDB on a Unix socket, innodb_flush_log_at_trx_commit=1, 4 GB of buffers, ${CONNECTIONS} connections`,
     async database() {
       const name = `bench_${randomBytes(6).toString('hex')}`;
       const connection = await createConnection({ ...server });

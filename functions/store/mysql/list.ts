@@ -14,6 +14,14 @@ export interface PlaceRow extends Place {
   readonly body_bytes: number;
 }
 
+/** A row of a walk; what of it does not match is only walked over. */
+export interface WalkRow extends PlaceRow {
+  readonly matched: 0 | 1;
+}
+
+/** Index rows that one page looks at; the page is short when they are used up. */
+export const walkMax = 5000;
+
 /** A predicate with at most so many entries is read whole and sorted instead of walking the order's index. */
 const fewEntries = 1000;
 
@@ -29,6 +37,12 @@ export interface Question {
 
 /** Which rows a list walks; the others are looked up for each of them. */
 export type Driver = Predicate | 'listing';
+
+export interface Choice {
+  readonly driver: Driver;
+  /** Its entries are counted and few; what is not has to be walked with care. */
+  readonly few: boolean;
+}
 
 /** `undefined` when nothing can match. */
 export function questionOf(scope: Scope, selection: ListSelection): Question | undefined {
@@ -65,25 +79,22 @@ export function countsOf(question: Question): Statement<Record<string, number>> 
 export function chooseDriver(
   { predicates, orderBy }: Question,
   counts: Readonly<Record<string, number>> | undefined,
-): Driver {
+): Choice {
   let fewest: Predicate | undefined;
   let least = fewEntries + 1;
   for (const [index, predicate] of predicates.entries()) {
     const entries = counts?.[`c${index}`] ?? least;
     if (entries < least) [fewest, least] = [predicate, entries];
   }
-  if (fewest !== undefined) return fewest;
-  if (orderBy !== undefined) {
-    return (
-      predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined }
-    );
-  }
-  return predicates.find(isEquality) ?? 'listing';
+  if (fewest !== undefined) return { driver: fewest, few: true };
+  if (orderBy === undefined) return { driver: predicates.find(isEquality) ?? 'listing', few: false };
+  const ofOrder = predicates.find(({ name }) => name === orderBy);
+  return { driver: ofOrder ?? { name: orderBy, from: undefined, to: undefined }, few: false };
 }
 
-/** The places of one page, in order, and one more when there is a next page. */
+/** The places of one page out of a few entries, in order, and one more when there is a next page. */
 export function placesOf(question: Question, driver: Driver): Statement<PlaceRow> {
-  const { selection, predicates, orderBy, after } = question;
+  const { selection, predicates, orderBy } = question;
   const sorted = orderBy !== undefined && (driver === 'listing' || driver.name !== orderBy);
   const value = orderBy === undefined ? undefined : sorted ? 'o.value' : 'd.value';
   const record = driver === 'listing' ? 'd' : 'r';
@@ -97,12 +108,39 @@ export function placesOf(question: Question, driver: Driver): Statement<PlaceRow
   if (driver !== 'listing') joins.add(`STRAIGHT_JOIN {records} AS r ON ${sameRecord('r')}`);
   addDriver(sql, question, driver, joins);
   for (const [index, predicate] of others.entries()) addBounds(sql, `e${index}.value`, predicate);
-  const terms: [string, string][] = [];
-  if (value !== undefined) terms.push([value, after?.value ?? '']);
-  if (selection.group === undefined) terms.push(['d.listing_group', after?.listing_group ?? '']);
-  terms.push(['d.listing_id', after?.listing_id ?? '']);
-  addOrder(sql, terms, selection.direction === 'descending', after !== undefined);
+  if (driver === 'listing' && selection.includeHidden !== true) sql.add('AND d.hidden = 0');
+  addOrder(sql, question, value);
   return sql.add('LIMIT ?', selection.limit + 1);
+}
+
+/**
+ * The next rows of the driver, in the order of its index, which is the order asked for. Each says whether it matches instead
+ * of being left out, so that the server looks at no more rows than these.
+ */
+export function walkOf(question: Question, driver: Driver, rows: number): Statement<WalkRow> {
+  const { selection, predicates, orderBy } = question;
+  const value = orderBy === undefined ? undefined : 'd.value';
+  const joins = new Sql();
+  const matches: string[] = [];
+  if (driver === 'listing' && selection.includeHidden !== true) matches.push('d.hidden = 0');
+  const others = predicates.filter((each) => each !== driver);
+  for (const [index, predicate] of others.entries()) {
+    const alias = `e${index}`;
+    joins.add(
+      `LEFT JOIN {entries} AS ${alias} ON ${sameRecord(alias)} AND ${alias}.name = ?`,
+      predicate.name,
+    );
+    addBounds(joins, `${alias}.value`, predicate);
+    matches.push(`${alias}.id IS NOT NULL`);
+  }
+  const matched = matches.length === 0 ? '1' : `(${matches.join(' AND ')})`;
+  const record = driver === 'listing' ? 'd' : 'r';
+  if (record === 'r') joins.add(`LEFT JOIN {records} AS r ON ${sameRecord('r')} AND ${matched}`);
+  const sql = new Sql().add(`SELECT d.id, ${value ?? 'NULL'} AS value, d.listing_group, d.listing_id,`);
+  sql.add(`COALESCE(${record}.body_bytes, 0) AS body_bytes, ${matched} AS matched FROM`);
+  addDriver(sql, question, driver, joins);
+  addOrder(sql, question, value);
+  return sql.add('LIMIT ?', rows);
 }
 
 function sameRecord(alias: string): string {
@@ -120,7 +158,7 @@ function addDriver(
   driver: Driver,
   joins: Sql = new Sql(),
 ): void {
-  const { collection, group, includeHidden } = selection;
+  const { collection, group } = selection;
   const { text, values } = ofScope(scope);
   const table = driver === 'listing' ? 'records' : 'entries';
   sql.add(
@@ -130,7 +168,6 @@ function addDriver(
   sql.add(`WHERE ${text} AND d.collection = ?`, ...values, collection.name);
   if (driver === 'listing') {
     sql.add('AND d.listing_group IS NOT NULL');
-    if (includeHidden !== true) sql.add('AND d.hidden = 0');
   } else {
     sql.add('AND d.name = ?', driver.name);
     addBounds(sql, 'd.value', driver);
@@ -149,8 +186,13 @@ function indexOf(driver: Driver, group: string | undefined, orderBy: string | un
  * Goes on after a place. Not as a comparison of rows, which servers do not look up in an index, but as the ranges that
  * it stands for.
  */
-function addOrder(sql: Sql, terms: readonly [string, string][], descending: boolean, goesOn: boolean): void {
-  if (goesOn) {
+function addOrder(sql: Sql, { selection, after }: Question, value: string | undefined): void {
+  const descending = selection.direction === 'descending';
+  const terms: [string, string][] = [];
+  if (value !== undefined) terms.push([value, after?.value ?? '']);
+  if (selection.group === undefined) terms.push(['d.listing_group', after?.listing_group ?? '']);
+  terms.push(['d.listing_id', after?.listing_id ?? '']);
+  if (after !== undefined) {
     const ranges: string[] = [];
     const values: Value[] = [];
     for (const [index, [name, place]] of terms.entries()) {

@@ -38,6 +38,8 @@ export class Pool {
   #waiting: Waiter[] = [];
   readonly #used = new Set<Connection>();
   #count = 0;
+  /** Connections being opened in place of broken ones, for whoever waits first by then. */
+  #replacing = 0;
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -134,6 +136,11 @@ export class Pool {
       this.#discard(connection);
       return;
     }
+    this.#offer(connection);
+  }
+
+  /** To whoever waits longest, or else to whoever comes next. */
+  #offer(connection: Connection): void {
     const waiter = this.#waiting.shift();
     if (waiter !== undefined) {
       waiter.resolve(connection);
@@ -155,7 +162,19 @@ export class Pool {
     this.#count -= 1;
     if (connection.usable) void connection.end();
     else connection.destroy();
-    const waiter = this.#closed ? undefined : this.#waiting.shift();
-    if (waiter !== undefined) this.#open().then(waiter.resolve, waiter.reject);
+    if (!this.#closed && this.#waiting.length > this.#replacing) void this.#replace();
+  }
+
+  /**
+   * Nobody's in particular: a waiter stays in line meanwhile, because its patience may end, or another connection come
+   * free, before this one is open. A failure is told to all who wait.
+   */
+  async #replace(): Promise<void> {
+    this.#replacing += 1;
+    const connection = await this.#open().catch(() => undefined);
+    this.#replacing -= 1;
+    if (connection === undefined) return;
+    if (this.#closed || !connection.usable) this.#discard(connection);
+    else this.#offer(connection);
   }
 }

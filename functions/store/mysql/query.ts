@@ -8,7 +8,20 @@ import type {
   Scope,
 } from '../port.ts';
 import type { Connection } from './connection.ts';
-import { chooseDriver, countsOf, cursorOf, type PlaceRow, placesOf, questionOf } from './list.ts';
+import {
+  chooseDriver,
+  countsOf,
+  cursorOf,
+  type Driver,
+  type Place,
+  type PlaceRow,
+  placesOf,
+  type Question,
+  questionOf,
+  type WalkRow,
+  walkMax,
+  walkOf,
+} from './list.ts';
 import { readingOf } from './read.ts';
 import { nameOf } from './rows.ts';
 import { COMMIT, IN_SCOPE, ofScope, SNAPSHOT, Sql, type Statement } from './statement.ts';
@@ -39,19 +52,14 @@ export async function readList(
 ): Promise<RecordPage> {
   const question = questionOf(scope, selection);
   if (question === undefined || selection.limit <= 0) return { records: [], next: null };
-  const counts = countsOf(question);
-  let rows: readonly PlaceRow[];
-  if (counts === undefined) {
-    const places = placesOf(question, chooseDriver(question, undefined));
-    [, , { rows }] = await connection.send(...SNAPSHOT, places);
-  } else {
-    const [, , counted] = await connection.send(...SNAPSHOT, counts);
-    [{ rows }] = await connection.send(placesOf(question, chooseDriver(question, counted.rows[0])));
-  }
-  const { shown, last } = pageOf(rows, selection.limit);
+  const { rows, stopped } = await placesIn(connection, question);
+  const page = pageOf(rows, selection.limit);
+  const { shown } = page;
+  const last = page.last ?? stopped;
+  const next = last === undefined ? null : cursorOf(last);
   if (shown.length === 0) {
     connection.leave();
-    return { records: [], next: null };
+    return { records: [], next };
   }
   const keys = shown.map(({ id }) => ({ collection: selection.collection.name, id }));
   const reading = readingOf(
@@ -65,7 +73,53 @@ export async function readList(
     const record = found.get(nameOf(key))?.record;
     if (record !== undefined) records.push(record);
   }
-  return { records, next: last === undefined ? null : cursorOf(last) };
+  return { records, next };
+}
+
+/** What matches, in order, up to one more than a page shows. */
+interface Places {
+  readonly rows: readonly PlaceRow[];
+  /** Where the next page goes on, when the walk was given up before it was at its end. */
+  readonly stopped: Place | undefined;
+}
+
+/** Begins the transaction that the page is read in. */
+async function placesIn(connection: Connection, question: Question): Promise<Places> {
+  const counts = countsOf(question);
+  if (counts === undefined) {
+    return walk(connection, question, chooseDriver(question, undefined).driver, SNAPSHOT);
+  }
+  const [, , counted] = await connection.send(...SNAPSHOT, counts);
+  const { driver, few } = chooseDriver(question, counted.rows[0]);
+  if (!few) return walk(connection, question, driver, []);
+  const [{ rows }] = await connection.send(placesOf(question, driver));
+  return { rows, stopped: undefined };
+}
+
+/** How much further each look goes than the one before: where most rows match, the first one is enough. */
+const stride = 4;
+
+async function walk(
+  connection: Connection,
+  question: Question,
+  driver: Driver,
+  opening: readonly Statement[],
+): Promise<Places> {
+  const wanted = question.selection.limit + 1;
+  const rows: PlaceRow[] = [];
+  let left = Math.max(walkMax, wanted);
+  let { after } = question;
+  let before = opening;
+  for (let size = wanted; left > 0; size = Math.min(left, size * stride)) {
+    const answers = await connection.send(...before, walkOf({ ...question, after }, driver, size));
+    const walked = answers.at(-1)?.rows as readonly WalkRow[];
+    rows.push(...walked.filter(({ matched }) => matched === 1));
+    if (rows.length >= wanted || walked.length < size) return { rows, stopped: undefined };
+    left -= size;
+    after = walked.at(-1);
+    before = [];
+  }
+  return { rows, stopped: after };
 }
 
 export async function readParts(

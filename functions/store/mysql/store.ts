@@ -1,5 +1,6 @@
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
+import { Lanes } from '../lanes.ts';
 import type {
   ClaimDecision,
   ClaimRequest,
@@ -22,7 +23,6 @@ import { addressOf } from './address.ts';
 import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
 import { closedError, isLostRace } from './errors.ts';
-import { Lanes } from './lanes.ts';
 import { Pool } from './pool.ts';
 import { readKeys, readList, readParts } from './query.ts';
 import { scanRecords } from './scan.ts';
@@ -104,6 +104,8 @@ class MysqlStore implements RecordStore {
     if (!/^\w{0,32}$/.test(tablePrefix)) throw new Error('a table prefix is of letters, digits and _');
     this.#timers = options.timers ?? machineTimers;
     const address = addressOf(connectionString);
+    // Long enough that a database which is gone is told as that, by those whose connections broke.
+    const waitMaxMs = queryTimeoutMs + 2 * connectTimeoutMs;
     const pool = (size: number, silence: number) =>
       new Pool({
         open: () =>
@@ -118,12 +120,11 @@ class MysqlStore implements RecordStore {
         clock,
         timers: this.#timers,
         size,
-        // Long enough that a database which is gone is told as that, by those whose connections broke.
-        waitMaxMs: queryTimeoutMs + 2 * connectTimeoutMs,
+        waitMaxMs,
       });
     this.#pool = pool(poolSize, silenceMaxMs);
     this.#scans = pool(scansMax, scanSilenceMaxMs);
-    this.#lanes = new Lanes(Math.ceil(poolSize / 2));
+    this.#lanes = new Lanes({ width: Math.ceil(poolSize / 2), timers: this.#timers, waitMaxMs });
   }
 
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {

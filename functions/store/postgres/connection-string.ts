@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { StoreError } from '../port.ts';
 
 /** The words of libpq's keyword form that the driver understands, by its own names for them. */
@@ -21,24 +22,62 @@ const keywords = new Set([
  * The driver, unlike libpq, speaks in the clear when no `sslmode` is given, and takes `prefer`, `require` and
  * `verify-ca` for `verify-full` while warning that this will change. Here a database on another machine is verified
  * (`verify-full`: the certificate's chain and the host's name) unless the string says `sslmode=disable`, or
- * `sslmode=no-verify` for TLS without a check; `prefer`, `require` and `verify-ca` mean `verify-full` for good. A Unix
- * socket and this machine are spoken to in the clear unless the string asks for TLS.
+ * `sslmode=no-verify` for TLS without a check; `prefer`, `require` and `verify-ca` mean `verify-full` for good, or with
+ * `uselibpqcompat=true` what they mean to libpq. A Unix socket and this machine are spoken to in the clear unless the
+ * string asks for TLS.
+ *
+ * What the string leaves out the driver would take from the environment (`PGHOST`, `PGPORT`, `PGSSLMODE` …): where the
+ * database is, who asks and whether in the clear is said in full here, so that none of those decides.
  */
 export function driverUrl(connectionString: string): string {
   const url = /^postgres(ql)?:\/\//i.test(connectionString)
     ? parseUrl(connectionString)
     : urlOfKeywords(connectionString);
-  const mode = url.searchParams.get('sslmode');
-  if (url.searchParams.get('uselibpqcompat') === 'true') return url.href;
-  if (mode === null) {
-    const decided = url.searchParams.has('ssl') || url.searchParams.get('sslnegotiation') === 'direct';
-    if (!decided && isRemote(hostOf(url))) url.searchParams.set('sslmode', 'verify-full');
-  } else if (['prefer', 'require', 'verify-ca'].includes(mode)) {
-    url.searchParams.set('sslmode', 'verify-full');
-  } else if (!['disable', 'no-verify', 'verify-full'].includes(mode)) {
-    throw refused('its sslmode is none of disable, no-verify, prefer, require, verify-ca and verify-full');
-  }
+  const { searchParams: parameters } = url;
+  // The driver believes the last of them; what is judged here must be what it reads.
+  if (new Set(parameters.keys()).size !== parameters.size) throw refused('it gives a parameter twice');
+  const host = parameters.get('host') || decoded(url.hostname);
+  if (host === '') throw refused('it names neither a host nor, as host=/…, the folder of a Unix socket');
+  parameters.set('sslmode', modeOf(parameters, host));
+  parameters.delete('ssl');
+  if (!parameters.get('sslnegotiation')) parameters.set('sslnegotiation', 'postgres');
+  if (!parameters.get('port')) parameters.set('port', url.port || '5432');
+  const user = parameters.get('user') || decoded(url.username) || userOfMachine();
+  parameters.set('user', user);
+  if (url.pathname === '' || url.pathname === '/') url.pathname = `/${encodeURI(user)}`;
   return url.href;
+}
+
+const modes = new Set(['disable', 'no-verify', 'verify-full']);
+const laxModes = new Set(['prefer', 'require', 'verify-ca']);
+/** The driver's own word for it, in its values. */
+const sslMeans: Readonly<Record<string, string>> = {
+  true: 'verify-full',
+  '1': 'verify-full',
+  'no-verify': 'no-verify',
+  false: 'disable',
+  '0': 'disable',
+};
+
+function modeOf(parameters: URLSearchParams, host: string): string {
+  const mode = parameters.get('sslmode');
+  if (mode !== null) {
+    if (modes.has(mode)) return mode;
+    if (!laxModes.has(mode)) {
+      throw refused('its sslmode is none of disable, no-verify, prefer, require, verify-ca and verify-full');
+    }
+    return parameters.get('uselibpqcompat') === 'true' ? mode : 'verify-full';
+  }
+  const ssl = parameters.get('ssl');
+  if (ssl !== null) {
+    const meant = Object.hasOwn(sslMeans, ssl) ? sslMeans[ssl] : undefined;
+    if (meant === undefined) throw refused('its ssl is none of true, false and no-verify');
+    return meant;
+  }
+  const asked =
+    parameters.get('sslnegotiation') === 'direct' ||
+    ['sslrootcert', 'sslcert', 'sslkey'].some((name) => parameters.get(name));
+  return asked || isRemote(host) ? 'verify-full' : 'disable';
 }
 
 function parseUrl(text: string): URL {
@@ -47,13 +86,25 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-function hostOf(url: URL): string {
-  return url.searchParams.get('host') ?? decodeURIComponent(url.hostname);
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refused('it holds a % that begins no escape: write %25');
+  }
+}
+
+/** As libpq has it. A container may run as a number that has no name. */
+function userOfMachine(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    throw refused('it names no user');
+  }
 }
 
 function isRemote(host: string): boolean {
-  const local =
-    host === '' || host.startsWith('/') || host === 'localhost' || host === '::1' || host === '[::1]';
+  const local = host.startsWith('/') || host === 'localhost' || host === '::1' || host === '[::1]';
   return !local && !/^127(\.\d{1,3}){3}$/.test(host);
 }
 
@@ -66,7 +117,7 @@ function urlOfKeywords(text: string): URL {
   for (const match of text.matchAll(pair)) {
     end = match.index + match[0].length;
     const [, word = '', quoted, bare = ''] = match;
-    if (!keywords.has(word)) throw refused(`it has the unknown word ${word}`);
+    if (!keywords.has(word)) throw refused('it has an unknown word');
     const value = (quoted ?? bare).replace(/\\(.)/gs, '$1');
     if (word === 'dbname') url.pathname = `/${encodeURIComponent(value)}`;
     else url.searchParams.set(word, value);

@@ -1,7 +1,7 @@
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { StoreError } from '../port.ts';
 import { driverUrl } from './connection-string.ts';
-import { closedError, StatementError } from './errors.ts';
+import { closedError, fullPoolError, isPoolTimeout, StatementError } from './errors.ts';
 
 type Value = string | number | boolean | null;
 
@@ -176,6 +176,8 @@ export class Database {
   readonly #scans: Pool;
   readonly #settings: string;
   readonly #ready = new WeakSet<PoolClient>();
+  /** Connections in use. */
+  readonly #busy = new WeakMap<Pool, Set<PoolClient>>();
   readonly #openScans = new Set<Connection>();
   #closed = false;
 
@@ -197,6 +199,7 @@ export class Database {
     });
     this.#pool = tolerant(new Pool(config(poolSize)));
     this.#scans = tolerant(new Pool(config(scansMax)));
+    for (const pool of [this.#pool, this.#scans]) this.#watch(pool);
     this.#settings = `
       SET search_path = ${schema}, pg_temp; SET client_min_messages = warning;
       SET statement_timeout = ${statementTimeoutMs}; SET lock_timeout = ${lockTimeoutMs};
@@ -238,6 +241,13 @@ export class Database {
     await Promise.all([this.#pool.end(), this.#scans.end()]);
   }
 
+  #watch(pool: Pool): void {
+    const busy = new Set<PoolClient>();
+    this.#busy.set(pool, busy);
+    pool.on('acquire', (client) => busy.add(client));
+    pool.on('release', (_error, client) => busy.delete(client));
+  }
+
   async #acquire(pool: Pool): Promise<PoolClient> {
     if (this.#closed) throw closedError();
     let client: PoolClient | undefined;
@@ -250,6 +260,8 @@ export class Database {
       return client;
     } catch (error) {
       client?.release(true);
+      // While none could be opened at all it is the database that is missing.
+      if (isPoolTimeout(error) && this.#busy.get(pool)?.size !== 0) throw fullPoolError();
       throw new StatementError(error);
     }
   }

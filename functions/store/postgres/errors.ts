@@ -43,6 +43,18 @@ export function isLostRace(error: unknown): boolean {
   return retried.has(error.sqlState);
 }
 
+const poolTimeout = 'timeout exceeded when trying to connect';
+
+/** The driver's pool had no connection to give in time: all are in use, or still being opened. */
+export function isPoolTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === poolTimeout;
+}
+
+/** Nothing was sent. */
+export function fullPoolError(): StoreError {
+  return new StoreError('contention', 'PostgreSQL: all connections of this instance are busy');
+}
+
 export function closedError(): StoreError {
   return new StoreError('unavailable', 'the PostgreSQL store is closed');
 }

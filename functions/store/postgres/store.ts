@@ -1,4 +1,5 @@
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
+import { Lanes } from '../lanes.ts';
 import {
   type ClaimDecision,
   type ClaimRequest,
@@ -67,6 +68,7 @@ class PostgresStore implements RecordStore {
   readonly provider = 'postgresql';
   readonly #schema: string;
   readonly #session: Session;
+  readonly #lanes: Lanes;
   readonly #underWay = new Set<Promise<unknown>>();
   #ready: Promise<void> | undefined;
   #sweeping: Promise<void> = Promise.resolve();
@@ -79,10 +81,16 @@ class PostgresStore implements RecordStore {
     const paired = (collection: string) => !unpaired.has(collection);
     const database = new Database(options);
     this.#session = { database, locks: new Locks(schema), clock, random, timers, paired };
+    const { poolSize, connectTimeoutMs, statementTimeoutMs } = { ...defaults, ...options };
+    this.#lanes = new Lanes({
+      width: Math.ceil(poolSize / 2),
+      timers,
+      waitMaxMs: statementTimeoutMs + 2 * connectTimeoutMs,
+    });
   }
 
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
-    return this.#call(() => transact(this.#session, scope, request, decide));
+    return this.#changing(scope, () => transact(this.#session, scope, request, decide));
   }
 
   query(scope: Scope, selection: KeysSelection | ListSelection): Promise<RecordPage>;
@@ -106,7 +114,7 @@ class PostgresStore implements RecordStore {
     request: ClaimRequest,
     decide: ClaimDecision<R>,
   ): Promise<R[]> {
-    return this.#call(() => claim(this.#session, scope, collection, request, decide));
+    return this.#changing(scope, () => claim(this.#session, scope, collection, request, decide));
   }
 
   scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage> {
@@ -138,6 +146,11 @@ class PostgresStore implements RecordStore {
     await Promise.allSettled(this.#underWay);
     await this.#sweeping;
     await this.#session.database.close();
+  }
+
+  /** As many changes of a scope at once as its lanes are wide: each may wait for locks, and holds a connection meanwhile. */
+  #changing<R>(scope: Scope, work: () => Promise<R>): Promise<R> {
+    return this.#call(() => this.#lanes.run(`${scope.kind}/${scope.name}`, work));
   }
 
   /** Once the schema is there; kept in mind until it is answered, so that `close` waits for it. */
