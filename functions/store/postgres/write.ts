@@ -24,6 +24,14 @@ export function writesOf(space: string, plan: Plan, paired: (collection: string)
   const { creates, updates, removes, absent } = plan;
   assertFits(plan);
   const entries = changedEntries(plan);
+  if (removes.length === 0 && absent.length === 0 && entries.gone.length === 0) {
+    return together([
+      ...updateRecords(space, updates),
+      ...insertRecords(space, creates, []),
+      ...insertEntries(space, entries.fresh, paired),
+      ...insertParts(space, creates),
+    ]);
+  }
   return [
     ...deleteEntries(space, entries.gone),
     ...deleteParts(space, removes),
@@ -34,6 +42,23 @@ export function writesOf(space: string, plan: Plan, paired: (collection: string)
     ...insertEntries(space, entries.fresh, paired),
     ...insertParts(space, creates),
   ];
+}
+
+/**
+ * Statements of which none needs to see what another does, as one: what a commit mostly is, and each statement costs the
+ * server as much as its rows.
+ */
+function together(statements: readonly Statement[]): Statement[] {
+  let taken = 0;
+  const texts = statements.map(({ text, values }) => {
+    const before = taken;
+    taken += values.length;
+    return text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`);
+  });
+  const last = texts.pop();
+  if (last === undefined || texts.length === 0) return [...statements];
+  const parts = texts.map((text, index) => `w${index} AS (${text})`);
+  return [statement(`WITH ${parts.join(', ')} ${last}`, ...statements.flatMap(({ values }) => values))];
 }
 
 function assertFits({ creates, updates }: Plan): void {
