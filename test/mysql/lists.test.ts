@@ -50,6 +50,20 @@ describeMysql('pages from MySQL', () => {
     ['all groups', { equal: { left: 'y', right: 'y' }, orderBy: 'rank' }],
   ];
 
+  test('a page is full where nothing rules its records out', async () => {
+    const body = 'x'.repeat(5_000);
+    const own = randomScope();
+    const records = Array.from({ length: 120 }, (_, index): RecordData => {
+      const listing = { group: 'task', id: `${index}`, hidden: false, indexes: { state: 'open' } };
+      return { key: keyOf(`${index}`), head: {}, body, listing };
+    });
+    await store.swap(own, streamOf(records), nothing);
+    for (const asked of [{}, { equal: { state: 'open' } }, { orderBy: 'state' }]) {
+      const page = await store.query(own, { by: 'list', collection: documents, limit: 100, ...asked });
+      expect(page.records).toHaveLength(100);
+    }
+  });
+
   test.each(selections)('a walk over %s ends with a place to go on from', async (_, asked) => {
     for (const direction of ['ascending', 'descending'] as const) {
       const selection = { collection: documents, limit: 5, direction, ...asked };

@@ -137,7 +137,8 @@ export function walkOf(question: Question, driver: Driver, rows: number): Statem
   const record = driver === 'listing' ? 'd' : 'r';
   if (record === 'r') joins.add(`LEFT JOIN {records} AS r ON ${sameRecord('r')} AND ${matched}`);
   const sql = new Sql().add(`SELECT d.id, ${value ?? 'NULL'} AS value, d.listing_group, d.listing_id,`);
-  sql.add(`COALESCE(${record}.body_bytes, 0) AS body_bytes, ${matched} AS matched FROM`);
+  // Of a row that does not match it is null, and nobody asks. An expression over it would come as a text of digits.
+  sql.add(`${record}.body_bytes, ${matched} AS matched FROM`);
   addDriver(sql, question, driver, joins);
   addOrder(sql, question, value);
   return sql.add('LIMIT ?', rows);

@@ -27,7 +27,8 @@ describe('a failed statement', () => {
   test('is tried again where a rival was first, and nowhere else', () => {
     expect(['40001', '40P01', '55P03'].map((code) => isLostRace(failed(code)))).toEqual([true, true, true]);
     expect(isLostRace(failed('23505', { constraint: 'records_pkey' }))).toBe(true);
-    expect(isLostRace(failed('23505', { constraint: 'parts_pkey' }))).toBe(false);
+    expect(isLostRace(failed('23505', { constraint: 'parts_pkey' }))).toBe(true);
+    expect(isLostRace(failed('23505', { constraint: 'schema_versions_pkey' }))).toBe(false);
     for (const code of ['57P01', '08006', '53100', 'EPIPE', 'ECONNRESET']) {
       expect(isLostRace(failed(code))).toBe(false);
     }

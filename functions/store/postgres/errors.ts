@@ -35,11 +35,13 @@ export class StatementError extends StoreError {
 
 const createdTwice = '23505';
 const retried = new Set(['40001', '40P01', '55P03']);
+// Rows that one statement makes come in no order: a record that a rival made first may show by its parts.
+const keysOfRecords = new Set(['records_pkey', 'parts_pkey']);
 
 /** Nothing was written, and the next try sees what the rival did: it serialized first, or created a record first. */
 export function isLostRace(error: unknown): boolean {
   if (!(error instanceof StatementError) || error.sqlState === undefined) return false;
-  if (error.sqlState === createdTwice) return error.constraint === 'records_pkey';
+  if (error.sqlState === createdTwice) return keysOfRecords.has(error.constraint ?? '');
   return retried.has(error.sqlState);
 }
 

@@ -27,9 +27,9 @@ export function writesOf(space: string, plan: Plan, paired: (collection: string)
   if (removes.length === 0 && absent.length === 0 && entries.gone.length === 0) {
     return together([
       ...updateRecords(space, updates),
-      ...insertRecords(space, creates, []),
       ...insertEntries(space, entries.fresh, paired),
       ...insertParts(space, creates),
+      ...insertRecords(space, creates, []),
     ]);
   }
   return [
@@ -46,7 +46,8 @@ export function writesOf(space: string, plan: Plan, paired: (collection: string)
 
 /**
  * Statements of which none needs to see what another does, as one: what a commit mostly is, and each statement costs the
- * server as much as its rows.
+ * server as much as its rows. The server may take them in any order, and takes the last one first; so a race that is lost
+ * shows by a record's key or by that of its parts.
  */
 function together(statements: readonly Statement[]): Statement[] {
   let taken = 0;
