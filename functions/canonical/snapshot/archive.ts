@@ -1,0 +1,227 @@
+import { promisify } from 'node:util';
+import { gunzip as gunzipCallback, gzip as gzipCallback } from 'node:zlib';
+import { canonicalJson, sha256 } from '../../kernel/canonical-json.ts';
+import type { RecordData } from '../../store/port.ts';
+import { LineReader, LineTally, type SnapshotLine } from './lines.ts';
+import {
+  ARCHIVE_PROFILE,
+  type ArchiveChunk,
+  type ArchiveManifest,
+  CHUNK_BYTES_DEFAULT,
+  CHUNK_BYTES_MAX,
+  CHUNKS_MAX,
+  chunkName,
+  MANIFEST_BYTES_MAX,
+  MANIFEST_NAME,
+  manifestBytes,
+  readManifest,
+  STORED_CHUNK_BYTES_MAX,
+  sealed,
+} from './manifest.ts';
+import { SnapshotError } from './snapshot-error.ts';
+
+/** Where an archive is written: files, memory, a connection. */
+export interface ChunkSink {
+  /** Keeps `content` under `name`. Settles when the next object may come. */
+  write(name: string, content: Uint8Array): Promise<void>;
+}
+
+/** Where an archive is read from. */
+export interface ChunkSource {
+  /** The names of all objects of the archive, in any order. */
+  names(): Promise<readonly string[]>;
+  /** The object; `null` where there is none. May fail once it has met more than `bytesMax` bytes. */
+  read(name: string, bytesMax: number): Promise<Uint8Array | null>;
+}
+
+const gzip = promisify(gzipCallback);
+const gunzip = promisify(gunzipCallback);
+
+// Fixed, so that one content gives one archive. Another build of zlib may compress otherwise, though: what names a content
+// on every machine is the snapshot's hash, not the archive's.
+const GZIP_LEVEL = 6;
+const GZIP_SYSTEM_BYTE = 9;
+const UNKNOWN_SYSTEM = 255;
+const LINE_FEED = 0x0a;
+
+/**
+ * Writes lines as an archive, the manifest last: an archive that was cut short has none. Holds one chunk at a time.
+ *
+ * A chunk has at most `chunkBytes` of lines, and a line that is longer stands in a chunk of its own.
+ */
+export async function writeArchive(
+  tenantId: string,
+  lines: AsyncIterable<SnapshotLine>,
+  sink: ChunkSink,
+  chunkBytes = CHUNK_BYTES_DEFAULT,
+): Promise<ArchiveManifest> {
+  if (!Number.isInteger(chunkBytes) || chunkBytes < 1 || chunkBytes > CHUNK_BYTES_MAX) {
+    throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
+  }
+  const tally = new LineTally();
+  const chunks: ArchiveChunk[] = [];
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  let records = 0;
+  const flush = async (): Promise<void> => {
+    const content = await compressed(Buffer.concat(pending, pendingBytes));
+    const index = chunks.length;
+    if (index >= CHUNKS_MAX) {
+      throw new SnapshotError('over_limit', `an archive has at most ${CHUNKS_MAX} chunks; make them larger`);
+    }
+    chunks.push({ index, bytes: content.byteLength, records, hash: sha256(content) });
+    pending = [];
+    pendingBytes = 0;
+    records = 0;
+    await sink.write(chunkName(index), content);
+  };
+  for await (const next of lines) {
+    const bytes = Buffer.from(next.line);
+    if (bytes.byteLength > CHUNK_BYTES_MAX) {
+      throw new SnapshotError('over_limit', `a record is longer than ${CHUNK_BYTES_MAX} bytes`);
+    }
+    if (pending.length > 0 && pendingBytes + bytes.byteLength > chunkBytes) await flush();
+    tally.add(next);
+    pending.push(bytes);
+    pendingBytes += bytes.byteLength;
+    if (next.entry !== null) records += 1;
+  }
+  if (pending.length > 0) await flush();
+  const manifest = sealed({
+    profile: ARCHIVE_PROFILE,
+    tenantId,
+    counts: tally.counts,
+    chunks,
+    snapshotContentHash: tally.contentHash(),
+  });
+  await sink.write(MANIFEST_NAME, manifestBytes(manifest));
+  return manifest;
+}
+
+async function compressed(content: Buffer): Promise<Uint8Array> {
+  // zlib writes no time into the head, but the system that it runs on.
+  const bytes = await gzip(content, { level: GZIP_LEVEL });
+  bytes[GZIP_SYSTEM_BYTE] = UNKNOWN_SYSTEM;
+  return bytes;
+}
+
+/** An archive whose manifest was found good. What its chunks hold is known only when all of them were read. */
+export interface OpenArchive {
+  readonly manifest: ArchiveManifest;
+  /** The records, to be taken once. Throws a `SnapshotError` at the first flaw, so that a swap is given up. */
+  readonly records: AsyncIterable<RecordData>;
+  /** Throws unless the records were read to their end and everything was as the manifest says: a swap asks it last. */
+  readonly verify: () => void;
+}
+
+/**
+ * Opens an archive of the tenant, the one whose manifest hash is `expectedContentHash` where that is given. Throws a
+ * `SnapshotError` where manifest and objects are not those of a whole archive.
+ */
+export async function openArchive(
+  tenantId: string,
+  source: ChunkSource,
+  expectedContentHash?: string,
+): Promise<OpenArchive> {
+  const bytes = await source.read(MANIFEST_NAME, MANIFEST_BYTES_MAX);
+  if (bytes === null) throw new SnapshotError('incomplete', 'is missing', { object: MANIFEST_NAME });
+  const manifest = readManifest(tenantId, bytes);
+  if (expectedContentHash !== undefined && expectedContentHash !== manifest.contentHash) {
+    throw new SnapshotError('hash_mismatch', 'is not the archive that was expected', {
+      object: MANIFEST_NAME,
+      pointer: '/contentHash',
+    });
+  }
+  checkNames(manifest, await source.names());
+  const reading = { begun: false, verified: false };
+  return {
+    manifest,
+    records: { [Symbol.asyncIterator]: () => readRecords(manifest, source, reading) },
+    verify: () => {
+      if (!reading.verified) throw new SnapshotError('incomplete', 'the archive was not read to its end');
+    },
+  };
+}
+
+function checkNames({ chunks }: ArchiveManifest, names: readonly string[]): void {
+  const left = new Set(names);
+  if (left.size !== names.length)
+    throw new SnapshotError('duplicate', 'an object of the archive stands twice');
+  for (const object of [MANIFEST_NAME, ...chunks.map(({ index }) => chunkName(index))]) {
+    if (!left.delete(object)) throw new SnapshotError('incomplete', 'is missing', { object });
+  }
+  if (left.size > 0) throw new SnapshotError('invalid', 'the archive holds an object that is not its own');
+}
+
+async function* readRecords(
+  manifest: ArchiveManifest,
+  source: ChunkSource,
+  reading: { begun: boolean; verified: boolean },
+): AsyncGenerator<RecordData, void, undefined> {
+  if (reading.begun) throw new Error('the records of an archive are read once');
+  reading.begun = true;
+  const reader = new LineReader(manifest.tenantId);
+  for (const chunk of manifest.chunks) {
+    const object = chunkName(chunk.index);
+    let records = 0;
+    for (const line of linesOf(await readChunk(chunk, source), object)) {
+      const record = reader.read(line);
+      if (record === null) continue;
+      records += 1;
+      yield record;
+    }
+    if (records !== chunk.records) {
+      throw new SnapshotError('invalid', 'holds another number of records than the manifest says', {
+        object,
+      });
+    }
+  }
+  reader.end();
+  const { tally } = reader;
+  if (tally.contentHash() !== manifest.snapshotContentHash) {
+    const place = { object: MANIFEST_NAME, pointer: '/snapshotContentHash' };
+    throw new SnapshotError('hash_mismatch', 'is not the hash of the lines', place);
+  }
+  if (canonicalJson(tally.counts) !== canonicalJson(manifest.counts)) {
+    const place = { object: MANIFEST_NAME, pointer: '/counts' };
+    throw new SnapshotError('invalid', 'does not count the lines', place);
+  }
+  reading.verified = true;
+}
+
+/** The lines of a chunk, unpacked only after its hash was found right, and never beyond the largest chunk. */
+async function readChunk(chunk: ArchiveChunk, source: ChunkSource): Promise<Buffer> {
+  const object = chunkName(chunk.index);
+  const content = await source.read(object, STORED_CHUNK_BYTES_MAX);
+  if (content === null) throw new SnapshotError('incomplete', 'is missing', { object });
+  if (content.byteLength !== chunk.bytes || sha256(content) !== chunk.hash) {
+    throw new SnapshotError('hash_mismatch', 'is not the chunk that the manifest names', { object });
+  }
+  try {
+    return await gunzip(content, { maxOutputLength: CHUNK_BYTES_MAX });
+  } catch (error) {
+    if (error instanceof RangeError) {
+      throw new SnapshotError('over_limit', `unpacks to more than ${CHUNK_BYTES_MAX} bytes`, { object });
+    }
+    throw new SnapshotError('malformed', 'is not gzip', { object });
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function* linesOf(content: Buffer, object: string): Generator<string, void, undefined> {
+  if (content.at(-1) !== LINE_FEED)
+    throw new SnapshotError('malformed', 'does not hold whole lines', { object });
+  for (let start = 0; start < content.byteLength; ) {
+    const end = content.indexOf(LINE_FEED, start);
+    const bytes = content.subarray(start, end);
+    start = end + 1;
+    let line: string;
+    try {
+      line = utf8.decode(bytes);
+    } catch {
+      throw new SnapshotError('malformed', 'is not UTF-8', { object });
+    }
+    yield line;
+  }
+}
