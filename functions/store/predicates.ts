@@ -29,3 +29,23 @@ export function mergePredicates({ equal = {}, range }: ListSelection): Predicate
 export function isEquality({ from, to }: Predicate): boolean {
   return from !== undefined && from === to;
 }
+
+/** A statement under construction, whose question marks take the values in their order. */
+interface SqlText {
+  add(text: string, ...values: string[]): unknown;
+}
+
+/** Asks that `column` lies within the predicate's bounds; a bound that a cursor covers is left out. */
+export function addBounds(
+  sql: SqlText,
+  column: string,
+  { from, to }: Predicate,
+  covered?: 'from' | 'to',
+): void {
+  if (from !== undefined && from === to) {
+    sql.add(`AND ${column} = ?`, from);
+    return;
+  }
+  if (from !== undefined && covered !== 'from') sql.add(`AND ${column} >= ?`, from);
+  if (to !== undefined && covered !== 'to') sql.add(`AND ${column} <= ?`, to);
+}

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { machine } from '../../functions/compose.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { describeRecordStore, type OpenedStore } from './store.ts';
 
@@ -15,8 +15,7 @@ async function openTemporary(grouping: boolean): Promise<OpenedStore> {
   const folder = await mkdtemp(join(tmpdir(), 'store-'));
   const store = await openSqliteStore({
     path: join(folder, 'data', 'store.db'),
-    clock: { now: () => Date.now() },
-    random: { bytes: (size) => randomBytes(size) },
+    ...machine,
     grouping,
   });
   return {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { machine } from '../../functions/compose.ts';
 import { openMysqlStore } from '../../functions/store/mysql/store.ts';
 import type { RecordKey, RecordStore, Scope } from '../../functions/store/port.ts';
 import {
@@ -242,8 +243,7 @@ describeMysql('MySQL that fails', () => {
 describe('MySQL that is not there', () => {
   const options = (port: number) => ({
     connectionString: `mysql://svc:secret@127.0.0.1:${port}/data`,
-    clock: { now: () => 0 },
-    random: { bytes: (size: number) => new Uint8Array(size) },
+    ...machine,
     connectTimeoutMs: 300,
   });
 

@@ -100,7 +100,7 @@ export async function startMysqlServer(settings: readonly string[] = []) {
   }
 }
 
-/** Waits until the server answers. */
+/** Waits until the server answers. It tells nobody when it is ready, so it is asked again and again. */
 async function createUser({ socketPath, user, password }: MysqlServer, shell: ChildProcess): Promise<void> {
   const until = Date.now() + startMaxMs;
   for (;;) {

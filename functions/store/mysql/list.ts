@@ -1,5 +1,5 @@
 import type { ListSelection, Scope } from '../port.ts';
-import { isEquality, mergePredicates, type Predicate } from '../predicates.ts';
+import { addBounds, isEquality, mergePredicates, type Predicate } from '../predicates.ts';
 import { IN_SCOPE, ofScope, Sql, type Statement, type Value } from './statement.ts';
 
 /** Where a record stands in a list; also what a cursor holds. `value` only where an index orders the list. */
@@ -206,15 +206,6 @@ function addOrder(sql: Sql, { selection, after }: Question, value: string | unde
     sql.add(`AND (${ranges.map((range) => `(${range})`).join(' OR ')})`, ...values);
   }
   sql.add(`ORDER BY ${terms.map(([name]) => (descending ? `${name} DESC` : name)).join(', ')}`);
-}
-
-function addBounds(sql: Sql, column: string, { from, to }: Predicate): void {
-  if (from !== undefined && from === to) {
-    sql.add(`AND ${column} = ?`, from);
-    return;
-  }
-  if (from !== undefined) sql.add(`AND ${column} >= ?`, from);
-  if (to !== undefined) sql.add(`AND ${column} <= ?`, to);
 }
 
 export function cursorOf({ value, listing_group, listing_id }: Place): string {

@@ -36,8 +36,7 @@ export interface MysqlStoreOptions {
   readonly connectionString: string;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** Default: the timers of the machine. */
-  readonly timers?: Timers;
+  readonly timers: Timers;
   /** What the names of all tables begin with: letters, digits and `_`. Stores of two prefixes share nothing. */
   readonly tablePrefix?: string;
   /** Connections of this instance at most, beside those of scans, of which there are `scansMax`. */
@@ -65,13 +64,6 @@ const scansMax = 4;
 /** The server ends a session that is silent for longer, and rolls back: no hung process holds a tenant's lock. */
 const silenceMaxMs = 60_000;
 const scanSilenceMaxMs = 600_000;
-
-const machineTimers: Timers = {
-  after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
 
 /** For MySQL 8 and MariaDB 10.6 or newer. Nothing is contacted before the first call, which also makes the tables. */
 export function openMysqlStore(options: MysqlStoreOptions): RecordStore {
@@ -102,7 +94,7 @@ class MysqlStore implements RecordStore {
       clock,
     } = this.#options;
     if (!/^\w{0,32}$/.test(tablePrefix)) throw new Error('a table prefix is of letters, digits and _');
-    this.#timers = options.timers ?? machineTimers;
+    this.#timers = options.timers;
     const address = addressOf(connectionString);
     // Long enough that a database which is gone is told as that, by those whose connections broke.
     const waitMaxMs = queryTimeoutMs + 2 * connectTimeoutMs;

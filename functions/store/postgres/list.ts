@@ -1,5 +1,5 @@
 import type { ListSelection } from '../port.ts';
-import { isEquality, type Predicate } from '../predicates.ts';
+import { addBounds, isEquality, type Predicate } from '../predicates.ts';
 import type { Statement } from './connection.ts';
 import { columns, liveSpace, type RecordRow, sizeOf } from './rows.ts';
 
@@ -184,15 +184,6 @@ function addOrder(sql: Sql, { selection, orderBy, after }: Question, value: stri
     );
   }
   sql.add(`ORDER BY ${names.map((name) => (descending ? `${name} DESC` : name)).join(', ')}`);
-}
-
-function addBounds(sql: Sql, column: string, { from, to }: Predicate, covered?: 'from' | 'to'): void {
-  if (from !== undefined && from === to) {
-    sql.add(`AND ${column} = ?`, from);
-    return;
-  }
-  if (from !== undefined && covered !== 'from') sql.add(`AND ${column} >= ?`, from);
-  if (to !== undefined && covered !== 'to') sql.add(`AND ${column} <= ?`, to);
 }
 
 /** A statement under construction: each question mark takes the next value. The scope is `$1` and `$2`. */

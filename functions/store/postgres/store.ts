@@ -33,21 +33,13 @@ import { transact } from './transact.ts';
 export interface PostgresStoreOptions extends DatabaseOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** Default: the timers of the machine. */
-  readonly timers?: Timers;
+  readonly timers: Timers;
   /**
    * The collections as their owners declare them: without this, every collection is taken for one with paired indexes.
    * Changing the declaration of a collection that holds records needs a swap.
    */
   readonly collections?: readonly Collection[];
 }
-
-const machineTimers: Timers = {
-  after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
 
 const pingTimeoutMs = 5_000;
 
@@ -76,7 +68,7 @@ class PostgresStore implements RecordStore {
 
   constructor(options: PostgresStoreOptions, schema: string) {
     this.#schema = schema;
-    const { clock, random, timers = machineTimers } = options;
+    const { clock, random, timers } = options;
     const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
     const paired = (collection: string) => !unpaired.has(collection);
     const database = new Database(options);

@@ -8,6 +8,12 @@ const store = await openSqliteStore({
   path,
   clock: { now: () => Date.now() },
   random: { bytes: (size) => randomBytes(size) },
+  timers: {
+    after(delayMs, callback) {
+      const timer = setTimeout(callback, delayMs);
+      return () => clearTimeout(timer);
+    },
+  },
 });
 const key = { collection: 'counters', id: recordId('n') };
 for (let turn = 0; turn < Number(times); turn += 1) {

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { ListSelection } from '../port.ts';
-import { isEquality, mergePredicates, type Predicate } from '../predicates.ts';
+import { addBounds, isEquality, mergePredicates, type Predicate } from '../predicates.ts';
 import type { Connection } from './connection.ts';
 
 /** Where a record stands in a list; also what a cursor holds. `value` only where an index orders the list. */
@@ -163,15 +163,6 @@ function addOrder(sql: Sql, { selection, orderBy, after }: Question, value: stri
     );
   }
   sql.add(`ORDER BY ${names.map((name) => (descending ? `${name} DESC` : name)).join(', ')}`);
-}
-
-function addBounds(sql: Sql, column: string, { from, to }: Predicate, covered?: 'from' | 'to'): void {
-  if (from !== undefined && from === to) {
-    sql.add(`AND ${column} = ?`, from);
-    return;
-  }
-  if (from !== undefined && covered !== 'from') sql.add(`AND ${column} >= ?`, from);
-  if (to !== undefined && covered !== 'to') sql.add(`AND ${column} <= ?`, to);
 }
 
 /** A statement under construction: the text, and its values in the order of their marks. */

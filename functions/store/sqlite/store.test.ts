@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -8,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { machine } from '../../compose.ts';
 import type { RecordData, RecordKey, RecordStore, Scope } from '../port.ts';
 import { recordId } from '../record-id.ts';
 import { Connection } from './connection.ts';
@@ -25,8 +25,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function open(options: Partial<SqliteStoreOptions> = {}): Promise<RecordStore> {
-  const random = { bytes: (size: number) => randomBytes(size) };
-  return openSqliteStore({ path, clock: { now: () => Date.now() }, random, ...options });
+  return openSqliteStore({ path, ...machine, ...options });
 }
 
 function keyOf(name: string): RecordKey {

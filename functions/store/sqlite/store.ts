@@ -36,8 +36,7 @@ export interface SqliteStoreOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** Default: the timers of the machine. */
-  readonly timers?: Timers;
+  readonly timers: Timers;
   /** Whether waiting calls share a flush to disk (default), or each has a database transaction to itself. */
   readonly grouping?: boolean;
   /**
@@ -59,13 +58,6 @@ const busyReadsMax = 160;
 /** Larger logs flush rarer, but each copy stops the loop longer: about 2 ms for every 1,000 pages. */
 const checkpointPagesDefault = 4000;
 
-const machineTimers: Timers = {
-  after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
-
 /** One level after the other: Node's own recursive way never ends where a file system refuses to make folders (/proc). */
 async function makeFolder(path: string): Promise<void> {
   try {
@@ -86,7 +78,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reco
   await makeFolder(dirname(options.path)).catch((cause: unknown) => {
     throw new StoreError('unavailable', 'the folder of the database could not be made', { cause });
   });
-  const { timers = machineTimers } = options;
+  const { timers } = options;
   // Two processes that open a new file at once meet in the change to the write-ahead log, where SQLite does not wait.
   for (let tries = 1; ; tries += 1) {
     try {
