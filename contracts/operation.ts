@@ -49,6 +49,20 @@ export interface OperationResponse {
   readonly headers: readonly string[];
 }
 
+/** Nesting of a JSON body, and its members at every level together. */
+export interface JsonBounds {
+  readonly depthMax: number;
+  readonly membersMax: number;
+}
+
+/** The refusal of what one message cannot carry. */
+export interface OverLimit {
+  /** A code of `errors.json`. */
+  readonly problem: string;
+  /** What to do instead, as a sentence. */
+  readonly advice: string;
+}
+
 export type IdempotencyLocation =
   | { readonly in: 'body'; readonly pointer: string }
   | { readonly in: 'header'; readonly name: string };
@@ -73,6 +87,10 @@ export interface OperationEntry<Id extends string = string, Group extends string
   readonly requestMediaType: string | null;
   /** Largest request body in bytes as sent; `null` where the operation takes none. */
   readonly bodyLimitBytes: number | null;
+  /** Absent: `jsonDepthMax` and `jsonMembersMax`. */
+  readonly json?: JsonBounds;
+  /** How a larger body is refused; absent: `payload_too_large`. */
+  readonly overLimit?: OverLimit;
   readonly responses: readonly OperationResponse[];
   /** Codes of `errors.json` that the operation may answer. */
   readonly problems: readonly string[];

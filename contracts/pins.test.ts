@@ -12,6 +12,7 @@ const PROBLEMS = `
 400 tenant_mismatch
 400 duplicate_in_request
 400 continuation_token_invalid
+400 content_hash_mismatch
 401 unauthenticated
 403 permission_denied
 404 not_found
@@ -30,6 +31,7 @@ const PROBLEMS = `
 412 precondition_failed
 413 payload_too_large
 413 commit_too_large
+413 snapshot_too_large
 415 unsupported_media_type
 429 rate_limited retryable
 431 headers_too_large
@@ -56,6 +58,8 @@ acknowledgeCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/
 releaseCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack releaseCanonicalOutbox
 replayCanonicalOutbox: POST /canonical/tenants/{tenantId}/outbox/{eventId}/replay replayCanonicalOutbox
 queryCanonicalDocuments: POST /canonical/tenants/{tenantId}/documents/query queryCanonicalDocuments
+exportCanonicalTenant: GET /canonical/tenants/{tenantId}/export exportCanonicalTenant
+restoreCanonicalTenant: POST /canonical/tenants/{tenantId}/restore restoreCanonicalTenant
 listCanonicalMigrations: GET /canonical/migrations listCanonicalMigrations
 applyCanonicalMigrations: POST /canonical/migrations applyCanonicalMigrations
 preflightCanonicalStore: GET /canonical/preflight preflightCanonicalStore
@@ -77,6 +81,8 @@ acknowledgeCanonicalOutbox canonical-policy dispatch write 204 65536
 releaseCanonicalOutbox canonical-policy dispatch write 204 65536
 replayCanonicalOutbox canonical-policy dispatch write 204 65536
 queryCanonicalDocuments canonical-policy read read 200 65536
+exportCanonicalTenant canonical-policy export read 200 null
+restoreCanonicalTenant canonical-policy restore write 204 167772160
 listCanonicalMigrations canonical-policy admin read 200 null
 applyCanonicalMigrations canonical-policy admin write 204 1048576
 preflightCanonicalStore canonical-policy admin read 200,503 null

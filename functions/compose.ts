@@ -110,6 +110,7 @@ async function composeChain(parts: Parts, groups: readonly Group[]): Promise<Cha
     loopbackHostsOnly: trustsWhoeverReachesIt(settings),
     singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,
+    messageBytesMax: server.messageBytesMax,
   });
 }
 
@@ -167,6 +168,7 @@ function canonicalConfiguration(settings: Settings): CanonicalConfiguration {
     identityPolicyCount,
     // As in `compose-identity.ts`: without one, Development is open.
     tenantPoliciesEnforced: identityPolicyCount > 0,
+    messageBytesMax: settings.server.messageBytesMax,
     rateLimit,
   };
 }

@@ -1,4 +1,11 @@
-import type { HttpMethod, IdempotencyLocation, OperationEntry, Stability } from '../operation.ts';
+import type {
+  HttpMethod,
+  IdempotencyLocation,
+  JsonBounds,
+  OperationEntry,
+  OverLimit,
+  Stability,
+} from '../operation.ts';
 import type { Schema } from './schema.ts';
 
 /** `public-sdk-surface.json`, whose shape `catalog.schema.json` checks before anything reads it as this. */
@@ -76,6 +83,8 @@ export interface CatalogOperation {
     readonly schema: string | null;
     readonly mediaType: string;
     readonly bodyLimitBytes: number;
+    readonly json?: JsonBounds;
+    readonly overLimit?: OverLimit;
   } | null;
   readonly responses: readonly CatalogResponse[];
   readonly problems: readonly string[];

@@ -95,6 +95,7 @@ function routeObject(operation: CatalogOperation, route: CatalogRoute, source: C
     'x-svc-mcp': operation.mcp,
     'x-svc-header-safe-fields': operation.headerSafeFields,
     'x-svc-body-limit-bytes': takesBody ? request.bodyLimitBytes : undefined,
+    'x-svc-over-limit': takesBody && request.overLimit ? { ...request.overLimit } : undefined,
     'x-svc-deprecation': deprecation ?? undefined,
   });
 }

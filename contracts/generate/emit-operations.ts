@@ -140,6 +140,8 @@ function operationEntry(operation: CatalogOperation, request: Schema | undefined
     requestSchema: operation.request?.schema ?? null,
     requestMediaType: operation.request?.mediaType ?? null,
     bodyLimitBytes: operation.request?.bodyLimitBytes ?? null,
+    ...(operation.request?.json === undefined ? {} : { json: operation.request.json }),
+    ...(operation.request?.overLimit === undefined ? {} : { overLimit: operation.request.overLimit }),
     responses: operation.responses.map(({ status, mediaType, schema, headers = [] }) => ({
       status,
       mediaType,

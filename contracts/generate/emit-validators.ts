@@ -85,7 +85,7 @@ function compiler({ models }: ContractSource): Ajv2020 {
   });
   // A bare function: the standalone code then calls `formats['date-time']` itself.
   ajv.addFormat('date-time', isDateTime);
-  ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary']);
+  ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary', 'x-svc-verbatim']);
   const $defs = Object.fromEntries([...models.values()].map(({ name, schema }) => [name, schema]));
   return ajv.addSchema({ $id: BUNDLE, $defs });
 }

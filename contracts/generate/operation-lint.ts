@@ -33,6 +33,10 @@ function lintReferences(
   const faults = [request?.schema, ...responses.map(({ schema }) => schema)]
     .filter((name) => typeof name === 'string' && !models.has(name))
     .map((name) => `unknown model ${name}`);
+  const over = request?.overLimit?.problem;
+  if (over !== undefined && !operation.problems.includes(over)) {
+    faults.push(`a body over its limit is refused with ${over}, which is not among its problems`);
+  }
   for (const code of operation.problems) if (!codes.has(code)) faults.push(`unknown problem code ${code}`);
   const statuses = responses.map((response) => String(response.status));
   faults.push(...repeated(statuses).map((status) => `status ${status} is listed twice`));

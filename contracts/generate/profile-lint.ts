@@ -1,5 +1,5 @@
 import { checkSync } from 'recheck';
-import { modelRoles } from './roles.ts';
+import { modelRoles, type Roles } from './roles.ts';
 import { type Model, nullableBranch, referenceName, type Schema, typesOf, walk } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
@@ -8,7 +8,7 @@ const KEYWORDS = new Set(
     '$ref title description type const enum properties required additionalProperties propertyNames maxProperties ' +
     'minProperties items minItems maxItems uniqueItems minLength maxLength pattern format minimum maximum ' +
     'exclusiveMinimum exclusiveMaximum default anyOf oneOf discriminator examples deprecated ' +
-    'x-svc-max-bytes x-svc-sparse x-svc-binary'
+    'x-svc-max-bytes x-svc-sparse x-svc-binary x-svc-verbatim'
   ).split(' '),
 );
 
@@ -25,6 +25,7 @@ export function lintProfile(source: Pick<ContractSource, 'catalog' | 'models'>):
     const faults = [...lintModel(model), ...lintPlaces(model, source.models)];
     const [request, response] = [roles.request.has(model.name), roles.response.has(model.name)];
     if (!request && !response) faults.push('is used by no operation');
+    faults.push(...lintVerbatim(model, roles));
     if (model.schema.properties !== undefined) {
       if (request && response) faults.push('has members, so it cannot serve requests and answers alike');
       else
@@ -34,6 +35,16 @@ export function lintProfile(source: Pick<ContractSource, 'catalog' | 'models'>):
     }
     return faults.map((fault) => `model ${model.name}${fault.startsWith('/') ? '' : ' '}${fault}`);
   });
+}
+
+/** Only an answer can be sent back as it came. */
+function lintVerbatim(model: Model, { request, response }: Roles): string[] {
+  return [...walk(model.schema)].flatMap(({ schema, pointer }) =>
+    schema['x-svc-verbatim'] === undefined ||
+    (request.has(model.name) && response.has(referenceName(schema) ?? ''))
+      ? []
+      : [`${pointer} may be x-svc-verbatim only in a request, for a model of answers`],
+  );
 }
 
 function lintModel({ name, schema }: Model): string[] {

@@ -1,5 +1,5 @@
 import { isPublished } from './catalog.ts';
-import { type Model, referenceName, walk } from './schema.ts';
+import { type Model, referenceName, type Schema, walk } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
 /** The model that every problem answer carries, whatever the operation. */
@@ -24,7 +24,8 @@ export function modelRoles({ catalog, models }: Pick<ContractSource, 'catalog' |
     ...answers.map(({ schema }) => schema),
   ]);
   return {
-    request: reach(models, requests),
+    // What is sent back verbatim is a model of answers all the same.
+    request: reach(models, requests, (schema) => schema['x-svc-verbatim'] !== true),
     response: reach(models, [...responses, PROBLEM_MODEL]),
     published: reach(models, [...open, PROBLEM_MODEL]),
   };
@@ -33,6 +34,7 @@ export function modelRoles({ catalog, models }: Pick<ContractSource, 'catalog' |
 function reach(
   models: ReadonlyMap<string, Model>,
   roots: readonly (string | null | undefined)[],
+  follows: (schema: Schema) => boolean = () => true,
 ): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting = roots.filter((name) => typeof name === 'string');
@@ -41,6 +43,7 @@ function reach(
     if (model === undefined || found.has(name)) continue;
     found.add(name);
     for (const { schema } of walk(model.schema)) {
+      if (!follows(schema)) continue;
       const next = referenceName(schema);
       if (next !== undefined) waiting.push(next);
     }

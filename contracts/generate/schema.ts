@@ -34,6 +34,8 @@ export interface Schema {
   readonly 'x-svc-max-bytes'?: number;
   /** Why members of an answer may be missing. */
   readonly 'x-svc-sparse'?: string;
+  /** A reference from a request to a model of answers: what was answered is sent back as it came, and the operation checks it. */
+  readonly 'x-svc-verbatim'?: boolean;
   /** A part of a multipart body that is plain bytes. */
   readonly 'x-svc-binary'?: boolean;
 }

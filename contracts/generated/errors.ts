@@ -9,6 +9,7 @@ export type ProblemCode =
   | 'tenant_mismatch'
   | 'duplicate_in_request'
   | 'continuation_token_invalid'
+  | 'content_hash_mismatch'
   | 'unauthenticated'
   | 'permission_denied'
   | 'not_found'
@@ -27,6 +28,7 @@ export type ProblemCode =
   | 'precondition_failed'
   | 'payload_too_large'
   | 'commit_too_large'
+  | 'snapshot_too_large'
   | 'unsupported_media_type'
   | 'rate_limited'
   | 'headers_too_large'
@@ -63,6 +65,11 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   duplicate_in_request: { status: 400, title: 'Duplicate in request', retryable: false },
   /** The continuation token was changed, or belongs to another query. */
   continuation_token_invalid: { status: 400, title: 'Continuation token invalid', retryable: false },
+  /**
+   * The content of the snapshot is not the one that its hash, or the expected one, names. Nothing was
+   * replaced.
+   */
+  content_hash_mismatch: { status: 400, title: 'Content hash mismatch', retryable: false },
   /** The credential is missing or was not accepted. */
   unauthenticated: { status: 401, title: 'Unauthenticated', retryable: false },
   /** The verified caller may not do this for this tenant. Says nothing about what exists. */
@@ -106,6 +113,8 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   payload_too_large: { status: 413, title: 'Payload too large', retryable: false },
   /** All documents and payloads of the transaction together are larger than one transaction may be. */
   commit_too_large: { status: 413, title: 'Commit too large', retryable: false },
+  /** The tenant is larger than one JSON snapshot may be, or than one message of the platform carries. */
+  snapshot_too_large: { status: 413, title: 'Snapshot too large', retryable: false },
   /** The body has another media type, charset or content encoding than the route accepts. */
   unsupported_media_type: { status: 415, title: 'Unsupported media type', retryable: false },
   /** Too many requests in the current window; the header `Retry-After` says when the next one begins. */

@@ -96,4 +96,21 @@ export const limits = {
   rateLimitWindowSecondsDefault: 60,
   /** Requests that wait for the next window, unless configured. Unit: requests. */
   rateLimitQueueDefault: 0,
+  /** Content of one JSON snapshot, in its canonical form. Unit: bytes. */
+  snapshotBytesMax: 67_108_864,
+  /**
+   * JSON body of a restore: a snapshot shows each revision twice, and its content once in its canonical form.
+   * Unit: bytes.
+   */
+  restoreBodyBytesMax: 167_772_160,
+  /** Nesting of the JSON body of a restore: a snapshot wraps what requests held. Unit: levels. */
+  restoreJsonDepthMax: 72,
+  /** Members of the JSON body of a restore, at every level together. Unit: members. */
+  restoreJsonMembersMax: 20_971_520,
+  /** Lines of one archive chunk before compression, unless asked otherwise. Unit: bytes. */
+  archiveChunkBytesDefault: 8_388_608,
+  /** Lines of one archive chunk before compression, at most. Unit: bytes. */
+  archiveChunkBytesMax: 16_777_216,
+  /** Chunks of one archive. Unit: chunks. */
+  archiveChunksMax: 100_000,
 } as const;

@@ -570,8 +570,8 @@ export type CanonicalDataPlanePreflightResult = {
   /** How long it took, cleaning up included, in milliseconds. (at least 0) */
   readonly durationMs: number;
   /**
-   * Chunks of the archive that the probe made; 0 where it brought the first tenant back from a copy of its
-   * records. (at least 0)
+   * Chunks of the archive that brought the first tenant back; 0 where the probe did not come to it. (at least
+   * 0)
    */
   readonly archiveChunkCount: number;
   /** Whether the first tenant, once changed, was brought back as it was. */
@@ -592,6 +592,71 @@ export type CanonicalDataPlanePreflightCheck = {
   readonly status: 'passed' | 'failed';
   /** A fixed text for each outcome. (at most 400 characters) */
   readonly message: string;
+};
+
+/** A value that a document holds: no other document of the tenant can claim it. */
+export type CanonicalFence = {
+  /** The tenant. */
+  readonly tenantId: Identifier;
+  /** What is unique, such as a business number. */
+  readonly name: Identifier;
+  /** The value that is held. */
+  readonly value: Identifier;
+  /** Type of the document that holds it. */
+  readonly ownerDocumentType: Identifier;
+  /** Id of the document that holds it. */
+  readonly ownerDocumentId: Identifier;
+  /** When it was claimed first. */
+  readonly createdAtUtc: Timestamp;
+  /** When it was claimed last. */
+  readonly updatedAtUtc: Timestamp;
+};
+
+/** What the tenant remembers of a transaction: the same request under the same key answers its result. */
+export type CanonicalTransactionReceipt = {
+  /** Follows from tenant and idempotency key. (at most 160 characters) */
+  readonly transactionId: string;
+  /** The tenant. */
+  readonly tenantId: Identifier;
+  /** The key of the request. */
+  readonly idempotencyKey: Identifier;
+  /** SHA-256 of the canonical request. (at most 71 characters) */
+  readonly requestHash: string;
+  /** The first answer, with every revision that the transaction wrote. */
+  readonly result: CanonicalTransactionResult;
+  /** The one time of the transaction. */
+  readonly committedAtUtc: Timestamp;
+};
+
+/**
+ * A tenant as of one moment, with the hash that names its content. The hash covers the lists and not the
+ * moment; on every store the same content has the same hash.
+ */
+export type CanonicalTenantSnapshot = {
+  /** The tenant. */
+  readonly tenantId: Identifier;
+  /** All documents, tombstones included, by type and id. (at most 1000000 items) */
+  readonly documents: readonly CanonicalDocument[];
+  /** All revisions, by type, id and number. (at most 1000000 items) */
+  readonly revisions: readonly CanonicalDocumentRevision[];
+  /** All fences, by name and value. (at most 1000000 items) */
+  readonly fences: readonly CanonicalFence[];
+  /** All outbox events, by id. Leases are not part of the content. (at most 1000000 items) */
+  readonly outbox: readonly CanonicalOutboxEvent[];
+  /** All receipts, by transaction id. (at most 1000000 items) */
+  readonly transactions: readonly CanonicalTransactionReceipt[];
+  /** The moment of the export. */
+  readonly exportedAtUtc: Timestamp;
+  /** SHA-256 of the content in its canonical form. (at most 71 characters) */
+  readonly contentHash: string;
+};
+
+/** Replaces all that a tenant has. */
+export type CanonicalRestoreRequest = {
+  /** The snapshot exactly as it was exported. Leases in it are cleared. */
+  readonly snapshot: CanonicalTenantSnapshot;
+  /** The hash that the content must have, beside the one in the snapshot. (at most 71 characters) */
+  readonly expectedContentHash?: string | null;
 };
 
 // ---- common

@@ -23,6 +23,8 @@ export interface GroupOperations {
     | 'releaseCanonicalOutbox'
     | 'replayCanonicalOutbox'
     | 'queryCanonicalDocuments'
+    | 'exportCanonicalTenant'
+    | 'restoreCanonicalTenant'
     | 'listCanonicalMigrations'
     | 'applyCanonicalMigrations'
     | 'preflightCanonicalStore'
@@ -168,6 +170,32 @@ export interface OperationTypes {
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.CanonicalDocumentQuery;
     readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentQueryResult };
+  };
+  /**
+   * Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of one
+   * moment, however many write meanwhile, with the hash of the content. A tenant that nobody wrote to is
+   * empty. At most 64 MiB of content; the deployed functions carry 32 MiB in one answer. Larger tenants are
+   * exported as archives, by the operator tool.
+   */
+  readonly exportCanonicalTenant: {
+    readonly params: { readonly tenantId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalTenantSnapshot };
+  };
+  /**
+   * Restore a tenant. Replaces all that the tenant has by the snapshot, at one moment: a commit goes before
+   * it and is replaced, or comes after it and stays. Needs the access operation admin as well. Leases are
+   * cleared, so events may be delivered again; idempotency keys that were used after the export are free
+   * again. Nothing is replaced unless the content is the one that the hashes name.
+   */
+  readonly restoreCanonicalTenant: {
+    readonly params: { readonly tenantId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.CanonicalRestoreRequest;
+    readonly response: { readonly status: 204; readonly body: null };
   };
   /**
    * List the migration ledger. Answers every migration that was recorded for this deployment, by namespace,
@@ -968,6 +996,113 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
       'headers_too_large',
       'internal_error',
       'store_contention',
+      'unavailable',
+    ],
+  },
+  exportCanonicalTenant: {
+    id: 'exportCanonicalTenant',
+    group: 'canonical',
+    stability: 'public',
+    authorizationClass: 'canonical-policy',
+    accessOperation: 'export',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'exportCanonicalTenant',
+        method: 'GET',
+        segments: [
+          { literal: 'canonical' },
+          { literal: 'tenants' },
+          { param: 'tenantId' },
+          { literal: 'export' },
+        ],
+        path: [{ name: 'tenantId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'CanonicalTenantSnapshot', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'snapshot_too_large',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  restoreCanonicalTenant: {
+    id: 'restoreCanonicalTenant',
+    group: 'canonical',
+    stability: 'public',
+    authorizationClass: 'canonical-policy',
+    accessOperation: 'restore',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'restoreCanonicalTenant',
+        method: 'POST',
+        segments: [
+          { literal: 'canonical' },
+          { literal: 'tenants' },
+          { param: 'tenantId' },
+          { literal: 'restore' },
+        ],
+        path: [{ name: 'tenantId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'CanonicalRestoreRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 167772160,
+    json: { depthMax: 72, membersMax: 20971520 },
+    overLimit: {
+      problem: 'snapshot_too_large',
+      advice: 'Restore a tenant of this size from an archive, with the operator tool: svc canonical-archive-restore.',
+    },
+    responses: [{ status: 204, mediaType: null, schema: null, headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'tenant_mismatch',
+      'duplicate_in_request',
+      'content_hash_mismatch',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'payload_too_large',
+      'snapshot_too_large',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
       'unavailable',
     ],
   },

@@ -2,10 +2,11 @@ import type { CanonicalTransactionResult } from '../../contracts/generated/model
 import type { Handler } from '../http/handler.ts';
 import type { Found, RecordStore, Scope } from '../store/port.ts';
 import { StoreError } from '../store/port.ts';
-import { type CommitPlan, commitKeys, decideCommit, planCommit, replayResult } from './commit.ts';
+import { type CommitPlan, commitKeys, decideCommit, planCommit } from './commit.ts';
 import { readCommitRequest } from './commit-request.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
 import { dueTime } from './outbox-event.ts';
+import { replayResult } from './receipt.ts';
 import { commitKey, tenantScope } from './records.ts';
 
 /** A restore may take a receipt away between two reads; then the commit is decided anew. */

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { CanonicalTransactionRequest } from '../../contracts/generated/models.ts';
 import { refusalOf } from '../../test/support/refusal.ts';
 import type { Found, RecordData, RecordKey } from '../store/port.ts';
-import { type CommitPlan, commitKeys, decideCommit, planCommit, replayResult } from './commit.ts';
+import { type CommitPlan, commitKeys, decideCommit, planCommit } from './commit.ts';
 import { readCommitRequest } from './commit-request.ts';
+import { replayResult } from './receipt.ts';
 import { commitKey, documentKey, eventKey, fenceKey } from './records.ts';
 
 const NOW = Date.parse('2026-01-02T03:04:05.000Z');

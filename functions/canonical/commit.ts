@@ -1,12 +1,10 @@
 import type { CanonicalOutboxEvent, CanonicalTransactionResult } from '../../contracts/generated/models.ts';
-import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import {
   type Decision,
   type Found,
   type KeyRequest,
-  type Part,
   type RecordData,
   StoreError,
   type TransactRequest,
@@ -21,9 +19,9 @@ import {
   type WrittenDocument,
 } from './document.ts';
 import { applyFence } from './fence.ts';
-import { type EventState, eventBody, eventInWireOrder, eventRecord, wireEvent } from './outbox-event.ts';
+import { type EventState, eventBody, eventRecord, wireEvent } from './outbox-event.ts';
+import { receiptRecord } from './receipt.ts';
 import { commitKey, documentKey, eventKey, fenceKey } from './records.ts';
-import { readRevision, revisionOrder, revisionText } from './revision.ts';
 
 /** A commit with everything made that does not depend on what is stored: it may be decided again and again. */
 export interface CommitPlan {
@@ -99,7 +97,14 @@ export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOut
   const outbox = plan.events.map(({ event, body }) => wireEvent(plan.request.tenantId, event, body));
   const result = transactionResult(plan, documents, outbox);
   const writes: Write[] = [
-    { put: receiptRecord(plan, documents, outbox) },
+    {
+      put: receiptRecord({
+        result,
+        requestHash: plan.requestHash,
+        documentTexts: documents.map(documentText),
+        payloadTexts: plan.request.outbox.map(({ payloadText }) => payloadText),
+      }),
+    },
     ...documents.map(({ record }) => ({ put: record })),
     ...fences,
     ...events,
@@ -163,88 +168,4 @@ function transactionResult(
     documents: documents.map(({ document }) => document),
     outbox: [...outbox],
   };
-}
-
-/**
- * What a receipt keeps beside the revisions filed with it: the order of the documents, and the events as written. Large
- * payloads are filed as parts as well, because no database takes a body of any size.
- */
-interface ReceiptBody {
-  readonly documents: readonly string[];
-  readonly outbox: readonly CanonicalOutboxEvent[];
-  readonly payloadsFiled: boolean;
-}
-
-/** Payloads up to this many characters together stay in the receipt's body. */
-const PAYLOADS_INLINE_MAX = 256 * 1024;
-const PAYLOAD_ORDER = '0';
-
-function receiptRecord(
-  plan: CommitPlan,
-  documents: readonly WrittenDocument[],
-  outbox: readonly CanonicalOutboxEvent[],
-): RecordData {
-  const { idempotencyKey, correlationId, actor } = plan.request;
-  const { committedAtUtc, transactionId: id } = plan;
-  const payloads = plan.request.outbox.map(({ payloadText }) => payloadText);
-  const payloadsFiled = payloads.reduce((sum, text) => sum + text.length, 0) > PAYLOADS_INLINE_MAX;
-  const body: ReceiptBody = {
-    documents: documents.map(({ record }) => record.key.id),
-    outbox: payloadsFiled ? outbox.map((event) => ({ ...event, payload: null })) : outbox,
-    payloadsFiled,
-  };
-  const filed = payloadsFiled ? payloads : [];
-  const payloadParts = filed.map((text, n) => ({
-    of: eventPartId(outbox[n]),
-    order: PAYLOAD_ORDER,
-    body: text,
-  }));
-  const revisions: Part[] = documents.map((written) => ({
-    of: written.record.key.id,
-    order: revisionOrder(written.document.revision),
-    body: revisionText(documentText(written), written.document.deleted, id, committedAtUtc),
-  }));
-  return {
-    key: commitKey(idempotencyKey),
-    head: {
-      idempotencyKey,
-      transactionId: id,
-      requestHash: plan.requestHash,
-      correlationId,
-      actor,
-      committedAtUtc,
-    },
-    body: canonicalJson(body),
-    listing: null,
-    parts: [...revisions, ...payloadParts],
-  };
-}
-
-/** The result that the receipt stored, unchanged but for `replayed`. The record was read with its parts. */
-export function replayResult(tenantId: string, receipt: RecordData): CanonicalTransactionResult {
-  const { head } = receipt;
-  const { documents, outbox, payloadsFiled } = JSON.parse(receipt.body ?? '') as ReceiptBody;
-  const parts = new Map((receipt.parts ?? []).map((part) => [part.of, part.body]));
-  const partOf = (id: string): string => {
-    const body = parts.get(id);
-    if (body === undefined) throw new StoreError('corrupt', 'a receipt lacks what was filed with it');
-    return body;
-  };
-  const payloadOf = (event: CanonicalOutboxEvent): Json =>
-    payloadsFiled ? (JSON.parse(partOf(eventPartId(event))) as Json) : event.payload;
-  return {
-    transactionId: String(head.transactionId),
-    tenantId,
-    idempotencyKey: String(head.idempotencyKey),
-    correlationId: head.correlationId === null ? null : String(head.correlationId),
-    actor: head.actor === null ? null : String(head.actor),
-    replayed: true,
-    committedAtUtc: String(head.committedAtUtc),
-    documents: documents.map((id) => readRevision(partOf(id)).document),
-    outbox: outbox.map((event) => eventInWireOrder({ ...event, payload: payloadOf(event) })),
-  };
-}
-
-function eventPartId(event: CanonicalOutboxEvent | undefined): string {
-  return eventKey(event?.id ?? '').id;
 }

@@ -28,5 +28,7 @@ export interface CanonicalConfiguration {
   readonly identityPolicyCount: number;
   /** Whether a call needs a policy that grants it. */
   readonly tenantPoliciesEnforced: boolean;
+  /** The largest answer that the platform in front carries, in bytes; `null` where there is no bound. */
+  readonly messageBytesMax: number | null;
   readonly rateLimit: { readonly permitLimit: number; readonly windowSeconds: number };
 }

@@ -1,5 +1,6 @@
 import type { GroupHandlers } from '../http/handler.ts';
 import { commitCanonicalTransaction } from './commit-operation.ts';
+import { exportCanonicalTenant, restoreCanonicalTenant } from './copy-operations.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
 import { queryCanonicalDocumentRevisions, readCanonicalDocument } from './document-operations.ts';
 import { queryCanonicalDocuments } from './document-query.ts';
@@ -30,6 +31,8 @@ export function canonicalHandlers(dependencies: CanonicalDependencies): GroupHan
     acknowledgeCanonicalOutbox: acknowledgeCanonicalOutbox(dependencies),
     releaseCanonicalOutbox: releaseCanonicalOutbox(dependencies),
     replayCanonicalOutbox: replayCanonicalOutbox(dependencies),
+    exportCanonicalTenant: exportCanonicalTenant(dependencies),
+    restoreCanonicalTenant: restoreCanonicalTenant(dependencies),
     listCanonicalMigrations: listCanonicalMigrations(dependencies),
     applyCanonicalMigrations: applyCanonicalMigrations(dependencies),
     preflightCanonicalStore: preflightCanonicalStore(dependencies),

@@ -1,4 +1,7 @@
-import type { CanonicalMigrationReceipt } from '../../contracts/generated/models.ts';
+import type {
+  CanonicalMigrationInputList,
+  CanonicalMigrationReceipt,
+} from '../../contracts/generated/models.ts';
 import type { Handler } from '../http/handler.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import { type RecordPage, type RecordStore, StoreError } from '../store/port.ts';
@@ -20,16 +23,31 @@ export function applyCanonicalMigrations(
   dependencies: CanonicalDependencies,
 ): Handler<'applyCanonicalMigrations'> {
   return async ({ body }, context) => {
-    const migrations = readMigrations(body);
-    const nowUtc = formatUtc(context.now);
-    if (migrations.length > 0) {
-      const store = await dependencies.store();
-      await store.transact(LEDGER_SCOPE, migrationKeys(migrations), (found) =>
-        decideMigrations(migrations, nowUtc, found),
-      );
-    }
+    await recordMigrations(dependencies.store, body, context.now);
     return { status: 204, body: null };
   };
+}
+
+export interface RecordedMigrations {
+  /** Migrations that the ledger did not hold before. */
+  readonly recorded: number;
+  /** Those that it held with the same checksum. */
+  readonly verified: number;
+}
+
+export async function recordMigrations(
+  open: () => Promise<RecordStore>,
+  batch: CanonicalMigrationInputList,
+  now: number,
+): Promise<RecordedMigrations> {
+  const migrations = readMigrations(batch);
+  if (migrations.length === 0) return { recorded: 0, verified: 0 };
+  const nowUtc = formatUtc(now);
+  const store = await open();
+  const recorded = await store.transact(LEDGER_SCOPE, migrationKeys(migrations), (found) =>
+    decideMigrations(migrations, nowUtc, found),
+  );
+  return { recorded, verified: migrations.length - recorded };
 }
 
 /** The whole ledger, by namespace, then id, as it was at one moment. */

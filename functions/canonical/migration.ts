@@ -23,15 +23,15 @@ export function migrationKeys(migrations: readonly Migration[]): TransactRequest
  * The ledger's rule: what is unknown is recorded, what is known with the same checksum stays as it is, and one known with
  * another checksum refuses the whole batch. The migrations are each other's, as `readMigrations` leaves them.
  *
- * Throws `migration_checksum_conflict` or `limit_exceeded`; then nothing is written.
+ * Gives how many it records. Throws `migration_checksum_conflict` or `limit_exceeded`; then nothing is written.
  */
 export function decideMigrations(
   migrations: readonly Migration[],
   nowUtc: string,
   found: Found,
-): Decision<undefined> {
+): Decision<number> {
   const unknown = migrations.filter((migration) => !isRecorded(migration, found));
-  if (unknown.length === 0) return { writes: [], result: undefined };
+  if (unknown.length === 0) return { writes: [], result: 0 };
   const count = ledgerCount(found.get(LEDGER_COUNT));
   const surplus = unknown[Math.max(0, limits.migrationLedgerMax - count)];
   if (surplus !== undefined) {
@@ -42,7 +42,7 @@ export function decideMigrations(
     { put: { key: LEDGER_COUNT, head: { count: count + unknown.length }, body: null, listing: null } },
     ...unknown.map((migration) => ({ put: migrationRecord(migration, nowUtc) })),
   ];
-  return { writes, result: undefined };
+  return { writes, result: unknown.length };
 }
 
 function isRecorded(migration: Migration, found: Found): boolean {

@@ -4,7 +4,7 @@ import { beforeDeadline } from '../identity/deadline.ts';
 import type { Timers } from '../kernel/world.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
 import type { ProbeFindings } from './preflight.ts';
-import { copyTenant, replaceTenant } from './preflight-copy.ts';
+import { emptyTenant } from './preflight-copy.ts';
 import { ProbeTenant } from './preflight-tenant.ts';
 import { NOTHING_PROVED, type TrialFindings, tryOut } from './preflight-trial.ts';
 
@@ -90,9 +90,7 @@ async function emptied(
   tell: (error: unknown) => void,
 ): Promise<boolean> {
   try {
-    const store = await dependencies.store();
-    await replaceTenant(store, tenantId, []);
-    return (await copyTenant(store, tenantId)).records.length === 0;
+    return await emptyTenant(await dependencies.store(), tenantId);
   } catch (error) {
     tell(error);
     return false;

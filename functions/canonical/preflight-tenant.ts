@@ -9,7 +9,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { commitCanonicalTransaction } from './commit-operation.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
 import { readCanonicalDocument } from './document-operations.ts';
-import { copyTenant, replaceTenant, type TenantCopy } from './preflight-copy.ts';
+import { bringBack, copyTenant, type TenantCopy } from './preflight-copy.ts';
 import { tenantCollections } from './records.ts';
 
 // The same in both tenants, so that a store that mixes them up cannot help colliding.
@@ -61,11 +61,12 @@ export class ProbeTenant {
   }
 
   async copy(): Promise<TenantCopy> {
-    return copyTenant(await this.#dependencies.store(), this.#tenantId);
+    const { store, world } = this.#dependencies;
+    return copyTenant(await store(), this.#tenantId, world.clock.now());
   }
 
-  async bringBack({ records }: TenantCopy): Promise<void> {
-    await replaceTenant(await this.#dependencies.store(), this.#tenantId, records);
+  async bringBack(copy: TenantCopy): Promise<void> {
+    await bringBack(await this.#dependencies.store(), copy);
   }
 
   async #commit(body: CanonicalTransactionRequest): Promise<void> {
@@ -93,8 +94,8 @@ export class ProbeTenant {
 }
 
 /** Whether the copy holds what a seed writes: one document, fence, event and receipt. */
-export function isSeed({ records }: TenantCopy): boolean {
+export function isSeed({ records, manifest }: TenantCopy): boolean {
   const written = records.map(({ key }) => key.collection).sort();
   const expected = tenantCollections.map(({ name }) => name).sort();
-  return written.join() === expected.join();
+  return written.join() === expected.join() && Object.values(manifest.counts).every((count) => count === 1);
 }

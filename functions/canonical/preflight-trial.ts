@@ -5,13 +5,15 @@ import { isSeed, type ProbeTenant } from './preflight-tenant.ts';
 export interface TrialFindings {
   readonly restored: boolean;
   readonly isolated: boolean;
+  /** Chunks of the archive that brought the first tenant back. */
+  readonly archiveChunkCount: number;
 }
 
-export const NOTHING_PROVED: TrialFindings = { restored: false, isolated: false };
+export const NOTHING_PROVED: TrialFindings = { restored: false, isolated: false, archiveChunkCount: 0 };
 
 /**
- * Fills both tenants, changes the first one and brings it back from a copy of its records: it must then be as it was, and
- * the second one must have been so all the time. Never rejects.
+ * Fills both tenants, changes the first one and brings it back from its archive: it must then be as it was, and the
+ * second one must have been so all the time. Never rejects.
  */
 export async function tryOut(
   first: ProbeTenant,
@@ -32,12 +34,15 @@ export async function tryOut(
   return {
     restored: await attempt(() => isAsCopied(first, copies.first), false),
     isolated: await attempt(() => isAsCopied(second, copies.second), false),
+    archiveChunkCount: copies.first.manifest.chunks.length,
   };
 }
 
 /** To whoever reads it, and to the last byte. */
 async function isAsCopied(tenant: ProbeTenant, copy: TenantCopy): Promise<boolean> {
-  return (await tenant.isAsSeeded()) && (await tenant.copy()).hash === copy.hash;
+  if (!(await tenant.isAsSeeded())) return false;
+  const { hash, manifest } = await tenant.copy();
+  return hash === copy.hash && manifest.snapshotContentHash === copy.manifest.snapshotContentHash;
 }
 
 /** The copies of both tenants from before the change; `null` where they would prove nothing. */

@@ -28,6 +28,7 @@ export interface ProbeFindings {
   readonly restored: boolean;
   readonly isolated: boolean;
   readonly cleaned: boolean;
+  readonly archiveChunkCount: number;
 }
 
 /** Fixed texts and counts: whatever a tenant, a payload or an error says has no way into the report. */
@@ -66,7 +67,7 @@ export function probeResult(
   startedAt: number,
   durationMs: number,
 ): CanonicalDataPlanePreflightResult {
-  const { restored, isolated, cleaned } = findings;
+  const { restored, isolated, cleaned, archiveChunkCount } = findings;
   const ready = restored && isolated && cleaned;
   return {
     profile: 'svc.canonical.data-plane-preflight.v1',
@@ -76,7 +77,7 @@ export function probeResult(
     checkedAtUtc: formatUtc(startedAt),
     // Clocks are set back now and then.
     durationMs: Math.max(0, Math.round(durationMs)),
-    archiveChunkCount: 0,
+    archiveChunkCount,
     backupRestoreVerified: restored,
     tenantIsolationVerified: isolated,
     cleanupVerified: cleaned,
@@ -90,10 +91,8 @@ export function probeResult(
 
 const texts = {
   'canonical.archive_restore': {
-    passed:
-      'A copy of its records brought the first ephemeral tenant back as it was. Archives are not part of this release.',
-    failed:
-      'It could not be shown that a copy of its records brings the first ephemeral tenant back as it was. Archives are not part of this release.',
+    passed: 'A chunked archive brought the first ephemeral tenant back as it was.',
+    failed: 'It could not be shown that a chunked archive brings the first ephemeral tenant back as it was.',
   },
   'canonical.tenant_isolation': {
     passed: 'The second ephemeral tenant stayed as it was while the first one was changed and brought back.',

@@ -29,6 +29,8 @@ export interface ExportOptions {
   readonly now: number;
   /** Whether a delivered event is past its retention; without it none is. */
   readonly isGone?: (event: EventState, now: number) => boolean;
+  /** Ends the copy between two records, with its reason. */
+  readonly signal?: AbortSignal;
 }
 
 /** How far a copy has come. */
@@ -62,7 +64,15 @@ export async function exportTenant(
   tenantId: string,
   options: ExportOptions,
 ): Promise<TenantSnapshot> {
-  return makeSnapshot(tenantId, scanTenant(store, tenantId), momentOf(options));
+  const pages = until(options.signal, scanTenant(store, tenantId));
+  return makeSnapshot(tenantId, pages, momentOf(options));
+}
+
+export interface RestoreOptions {
+  /** The hash that the content must have, beside the one that the snapshot names. */
+  readonly expectedContentHash?: string | null | undefined;
+  /** Ends the restore between two records, with its reason. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -74,10 +84,10 @@ export async function restoreTenant(
   store: RecordStore,
   tenantId: string,
   snapshot: unknown,
-  expectedContentHash: string | null = null,
+  { expectedContentHash = null, signal }: RestoreOptions = {},
 ): Promise<{ readonly contentHash: string }> {
   const { records, contentHash } = readSnapshot(tenantId, snapshot, expectedContentHash);
-  await store.swap(tenantScope(tenantId), eachOf(records), () => undefined);
+  await store.swap(tenantScope(tenantId), until(signal, eachOf(records)), () => undefined);
   return { contentHash };
 }
 
@@ -166,6 +176,16 @@ function teller(
     records += 1;
     onProgress?.({ step, records, recordsTotal });
   };
+}
+
+async function* until<T>(
+  signal: AbortSignal | undefined,
+  items: AsyncIterable<T>,
+): AsyncGenerator<T, void, undefined> {
+  for await (const item of items) {
+    signal?.throwIfAborted();
+    yield item;
+  }
 }
 
 async function* eachOf<T>(items: Iterable<T>): AsyncGenerator<T, void, undefined> {

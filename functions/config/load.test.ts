@@ -39,6 +39,7 @@ describe('defaults', () => {
       drainSeconds: 10,
       logLevel: 'warning',
       validateResponses: true,
+      messageBytesMax: null,
     });
     expect(settings.rateLimit).toEqual({ permitLimit: 6000, windowSeconds: 60, queueLimit: 0 });
     expect(settings.canonicalStore).toMatchObject({ enabled: true, provider: 'sqlite', grouping: true });

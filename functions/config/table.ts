@@ -110,6 +110,8 @@ export const table = {
       'How long requests under way may take to finish when the service stops. The platform gives functions 10 seconds.', { unit: 'seconds' }),
     logLevel: setting<'debug' | 'info' | 'warning' | 'error'>('Server:LogLevel', choice({ debug: [], info: ['information'], warning: ['warn'], error: [] }), onFunctions<'info' | 'warning'>('info', 'warning'),
       'Least severity of the log lines that are written.', { option: 'log-level' }),
+    messageBytesMax: setting<number | null>('Server:MessageBytesMax', integer(1_048_576, 1_073_741_824), onFunctions<number | null>(33_554_432, null),
+      'Largest request or answer that the platform in front carries. What is larger is refused with what to do instead.', { unit: 'bytes' }),
     validateResponses: setting('Server:ValidateResponses', truth(), inDevelopment(true, false),
       'Whether every answer is held against its model before it is sent.'),
   },

@@ -52,6 +52,8 @@ export interface ChainOptions {
   /** Header fields that may occur once beside the known ones, in lower case: a configured API key header. */
   readonly singleHeaders?: readonly string[];
   readonly bodyPolicy?: BodyPolicy;
+  /** The largest request body that the platform in front carries, where that is less than an operation allows. */
+  readonly messageBytesMax?: number | null;
   /** Holds every answer against its model: for tests and Development. */
   readonly validateResponses?: boolean;
 }
@@ -128,6 +130,7 @@ function assemble(options: ChainOptions): Parts {
     reader: {
       timers: options.world.timers,
       bodyPolicy: options.bodyPolicy ?? bodyPolicy,
+      messageBytesMax: options.messageBytesMax ?? null,
       async validatorFor({ entry }) {
         if (entry.requestSchema === null) return undefined;
         const validator = (await validatorsOf(entry.group))?.requestValidators[entry.id];

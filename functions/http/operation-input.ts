@@ -1,3 +1,4 @@
+import type { ProblemCode } from '../../contracts/generated/errors.ts';
 import type { Validator } from '../../contracts/validator.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
@@ -20,6 +21,8 @@ export interface CheckedInput {
 export interface InputReader {
   readonly timers: Timers;
   readonly bodyPolicy: BodyPolicy;
+  /** What the platform in front carries, in bytes; `null` for no bound. */
+  readonly messageBytesMax: number | null;
   /** The check of the operation's request model. */
   validatorFor(match: RouteMatch): Promise<Validator | undefined>;
 }
@@ -60,8 +63,22 @@ async function readJson(
     throw new ServiceError('malformed_request', 'The operation needs a JSON body.');
   }
   requireJson(headers);
-  const bytes = await readBody(request, framing, limitBytes, reader.timers, reader.bodyPolicy);
-  return parseStrictJson(bytes);
+  const most = Math.min(limitBytes, reader.messageBytesMax ?? limitBytes);
+  const bytes = await readBody(request, framing, most, reader.timers, reader.bodyPolicy).catch(
+    (error: unknown) => {
+      throw refusalOf(error, match, most);
+    },
+  );
+  return parseStrictJson(bytes, match.entry.json);
+}
+
+/** Where the contract knows what to do with a body that is too large, its sender is told. */
+function refusalOf(error: unknown, { entry }: RouteMatch, limitBytes: number): unknown {
+  const { overLimit } = entry;
+  const tooLarge = error instanceof ServiceError && error.code === 'payload_too_large';
+  if (!tooLarge || overLimit === undefined) return error;
+  const detail = `The request body is larger than ${limitBytes} bytes. ${overLimit.advice}`;
+  return new ServiceError(overLimit.problem as ProblemCode, detail);
 }
 
 async function checked(reader: InputReader, match: RouteMatch, sent: Json, headers: Headers): Promise<Json> {

@@ -31,7 +31,12 @@ const retryAfterDefaultSeconds: Partial<Record<ProblemCode, number>> = {
 };
 
 // An answer to a request of which a part was left unread, so that the connection is of no more use.
-const closing = new Set<ProblemCode>(['payload_too_large', 'request_timeout', 'headers_too_large']);
+const closing = new Set<ProblemCode>([
+  'payload_too_large',
+  'snapshot_too_large',
+  'request_timeout',
+  'headers_too_large',
+]);
 
 /** The problem document of whatever was thrown. Of an unforeseen error nothing is told but that there was one. */
 export function problemOf(error: unknown, correlationId: string): Problem {

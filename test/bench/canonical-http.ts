@@ -15,6 +15,8 @@ export interface BenchOptions {
   readonly rounds: number;
   /** Only these, where a benchmark is about several. */
   readonly providers: readonly string[];
+  /** Sizes of tenants, where a benchmark is about copies of them. */
+  readonly megabytes: readonly number[];
 }
 
 const CLIENTS = [1, 32] as const;

@@ -1,13 +1,14 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,providers,growth,cold-start,timing] [--seconds 3] [--rounds 3]
- *         [--providers sqlite,postgresql,mysql,firestore]
+ *     npm run bench -- [--only canonical-http,providers,growth,copies,cold-start,timing] [--seconds 3] [--rounds 3]
+ *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type BenchOptions, benchCanonicalHttp } from './canonical-http.ts';
 import { benchColdStart } from './cold-start.ts';
+import { benchCopies } from './copies.ts';
 import { benchGrowth } from './growth.ts';
 import { benchProviders } from './providers.ts';
 import { benchTiming } from './timing.ts';
@@ -16,6 +17,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'canonical-http': benchCanonicalHttp,
   providers: benchProviders,
   growth: benchGrowth,
+  copies: benchCopies,
   'cold-start': benchColdStart,
   timing: benchTiming,
 };
@@ -26,12 +28,13 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     providers: { type: 'string', default: 'sqlite,postgresql,mysql,firestore' },
+    megabytes: { type: 'string', default: '100' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 if (values.help) {
   console.log(
-    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3] [--providers ${values.providers}]`,
+    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3] [--providers ${values.providers}] [--megabytes 100,500]`,
   );
   process.exit(0);
 }
@@ -39,7 +42,12 @@ const options = {
   seconds: Number(values.seconds),
   rounds: Number(values.rounds),
   providers: values.providers.split(','),
+  megabytes: values.megabytes.split(',').map(Number),
 };
+if (!options.megabytes.every((size) => size > 0)) {
+  console.error('--megabytes must be positive numbers');
+  process.exit(2);
+}
 if (!(options.seconds > 0) || !Number.isInteger(options.rounds) || options.rounds < 1) {
   console.error('--seconds must be positive and --rounds a whole number from 1');
   process.exit(2);

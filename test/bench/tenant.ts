@@ -26,6 +26,7 @@ export class BenchTenant {
         authenticationMode: 'none',
         identityPolicyCount: 0,
         tenantPoliciesEnforced: false,
+        messageBytesMax: null,
         rateLimit: { permitLimit: 1, windowSeconds: 1 },
       },
     });

@@ -31,6 +31,7 @@ export const unconfigured: Pick<CanonicalDependencies, 'log' | 'configuration'> 
     authenticationMode: 'none',
     identityPolicyCount: 0,
     tenantPoliciesEnforced: false,
+    messageBytesMax: null,
     rateLimit: { permitLimit: 1, windowSeconds: 1 },
   },
 };

@@ -15,6 +15,7 @@ export declare const requestValidators: {
   readonly 'releaseCanonicalOutbox': Validator<Models.CanonicalOutboxNackRequest>;
   readonly 'replayCanonicalOutbox': Validator<Models.CanonicalOutboxReplayRequest>;
   readonly 'queryCanonicalDocuments': Validator<Models.CanonicalDocumentQuery>;
+  readonly 'restoreCanonicalTenant': Validator<Models.CanonicalRestoreRequest>;
   readonly 'applyCanonicalMigrations': Validator<Models.CanonicalMigrationInputList>;
 };
 
@@ -27,6 +28,7 @@ export declare const responseValidators: {
   readonly 'queryCanonicalOutbox:200': Validator<Models.CanonicalOutboxQueryResult>;
   readonly 'renewCanonicalOutboxLease:200': Validator<Models.CanonicalOutboxLeaseRenewal>;
   readonly 'queryCanonicalDocuments:200': Validator<Models.CanonicalDocumentQueryResult>;
+  readonly 'exportCanonicalTenant:200': Validator<Models.CanonicalTenantSnapshot>;
   readonly 'listCanonicalMigrations:200': Validator<Models.CanonicalMigrationReceiptList>;
   readonly 'preflightCanonicalStore:200': Validator<Models.CanonicalPreflightReport>;
   readonly 'preflightCanonicalStore:503': Validator<Models.CanonicalPreflightReport>;

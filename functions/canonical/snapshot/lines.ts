@@ -24,7 +24,7 @@ export const SNAPSHOT_VERSION = 1;
 export const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A line wraps the content of a commit in a few levels and members more than its request did. */
-export const lineLimits = { depthMax: limits.jsonDepthMax + 8, membersMax: limits.jsonMembersMax * 2 };
+export const lineLimits = { depthMax: limits.restoreJsonDepthMax, membersMax: limits.jsonMembersMax * 2 };
 
 export type Counts = Readonly<Record<RecordValue['collection'], number>>;
 

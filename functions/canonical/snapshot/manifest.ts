@@ -1,3 +1,4 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import { parseStrictJsonText } from '../../http/strict-json.ts';
 import { canonicalJson, sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
@@ -10,14 +11,14 @@ export const ARCHIVE_PROFILE = 'svc.canonical.archive.v1';
 export const MANIFEST_NAME = 'manifest.json';
 
 /** The largest chunk before compression. */
-export const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
-export const CHUNK_BYTES_DEFAULT = 8 * 1024 * 1024;
+export const CHUNK_BYTES_MAX: number = limits.archiveChunkBytesMax;
+export const CHUNK_BYTES_DEFAULT: number = limits.archiveChunkBytesDefault;
 
 /** What gzip adds to content that it cannot compress stays far below this. */
 export const STORED_CHUNK_BYTES_MAX = CHUNK_BYTES_MAX + 64 * 1024;
 
 /** A manifest is held whole, so it is bounded too: 100,000 chunks of 8 MiB are 780 GiB. */
-export const CHUNKS_MAX = 100_000;
+export const CHUNKS_MAX: number = limits.archiveChunksMax;
 export const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface ArchiveChunk {

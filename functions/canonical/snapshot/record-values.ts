@@ -5,11 +5,11 @@ import type {
 } from '../../../contracts/generated/models.ts';
 import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
-import type { Part, RecordData, RecordKey } from '../../store/port.ts';
-import { replayResult } from '../commit.ts';
+import type { RecordData, RecordKey } from '../../store/port.ts';
 import { readDocument } from '../document.ts';
 import { type EventState, eventBody, eventRecord, readEvent, wireEvent } from '../outbox-event.ts';
 import { settle } from '../outbox-rules.ts';
+import { receiptRecord, replayResult } from '../receipt.ts';
 import {
   COMMITS,
   commitKey,
@@ -20,7 +20,7 @@ import {
   FENCES,
   fenceKey,
 } from '../records.ts';
-import { readRevision, revisionOrder, revisionText } from '../revision.ts';
+import { readRevision, revisionText } from '../revision.ts';
 import { moment } from './checks.ts';
 import {
   checkedDocument,
@@ -124,7 +124,12 @@ export function keyOf({ collection, value }: RecordValue): RecordKey {
 export function recordOf(entry: RecordValue): RecordData {
   switch (entry.collection) {
     case 'commits':
-      return receiptRecord(entry.value);
+      return receiptRecord({
+        result: entry.value.result,
+        requestHash: entry.value.requestHash,
+        documentTexts: entry.value.result.documents.map((document) => canonicalJson(document)),
+        payloadTexts: entry.value.result.outbox.map(({ payload }) => canonicalJson(payload)),
+      });
     case 'documents':
       return documentRecord(entry.value);
     case 'events':
@@ -156,33 +161,6 @@ function eventState(event: EventValue): EventState {
   const { tenantId: _, payload: __, headers: ___, ...kept } = event;
   const parked = event.deadLetteredAtUtc === null ? 'open' : 'dead-letter';
   return { ...kept, state: event.deliveredAtUtc === null ? parked : 'delivered', leaseTokenHash: null };
-}
-
-/** Where a commit begins to file payloads apart from its receipt, in characters. */
-const PAYLOADS_INLINE_MAX = 256 * 1024;
-const PAYLOAD_ORDER = '0';
-
-function receiptRecord({ requestHash, result }: ReceiptValue): RecordData {
-  const { transactionId, idempotencyKey, correlationId, actor, committedAtUtc, outbox } = result;
-  const payloads = outbox.map(({ payload }) => canonicalJson(payload));
-  const payloadsFiled = payloads.reduce((sum, text) => sum + text.length, 0) > PAYLOADS_INLINE_MAX;
-  const documents = result.documents.map(({ documentType, id }) => documentKey(documentType, id).id);
-  const revisions = result.documents.map((document, n): Part => {
-    const body = revisionText(canonicalJson(document), document.deleted, transactionId, committedAtUtc);
-    return { of: documents[n] ?? '', order: revisionOrder(document.revision), body };
-  });
-  const filed = outbox.map(({ id }, n): Part => {
-    return { of: eventKey(id).id, order: PAYLOAD_ORDER, body: payloads[n] ?? '' };
-  });
-  const written = payloadsFiled ? outbox.map((event) => ({ ...event, payload: null })) : outbox;
-  return {
-    key: commitKey(idempotencyKey),
-    head: { idempotencyKey, transactionId, requestHash, correlationId, actor, committedAtUtc },
-    body: canonicalJson({ documents, outbox: written, payloadsFiled }),
-    listing: null,
-    due: null,
-    parts: payloadsFiled ? [...revisions, ...filed] : revisions,
-  };
 }
 
 /** The revisions that a receipt holds, as the wire shows them. */

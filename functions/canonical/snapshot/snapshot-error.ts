@@ -41,12 +41,15 @@ export interface SnapshotPlace {
 export class SnapshotError extends Error {
   readonly fault: SnapshotFault;
   readonly place: SnapshotPlace;
+  /** The message without the place. */
+  readonly detail: string;
 
   constructor(fault: SnapshotFault, detail: string, place: SnapshotPlace = {}) {
     super(`${placeText(place)}${detail}`);
     this.name = 'SnapshotError';
     this.fault = fault;
     this.place = place;
+    this.detail = detail;
   }
 }
 

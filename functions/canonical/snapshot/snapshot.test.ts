@@ -125,6 +125,20 @@ describe('a snapshot', () => {
   });
 });
 
+test('a lease in a snapshot is no content: it is cleared, and the snapshot stays as it is', async () => {
+  const made = await sampleTenant();
+  const snapshot = await makeSnapshot('tenant-a', scanned(made.store, 'tenant-a'), {
+    now: made.client.clock.now,
+  });
+  const lease = { leaseOwner: 'consumer', leaseExpiresAtUtc: '2099-01-01T00:00:00.000Z' };
+  const leased = {
+    ...snapshot,
+    outbox: snapshot.outbox.map((event) => Object.freeze({ ...event, ...lease })),
+  };
+  expect(readSnapshot('tenant-a', leased)).toEqual(readSnapshot('tenant-a', snapshot));
+  expect(leased.outbox[0]).toMatchObject(lease);
+});
+
 type Change = (snapshot: never) => unknown;
 type Held = { [member: string]: Held };
 const SECRET = 'S3CRET';
@@ -175,7 +189,13 @@ const attacks: [string, Change, SnapshotFault, string][] = [
   ['a revision with an unknown member', set(`/revisions/0/${SECRET}`, 1), 'invalid', '/revisions/0'],
   ['a revision that is none', set('/revisions/0', SECRET), 'invalid', '/revisions/0'],
   ['an event of no receipt', set('/outbox/1/transactionId', SECRET), 'invalid', '/outbox/1/transactionId'],
-  ['a lease', set('/outbox/2/leaseOwner', SECRET), 'invalid', '/outbox/2/leaseOwner'],
+  ['a lease of nobody', set('/outbox/2/leaseOwner', 7), 'invalid', '/outbox/2/leaseOwner'],
+  [
+    'a lease that ends never',
+    set('/outbox/2/leaseExpiresAtUtc', 'x'),
+    'invalid',
+    '/outbox/2/leaseExpiresAtUtc',
+  ],
   ['a document without etag', set('/documents/0/etag', ''), 'invalid', '/documents/0/etag'],
   ['much data', set('/documents/0/data', { a: SECRET.repeat(160_000) }), 'over_limit', '/documents/0/data'],
   ['a lone surrogate', set('/documents/0/data', { a: '\uD800' }), 'invalid', ''],

@@ -1,3 +1,4 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import type {
   CanonicalDocument,
   CanonicalDocumentRevision,
@@ -7,7 +8,7 @@ import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { type RecordData, StoreError } from '../../store/port.ts';
-import { hashText, list, members, moment, plainJson, same } from './checks.ts';
+import { hashText, list, members, moment, name, nullOr, plainJson, same } from './checks.ts';
 import {
   compareKeys,
   type ExportMoment,
@@ -23,7 +24,7 @@ import { placed, SnapshotError } from './snapshot-error.ts';
 import { checkedEvent, type FenceValue, type ReceiptValue, sameTenant } from './values.ts';
 
 /** The most bytes of lines that one JSON snapshot holds; an archive holds any number. */
-export const SNAPSHOT_BYTES_MAX = 67_108_864;
+export const SNAPSHOT_BYTES_MAX: number = limits.snapshotBytesMax;
 
 /** A tenant as one JSON value: the content of its lines as lists, under the same hash. */
 export interface TenantSnapshot {
@@ -142,7 +143,7 @@ function checkedEntries(tenantId: string, snapshot: unknown) {
   const fences = read('fences', 'fences');
   const moments = momentsOf(receipts.map(({ value }) => value));
   const events = list(given.outbox, Number.MAX_SAFE_INTEGER, '/outbox').map((value, n): RecordValue => {
-    const event = checkedEvent(tenantId, value, `/outbox/${n}`);
+    const event = checkedEvent(tenantId, withoutLease(value, `/outbox/${n}`), `/outbox/${n}`);
     const createdAtUtc = moments.get(event.transactionId);
     if (createdAtUtc === undefined) {
       throw invalidMember(`/outbox/${n}/transactionId`, 'must be that of a transaction of the snapshot');
@@ -160,6 +161,15 @@ function checkedEntries(tenantId: string, snapshot: unknown) {
   moment(given.exportedAtUtc, '/exportedAtUtc');
   const contentHash = hashText(given.contentHash, '/contentHash');
   return { entries: [...receipts, ...documents, ...fences, ...events], contentHash };
+}
+
+/** A lease is no content, wherever it came from: what holds one is restored without. */
+function withoutLease(value: unknown, pointer: string): unknown {
+  if (typeof value !== 'object' || value === null || !('leaseOwner' in value)) return value;
+  nullOr(name, value.leaseOwner, `${pointer}/leaseOwner`);
+  if ('leaseExpiresAtUtc' in value) nullOr(moment, value.leaseExpiresAtUtc, `${pointer}/leaseExpiresAtUtc`);
+  const cleared = 'leaseExpiresAtUtc' in value ? { leaseExpiresAtUtc: null } : {};
+  return { ...value, leaseOwner: null, ...cleared };
 }
 
 function refuseRepeated(entries: readonly RecordValue[], pointer: string): void {

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+
+/** Memory of a process in megabytes. */
+export interface Memory {
+  /** The most that was ever resident, pages of mapped files included. */
+  readonly peakRssMb: number;
+  /** The most that the process had to itself, looked at every 20 ms; `null` where the system does not tell. */
+  readonly peakOwnMb: number | null;
+}
+
+const LOOK_MS = 20;
+
+/** Watches this process from now on. */
+export function watchMemory(): { stop(): Memory } {
+  let peakOwnKb = 0;
+  const look = () => {
+    peakOwnKb = Math.max(peakOwnKb, statusOf('self', 'RssAnon') ?? 0);
+  };
+  const timer = setInterval(look, LOOK_MS);
+  timer.unref();
+  return {
+    stop() {
+      clearInterval(timer);
+      look();
+      const own = peakOwnKb === 0 ? null : megabytes(peakOwnKb);
+      return { peakRssMb: peakRssOf('self'), peakOwnMb: own };
+    },
+  };
+}
+
+/**
+ * The high-water mark of a process of this machine. Linux hands `maxRSS` down from the process that started another, so
+ * the child of a large parent would look large; the mark in `/proc` begins anew with the program.
+ */
+export function peakRssOf(pid: number | 'self'): number {
+  const kilobytes = statusOf(pid, 'VmHWM');
+  if (kilobytes !== null) return megabytes(kilobytes);
+  if (pid !== 'self') return Number.NaN;
+  return megabytes(process.resourceUsage().maxRSS);
+}
+
+function statusOf(pid: number | 'self', name: string): number | null {
+  let status: string;
+  try {
+    status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return null;
+  }
+  const line = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1];
+  return line === undefined ? null : Number(line);
+}
+
+function megabytes(kilobytes: number): number {
+  return Math.round((kilobytes * 1024) / 1e6);
+}
