@@ -1035,6 +1035,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
       'malformed_request',
       'invalid_path_segment',
       'validation_failed',
+      'limit_exceeded',
       'unauthenticated',
       'permission_denied',
       'method_not_allowed',

@@ -11,7 +11,7 @@ const rules = (
   'minItems maxItems uniqueItems minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum ' +
   'anyOf oneOf discriminator x-svc-max-bytes x-svc-binary'
 ).split(' ');
-const annotations = 'title description default examples deprecated x-svc-sparse'.split(' ');
+const annotations = 'title description default examples deprecated x-svc-sparse x-svc-verbatim'.split(' ');
 const known = new Set([...rules, ...annotations]);
 
 /** The models of a contract, with a judge of its own: the validators that the service uses are not asked. */
@@ -24,7 +24,7 @@ export class SchemaSet {
     this.models = new Map(Object.entries(models));
     this.#ajv = new Ajv2020({ strict: true, ownProperties: true, discriminator: true });
     this.#ajv.addFormat('date-time', isDateTime);
-    this.#ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary']);
+    this.#ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary', 'x-svc-verbatim']);
     this.#ajv.addSchema({ $id: 'set', $defs: models });
   }
 
