@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type {
   CanonicalDocumentInput,
   CanonicalMutation,
+  CanonicalTenantSnapshot,
   CanonicalWritePrecondition,
   JsonObject,
 } from '../../contracts/generated/models.ts';
@@ -132,6 +133,18 @@ export class TenantClient {
   async replay(eventId: string, resetDeliveryCount?: boolean) {
     const body = resetDeliveryCount === undefined ? {} : { resetDeliveryCount };
     await this.#handlers.replayCanonicalOutbox(this.#event(eventId, body), this.#context());
+  }
+
+  async export() {
+    const input = { params: { tenantId: this.tenantId }, query: {}, body: null };
+    return (await this.#handlers.exportCanonicalTenant(input, this.#context())).body;
+  }
+
+  async restore(snapshot: CanonicalTenantSnapshot, expectedContentHash: string | null = null) {
+    await this.#handlers.restoreCanonicalTenant(
+      this.#input({ snapshot, expectedContentHash }),
+      this.#context(),
+    );
   }
 
   /** An upsert of a document of this tenant. */
