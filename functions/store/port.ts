@@ -41,6 +41,13 @@ export interface RecordStore {
    */
   swap(scope: Scope, records: AsyncIterable<RecordData>, verify: () => void | Promise<void>): Promise<void>;
 
+  /**
+   * Deletes what swaps have replaced, and what loads that died have left behind, once no call can need it any more: a load
+   * is taken for dead after an hour without a write. For maintenance: SQL databases also do so by themselves, after a swap
+   * and when they are opened; Firestore, where replaced records rest for an hour, within the next swap of the same scope.
+   */
+  sweep(): Promise<void>;
+
   /** Resolves when the database answers; throws `StoreError` `unavailable` otherwise. */
   ping(): Promise<void>;
 

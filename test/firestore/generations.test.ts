@@ -33,6 +33,29 @@ describe.skipIf(firestoreMissing !== undefined)(`generations ${firestoreMissing 
     expect(await documentsIn('resting', String(head?.['generation']))).toBe(1);
   });
 
+  test('maintenance sweeps every scope that was swapped, by whatever name', async () => {
+    const names = ['plain', 'a/b%2Fc%', '__x__', '..'];
+    for (const name of names) {
+      await write(store, scopeOf(name), recordNamed('first'));
+      await store.swap(scopeOf(name), streamOf([recordNamed('second')]), () => undefined);
+    }
+    const left = async () => (await client.collectionGroup('documents').get()).size;
+    await other.sweep();
+    const before = await left();
+    now += hourMs;
+    await other.sweep();
+    expect(await left()).toBeLessThanOrEqual(before - names.length);
+    for (const name of names) {
+      const keys = ['first', 'second'].map((record) => ({ key: keyOf(record) }));
+      const { records } = await other.query(scopeOf(name), { by: 'keys', keys });
+      expect(records.map(({ key }) => key)).toEqual([keyOf('second')]);
+    }
+    const heads = await client.collection('tenants').get();
+    for (const head of heads.docs) expect(head.data()['retired'], head.id).toEqual({});
+    // Nothing is left to do.
+    await other.sweep();
+  });
+
   test('what a failed swap loaded is swept at once', async () => {
     const scope = scopeOf('failing');
     let loaded = '';

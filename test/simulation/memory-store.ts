@@ -214,6 +214,9 @@ export class MemoryStore implements RecordStore {
     return this.#open(() => this.#trip('ping', () => undefined));
   }
 
+  /** A swap leaves nothing behind here. */
+  async sweep(): Promise<void> {}
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#underWay);

@@ -83,6 +83,15 @@ export function parseDocumentId(documentId: string): { readonly id: string; read
   return { id, number: Number(number) };
 }
 
+/** The scope of a head's document. Throws `corrupt` for a name that is not ours. */
+export function decodeScope(kind: Scope['kind'], documentId: string): Scope {
+  const name = documentId.slice(2).replaceAll('%2F', '/').replaceAll('%25', '%');
+  const scope = { kind, name } as const;
+  if (encodeScopeName(scope) !== documentId)
+    throw new StoreError('corrupt', `${kind}/${documentId} is no scope`);
+  return scope;
+}
+
 /** The prefix makes `.`, `..` and `__x__` ordinary names; `/` would end the segment, `%` begins an escape. */
 export function encodeScopeName(scope: Scope): string {
   const prefix = scope.kind === 'tenants' ? 't-' : 's-';

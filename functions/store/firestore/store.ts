@@ -27,6 +27,7 @@ import { scan } from './scan.ts';
 import { ScopeStates, type Session } from './session.ts';
 import type { Limits } from './size.ts';
 import { swap } from './swap.ts';
+import { sweepEverywhere } from './sweep.ts';
 import { transact } from './transact.ts';
 
 export interface FirestoreStoreOptions extends ClientOptions {
@@ -108,6 +109,10 @@ export class FirestoreStore implements RecordStore {
 
   swap(scope: Scope, records: AsyncIterable<RecordData>, verify: () => void | Promise<void>): Promise<void> {
     return this.#run(() => swap(this.#session, scope, records, verify));
+  }
+
+  sweep(): Promise<void> {
+    return this.#run(() => sweepEverywhere(this.#session));
   }
 
   /** The document need not exist: that Firestore says so is the answer. */

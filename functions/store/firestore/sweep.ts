@@ -1,6 +1,6 @@
 import type { Scope } from '../port.ts';
 import { changeHead, without } from './head.ts';
-import { generationPath } from './layout.ts';
+import { decodeScope, generationPath } from './layout.ts';
 import { Loader } from './load.ts';
 import { reading } from './read.ts';
 import type { Session } from './session.ts';
@@ -8,12 +8,38 @@ import { messageBytes } from './size.ts';
 
 /** Longer than any call lasts that may still read or write the generation. */
 const restMs = 60 * 60 * 1000;
-/** What one swap deletes at the most; the rest is left to the next one. */
+/** What one swap deletes at the most; the rest is left to the next one, or to maintenance. */
 const documentsMax = 20_000;
 const pageSize = 300;
 
-/** Deletes generations that rest since an hour, and gives up loads whose time is over; never touches a live one. */
-export async function sweepRetired(session: Session, scope: Scope): Promise<void> {
+/** Sweeps every scope that has something to sweep. Reads the head of every scope that was ever swapped, and no record. */
+export async function sweepEverywhere(session: Session): Promise<void> {
+  for (const kind of ['tenants', 'system'] as const) {
+    const heads = session.db
+      .collection(kind)
+      .select('pending', 'retired')
+      .orderBy('__name__')
+      .limit(pageSize);
+    for (let page = heads; ; ) {
+      const { docs } = await reading(session, page.get());
+      for (const document of docs) {
+        const { pending = {}, retired = {} } = document.data();
+        if (Object.keys({ ...pending, ...retired }).length === 0) continue;
+        const scope = decodeScope(kind, document.id);
+        while (await sweepRetired(session, scope));
+      }
+      const last = docs.at(-1);
+      if (last === undefined || docs.length < pageSize) break;
+      page = heads.startAfter(last.ref);
+    }
+  }
+}
+
+/**
+ * Deletes generations that rest since an hour, and gives up loads whose time is over; never touches a live one.
+ * Gives `true` when there may be more to delete now.
+ */
+export async function sweepRetired(session: Session, scope: Scope): Promise<boolean> {
   const now = session.clock.now();
   const head = await changeHead(session, scope, (before) => {
     const expired = Object.keys(before.pending).filter(
@@ -31,13 +57,14 @@ export async function sweepRetired(session: Session, scope: Scope): Promise<void
     // A retired generation is never live again: its name is random and demanded to be pending by the flip.
     if (since > now - restMs || generation === head.generation || budget <= 0) continue;
     budget = await deleteDocuments(session, scope, generation, budget);
-    if (budget <= 0) return;
+    if (budget <= 0) return true;
     await changeHead(session, scope, (before) =>
       before.retired[generation] === undefined
         ? null
         : { ...before, retired: without(before.retired, generation) },
     );
   }
+  return false;
 }
 
 /** Gives what is left of the budget; 0 when there may be more to delete. */

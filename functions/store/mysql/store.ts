@@ -171,8 +171,15 @@ class MysqlStore implements RecordStore {
         this.#changing(scope, flip),
       );
     } finally {
-      this.#sweep();
+      this.#sweepBehind();
     }
+  }
+
+  /** One sweep at a time; it ends when the store closes. */
+  sweep(): Promise<void> {
+    const swept = this.#sweeping.then(() => sweepSpaces(this.#run, this.#options.clock));
+    this.#sweeping = swept.catch(() => undefined);
+    return swept;
   }
 
   ping(): Promise<void> {
@@ -229,7 +236,7 @@ class MysqlStore implements RecordStore {
     this.#ready ??= this.#pool
       .run((connection) => migrate(connection, this.#options.tablePrefix))
       .then(
-        () => this.#sweep(),
+        () => this.#sweepBehind(),
         (error: unknown) => {
           this.#ready = undefined;
           throw error;
@@ -238,10 +245,8 @@ class MysqlStore implements RecordStore {
     return this.#ready;
   }
 
-  /** One sweep at a time; a failure is left to the next swap or the next opening. */
-  #sweep(): void {
-    this.#sweeping = this.#sweeping
-      .then(() => sweepSpaces(this.#run, this.#options.clock))
-      .catch(() => undefined);
+  /** A failure is left to the next swap or the next opening. */
+  #sweepBehind(): void {
+    this.sweep().catch(() => undefined);
   }
 }

@@ -119,9 +119,13 @@ class PostgresStore implements RecordStore {
       try {
         await swapRecords(this.#session, scope, records, verify);
       } finally {
-        this.#sweep();
+        this.#sweepBehind();
       }
     });
+  }
+
+  sweep(): Promise<void> {
+    return this.#call(() => this.#sweep());
   }
 
   async ping(): Promise<void> {
@@ -169,13 +173,18 @@ class PostgresStore implements RecordStore {
   async #prepare(): Promise<void> {
     const { database, locks } = this.#session;
     await database.run((connection) => migrate(connection, this.#schema, locks));
-    this.#sweep();
+    this.#sweepBehind();
   }
 
-  /** One sweep at a time; a failure is left to the next swap or the next start. */
-  #sweep(): void {
-    this.#sweeping = this.#sweeping
-      .then(() => sweepSpaces(this.#session, () => this.#closing !== undefined))
-      .catch(() => undefined);
+  /** One sweep at a time; it ends when the store closes. */
+  #sweep(): Promise<void> {
+    const swept = this.#sweeping.then(() => sweepSpaces(this.#session, () => this.#closing !== undefined));
+    this.#sweeping = swept.catch(() => undefined);
+    return swept;
+  }
+
+  /** A failure is left to the next swap or the next start. */
+  #sweepBehind(): void {
+    this.#sweep().catch(() => undefined);
   }
 }

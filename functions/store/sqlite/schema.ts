@@ -47,6 +47,9 @@ const steps: readonly string[] = [
   `,
 ];
 
+/** The version that this code writes. */
+export const schemaVersion = steps.length;
+
 /** Brings the file to the version that this code knows; safe beside another process that does the same. */
 export function migrate(connection: Connection): void {
   // Nothing to do, and then no lock to wait for.

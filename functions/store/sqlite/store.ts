@@ -140,7 +140,7 @@ class SqliteStore implements RecordStore {
     this.#writer = writer;
     const { random, grouping = true } = options;
     this.#queue = new WriteQueue({ connection: writer, timers, random, grouping });
-    this.#sweep();
+    this.#sweepBehind();
   }
 
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
@@ -182,8 +182,15 @@ class SqliteStore implements RecordStore {
     try {
       await swapRecords(this.#queue, this.#options.clock, scope, records, verify);
     } finally {
-      this.#sweep();
+      this.#sweepBehind();
     }
+  }
+
+  /** One sweep at a time. */
+  sweep(): Promise<void> {
+    const swept = this.#sweeping.then(() => sweepSpaces(this.#queue, this.#options.clock));
+    this.#sweeping = swept.catch(() => undefined);
+    return swept;
   }
 
   async ping(): Promise<void> {
@@ -231,10 +238,8 @@ class SqliteStore implements RecordStore {
     return scan;
   };
 
-  /** One sweep at a time; a failure is left to the next swap or the next opening. */
-  #sweep(): void {
-    this.#sweeping = this.#sweeping
-      .then(() => sweepSpaces(this.#queue, this.#options.clock))
-      .catch(() => undefined);
+  /** A failure is left to the next swap or the next opening. */
+  #sweepBehind(): void {
+    this.sweep().catch(() => undefined);
   }
 }
