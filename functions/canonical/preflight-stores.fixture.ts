@@ -27,7 +27,7 @@ export function surrounded(store: RecordStore, around: Around): () => Promise<Re
       yield* await pass('scan', scope, () => pagesOf(store.scan(scope, request)));
     },
     swap: (scope, records, verify) => pass('swap', scope, () => store.swap(scope, records, verify)),
-    sweep: () => store.sweep(),
+    sweep: (scope) => store.sweep(scope),
     ping: () => store.ping(),
     close: () => store.close(),
   };
@@ -44,7 +44,7 @@ export function changed(store: RecordStore, changes: Partial<RecordStore>): Reco
     claim: (...given) => store.claim(...given),
     scan: (...given) => store.scan(...given),
     swap: (...given) => store.swap(...given),
-    sweep: () => store.sweep(),
+    sweep: (scope) => store.sweep(scope),
     ping: () => store.ping(),
     close: () => store.close(),
     ...changes,

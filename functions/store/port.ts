@@ -44,9 +44,10 @@ export interface RecordStore {
   /**
    * Deletes what swaps have replaced, and what loads that died have left behind, once no call can need it any more: a load
    * is taken for dead after an hour without a write. For maintenance: SQL databases also do so by themselves, after a swap
-   * and when they are opened; Firestore, where replaced records rest for an hour, within the next swap of the same scope.
+   * and when they are opened; Firestore, where replaced records rest for an hour, within the next swap of the same scope. There `scope` says where to
+   * look; without it, everywhere, at one read for each scope that was ever swapped.
    */
-  sweep(): Promise<void>;
+  sweep(scope?: Scope): Promise<void>;
 
   /** Resolves when the database answers; throws `StoreError` `unavailable` otherwise. */
   ping(): Promise<void>;

@@ -58,7 +58,7 @@ function over(store: RecordStore, verbs: Partial<RecordStore>): RecordStore {
     claim: (scope, collection, request, decide) => store.claim(scope, collection, request, decide),
     scan: (scope, request) => store.scan(scope, request),
     swap: (scope, records, verify) => store.swap(scope, records, verify),
-    sweep: () => store.sweep(),
+    sweep: (scope) => store.sweep(scope),
     ping: () => store.ping(),
     close: () => store.close(),
     ...verbs,

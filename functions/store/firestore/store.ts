@@ -27,7 +27,7 @@ import { scan } from './scan.ts';
 import { ScopeStates, type Session } from './session.ts';
 import type { Limits } from './size.ts';
 import { swap } from './swap.ts';
-import { sweepEverywhere } from './sweep.ts';
+import { sweepEverywhere, sweepScope } from './sweep.ts';
 import { transact } from './transact.ts';
 
 export interface FirestoreStoreOptions extends ClientOptions {
@@ -111,8 +111,13 @@ export class FirestoreStore implements RecordStore {
     return this.#run(() => swap(this.#session, scope, records, verify));
   }
 
-  sweep(): Promise<void> {
-    return this.#run(() => sweepEverywhere(this.#session));
+  sweep(scope?: Scope): Promise<void> {
+    const stopped = () => this.#closed !== undefined;
+    return this.#run(() =>
+      scope === undefined
+        ? sweepEverywhere(this.#session, stopped)
+        : sweepScope(this.#session, scope, stopped),
+    );
   }
 
   /** The document need not exist: that Firestore says so is the answer. */

@@ -13,7 +13,7 @@ const documentsMax = 20_000;
 const pageSize = 300;
 
 /** Sweeps every scope that has something to sweep. Reads the head of every scope that was ever swapped, and no record. */
-export async function sweepEverywhere(session: Session): Promise<void> {
+export async function sweepEverywhere(session: Session, stopped: () => boolean): Promise<void> {
   for (const kind of ['tenants', 'system'] as const) {
     const heads = session.db
       .collection(kind)
@@ -25,14 +25,18 @@ export async function sweepEverywhere(session: Session): Promise<void> {
       for (const document of docs) {
         const { pending = {}, retired = {} } = document.data();
         if (Object.keys({ ...pending, ...retired }).length === 0) continue;
-        const scope = decodeScope(kind, document.id);
-        while (await sweepRetired(session, scope));
+        await sweepScope(session, decodeScope(kind, document.id), stopped);
+        if (stopped()) return;
       }
       const last = docs.at(-1);
       if (last === undefined || docs.length < pageSize) break;
       page = heads.startAfter(last.ref);
     }
   }
+}
+
+export async function sweepScope(session: Session, scope: Scope, stopped: () => boolean): Promise<void> {
+  while ((await sweepRetired(session, scope)) && !stopped());
 }
 
 /**
