@@ -1,23 +1,81 @@
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { release } from '../functions/release.ts';
+import { apiCommand } from './api/command.ts';
 import { apiKeyCommand } from './api-key.ts';
+import {
+  canonicalArchiveExportCommand,
+  canonicalArchiveRestoreCommand,
+  canonicalArchiveVerifyCommand,
+} from './canonical-archive.ts';
+import { canonicalMigrateCommand } from './canonical-migrate.ts';
+import { canonicalExportCommand, canonicalRestoreCommand } from './canonical-snapshot.ts';
+import { canonicalSweepCommand } from './canonical-sweep.ts';
+import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
-import { exitCodes } from './output.ts';
+import { doctorCommand } from './doctor.ts';
+import { translations } from './failures.ts';
+import { endingOf, stackOf, warn } from './output.ts';
+import { preflightCommand } from './preflight.ts';
 
 /** The operator tool: `npm run svc -- <command>`. Data goes to standard output, everything else to standard error. */
 const program = new Command('svc')
   .description(`${release.service} ${release.version}: the operator tool.`)
   .version(release.version, '-v, --version', 'shows the release')
   .helpOption('-h, --help', 'shows this')
-  .showHelpAfterError('(--help shows what there is)')
-  .exitOverride()
+  .option('--verbose', 'tells what is done, and of a failure where it came from')
+  .addHelpText('after', exits())
+  .commandsGroup('This machine:')
+  .addCommand(doctorCommand())
   .addCommand(configCommand())
-  .addCommand(apiKeyCommand());
+  .addCommand(apiKeyCommand())
+  .addCommand(completionCommand())
+  .commandsGroup('A running service:')
+  .addCommand(apiCommand())
+  .addCommand(preflightCommand())
+  .commandsGroup('Canonical store, on its database:')
+  .addCommand(canonicalExportCommand())
+  .addCommand(canonicalRestoreCommand())
+  .addCommand(canonicalArchiveExportCommand())
+  .addCommand(canonicalArchiveRestoreCommand())
+  .addCommand(canonicalArchiveVerifyCommand())
+  .addCommand(canonicalMigrateCommand())
+  .addCommand(canonicalSweepCommand());
+
+for (const command of everyCommand(program)) {
+  command
+    .exitOverride()
+    .showHelpAfterError('(--help shows what there is)')
+    .configureHelp({ showGlobalOptions: true });
+}
+
+// Whoever reads our output may have seen enough. It is cut short, so the end is not a good one: that of SIGPIPE.
+const BROKEN_PIPE = 141;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(BROKEN_PIPE);
+});
 
 try {
   await program.parseAsync(process.argv);
 } catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  // Help and version are what was asked for; the rest is a command line that cannot be understood.
-  process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  const { exitCode, message } = endingOf(error, translations);
+  process.exitCode = exitCode;
+  if (message !== null) warn(program.opts<{ verbose?: true }>().verbose ? stackOf(error) : message);
+}
+
+function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)];
+}
+
+function exits(): string {
+  return `
+Exit codes:
+  0  done
+  1  failed: what was asked for is not so, such as an archive that is damaged
+  2  the command line is not understood
+  3  something named does not exist
+  4  conflict with what is stored
+  5  a credential is missing or not enough
+  6  a database or a service does not answer; trying again can help
+  130, 143  ended by a signal`;
 }

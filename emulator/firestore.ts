@@ -119,7 +119,8 @@ async function ready(host: string, ended: () => string | undefined): Promise<voi
   }
 }
 
-async function findJar(): Promise<string> {
+/** The file of the emulator. Throws `EmulatorNotFound`. */
+export async function findJar(): Promise<string> {
   const given = process.env['FIRESTORE_EMULATOR_JAR'];
   const candidates = given
     ? [given]
@@ -173,7 +174,8 @@ async function firebaseJars(): Promise<string[]> {
   }
 }
 
-async function findJava(): Promise<string> {
+/** The program that runs it. Throws `EmulatorNotFound`. */
+export async function findJava(): Promise<string> {
   const home = process.env['JAVA_HOME'];
   const candidates = [...(home ? [join(home, 'bin', 'java')] : []), 'java'];
   for (const candidate of candidates) {

@@ -265,6 +265,7 @@ describe('P10: no code is made from text, and nothing is loaded that the build d
       'pg-native',
       'stream/web',
       'supports-color',
+      'timers/promises',
       'util/types',
     ]);
   });

@@ -1,0 +1,80 @@
+import { createWriteStream } from 'node:fs';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type OutputForm, say, ToolError } from '../output.ts';
+import { printable } from '../remote/printable.ts';
+import { mediaTypeOf, type Remote } from '../remote.ts';
+import { answerTable } from './table.ts';
+
+export interface AnswerTarget {
+  readonly output: OutputForm;
+  /** A file instead of standard output. */
+  readonly out?: string | undefined;
+  /** Whether a person looks at standard output. */
+  readonly terminal: boolean;
+}
+
+/** Puts an answer where it was asked for. JSON for a program is passed on byte for byte, whatever its size. */
+export async function deliver(remote: Remote, answer: IncomingMessage, target: AnswerTarget): Promise<void> {
+  const type = mediaTypeOf(answer);
+  const isJson = /^application\/(?:[\w.-]+\+)?json$/.test(type);
+  if (target.out !== undefined) return writeFile(remote.chunksOf(answer), target.out);
+  if (isJson && (target.output === 'table' || target.terminal)) {
+    const text = (await remote.bodyOf(answer)).toString('utf8');
+    if (text !== '') say(target.output === 'table' ? answerTable(JSON.parse(text)) : forTerminal(text));
+    return;
+  }
+  if (target.terminal && !type.startsWith('text/') && answer.statusCode !== 204) {
+    throw new ToolError(
+      `The answer is ${type === '' ? 'of no type' : printable(type)}; give --out FILE to keep it.`,
+    );
+  }
+  await pass(remote.chunksOf(answer), process.stdout, isJson ? '\n' : '');
+}
+
+/** Indented, and nothing in it moves the cursor. What is escaped is still the same JSON. */
+function forTerminal(text: string): string {
+  return printable(JSON.stringify(JSON.parse(text), null, 2), '\n');
+}
+
+/** Standard output stays open: it is not ours to close. */
+async function pass(chunks: AsyncIterable<Buffer>, output: Writable, end: string): Promise<void> {
+  let empty = true;
+  async function* withEnd() {
+    for await (const chunk of chunks) {
+      empty = false;
+      yield chunk;
+    }
+    if (!empty && end !== '') yield Buffer.from(end);
+  }
+  await pipeline(Readable.from(withEnd()), output, { end: false });
+}
+
+/**
+ * A file appears whole or not at all: what is half there has another name. It is for its owner alone, since answers hold
+ * what tenants stored. Something else than a file, such as a pipe or /dev/null, is written to as it is.
+ */
+async function writeFile(chunks: AsyncIterable<Buffer>, path: string): Promise<void> {
+  const there = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
+  if (there !== undefined && !there.isFile()) {
+    return pipeline(Readable.from(chunks), createWriteStream(path, { flags: 'w' }));
+  }
+  // Behind a symbolic link the file is replaced, not the link.
+  const place = there === undefined ? path : await realpath(path);
+  const partial = `${place}.${process.pid}.part`;
+  try {
+    await pipeline(
+      Readable.from(chunks),
+      createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true }),
+    );
+    await rename(partial, place);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,91 @@
+import { operations } from '../../contracts/generated/operations.ts';
+import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
+import surface from '../../contracts/public-sdk-surface.json' with { type: 'json' };
+
+/** One way to call an operation: each route of the catalog has an id of its own. */
+export interface ApiOperation {
+  readonly id: string;
+  readonly entry: OperationEntry;
+  readonly route: OperationRoute;
+  /** `/canonical/tenants/{tenantId}/transactions` */
+  readonly pathTemplate: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: readonly ApiParameter[];
+}
+
+export interface ApiParameter {
+  readonly in: 'path' | 'query' | 'header';
+  readonly spec: ParameterSpec;
+  readonly description: string;
+}
+
+/** What the published catalog tells of an operation in words. */
+interface Described {
+  readonly id: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: readonly DescribedParameter[];
+  readonly routes: readonly {
+    readonly operationId: string;
+    readonly parameters?: readonly DescribedParameter[];
+  }[];
+}
+
+interface DescribedParameter {
+  readonly in: string;
+  readonly name: string;
+  readonly description: string;
+}
+
+const described: ReadonlyMap<string, Described> = new Map(
+  (surface.operations as readonly Described[]).map((operation) => [operation.id, operation]),
+);
+
+/** Every operation and every other route of it, in the order of the catalog. */
+export const apiOperations: readonly ApiOperation[] = Object.values<OperationEntry>(operations).flatMap(
+  (entry) => entry.routes.map((route) => apiOperation(entry, route)),
+);
+
+function apiOperation(entry: OperationEntry, route: OperationRoute): ApiOperation {
+  const words = described.get(entry.id);
+  const alias = route.operationId === entry.id ? '' : ` (as ${entry.id}, by parameters alone)`;
+  return {
+    id: route.operationId,
+    entry,
+    route,
+    pathTemplate: `/${route.segments.map((segment) => ('literal' in segment ? segment.literal : `{${segment.param}}`)).join('/')}`,
+    summary: `${words?.summary ?? entry.id}${alias}`,
+    description: words?.description ?? '',
+    parameters: (['path', 'query', 'header'] as const).flatMap((place) =>
+      parametersIn(route, place).map((spec) => ({
+        in: place,
+        spec,
+        description: descriptionOf(words, route, place, spec.name),
+      })),
+    ),
+  };
+}
+
+function parametersIn(route: OperationRoute, place: ApiParameter['in']): readonly ParameterSpec[] {
+  return { path: route.path, query: route.query, header: route.headers }[place];
+}
+
+function descriptionOf(
+  words: Described | undefined,
+  route: OperationRoute,
+  place: string,
+  name: string,
+): string {
+  const own = words?.routes.find(({ operationId }) => operationId === route.operationId)?.parameters ?? [];
+  const all = [...own, ...(words?.parameters ?? [])];
+  return all.find((parameter) => parameter.in === place && parameter.name === name)?.description ?? '';
+}
+
+/** The title of each group, by its name. */
+export function groupTitle(group: string): string {
+  return (surface.groups as Readonly<Record<string, { readonly title: string }>>)[group]?.title ?? group;
+}
+
+/** The groups in the order of the documentation. */
+export const groups: readonly string[] = [...new Set(apiOperations.map(({ entry }) => entry.group))];

@@ -1,0 +1,61 @@
+import { resultText, textTable } from '../output.ts';
+import { printableValues, shortened } from '../remote/printable.ts';
+
+const cellLengthMax = 60;
+
+/**
+ * An answer for people: a list as one line an item, anything else as one line a member. Members beside a list, such as the
+ * token of the next page, stand below it. What tenants stored cannot move the cursor.
+ */
+export function answerTable(received: unknown): string {
+  const answer = printableValues(received);
+  const { list, rest } = listIn(answer);
+  if (list === undefined) return wholeText(answer);
+  const below = Object.keys(rest).length === 0 ? '' : `\n\n${resultText('table', rest)}`;
+  if (list.length === 0) return `(none)${below}`;
+  const columns = [...new Set(list.flatMap((item) => Object.keys(item)))];
+  const rows = list.map((item) => columns.map((column) => cell(item[column])));
+  return `${textTable([columns.map(headingOf), ...rows])}${below}`;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function wholeText(answer: unknown): string {
+  if (isObject(answer)) return resultText('table', answer);
+  if (Array.isArray(answer) && answer.length === 0) return '(none)';
+  return JSON.stringify(answer);
+}
+
+/** The one list of objects that an answer is, or holds beside nothing but plain values. */
+function listIn(answer: unknown): { list: readonly Members[] | undefined; rest: Members } {
+  if (isListOfObjects(answer)) return { list: answer, rest: {} };
+  if (!isObject(answer)) return { list: undefined, rest: {} };
+  const entries = Object.entries(answer);
+  const nested = entries.filter(([, value]) => typeof value === 'object' && value !== null);
+  const [only] = nested;
+  if (only === undefined || nested.length > 1 || !Array.isArray(only[1]))
+    return { list: undefined, rest: {} };
+  if (only[1].length > 0 && !isListOfObjects(only[1])) return { list: undefined, rest: {} };
+  return {
+    list: only[1] as readonly Members[],
+    rest: Object.fromEntries(entries.filter((entry) => entry !== only)),
+  };
+}
+
+function isListOfObjects(value: unknown): value is readonly Members[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isObject);
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  return shortened(typeof value === 'string' ? value : JSON.stringify(value), cellLengthMax);
+}
+
+/** `contentHash` is `CONTENT HASH`. */
+function headingOf(name: string): string {
+  return name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => ` ${letter}`).toUpperCase();
+}

@@ -1,0 +1,76 @@
+import { Command } from 'commander';
+import { limits } from '../contracts/generated/limits.ts';
+import type { CanonicalMigrationInputList } from '../contracts/generated/models.ts';
+import { loadValidators } from '../contracts/generated/validators/load.ts';
+import type { Validator } from '../contracts/validator.ts';
+import { recordMigrations } from '../functions/canonical/migration-operations.ts';
+import { machine } from '../functions/compose.ts';
+import { schemaRefusal } from '../functions/http/problem.ts';
+import { parseStrictJson } from '../functions/http/strict-json.ts';
+import type { Json, JsonObject } from '../functions/kernel/canonical-json.ts';
+import { parseUtc } from '../functions/kernel/timestamp.ts';
+import { type DatabaseOptions, databaseCommand, pathOption } from './copy-options.ts';
+import { exitCodes, sayResult, ToolError } from './output.ts';
+import { readJsonBytes } from './snapshot-file.ts';
+import { withStore } from './store.ts';
+
+/** A batch as it may be sent, with room for the spaces of a file made for people. */
+const FILE_BYTES_MAX = limits.migrationBodyBytesMax * 4;
+
+interface MigrateOptions extends DatabaseOptions {
+  readonly file: string;
+  readonly create?: true;
+}
+
+/** `svc canonical-migrate`: records migrations in the ledger, as the operation of this name does. */
+export function canonicalMigrateCommand(): Command {
+  const command = new Command('canonical-migrate')
+    .description('records migrations that a consumer has made to its data: all of a file or none')
+    .addOption(pathOption('--file <path>', 'a JSON array of migration receipts; - is standard input'));
+  return databaseCommand(command)
+    .option('--create', 'SQLite: makes the file of the database where there is none')
+    .addHelpText('after', examples)
+    .action((_, invoked: Command) => migrate(invoked.optsWithGlobals<MigrateOptions>()));
+}
+
+async function migrate(options: MigrateOptions): Promise<void> {
+  const { file, output } = options;
+  const batch = await readBatch(file);
+  const use = { verbose: options.verbose === true, create: options.create === true };
+  const result = await withStore(options, use, async ({ store, place }) => {
+    const outcome = await recordMigrations(() => Promise.resolve(store), batch, machine.clock.now());
+    return { database: place, file, ...outcome };
+  });
+  sayResult(output, result);
+}
+
+async function readBatch(file: string): Promise<CanonicalMigrationInputList> {
+  const bytes = await readJsonBytes(file, process.stdin, FILE_BYTES_MAX);
+  const batch = withoutMoments(parseStrictJson(bytes));
+  const { requestValidators } = await loadValidators.canonical();
+  const validator = requestValidators['applyCanonicalMigrations'] as Validator<CanonicalMigrationInputList>;
+  if (!validator(batch)) throw schemaRefusal(validator.errors);
+  return batch;
+}
+
+/** A receipt, as another ledger lists it, says when that ledger recorded it; this one says when it does. */
+function withoutMoments(value: Json): Json {
+  if (!Array.isArray(value)) throw new ToolError('The file must hold a JSON array', exitCodes.failed);
+  return value.map((item: Json) => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+    const { appliedAtUtc, ...migration } = item as JsonObject;
+    return typeof appliedAtUtc === 'string' && parseUtc(appliedAtUtc) !== undefined ? migration : item;
+  });
+}
+
+const examples = `
+Each has a namespace, an id and a checksum, and may have a description. One that the ledger holds with the same checksum
+stays as it is; one that it holds with another checksum refuses the whole file (exit code 4). Nothing is executed: the
+ledger only tells later what was done. At most ${limits.migrationsPerRequestMax} stand in one file.
+
+Example of a file:
+  [{ "namespace": "billing", "id": "0001-orders", "checksum": "sha256:9f86…", "description": "Orders have a due date" }]
+
+Examples:
+  $ svc canonical-migrate --file migrations.json
+  $ curl -s https://svc.example.com/canonical/migrations | svc canonical-migrate --file - --canonical-db copy.canonical.sqlite`;

@@ -1,0 +1,86 @@
+import { Command, Option } from 'commander';
+import { machine } from '../functions/compose.ts';
+import { faultsText } from '../functions/config/fault.ts';
+import { type ConfigurationInput, readSettings } from '../functions/config/load.ts';
+import { inputOf } from '../functions/config/machine.ts';
+import type { Host } from '../functions/config/setting.ts';
+import description from '../package.json' with { type: 'json' };
+import { type Check, failed, ok } from './doctor/check.ts';
+import { emulatorCheck, nodeCheck } from './doctor/machine.ts';
+import { portCheck } from './doctor/port.ts';
+import { exitCodeOfChecks, serverChecks } from './doctor/server.ts';
+import { storageChecks } from './doctor/storage.ts';
+import { type OutputForm, outputOption, say, textTable } from './output.ts';
+import { serverAddress } from './remote/address.ts';
+import { printable } from './remote/printable.ts';
+import { Remote, timeoutOption } from './remote.ts';
+
+interface DoctorOptions {
+  readonly server?: string;
+  readonly timeout: number;
+  readonly for: Host;
+  readonly output: OutputForm;
+  readonly verbose?: true;
+}
+
+/** `svc doctor`: what on this machine, in its settings or at a service keeps things from working, and what to do. */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description('looks for what keeps the service from working here, and says what to do')
+    .argument('[settings...]', 'settings as the service takes them: --Key=value, --settings FILE')
+    .addOption(new Option('--server <url>', 'a running service to look at, too').env('SVC_SERVER'))
+    .addOption(timeoutOption(10))
+    .addOption(
+      new Option('--for <host>', 'whose defaults').choices(['embedded', 'functions']).default('embedded'),
+    )
+    .addOption(outputOption())
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (_: unknown, __: unknown, self: Command) => {
+      const options = self.optsWithGlobals<DoctorOptions>();
+      const checks = await allChecks(options, inputOf(options.for, self.args));
+      say(options.output === 'json' ? jsonText(checks) : tableText(checks));
+      process.exitCode = exitCodeOfChecks(checks);
+    });
+}
+
+async function allChecks(
+  { server, timeout, verbose }: DoctorOptions,
+  input: ConfigurationInput,
+): Promise<Check[]> {
+  const node = nodeCheck(process.versions.node, description.devDependencies.node);
+  const found = [localChecks(input), emulatorCheck(input.env).then((check) => [check])];
+  if (server !== undefined && server !== '') {
+    const remote = new Remote(serverAddress(server), [], { timeout, ...(verbose ? { verbose } : {}) });
+    found.push(serverChecks(remote, () => machine.clock.now()));
+  }
+  return [node, ...(await Promise.all(found)).flat()];
+}
+
+/** What follows from the settings. Where they have faults nothing does: no other database is looked at by mistake. */
+async function localChecks(input: ConfigurationInput): Promise<Check[]> {
+  const { settings, faults } = readSettings(input);
+  if (faults.length > 0) {
+    const remedy =
+      'Mend them; svc config show tells what is in force. What depends on them was not looked at.';
+    return [failed('settings', faultsText(faults), remedy)];
+  }
+  const { host, port } = settings.server;
+  const found = [storageChecks(settings)];
+  if (input.host === 'embedded') found.push(portCheck(host, port).then((check) => [check]));
+  const sound = ok('settings', `The settings have no fault (${settings.service.environment}).`);
+  return [sound, ...(await Promise.all(found)).flat()];
+}
+
+function jsonText(checks: readonly Check[]): string {
+  return JSON.stringify({ ok: exitCodeOfChecks(checks) === 0, checks }, null, 2);
+}
+
+function tableText(checks: readonly Check[]): string {
+  const rows = checks.flatMap(({ id, status, message, remedy }) => {
+    const [first = '', ...more] = message.split('\n').map((line) => printable(line));
+    const below = [...more, ...(remedy === null ? [] : [`-> ${printable(remedy)}`])];
+    return [[status, id, first], ...below.map((line) => ['', '', line])];
+  });
+  return textTable([['STATUS', 'CHECK', 'MESSAGE'], ...rows]);
+}

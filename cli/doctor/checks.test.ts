@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { release } from '../../functions/release.ts';
+import type { Check } from './check.ts';
+import { judgeSpace, nodeCheck } from './machine.ts';
+import { clockCheck, exitCodeOfChecks, readinessCheck, versionCheck } from './server.ts';
+
+const statusOf = ({ status }: Check) => status;
+
+test('Node is that of the project, or one to be warned of', () => {
+  expect(statusOf(nodeCheck('24.21.0', '24.1.0'))).toBe('ok');
+  expect(statusOf(nodeCheck('22.20.0', '24.1.0'))).toBe('warning');
+  expect(statusOf(nodeCheck('2.4.0', '24.1.0'))).toBe('warning');
+  expect(nodeCheck('26.0.0', '24.1.0')).toMatchObject({
+    status: 'warning',
+    message: expect.stringContaining('26.0.0'),
+  });
+});
+
+test('space gets scarce before it is gone', () => {
+  const mebibyte = 1024 ** 2;
+  expect(judgeSpace('/data', 1024 * mebibyte)).toMatchObject({
+    status: 'ok',
+    message: '1.0 GiB free at /data.',
+  });
+  expect(judgeSpace('/data', 1024 * mebibyte - 1)).toMatchObject({ status: 'warning' });
+  expect(judgeSpace('/data', 64 * mebibyte)).toMatchObject({
+    status: 'warning',
+    message: '64 MiB free at /data.',
+  });
+  expect(judgeSpace('/data', 64 * mebibyte - 1)).toMatchObject({ status: 'failed' });
+});
+
+test('two releases that differ are told apart', () => {
+  expect(statusOf(versionCheck(release.version))).toBe('ok');
+  expect(versionCheck('0.0.1')).toMatchObject({
+    status: 'warning',
+    message: expect.stringContaining(`0.0.1, this tool ${release.version}`),
+  });
+});
+
+test('clocks may be a minute apart', () => {
+  const at = '2026-01-01T00:00:00.000Z';
+  const now = Date.parse(at);
+  for (const apart of [-60_000, 0, 60_000]) expect(statusOf(clockCheck(at, now + apart))).toBe('ok');
+  for (const apart of [-60_001, 60_001]) expect(statusOf(clockCheck(at, now + apart))).toBe('warning');
+  expect(clockCheck(at, now + 90_000).message).toContain('90 seconds apart');
+  expect(statusOf(clockCheck('yesterday', now))).toBe('warning');
+});
+
+test('a service says itself whether it is ready', () => {
+  const report = { ready: true, summary: 'Ready.', warnings: [], blockers: [] };
+  const judge = (more: object) =>
+    readinessCheck({ ...report, ...more } as unknown as Parameters<typeof readinessCheck>[0]);
+  expect(statusOf(judge({}))).toBe('ok');
+  expect(judge({ warnings: ['It is open.'] })).toMatchObject({
+    status: 'warning',
+    message: expect.stringContaining('It is open.'),
+  });
+  expect(judge({ ready: false, blockers: ['No store.'] })).toMatchObject({
+    status: 'failed',
+    message: expect.stringContaining('No store.'),
+  });
+  expect(statusOf(readinessCheck(undefined))).toBe('failed');
+});
+
+test('only what failed fails', () => {
+  const check = (status: Check['status']): Check => ({ id: 'a', status, message: '', remedy: null });
+  expect(exitCodeOfChecks([])).toBe(0);
+  expect(exitCodeOfChecks([check('ok'), check('warning')])).toBe(0);
+  expect(exitCodeOfChecks([check('ok'), check('failed'), check('warning')])).toBe(1);
+});

@@ -1,0 +1,59 @@
+import { statfs } from 'node:fs/promises';
+import { EmulatorNotFound, findJar, findJava } from '../../emulator/firestore.ts';
+import { type Check, failed, messageOf, ok, warning } from './check.ts';
+
+/** The release that the project brings is the one it is tested on. `found` and `tested` are such as `24.21.0`. */
+export function nodeCheck(found: string, tested: string): Check {
+  const [major, wanted] = [found, tested].map((version) => Number.parseInt(version, 10));
+  if (major === wanted) return ok('node', `Node ${found}.`);
+  return warning(
+    'node',
+    `Node ${found}, but the service is tested on ${tested}.`,
+    'Start it with npm start, npm run or npx, which take the Node that npm install brought.',
+  );
+}
+
+const spaceNeededBytes = 64 * 1024 ** 2;
+const spaceWantedBytes = 1024 ** 3;
+
+/** `folder` exists. */
+export async function spaceCheck(folder: string): Promise<Check> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return judgeSpace(folder, bavail * bsize);
+  } catch (error) {
+    return warning('disk-space', `The free space of ${folder} is not known.`, messageOf(error));
+  }
+}
+
+export function judgeSpace(folder: string, freeBytes: number): Check {
+  const message = `${sizeText(freeBytes)} free at ${folder}.`;
+  if (freeBytes >= spaceWantedBytes) return ok('disk-space', message);
+  const remedy = 'Make room: a database that cannot grow refuses every commit.';
+  return (freeBytes < spaceNeededBytes ? failed : warning)('disk-space', message, remedy);
+}
+
+function sizeText(bytes: number): string {
+  return bytes >= 1024 ** 3
+    ? `${(bytes / 1024 ** 3).toFixed(1)} GiB`
+    : `${Math.floor(bytes / 1024 ** 2)} MiB`;
+}
+
+/** What the local cloud stands on. Nothing else does, so that it is no failure to be without. */
+export async function emulatorCheck(env: Readonly<Record<string, string | undefined>>): Promise<Check> {
+  if (env['FIRESTORE_EMULATOR_HOST'])
+    return ok('emulator', 'FIRESTORE_EMULATOR_HOST names a running emulator.');
+  try {
+    const [java, jar] = [await findJava(), await findJar()];
+    return ok('emulator', `${jar}, on ${java}.`);
+  } catch (error) {
+    if (!(error instanceof EmulatorNotFound)) throw error;
+    const message =
+      'Java or the Firestore emulator is missing; npm run emulator and the tests on it need them.';
+    return warning('emulator', message, sentence(error.message));
+  }
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,83 @@
+import type { ServerHealthStatus, ServerReadinessReport } from '../../contracts/generated/models.ts';
+import { release } from '../../functions/release.ts';
+import { exitCodes } from '../output.ts';
+import { addressText } from '../remote/address.ts';
+import type { Remote } from '../remote.ts';
+import { type Check, failed, messageOf, ok, warning } from './check.ts';
+
+/** What lies further apart makes good identity tokens look expired, or not valid yet. */
+const clockToleranceMs = 60_000;
+
+/** A running service as it tells of itself to everybody: no credential is sent. */
+export async function serverChecks(remote: Remote, now: () => number): Promise<Check[]> {
+  const address = addressText(remote.server);
+  try {
+    const health = await getJson<ServerHealthStatus>(remote, '/health');
+    if (health?.service !== release.service) {
+      return [failed('server', `${address} is not a service of this kind.`, 'Check the address.')];
+    }
+    const report = await getJson<ServerReadinessReport>(remote, '/readiness');
+    return [
+      ok('server', `${address} answers: ${health.service} ${health.version}.`),
+      versionCheck(health.version),
+      clockCheck(health.checkedAt, now()),
+      readinessCheck(report),
+    ];
+  } catch (error) {
+    return [failed('server', messageOf(error), 'Start it, or check the address.')];
+  }
+}
+
+/** The answer as far as it is JSON; `undefined` for anything else. */
+export async function getJson<T>(remote: Remote, path: string): Promise<T | undefined> {
+  const answer = await remote.send({ method: 'GET', path, headers: [], body: null });
+  const text = (await remote.bodyOf(answer, 1024 ** 2)).toString('utf8');
+  try {
+    return answer.statusCode === 200 ? (JSON.parse(text) as T) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function versionCheck(version: string): Check {
+  if (version === release.version)
+    return ok('server-version', `The tool and the service are both ${version}.`);
+  const message = `The service is ${version}, this tool ${release.version}.`;
+  return warning(
+    'server-version',
+    message,
+    'Operations that one of them lacks fail; use the tool of that release.',
+  );
+}
+
+export function clockCheck(checkedAt: string, now: number): Check {
+  const apart = Math.abs(Date.parse(checkedAt) - now);
+  if (apart <= clockToleranceMs) return ok('server-clock', 'The clocks of service and machine agree.');
+  const message = `The clocks of service and machine are ${Math.round(apart / 1000)} seconds apart.`;
+  return warning(
+    'server-clock',
+    message,
+    'Set both by a time server: identity tokens are judged by the clock.',
+  );
+}
+
+export function readinessCheck(report: ServerReadinessReport | undefined): Check {
+  if (report === undefined) {
+    return failed('server-readiness', 'The service does not tell whether it is ready.', 'Look into its log.');
+  }
+  if (!report.ready) {
+    const remedy = 'svc api getReadiness tells more; so does the log of the service.';
+    return failed('server-readiness', `${report.summary} ${report.blockers.join(' ')}`.trim(), remedy);
+  }
+  if (report.warnings.length === 0) return ok('server-readiness', report.summary);
+  return warning(
+    'server-readiness',
+    `${report.summary} ${report.warnings.join(' ')}`,
+    'In Development this may be as it should; elsewhere see docs/security.md.',
+  );
+}
+
+/** How bad the outcome is for whoever asked. */
+export function exitCodeOfChecks(checks: readonly Check[]): number {
+  return checks.some(({ status }) => status === 'failed') ? exitCodes.failed : exitCodes.ok;
+}

@@ -1,0 +1,162 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, expect, test } from 'vitest';
+import { compose } from '../../functions/compose.ts';
+import { faultsText } from '../../functions/config/fault.ts';
+import { loadConfiguration } from '../../functions/config/load.ts';
+import type { Settings } from '../../functions/config/table.ts';
+import { createMysqlDatabase, describeMysql } from '../../test/support/mysql.ts';
+import { postgresMissing, postgresUrl } from '../../test/support/postgres.ts';
+import type { Check } from './check.ts';
+import { storageChecks } from './storage.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let folders = 0;
+const freshFolder = () => join(root, `data-${folders++}`);
+const fileIn = (folder: string) => join(folder, 'svc.canonical.sqlite');
+
+function settingsOf(...argv: string[]): Settings {
+  const { settings, faults } = loadConfiguration({
+    host: 'embedded',
+    env: {},
+    argv,
+    readFile: () => undefined,
+  });
+  if (settings === undefined) throw new Error(faultsText(faults));
+  return settings;
+}
+
+const look = (folder: string) => storageChecks(settingsOf(`--data-dir=${folder}`));
+const statuses = (checks: readonly Check[]) =>
+  Object.fromEntries(checks.map(({ id, status }) => [id, status]));
+const of = (checks: readonly Check[], id: string) => checks.find((check) => check.id === id);
+
+/** A folder with a database as the service makes it. */
+async function served(): Promise<string> {
+  const folder = freshFolder();
+  const service = compose(settingsOf(`--data-dir=${folder}`), { writeLog: () => undefined });
+  await (await service.store()).ping();
+  await service.close();
+  return folder;
+}
+
+test('a database that is not there yet is no fault, and is not made by looking', async () => {
+  const folder = join(freshFolder(), 'below', 'that');
+  const checks = await look(folder);
+  expect(statuses(checks)).toEqual({ 'data-folder': 'ok', 'disk-space': 'ok', database: 'ok' });
+  expect(of(checks, 'data-folder')?.message).toContain('is not there yet');
+  expect(of(checks, 'database')?.message).toContain('is not there yet');
+  expect(existsSync(folder)).toBe(false);
+});
+
+test('a good one answers, and is left as it was', async () => {
+  const folder = await served();
+  const before = readFileSync(fileIn(folder));
+  const checks = await look(folder);
+  expect(statuses(checks)).toEqual({ 'data-folder': 'ok', 'disk-space': 'ok', database: 'ok' });
+  expect(of(checks, 'database')?.message).toBe('The provider sqlite answers.');
+  expect(readdirSync(folder)).toEqual(['svc.canonical.sqlite']);
+  expect(readFileSync(fileIn(folder)).equals(before)).toBe(true);
+});
+
+test('one that somebody works on answers, too', async () => {
+  const folder = freshFolder();
+  const service = compose(settingsOf(`--data-dir=${folder}`), { writeLog: () => undefined });
+  await (await service.store()).ping();
+  expect(of(await look(folder), 'database')).toMatchObject({ status: 'ok' });
+  await (await service.store()).ping();
+  await service.close();
+});
+
+test.each([
+  ['a newer release', 'PRAGMA user_version = 999', 'failed', 'newer release (schema 999'],
+  ['an older release', 'PRAGMA user_version = 0', 'warning', 'has schema 0; the next start brings it to'],
+])('one of %s is not opened', async (_, sql, status, message) => {
+  const folder = await served();
+  const database = new DatabaseSync(fileIn(folder));
+  database.exec(sql);
+  database.close();
+  const before = readFileSync(fileIn(folder));
+  expect(of(await look(folder), 'database')).toMatchObject({
+    status,
+    message: expect.stringContaining(message),
+  });
+  expect(readFileSync(fileIn(folder)).equals(before)).toBe(true);
+});
+
+test('one of something else, one that is none, and an empty file are told apart and stay as they are', async () => {
+  const folder = await served();
+  const file = fileIn(folder);
+  rmSync(file);
+  const foreign = new DatabaseSync(file);
+  foreign.exec('CREATE TABLE recipes (id INTEGER PRIMARY KEY)');
+  foreign.close();
+  expect(of(await look(folder), 'database')).toMatchObject({
+    status: 'failed',
+    message: expect.stringContaining('of something else'),
+  });
+  writeFileSync(
+    file,
+    'this is no database at all, but long enough to be taken for one at first sight'.repeat(20),
+  );
+  expect(of(await look(folder), 'database')).toMatchObject({
+    status: 'failed',
+    message: expect.stringContaining('cannot be read'),
+  });
+  writeFileSync(file, '');
+  expect(of(await look(folder), 'database')).toMatchObject({
+    status: 'ok',
+    message: expect.stringContaining('is empty'),
+  });
+  expect(readFileSync(file).length).toBe(0);
+});
+
+test('a folder that cannot be used is told, and nothing is looked for in it', async () => {
+  const file = join(root, 'file');
+  writeFileSync(file, '');
+  for (const folder of [file, join(file, 'below')]) {
+    const checks = await look(folder);
+    expect(statuses(checks)).toEqual({ 'data-folder': 'failed' });
+    expect(of(checks, 'data-folder')?.message).toContain('not a folder');
+  }
+});
+
+test('a database elsewhere that does not answer fails, without its password', async () => {
+  for (const provider of ['postgresql', 'mysql']) {
+    const connection = `${provider}://svc:hunter2@127.0.0.1:1/svc`;
+    const checks = await storageChecks(
+      settingsOf(`--CanonicalStore:Provider=${provider}`, `--CanonicalStore:ConnectionString=${connection}`),
+    );
+    expect(statuses(checks)).toEqual({ database: 'failed' });
+    expect(JSON.stringify(checks)).toContain(`The provider ${provider} does not answer`);
+    expect(JSON.stringify(checks)).not.toContain('hunter2');
+  }
+});
+
+const leftOut = postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`;
+test.skipIf(leftOut !== '')(`PostgreSQL answers${leftOut}`, async () => {
+  const connection = `--CanonicalStore:ConnectionString=${postgresUrl()}`;
+  expect(await storageChecks(settingsOf('--CanonicalStore:Provider=postgresql', connection))).toMatchObject([
+    { id: 'database', status: 'ok', message: 'The provider postgresql answers.' },
+  ]);
+});
+
+describeMysql('MariaDB', () => {
+  test('answers', async () => {
+    const database = await createMysqlDatabase();
+    const connection = `--CanonicalStore:ConnectionString=${database.connectionString}`;
+    expect(await storageChecks(settingsOf('--CanonicalStore:Provider=mysql', connection))).toMatchObject([
+      { id: 'database', status: 'ok', message: 'The provider mysql answers.' },
+    ]);
+    await database.drop();
+  });
+});
+
+test('a store that is switched off is not looked for', async () => {
+  expect(await storageChecks(settingsOf('--CanonicalStore:Enabled=false'))).toMatchObject([
+    { id: 'database', status: 'ok', message: expect.stringContaining('disabled') },
+  ]);
+});

@@ -1,0 +1,143 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { compose, databasePath, machine } from '../../functions/compose.ts';
+import type { Settings } from '../../functions/config/table.ts';
+import { schemaVersion } from '../../functions/store/sqlite/schema.ts';
+import { type Check, failed, messageOf, ok, warning } from './check.ts';
+import { spaceCheck } from './machine.ts';
+
+const answerMaxMs = 15_000;
+const closeMaxMs = 2_000;
+
+/** The database that the settings name, and on this machine the place where it lies. */
+export async function storageChecks(settings: Settings): Promise<Check[]> {
+  const { enabled, provider } = settings.canonicalStore;
+  if (!enabled) return [ok('database', 'The canonical store is disabled.')];
+  if (provider !== 'sqlite') return [await openCheck(settings)];
+  const path = databasePath(settings);
+  const folder = await folderCheck(dirname(path));
+  if (folder.check.status === 'failed') return [folder.check];
+  const file = await fileCheck(path);
+  // Opening it would make what is missing, and bring on what is old: neither is for somebody who only looks.
+  const database = file.check.status === 'ok' && file.openable ? await openCheck(settings) : file.check;
+  return [folder.check, await spaceCheck(folder.nearest), database];
+}
+
+/** Whether the folder can be written to, or made; and the nearest one that exists. */
+async function folderCheck(folder: string): Promise<{ check: Check; nearest: string }> {
+  const remedy = 'Give the service a folder that it may write to: SVC_DATA_DIR or Server:DataDirectory.';
+  let nearest = folder;
+  try {
+    while ((await existing(nearest)) === undefined) nearest = dirname(nearest);
+    await access(nearest, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    const why =
+      code === 'ENOTDIR' ? 'a part of its path is not a folder' : `it cannot be written to (${code})`;
+    return { check: failed('data-folder', `${folder}: ${why}.`, remedy), nearest };
+  }
+  const made = nearest === folder ? '' : ' is not there yet; the first start makes it';
+  return { check: ok('data-folder', `${folder}${made === '' ? ' can be written to' : made}.`), nearest };
+}
+
+async function existing(folder: string): Promise<true | undefined> {
+  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
+  if (found === undefined) return undefined;
+  if (!found.isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+  return true;
+}
+
+interface FileCheck {
+  readonly check: Check;
+  /** Whether opening it changes nothing. */
+  readonly openable: boolean;
+}
+
+function is(check: Check, openable = false): FileCheck {
+  return { check, openable };
+}
+
+/** What the file says of itself, read without changing it. */
+async function fileCheck(path: string): Promise<FileCheck> {
+  const file = await stat(path).catch(() => undefined);
+  if (file === undefined) return is(ok('database', `${path} is not there yet; the first start makes it.`));
+  const remedy = 'Check CanonicalStore:DatabasePath, or take the file from a backup.';
+  let found: { version: number; tables: number; own: number };
+  try {
+    found = look(path);
+  } catch (error) {
+    return is(failed('database', `${path} cannot be read: ${messageOf(error)}.`, remedy));
+  }
+  const { version, tables, own } = found;
+  if (tables === 0) return is(ok('database', `${path} is empty; the first start makes its tables.`));
+  if (own === 0) return is(failed('database', `${path} is a database of something else.`, remedy));
+  if (version > schemaVersion) {
+    const message = `${path} was written by a newer release (schema ${version}; this one knows ${schemaVersion}).`;
+    return is(failed('database', message, 'Use that release, or a newer one.'));
+  }
+  if (version < schemaVersion) {
+    const message = `${path} has schema ${version}; the next start brings it to ${schemaVersion}.`;
+    return is(warning('database', message, 'Copy the file before, while nothing runs on it.'));
+  }
+  return is(ok('database', `${path} can be read.`), true);
+}
+
+function look(path: string): { version: number; tables: number; own: number } {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
+  try {
+    const row = database
+      .prepare(
+        `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS tables,
+           count(*) FILTER (WHERE name IN ('scopes', 'records')) AS own FROM sqlite_schema`,
+      )
+      .get();
+    return { version: Number(row?.['version']), tables: Number(row?.['tables']), own: Number(row?.['own']) };
+  } finally {
+    database.close();
+  }
+}
+
+/** Opens the store as the service does and asks it whether it answers. */
+async function openCheck(settings: Settings): Promise<Check> {
+  const { provider } = settings.canonicalStore;
+  const service = compose(settings, { writeLog: () => undefined });
+  const fault = await within(answerMaxMs, () => faultOf(async () => (await service.store()).ping()));
+  // What hangs while it answers hangs while it closes, too.
+  const closed = await within(closeMaxMs, () => faultOf(() => service.close()));
+  if (closed === silence) leaveSoon();
+  if (fault === undefined) return ok('database', `The provider ${provider} answers.`);
+  const remedy =
+    provider === 'sqlite'
+      ? 'Check CanonicalStore:DatabasePath and the rights on the file.'
+      : 'Check that the database runs, and the settings that lead to it: npm run svc -- config show.';
+  return failed('database', `The provider ${provider} does not answer: ${fault}.`, remedy);
+}
+
+const silence = 'it says nothing';
+
+/** The outcome, or `silence` where it takes longer. */
+function within(delayMs: number, work: () => Promise<string | undefined>): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const cancel = machine.timers.after(delayMs, () => resolve(silence));
+    void work().then(resolve, reject).finally(cancel);
+  });
+}
+
+/** A driver that still waits for its database must not keep the tool. */
+function leaveSoon(): void {
+  setTimeout(() => process.exit(), 1_000).unref();
+}
+
+async function faultOf(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}

@@ -1,0 +1,85 @@
+import { SnapshotError, type SnapshotFault } from '../functions/canonical/snapshot/snapshot-error.ts';
+import { ServiceError } from '../functions/kernel/errors.ts';
+import { StoreError, type StoreFailure } from '../functions/store/port.ts';
+import { exitCodes, ToolError, type Translation } from './output.ts';
+
+/** What the parts behind the tool throw, in its words and exit codes. */
+export const translations: readonly Translation[] = [refusedCopy, refusedRequest, storeFailure, fileFailure];
+
+/** A snapshot, an archive or a file of one that is damaged, foreign or not the expected one. */
+function refusedCopy(error: unknown): ToolError | undefined {
+  if (!(error instanceof SnapshotError)) return undefined;
+  const hint = copyHints[error.fault] ?? '';
+  return new ToolError(`${error.message}${hint}`, exitCodes.failed, { cause: error });
+}
+
+const copyHints: Partial<Readonly<Record<SnapshotFault, string>>> = {
+  other_tenant: ' (it is a copy of another tenant than --tenant names)',
+  newer_version: ' (use a newer release of this tool)',
+  too_large: ' (canonical-archive-export)',
+};
+
+/**
+ * The failure of a restore, with what it leaves behind. A store that no longer answers, once the restore was `begun`, may
+ * have replaced the tenant just before; everything else that is thrown means that it did not.
+ */
+export function restoreFailure(error: unknown, begun: boolean): unknown {
+  if (!(error instanceof SnapshotError) && !(error instanceof StoreError)) return error;
+  const known = refusedCopy(error) ?? storeFailure(error);
+  if (known === undefined) return error;
+  const after =
+    begun && error instanceof StoreError && error.failure === 'unavailable'
+      ? 'Whether the tenant was replaced is not known: the same restore may be run again.'
+      : 'Nothing was replaced.';
+  return new ToolError(`${known.message}. ${after}`, known.exitCode, { cause: error });
+}
+
+function refusedRequest(error: unknown): ToolError | undefined {
+  if (!(error instanceof ServiceError)) return undefined;
+  const place = error.extensions.errors?.[0]?.pointer;
+  const message = place === undefined ? error.message : `${error.message} (at ${place || 'the top'})`;
+  const conflict = error.code.endsWith('_conflict');
+  return new ToolError(message, conflict ? exitCodes.conflict : exitCodes.failed, { cause: error });
+}
+
+const storeExits: Readonly<Record<StoreFailure, number>> = {
+  contention: exitCodes.unavailable,
+  unavailable: exitCodes.unavailable,
+  too_large: exitCodes.failed,
+  full: exitCodes.failed,
+  corrupt: exitCodes.failed,
+};
+
+function storeFailure(error: unknown): ToolError | undefined {
+  if (!(error instanceof StoreError)) return undefined;
+  const message = `The database refused (${error.failure}): ${error.message}`;
+  return new ToolError(message, storeExits[error.failure], { cause: error });
+}
+
+const fileWords: Readonly<Record<string, string>> = {
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space is left on the device',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'it would be larger than the file system lets a file be',
+  ENOTDIR: 'a part of the path is not a folder',
+  EISDIR: 'it is a folder',
+  ELOOP: 'it is a symbolic link',
+  EMFILE: 'too many files are open',
+  EIO: 'the device failed',
+  ENAMETOOLONG: 'the name is too long',
+};
+
+/** What the file system refused. Its own message names the path, but not in words for people. */
+function fileFailure(error: unknown): ToolError | undefined {
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (path === undefined && code !== 'ENOSPC' && code !== 'EDQUOT') return undefined;
+  const place = path === undefined ? '' : `${path}: `;
+  if (code === 'ENOENT') {
+    return new ToolError(`${place}there is no such file or folder`, exitCodes.notFound, { cause: error });
+  }
+  const words = fileWords[String(code)] ?? `the file system answers ${String(code)}`;
+  return new ToolError(`${place}${words}`, exitCodes.failed, { cause: error });
+}

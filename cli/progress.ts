@@ -1,0 +1,68 @@
+import type { Clock } from '../functions/kernel/world.ts';
+
+/** Between two drawings of the line. */
+const PAUSE_MS = 100;
+
+/** As copies tell it, and in one word more what the tool does on its own. */
+export interface Progress {
+  readonly step: string;
+  readonly records: number;
+  readonly recordsTotal: number | null;
+}
+
+export interface ProgressOptions {
+  readonly stream: { readonly isTTY?: boolean; write(text: string): unknown };
+  readonly clock: Clock;
+  /** Where there is no terminal: a line for every step. */
+  readonly verbose: boolean;
+}
+
+/** How far a copy has come: one line that is drawn anew on a terminal, nothing elsewhere. */
+export class ProgressLine {
+  readonly #options: ProgressOptions;
+  #step: string | null = null;
+  #begunAt = 0;
+  #drawnAt = 0;
+  #drawn = false;
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+  }
+
+  readonly tell = (progress: Progress): void => {
+    const { stream, clock, verbose } = this.#options;
+    if (stream.isTTY !== true && !verbose) return;
+    const now = clock.now();
+    if (progress.step !== this.#step) {
+      this.#step = progress.step;
+      this.#begunAt = now;
+      this.#drawnAt = 0;
+      if (stream.isTTY !== true) stream.write(`${progress.step} …\n`);
+    }
+    if (stream.isTTY !== true || now - this.#drawnAt < PAUSE_MS) return;
+    this.#drawnAt = now;
+    this.#drawn = true;
+    stream.write(`\r\x1b[K${lineOf(progress, now - this.#begunAt)}`);
+  };
+
+  /** Takes the line away, so that what follows stands by itself. */
+  end(): void {
+    if (this.#drawn) this.#options.stream.write('\r\x1b[K');
+    this.#drawn = false;
+  }
+}
+
+function lineOf({ step, records, recordsTotal }: Progress, elapsedMs: number): string {
+  if (records === 0 && recordsTotal === null) return step;
+  const done = grouped(records);
+  const share =
+    recordsTotal === null || recordsTotal === 0
+      ? `${done} records`
+      : `${done} of ${grouped(recordsTotal)} records (${Math.floor((records / recordsTotal) * 100)}%)`;
+  const rate = elapsedMs < 1_000 ? '' : `, ${grouped(Math.round((records / elapsedMs) * 1_000))} a second`;
+  return `${step}: ${share}${rate}`;
+}
+
+function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+}

@@ -1,0 +1,195 @@
+import type { IncomingMessage } from 'node:http';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { release } from '../functions/release.ts';
+import { exitCodes, ToolError, warn } from './output.ts';
+import { isReadableOnTheWay, localServer, serverAddress, targetOf } from './remote/address.ts';
+import { apiKeyKind, identityTokenKind, readCredential } from './remote/credentials.ts';
+import { exchange, type RemoteRequest } from './remote/exchange.ts';
+import { failureOf } from './remote/failure.ts';
+import { answerHead, type Redact, redactorOf, requestHead } from './remote/heads.ts';
+import type { Inputs } from './remote/inputs.ts';
+import { exitCodeOf, refusalLines } from './remote/problem.ts';
+
+/** What the options of `remoteOptions` and the tool's own `--verbose` give. */
+export interface RemoteOptions {
+  readonly server: string;
+  readonly apiKey?: string;
+  readonly apiKeyFile?: string;
+  readonly apiKeyHeader: string;
+  readonly identityToken?: string;
+  readonly identityTokenFile?: string;
+  readonly timeout: number;
+  readonly insecure?: true;
+  readonly verbose?: true;
+}
+
+/** The options of a command that speaks to a running service. */
+export function remoteOptions(server: 'required' | 'local'): Option[] {
+  const address = new Option('--server <url>', 'address of the service').env('SVC_SERVER');
+  return [
+    server === 'required' ? address.makeOptionMandatory() : address.default(localServer),
+    new Option(
+      '--api-key <key>',
+      'API key; others on this machine can see it there, --api-key-file is safer',
+    ).env('SVC_API_KEY'),
+    new Option('--api-key-file <file>', 'file with the API key; - is standard input'),
+    new Option('--api-key-header <name>', 'header that the service reads the key from')
+      .env('SVC_API_KEY_HEADER')
+      .default('X-Svc-Api-Key'),
+    new Option(
+      '--identity-token <token>',
+      'OIDC identity token; others on this machine can see it there',
+    ).env('SVC_IDENTITY_TOKEN'),
+    new Option('--identity-token-file <file>', 'file with the identity token; - is standard input'),
+    timeoutOption(120),
+    new Option('--insecure', 'send credentials over plain HTTP to other machines'),
+  ];
+}
+
+/** `--timeout`, in seconds. */
+export function timeoutOption(seconds: number): Option {
+  return new Option('--timeout <seconds>', 'how long the service may say nothing')
+    .argParser((text) => {
+      const value = Number(text);
+      if (!/^\d{1,5}(\.\d{1,3})?$/.test(text) || value === 0)
+        throw new InvalidArgumentError('Not such a number.');
+      return value;
+    })
+    .default(seconds);
+}
+
+/** The connection that a command was told to use. */
+export class Remote {
+  readonly server: URL;
+  /** What must not be repeated in what is told beside the answer. */
+  readonly redact: Redact;
+  /** Whether there is anything to be known by. */
+  readonly hasCredentials: boolean;
+  readonly #credentials: readonly (readonly [string, string])[];
+  readonly #options: Pick<RemoteOptions, 'timeout' | 'insecure' | 'verbose'>;
+
+  constructor(
+    server: URL,
+    credentials: readonly (readonly [header: string, value: string])[],
+    options: Pick<RemoteOptions, 'timeout' | 'insecure' | 'verbose'>,
+  ) {
+    this.server = server;
+    this.#credentials = credentials;
+    this.#options = options;
+    this.hasCredentials = credentials.length > 0;
+    this.redact = redactorOf(credentials.map(([, value]) => value.replace(/^Bearer /, '')));
+  }
+
+  /** Sends once, with the credentials, and answers with the head of the answer; its body is read by `bodyOf` or a pipe. */
+  async send(request: RemoteRequest): Promise<IncomingMessage> {
+    const { timeout, insecure, verbose } = this.#options;
+    const own = [
+      ['User-Agent', `${release.service}/${release.version}`],
+      ['Accept', '*/*'],
+    ] as const;
+    const headers = [...own, ...this.#credentials, ...request.headers];
+    const complete = { ...request, headers };
+    if (verbose)
+      this.#tell(requestHead(this.server, complete, targetOf(this.server, request.path), this.redact));
+    const answer = await exchange(complete, {
+      server: this.server,
+      silenceMaxMs: timeout * 1000,
+      thisMachineOnly: this.hasCredentials && this.server.protocol === 'http:' && insecure !== true,
+    });
+    if (verbose) this.#tell(answerHead(answer, this.redact));
+    return answer;
+  }
+
+  /** The chunks of an answer's body; what breaks it off is told in words. */
+  async *chunksOf(answer: IncomingMessage): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of answer) yield chunk as Buffer;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      const cause = (error as { silent?: boolean }).silent === true ? 'silence' : undefined;
+      throw failureOf(error, { server: this.server, cause, sent: true });
+    }
+  }
+
+  /** The whole body, as long as it is not larger than what anybody would look at. */
+  async bodyOf(answer: IncomingMessage, bytesMax = 256 * 1024 * 1024): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of this.chunksOf(answer)) {
+      size += chunk.length;
+      if (size > bytesMax) throw new ToolError('The answer is too large to be shown; give --out FILE.');
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /** Tells an answer that is no success on standard error, and how the tool is to end. */
+  async refuse(answer: IncomingMessage, read?: Buffer): Promise<number> {
+    const status = answer.statusCode ?? 0;
+    const body = (read ?? (await this.bodyOf(answer))).toString('utf8');
+    const location = redirectOrigin(answer.headers.location, this.server);
+    const refusal = {
+      status,
+      reason: answer.statusMessage ?? '',
+      mediaType: mediaTypeOf(answer),
+      location,
+      body,
+    };
+    this.#tell(refusalLines(refusal, this.redact));
+    if (status === 401 && !this.hasCredentials) {
+      warn(
+        '  No credential was given: --api-key-file, --identity-token-file, SVC_API_KEY, SVC_IDENTITY_TOKEN.',
+      );
+    }
+    return exitCodeOf(status);
+  }
+
+  #tell(lines: readonly string[]): void {
+    for (const line of lines) warn(line);
+  }
+}
+
+/**
+ * The connection that the options name. The key goes in its own header and the token in `X-Serverless-Authorization`, which
+ * the service always reads for an identity; `Authorization` is for the key, or a platform, where keys are in use.
+ */
+export async function connect(command: Command, inputs: Inputs): Promise<Remote> {
+  const options = command.optsWithGlobals<RemoteOptions>();
+  const server = serverAddress(options.server);
+  const onCommandLine = (name: string) => command.getOptionValueSourceWithGlobals(name) === 'cli';
+  const { apiKey, apiKeyFile, identityToken, identityTokenFile } = options;
+  const key = await readCredential(
+    apiKeyKind,
+    { text: apiKey, file: apiKeyFile, onCommandLine: onCommandLine('apiKey') },
+    inputs,
+  );
+  const token = await readCredential(
+    identityTokenKind,
+    { text: identityToken, file: identityTokenFile, onCommandLine: onCommandLine('identityToken') },
+    inputs,
+  );
+  const credentials: [string, string][] = [];
+  if (key !== undefined) credentials.push([keyHeader(options.apiKeyHeader), key]);
+  if (token !== undefined) credentials.push(['X-Serverless-Authorization', `Bearer ${token}`]);
+  if (credentials.length > 0 && isReadableOnTheWay(server) && options.insecure !== true) {
+    const why = `${server.origin} is plain HTTP to another machine: a credential sent there can be read on the way.`;
+    throw new ToolError(`${why} Use https://, or --insecure where the way is safe.`, exitCodes.usage);
+  }
+  return new Remote(server, credentials, options);
+}
+
+function keyHeader(name: string): string {
+  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/.test(name)) return name;
+  throw new ToolError('--api-key-header is not the name of a header.', exitCodes.usage);
+}
+
+/** Without parameters, in lower case; '' where there is none. */
+export function mediaTypeOf(answer: IncomingMessage): string {
+  return (answer.headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
+}
+
+/** Where a redirect leads. Its path and query may hold what somebody signed in with. */
+function redirectOrigin(location: string | undefined, server: URL): string | undefined {
+  if (location === undefined || !URL.canParse(location, server.href)) return undefined;
+  return new URL(location, server).origin;
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http';
+import type { RemoteRequest } from './exchange.ts';
+import { printable } from './printable.ts';
+
+/** Takes secrets out of whatever is told beside the answer itself. */
+export type Redact = (text: string) => string;
+
+/** Replaces the given texts wherever they stand, also where somebody else repeats them. */
+export function redactorOf(secrets: readonly string[]): Redact {
+  // Longer ones first: one may be a part of another.
+  const all = [...secrets].sort((left, right) => right.length - left.length);
+  return (text) => all.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+}
+
+/** What a request's head shows; the values of other headers may let somebody in. */
+const shownHeaders = new Set(['host', 'user-agent', 'accept', 'content-type', 'idempotency-key']);
+
+export function requestHead(server: URL, request: RemoteRequest, target: string, redact: Redact): string[] {
+  const shown = request.headers.map(([name, value]) => {
+    return `> ${name}: ${shownHeaders.has(name.toLowerCase()) ? value : '[redacted]'}`;
+  });
+  const length = request.body === null ? [] : [`> Content-Length: ${request.body.length}`];
+  return [`> ${request.method} ${target} HTTP/1.1`, `> Host: ${server.host}`, ...shown, ...length].map(
+    (line) => printable(redact(line)),
+  );
+}
+
+const hiddenHeaders = new Set(['set-cookie', 'authorization', 'authentication-info']);
+
+export function answerHead(answer: IncomingMessage, redact: Redact): string[] {
+  const lines = [`< HTTP/${answer.httpVersion} ${answer.statusCode} ${answer.statusMessage}`];
+  for (let at = 0; at < answer.rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = answer.rawHeaders.slice(at, at + 2);
+    lines.push(`< ${name}: ${hiddenHeaders.has(name.toLowerCase()) ? '[redacted]' : value}`);
+  }
+  return lines.map((line) => printable(redact(line)));
+}

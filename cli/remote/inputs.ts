@@ -1,0 +1,47 @@
+import { readFile, stat } from 'node:fs/promises';
+import { exitCodes, ToolError, warn } from '../output.ts';
+
+/** What a command reads beside its arguments. */
+export interface Inputs {
+  /** The content of a file; `-` is standard input, which can be read once. `bytesMax` bounds what is taken in. */
+  read(path: string, bytesMax?: number): Promise<Buffer>;
+  warn(text: string): void;
+}
+
+export function processInputs(): Inputs {
+  let stdinTaken = false;
+  return {
+    warn,
+    async read(path, bytesMax = Number.POSITIVE_INFINITY) {
+      if (path !== '-') return readWithin(path, bytesMax);
+      if (stdinTaken) {
+        throw new ToolError('Standard input (-) can be read once, and two options name it.', exitCodes.usage);
+      }
+      stdinTaken = true;
+      return readStdin(bytesMax);
+    },
+  };
+}
+
+async function readWithin(path: string, bytesMax: number): Promise<Buffer> {
+  // Told by its size where it has one: nothing is read that is too large anyway.
+  if ((await stat(path)).size > bytesMax) throw tooLarge(path, bytesMax);
+  const content = await readFile(path);
+  if (content.length > bytesMax) throw tooLarge(path, bytesMax);
+  return content;
+}
+
+async function readStdin(bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk as Buffer);
+    size += (chunk as Buffer).length;
+    if (size > bytesMax) throw tooLarge('Standard input', bytesMax);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(what: string, bytesMax: number): ToolError {
+  return new ToolError(`${what} is larger than the ${bytesMax.toLocaleString('en')} bytes that may be sent.`);
+}

@@ -1,0 +1,32 @@
+/**
+ * What others wrote, as text that a terminal shows and does not obey: no control, format or separator character but those
+ * that `keep` names. They are written as JSON would write them.
+ */
+export function printable(text: string, keep = ''): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
+    keep.includes(character) ? character : escaped(character),
+  );
+}
+
+function escaped(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
+}
+
+/** The same for every text in a JSON value, names of members included. */
+export function printableValues<T>(value: T): T {
+  if (typeof value === 'string') return printable(value) as T;
+  if (Array.isArray(value)) return value.map(printableValues) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [printable(name), printableValues(member)]),
+  ) as T;
+}
+
+/** At most so many characters, the last of them an ellipsis where something was left out. */
+export function shortened(text: string, lengthMax: number): string {
+  const characters = Array.from(text);
+  return characters.length <= lengthMax ? text : `${characters.slice(0, lengthMax - 1).join('')}…`;
+}

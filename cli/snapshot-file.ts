@@ -1,0 +1,153 @@
+import { constants } from 'node:fs';
+import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { limits } from '../contracts/generated/limits.ts';
+import type { TenantSnapshot } from '../functions/canonical/snapshot/snapshot.ts';
+import { placed } from '../functions/canonical/snapshot/snapshot-error.ts';
+import { parseStrictJson, type StrictJsonLimits } from '../functions/http/strict-json.ts';
+import type { Json } from '../functions/kernel/canonical-json.ts';
+import type { RandomSource } from '../functions/kernel/world.ts';
+import { exitCodes, ToolError } from './output.ts';
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+
+/** Throws where `path` may not be written: at the beginning, before the work is done. */
+export async function checkTarget(path: string, force: boolean): Promise<void> {
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (found === null) return;
+  if (!found.isFile()) throw new ToolError(`${path}: is not a plain file, and is left as it is`);
+  if (!force) throw alreadyThere(path);
+}
+
+function alreadyThere(path: string): ToolError {
+  return new ToolError(`${path}: is already there; --force replaces it`, exitCodes.conflict);
+}
+
+export interface FileOptions {
+  readonly force: boolean;
+  readonly random: RandomSource;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Writes a file that is there whole or not at all: under another name in the same folder, to the disk, then under its own.
+ * It holds a tenant's data, so nobody else may read it.
+ */
+export async function writeWhole(
+  path: string,
+  parts: Iterable<string>,
+  { force, random, signal }: FileOptions,
+): Promise<void> {
+  const folder = dirname(path);
+  const draft = join(folder, `.${basename(path)}.${Buffer.from(random.bytes(8)).toString('hex')}.part`);
+  const file = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    try {
+      for (const part of parts) {
+        signal?.throwIfAborted();
+        await file.appendFile(part);
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    signal?.throwIfAborted();
+    await name(draft, path, force);
+  } catch (error) {
+    await unlink(draft).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(folder);
+}
+
+/** A link is refused where the name is taken meanwhile; a file system without links is looked at once more. */
+async function name(draft: string, path: string, force: boolean): Promise<void> {
+  if (force) return rename(draft, path);
+  try {
+    await link(draft, path);
+  } catch (error) {
+    const code = String((error as NodeJS.ErrnoException).code);
+    if (code === 'EEXIST') throw alreadyThere(path);
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(code)) throw error;
+    await checkTarget(path, false);
+    return rename(draft, path);
+  }
+  await unlink(draft);
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const LISTS = ['documents', 'revisions', 'fences', 'outbox', 'transactions'] as const;
+
+/** The snapshot as JSON with a record a line: for tools that compare and search, and never one text as long as all of it. */
+export function* snapshotText(snapshot: TenantSnapshot): Generator<string, void, undefined> {
+  yield `{"tenantId":${JSON.stringify(snapshot.tenantId)}`;
+  for (const list of LISTS) {
+    yield `,\n"${list}":[`;
+    for (const [n, item] of snapshot[list].entries())
+      yield `${n === 0 ? '\n' : ',\n'}${JSON.stringify(item)}`;
+    yield ']';
+  }
+  const { exportedAtUtc, contentHash } = snapshot;
+  yield `,\n"exportedAtUtc":${JSON.stringify(exportedAtUtc)},\n"contentHash":${JSON.stringify(contentHash)}}\n`;
+}
+
+/** To a stream that stays open, such as standard output. */
+export async function writeStream(
+  stream: Writable,
+  parts: Iterable<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  await pipeline(parts, stream, { end: false, signal });
+}
+
+const snapshotJson: StrictJsonLimits = {
+  depthMax: limits.restoreJsonDepthMax,
+  membersMax: limits.restoreJsonMembersMax,
+};
+
+/** Reads a snapshot of at most the size that a restore takes over HTTP. */
+export async function readSnapshotFile(path: string, input: Readable): Promise<Json> {
+  const bytes = await readJsonBytes(path, input, limits.restoreBodyBytesMax);
+  const place = { object: path === '-' ? 'standard input' : path };
+  return placed(place, () => parseStrictJson(bytes, snapshotJson));
+}
+
+/** The bytes of a file, or of `input` where the path is `-`. */
+export async function readJsonBytes(path: string, input: Readable, bytesMax: number): Promise<Buffer> {
+  if (path === '-') return collect(path, input, bytesMax);
+  let file: FileHandle;
+  try {
+    file = await open(path, O_RDONLY);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new ToolError(`${path}: there is no such file`, exitCodes.notFound);
+  }
+  return collect(path, file.createReadStream(), bytesMax);
+}
+
+async function collect(path: string, stream: Readable, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk as Uint8Array | string);
+    length += bytes.length;
+    if (length > bytesMax) {
+      throw new ToolError(`${path === '-' ? 'standard input' : path}: is larger than ${bytesMax} bytes`);
+    }
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks, length);
+}

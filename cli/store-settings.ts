@@ -1,0 +1,158 @@
+import { join, parse } from 'node:path';
+import { databasePath } from '../functions/compose.ts';
+import { type Fault, faultsText } from '../functions/config/fault.ts';
+import { type ConfigurationInput, type ReadSettings, readSettings } from '../functions/config/load.ts';
+import { lines, type Provider, type Settings, table } from '../functions/config/table.ts';
+import { exitCodes, ToolError } from './output.ts';
+
+/** The options by which a command is told which database to work on. */
+export interface StoreOptions {
+  readonly db?: string;
+  readonly canonicalDb?: string;
+  readonly provider?: string;
+  readonly connectionString?: string;
+  readonly connectionStringFile?: string;
+  readonly project?: string;
+  readonly database?: string;
+  readonly emulatorHost?: string;
+  readonly settings?: string;
+}
+
+type ConnectionInput = Omit<ConfigurationInput, 'host' | 'argv'>;
+
+const commandLine = 'command line';
+
+/**
+ * The settings of the service, read from the same file and environment, with what the options say laid over them: so one
+ * set of rules checks both. Throws a `ToolError` that tells every fault which bears on the database.
+ */
+export function readStoreSettings(options: StoreOptions, input: ConnectionInput): Settings {
+  const read = readSettings({ ...input, host: 'embedded', argv: argumentsOf(options, input) });
+  refuseMisplaced(options, read);
+  const faults = read.faults.filter((fault) => bears(fault, read));
+  if (faults.length > 0) throw new ToolError(faultsText(faults), exitCodes.usage);
+  if (!read.settings.canonicalStore.enabled) {
+    const { key } = table.canonicalStore.enabled;
+    const source = read.sourcesOf(key).join(', ');
+    throw new ToolError(`The canonical store is switched off: ${key} is false (${source})`, exitCodes.usage);
+  }
+  return read.settings;
+}
+
+/** The options in the words of the settings. */
+export function argumentsOf(
+  options: StoreOptions,
+  { readFile }: Pick<ConnectionInput, 'readFile'>,
+): string[] {
+  const said: (readonly [{ readonly key: string }, string | undefined])[] = [
+    [table.canonicalStore.provider, options.provider ?? impliedProvider(options)],
+    [table.canonicalStore.databasePath, options.canonicalDb ?? canonicalSibling(options.db)],
+    [table.canonicalStore.connectionString, connectionStringOf(options, readFile)],
+    [table.firestore.projectId, options.project],
+    [table.firestore.databaseId, options.database],
+    [table.firestore.emulatorHost, options.emulatorHost],
+  ];
+  const settings = said.flatMap(([{ key }, value]) => (value === undefined ? [] : [`--${key}=${value}`]));
+  return options.settings === undefined ? settings : [`--settings=${options.settings}`, ...settings];
+}
+
+/** `svc.sqlite` names the records beside `svc.canonical.sqlite`; the latter stands for itself. */
+export function canonicalSibling(db: string | undefined): string | undefined {
+  if (db === undefined || db.endsWith('.canonical.sqlite')) return db;
+  const { dir, name } = parse(db);
+  return join(dir, `${name}.canonical.sqlite`);
+}
+
+function connectionStringOf(
+  { connectionString, connectionStringFile }: StoreOptions,
+  readFile: ConnectionInput['readFile'],
+): string | undefined {
+  if (connectionStringFile === undefined) return connectionString;
+  if (connectionString !== undefined) {
+    throw new ToolError('Give --connection-string or --connection-string-file, not both', exitCodes.usage);
+  }
+  const text = readFile(connectionStringFile)?.trim();
+  if (text === undefined) {
+    throw new ToolError(`${connectionStringFile}: there is no such file`, exitCodes.notFound);
+  }
+  if (text === '') throw new ToolError(`${connectionStringFile}: the file is empty`, exitCodes.usage);
+  return text;
+}
+
+const ownedOptions: readonly (readonly [keyof StoreOptions, flag: string, owners: readonly Provider[]])[] = [
+  ['db', '--db', ['sqlite']],
+  ['canonicalDb', '--canonical-db', ['sqlite']],
+  ['project', '--project', ['firestore']],
+  ['database', '--database', ['firestore']],
+  ['emulatorHost', '--emulator-host', ['firestore']],
+  ['connectionString', '--connection-string', ['postgresql', 'mysql']],
+  ['connectionStringFile', '--connection-string-file', ['postgresql', 'mysql']],
+];
+
+/** An option that only one provider has chooses it: whoever names a file does not mean the database of the settings. */
+function impliedProvider(options: StoreOptions): Provider | undefined {
+  for (const [option, , [owner, another]] of ownedOptions) {
+    if (options[option] !== undefined && another === undefined) return owner;
+  }
+  const scheme = /^(postgres|mysql|mariadb)(ql)?:\/\//i.exec(options.connectionString ?? '')?.[1];
+  if (scheme === undefined) return undefined;
+  return scheme.toLowerCase() === 'postgres' ? 'postgresql' : 'mysql';
+}
+
+/** An option that would have no effect was meant for another database than the one that would be changed. */
+function refuseMisplaced(options: StoreOptions, { settings, faults, sourcesOf }: ReadSettings): void {
+  const { key } = table.canonicalStore.provider;
+  if (faults.some((fault) => fault.key === key)) return;
+  const { provider } = settings.canonicalStore;
+  for (const [option, flag, owners] of ownedOptions) {
+    if (options[option] === undefined || owners.includes(provider)) continue;
+    const source = sourcesOf(key).join(', ') || 'the default';
+    const message = `${flag} is an option of ${owners.join(' and ')}, but the provider is ${provider} (${source}); choose with --provider`;
+    throw new ToolError(message, exitCodes.usage);
+  }
+}
+
+const ownKeys = [
+  table.service.environment,
+  table.service.dataDirectory,
+  ...Object.values(table.canonicalStore),
+  ...Object.values(table.firestore),
+].map(({ key }) => key);
+const otherKeys = lines
+  .map(({ key }) => key.toLowerCase())
+  .filter((key) => !ownKeys.some((own) => own.toLowerCase() === key));
+
+/**
+ * Whether the fault can change which database is meant. Who may call the service does not matter here; a key that nobody
+ * knows does, because it may be one of ours misspelt.
+ */
+function bears({ key, source }: Fault, { settings, sourcesOf }: ReadSettings): boolean {
+  const name = key.toLowerCase();
+  if (otherKeys.some((other) => name === other || name.startsWith(`${other}:`))) return false;
+  // What the service's own settings say of another database than the one the options chose.
+  const chosen = sourcesOf(table.canonicalStore.provider.key).includes(commandLine);
+  const takesNone = !['postgresql', 'mysql'].includes(settings.canonicalStore.provider);
+  const { connectionString } = table.canonicalStore;
+  return !(key === connectionString.key && chosen && takesNone && source !== commandLine);
+}
+
+/** The database in words that are safe to show: without user, password and parameters. */
+export function placeOf(settings: Settings): string {
+  const { canonicalStore, firestore } = settings;
+  const { provider } = canonicalStore;
+  if (provider === 'sqlite') return `sqlite ${databasePath(settings)}`;
+  if (provider !== 'firestore') {
+    return `${provider}${addressOf(canonicalStore.connectionString?.reveal() ?? '')}`;
+  }
+  const { projectId, databaseId, emulatorHost } = firestore;
+  const where = `firestore ${projectId ?? '(the project of the platform)'} ${databaseId}`;
+  return emulatorHost === null ? where : `${where} on the emulator ${emulatorHost}`;
+}
+
+/** Host, port and database of a URL; nothing where another part may have slipped into them. */
+function addressOf(connectionString: string): string {
+  const url = URL.parse(connectionString);
+  if (url === null || /@/.test(url.pathname + url.search + url.hash)) return '';
+  const folder = url.searchParams.get('host') ?? url.searchParams.get('socketPath');
+  return ` ${folder ?? url.host}${url.pathname}`;
+}
