@@ -1,0 +1,222 @@
+/**
+ * One tenant of the service over HTTP, for programs that run unattended: every call is repeated until it is answered for
+ * good. That is safe for commits because each carries an idempotency key of its caller's, and the same one each time.
+ */
+import { setTimeout as pauseFor } from 'node:timers/promises';
+
+export interface Precondition {
+  readonly mustNotExist?: boolean;
+  readonly expectedRevision?: number;
+}
+
+export interface NewDocument {
+  readonly tenantId: string;
+  readonly documentType: string;
+  readonly id: string;
+  readonly schemaVersion: string;
+  readonly data: object;
+  readonly indexes: Readonly<Record<string, string>>;
+}
+
+export type Mutation =
+  | { readonly operation: 'upsert'; readonly document: NewDocument; readonly precondition?: Precondition }
+  | { readonly operation: 'delete'; readonly documentType: string; readonly id: string };
+
+export interface Transaction {
+  readonly idempotencyKey: string;
+  readonly mutations: readonly Mutation[];
+  readonly fences?: readonly object[];
+  readonly outbox?: readonly object[];
+}
+
+export interface StoredDocument {
+  readonly documentType: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly deleted: boolean;
+  /** `null` in a tombstone. */
+  readonly data: Readonly<Record<string, unknown>> | null;
+  readonly indexes: Readonly<Record<string, string>>;
+}
+
+export interface DocumentQuery {
+  readonly documentType?: string;
+  readonly indexes: Readonly<Record<string, string>>;
+  /** Of one page; 1,000 at most. */
+  readonly limit: number;
+}
+
+/** What a client needs of the machine it runs on, handed in so that a test decides it. */
+export interface ClientMachine {
+  fetch(url: string, init: RequestInit): Promise<Response>;
+  pause(delayMs: number, signal: AbortSignal): Promise<void>;
+  /** From 0 up to, not including, 1. */
+  random(): number;
+}
+
+export interface TenantClientOptions {
+  /** Such as `https://svc.example.com`. */
+  readonly address: string;
+  readonly tenantId: string;
+  /** Asked before every attempt, so that a token that expires can be a fresh one. */
+  readonly headers?: () => Promise<Readonly<Record<string, string>>>;
+  /** Ends every call, and every pause between two attempts. */
+  readonly signal?: AbortSignal;
+  /** How long one attempt may take. Default 30 s. */
+  readonly timeoutMs?: number;
+  /** How often a call is sent before its failure counts. Default 10. */
+  readonly attemptsMax?: number;
+  readonly machine?: ClientMachine;
+}
+
+/** The service refused, or could not be asked; `retryable` when the same request may succeed later. */
+export class CallError extends Error {
+  /** `null` where no answer came: then it is not known whether the call took effect. */
+  readonly status: number | null;
+  /** The code of the problem document, such as `fence_conflict`. */
+  readonly code: string | null;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    message: string,
+    facts: Pick<CallError, 'status' | 'code' | 'retryable' | 'retryAfterMs'>,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+    this.name = 'CallError';
+    this.status = facts.status;
+    this.code = facts.code;
+    this.retryable = facts.retryable;
+    this.retryAfterMs = facts.retryAfterMs;
+  }
+}
+
+const TIMEOUT_MS_DEFAULT = 30_000;
+const ATTEMPTS_MAX_DEFAULT = 10;
+const BACKOFF_BASE_MS = 250;
+const BACKOFF_CAP_MS = 15_000;
+const RETRY_AFTER_MS_MAX = 3_600_000;
+/** Of answers that are no problem document of the service: those of a proxy before it. */
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
+
+const thisMachine: ClientMachine = {
+  fetch: (url, init) => fetch(url, init),
+  pause: (delayMs, signal) => pauseFor(delayMs, undefined, { signal }),
+  random: () => Math.random(),
+};
+
+export class TenantClient {
+  readonly tenantId: string;
+  readonly #base: string;
+  readonly #options: TenantClientOptions;
+  readonly #machine: ClientMachine;
+  readonly #signal: AbortSignal;
+
+  constructor(options: TenantClientOptions) {
+    this.tenantId = options.tenantId;
+    this.#base = `${options.address.replace(/\/$/, '')}/canonical/tenants/${encodeURIComponent(options.tenantId)}`;
+    this.#options = options;
+    this.#machine = options.machine ?? thisMachine;
+    this.#signal = options.signal ?? new AbortController().signal;
+  }
+
+  /** Whether the commit was made by this call or by an earlier one under the same key is told by `replayed`. */
+  async commit(transaction: Transaction): Promise<{ readonly replayed: boolean }> {
+    return JSON.parse(await this.#post('/transactions', transaction)) as { replayed: boolean };
+  }
+
+  /** The document, its tombstone where it was deleted, `null` where it never was. */
+  async read(documentType: string, id: string): Promise<StoredDocument | null> {
+    try {
+      const answer = await this.#post('/documents/read', { documentType, id, includeDeleted: true });
+      return JSON.parse(answer) as StoredDocument;
+    } catch (error) {
+      if (error instanceof CallError && error.code === 'not_found') return null;
+      throw error;
+    }
+  }
+
+  /** Every page to the end. One may be short or empty and still not be the last. */
+  async *pages(query: DocumentQuery): AsyncGenerator<readonly StoredDocument[], void> {
+    let continuationToken: string | null = null;
+    do {
+      const answer = await this.#post('/documents/query', { ...query, continuationToken });
+      const page = JSON.parse(answer) as { items: StoredDocument[]; continuationToken: string | null };
+      ({ continuationToken } = page);
+      yield page.items;
+    } while (continuationToken !== null);
+  }
+
+  async #post(path: string, body: object): Promise<string> {
+    const attemptsMax = this.#options.attemptsMax ?? ATTEMPTS_MAX_DEFAULT;
+    const text = JSON.stringify(body);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(path, text);
+      } catch (error) {
+        if (!(error instanceof CallError) || !error.retryable || attempt >= attemptsMax) throw error;
+        await this.#machine.pause(waitMs(attempt, error.retryAfterMs, this.#machine.random()), this.#signal);
+      }
+    }
+  }
+
+  async #attempt(path: string, body: string): Promise<string> {
+    const late = AbortSignal.timeout(this.#options.timeoutMs ?? TIMEOUT_MS_DEFAULT);
+    const headers = { ...(await this.#options.headers?.()), 'content-type': 'application/json' };
+    let response: Response;
+    let text: string;
+    try {
+      const signal = AbortSignal.any([this.#signal, late]);
+      // The headers may hold a credential, which is for this address only.
+      const init: RequestInit = { method: 'POST', headers, body, signal, redirect: 'manual' };
+      response = await this.#machine.fetch(`${this.#base}${path}`, init);
+      text = await response.text();
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      const facts = { status: null, code: null, retryable: true, retryAfterMs: null };
+      throw new CallError(`${path} was not answered`, facts, error);
+    }
+    if (response.ok) return text;
+    throw refusalOf(path, response, text);
+  }
+}
+
+/** How long to wait after that many attempts: what the service asked for in full, and a growing random time on top. */
+export function waitMs(attempt: number, retryAfterMs: number | null, random: number): number {
+  const ceiling = Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** Math.min(attempt - 1, 30));
+  return Math.round((retryAfterMs ?? 0) + ceiling * (0.5 + random / 2));
+}
+
+function refusalOf(path: string, response: Response, text: string): CallError {
+  const { code, retryable, detail } = problemOf(text);
+  const { status } = response;
+  const facts = {
+    status,
+    code: typeof code === 'string' ? code : null,
+    // The service knows: a full disk is a 503 that waiting does not mend.
+    retryable: typeof retryable === 'boolean' ? retryable : RETRYABLE_STATUSES.has(status),
+    retryAfterMs: retryAfterOf(response.headers),
+  };
+  const words = [facts.code, detail].filter((word) => typeof word === 'string');
+  return new CallError(`${path} was answered ${[status, ...words].join(' ')}`, facts);
+}
+
+function problemOf(text: string): { code?: unknown; retryable?: unknown; detail?: unknown } {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Seconds, or a date, which is read against the date of the answer: the clock here may be another one. */
+function retryAfterOf(headers: Headers): number | null {
+  const text = headers.get('retry-after');
+  if (text === null) return null;
+  const ms = /^\d{1,9}$/.test(text)
+    ? Number(text) * 1000
+    : Date.parse(text) - Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
+}
