@@ -13,9 +13,9 @@ const outputs = new Map([
 ]);
 
 if (process.argv.includes('--check')) {
-  const paths = drift(root, outputs, null);
+  const paths = drift(root, outputs, []);
   for (const path of paths) console.error(`${path} is not what npm run generate makes`);
   process.exitCode = paths.length === 0 ? 0 : 1;
 } else {
-  for (const path of write(root, outputs, null)) console.log(path);
+  for (const path of write(root, outputs, [])) console.log(path);
 }

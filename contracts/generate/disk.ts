@@ -1,15 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { GENERATED } from './outputs.ts';
+import { FOLDERS } from './outputs.ts';
 
 /**
- * The paths that differ from `outputs`: changed, missing, or in the generated folder without being generated. `folder` is
- * that folder, or `null` where the outputs share theirs with other files.
+ * The paths that differ from `outputs`: changed, missing, or in a generated folder without being generated. `folders` are
+ * those, none where the outputs share theirs with other files.
  */
 export function drift(
   root: string,
   outputs: ReadonlyMap<string, string>,
-  folder: string | null = GENERATED,
+  folders: readonly string[] = FOLDERS,
 ): readonly string[] {
   const differing = [...outputs].filter(([path, text]) => {
     const file = join(root, path);
@@ -17,7 +17,7 @@ export function drift(
   });
   return [
     ...differing.map(([path]) => path),
-    ...(folder === null ? [] : strays(root, outputs, folder)),
+    ...folders.flatMap((folder) => strays(root, outputs, folder)),
   ].sort();
 }
 
@@ -25,9 +25,9 @@ export function drift(
 export function write(
   root: string,
   outputs: ReadonlyMap<string, string>,
-  generated: string | null = GENERATED,
+  folders: readonly string[] = FOLDERS,
 ): readonly string[] {
-  const touched = drift(root, outputs, generated);
+  const touched = drift(root, outputs, folders);
   for (const path of touched) {
     const text = outputs.get(path);
     if (text === undefined) rmSync(join(root, path));

@@ -61,7 +61,7 @@ function literalType(value: Json): string {
 }
 
 /** The description of a schema with its bounds in words. */
-function describe(schema: Schema): string {
+export function describe(schema: Schema): string {
   return [schema.description ?? '', bounds(schema)].filter((text) => text !== '').join(' ');
 }
 

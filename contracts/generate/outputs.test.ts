@@ -4,6 +4,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -33,6 +34,9 @@ beforeAll(async () => {
   outputs = await generate(fixture);
   write(folder, outputs);
   for (const file of ['operation.ts', 'validator.ts']) cpSync(`contracts/${file}`, at(`contracts/${file}`));
+  const runtime = 'sdk/typescript/src';
+  for (const file of readdirSync(runtime).filter((name) => name.endsWith('.ts')))
+    cpSync(join(runtime, file), at(join(runtime, file)));
   writeFileSync(at('package.json'), '{"type":"module"}');
   symlinkSync(join(root, 'node_modules'), at('node_modules'));
 });
@@ -48,6 +52,8 @@ import type { ParcelQuery, Parcel } from './contracts/generated/models.ts';
 import { problems, type ProblemCode } from './contracts/generated/errors.ts';
 import { limits } from './contracts/generated/limits.ts';
 import { loadValidators } from './contracts/generated/validators/load.ts';
+import { type ListParcelsParameters, type FilePart, SvcClient } from './sdk/typescript/src/index.ts';
+import type * as Client from './sdk/typescript/src/index.ts';
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(_: Equal<A, B>): void => {};
 same<Group, 'depots' | 'empty'>(true);
@@ -62,6 +68,11 @@ same<OperationTypes['peek']['body'], null>(true);
 same<ProblemCode, 'validation_failed' | 'not_found' | 'store_contention'>(true);
 const query: ParcelQuery = { id: 'a', 'strange-name': "it's", tags: { a: 'b' }, limit: null };
 const parcel = (p: Parcel): number => (p.kind === 'box' ? p.width : p.length);
+same<ListParcelsParameters, { readonly limit?: number | undefined; readonly after: string; readonly tag?: { readonly [name: string]: string } | undefined; readonly order?: 'up' | 'down' | undefined }>(true);
+same<Client.ParcelManifest, { readonly manifest: Client.ParcelQuery; readonly artifact: FilePart }>(true);
+same<Awaited<ReturnType<SvcClient['ingestParcel']>>, Client.Parcel | null>(true);
+same<Awaited<ReturnType<SvcClient['putBytes']>>, ReadableStream<Uint8Array>>(true);
+same<keyof SvcClient, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'toJSON'>(true);
 export const used = [query, parcel, operations.peek.routes, problems.not_found.status, limits.parcelsMax, loadValidators];
 `,
     );
@@ -201,7 +212,7 @@ describe('the drift check', () => {
 
   it('fails as a command, naming the file, and changes nothing', async () => {
     const copy = join(folder, 'copy');
-    for (const path of ['contracts', 'docs/reference', 'package.json'])
+    for (const path of ['contracts', 'docs/reference', 'sdk', 'package.json'])
       cpSync(path, join(copy, path), { recursive: true });
     for (const { evidence } of source.catalog.operations)
       for (const path of [...evidence.fixtures, ...evidence.tests]) cpSync(path, join(copy, path));

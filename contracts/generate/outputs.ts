@@ -7,10 +7,14 @@ import { emitOperations } from './emit-operations.ts';
 import { emitErrors, emitLimits } from './emit-tables.ts';
 import { emitValidators } from './emit-validators.ts';
 import { lintProfile } from './profile-lint.ts';
+import { SDK_FOLDERS, sdkOutputs } from './sdk/outputs.ts';
 import type { ContractSource } from './source.ts';
 
 /** The folder that holds generated files and nothing else. */
 export const GENERATED = 'contracts/generated';
+
+/** Every folder of that kind. */
+export const FOLDERS: readonly string[] = [GENERATED, ...SDK_FOLDERS];
 
 /** The source breaks a rule: `faults` says where and how, one sentence each. */
 export class ContractFaults extends Error {
@@ -43,6 +47,7 @@ export async function generate(source: ContractSource, root?: string): Promise<R
     ['docs/reference/operations.md', operationsPage(source)],
     ['docs/reference/errors.md', errorsPage(source)],
     ['docs/reference/limits.md', limitsPage(source)],
+    ...sdkOutputs(source),
   ]);
 }
 

@@ -55,7 +55,6 @@ export function receiptRecord(content: ReceiptContent): RecordData {
     head: { idempotencyKey, transactionId, requestHash, correlationId, actor, committedAtUtc },
     body: canonicalJson(body),
     listing: null,
-    due: null,
     parts: [...revisions, ...payloads],
   };
 }

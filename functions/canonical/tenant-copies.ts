@@ -91,7 +91,7 @@ export async function restoreTenant(
   return { contentHash };
 }
 
-/** Writes the tenant as an archive, in memory for one chunk. */
+/** Writes the tenant as an archive, in memory for two chunks. */
 export async function exportTenantArchive(
   store: RecordStore,
   tenantId: string,
@@ -108,14 +108,25 @@ export async function verifyTenantArchive(
   source: ChunkSource,
   options: ArchiveRestoreOptions = {},
 ): Promise<ArchiveManifest> {
+  return (await checkedArchive(tenantId, source, options)).manifest;
+}
+
+async function checkedArchive(
+  tenantId: string,
+  source: ChunkSource,
+  options: ArchiveRestoreOptions,
+): Promise<OpenArchive> {
   const archive = await openArchive(tenantId, source, options.expectedContentHash);
-  for await (const _ of toldRecords(archive, 'verifying', options));
-  archive.verify();
-  return archive.manifest;
+  await archive.check(teller('verifying', recordsOf(archive), options));
+  return archive;
+}
+
+function recordsOf({ manifest }: OpenArchive): number {
+  return Object.values(manifest.counts).reduce((sum, count) => sum + count, 0);
 }
 
 /**
- * Replaces the tenant by an archive of any size, in memory for one chunk. The archive is read twice: nothing at all is
+ * Replaces the tenant by an archive of any size, in memory for two chunks. The archive is read twice: nothing at all is
  * written before it was found whole, and what is then written is verified again before it takes the tenant's place.
  */
 export async function restoreTenantArchive(
@@ -124,8 +135,7 @@ export async function restoreTenantArchive(
   source: ChunkSource,
   options: ArchiveRestoreOptions = {},
 ): Promise<ArchiveManifest> {
-  const { contentHash } = await verifyTenantArchive(tenantId, source, options);
-  const archive = await openArchive(tenantId, source, contentHash);
+  const archive = await checkedArchive(tenantId, source, options);
   await store.swap(tenantScope(tenantId), toldRecords(archive, 'restoring', options), archive.verify);
   return archive.manifest;
 }
@@ -153,13 +163,12 @@ async function* told(
 }
 
 async function* toldRecords(
-  { manifest, records }: OpenArchive,
+  archive: OpenArchive,
   step: CopyProgress['step'],
   options: ArchiveOptions,
 ): AsyncGenerator<RecordData, void, undefined> {
-  const total = Object.values(manifest.counts).reduce((sum, count) => sum + count, 0);
-  const tell = teller(step, total, options);
-  for await (const record of records) {
+  const tell = teller(step, recordsOf(archive), options);
+  for await (const record of archive.records) {
     tell();
     yield record;
   }

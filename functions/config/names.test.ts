@@ -57,6 +57,8 @@ describe('a name that nobody knows stops the start', () => {
   test('but not where it is known to be of somebody else', () => {
     const env = {
       SVC_SETTINGS: 'svcsettings.json',
+      SVC_BASE_URL: 'https://of-the-sdk.example',
+      SVC_SERVER: 'https://of-the-tool.example',
       SVC_IDENTITY_TOKEN: 'of the tool',
       SVC_HOSTED_WORKER_PORT: '1',
       SVC_SECURITY_FACTOR: '5',

@@ -87,11 +87,11 @@ function isOurs(key: string): boolean {
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Variables with our prefix that are not ours: of the clients (`SVC_IDENTITY_TOKEN`), of workers, of this project's tests,
- * and what Kubernetes tells every container of a service that is called `svc` or `svc-…`.
+ * Variables with our prefix that are not ours: of the clients (`SVC_BASE_URL`, `SVC_SERVER`, `SVC_IDENTITY_TOKEN`), of
+ * workers, of this project's tests, and what Kubernetes tells every container of a service that is called `svc` or `svc-…`.
  */
 const foreign = [
-  /^SVC_(IDENTITY_TOKEN$|HOSTED_WORKER_|SECURITY_)/,
+  /^SVC_((BASE_URL|SERVER|IDENTITY_TOKEN)$|HOSTED_WORKER_|SECURITY_)/,
   /_SERVICE_(HOST|PORT)$/,
   /_SERVICE_PORT_/,
   /_PORT_\d{1,5}_(TCP|UDP|SCTP)(_|$)/,

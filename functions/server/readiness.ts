@@ -2,6 +2,7 @@ import type { ServerReadinessCheck, ServerReadinessReport } from '../../contract
 import type { Handler } from '../http/handler.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import type { Timers } from '../kernel/world.ts';
+import { StoreError } from '../store/port.ts';
 import type { CanonicalConfiguration, ServerDependencies } from './dependencies.ts';
 import { healthStatus } from './health.ts';
 
@@ -71,16 +72,26 @@ async function storageCheck({
     return { id, status: 'ok', message: 'The canonical store is disabled.', details: { enabled: false } };
   }
   const details = { enabled: true, store: canonical.provider };
-  const reason = await failureWithin(world.timers, canonical);
-  if (reason === undefined) return { id, status: 'ok', message: 'The canonical store answers.', details };
-  const told = development ? { ...details, reason: reason.slice(0, 1024) } : details;
-  return { id, status: 'failed', message: 'The canonical store does not answer.', details: told };
+  const failure = await failureWithin(world.timers, canonical);
+  if (failure === undefined) return { id, status: 'ok', message: 'The canonical store answers.', details };
+  const told = development ? { ...details, reason: failure.reason.slice(0, 1024) } : details;
+  const message = failure.full
+    ? 'The canonical store has no room for new data. It answers reads.'
+    : 'The canonical store does not answer.';
+  return { id, status: 'failed', message, details: told };
+}
+
+interface PingFailure {
+  readonly reason: string;
+  /** It answers, but has no room for writes. */
+  readonly full: boolean;
 }
 
 /** Why the store does not answer in time, `undefined` when it does. */
-function failureWithin(timers: Timers, canonical: CanonicalConfiguration): Promise<string | undefined> {
+function failureWithin(timers: Timers, canonical: CanonicalConfiguration): Promise<PingFailure | undefined> {
   return new Promise((resolve) => {
-    const cancel = timers.after(PING_TIMEOUT_MS, () => resolve(`no answer within ${PING_TIMEOUT_MS} ms`));
+    const late = { reason: `no answer within ${PING_TIMEOUT_MS} ms`, full: false };
+    const cancel = timers.after(PING_TIMEOUT_MS, () => resolve(late));
     void failureOf(canonical).then((failure) => {
       cancel();
       resolve(failure);
@@ -88,13 +99,14 @@ function failureWithin(timers: Timers, canonical: CanonicalConfiguration): Promi
   });
 }
 
-async function failureOf(canonical: CanonicalConfiguration): Promise<string | undefined> {
+async function failureOf(canonical: CanonicalConfiguration): Promise<PingFailure | undefined> {
   try {
     const store = await canonical.store();
     await store.ping();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : 'unknown';
+    const full = error instanceof StoreError && error.failure === 'full';
+    return { reason: error instanceof Error ? error.message : 'unknown', full };
   }
 }
 

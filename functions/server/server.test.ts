@@ -109,6 +109,13 @@ describe('readiness', () => {
     expect(JSON.stringify(production)).not.toContain('db.internal');
   });
 
+  test('is not ready when the store has no room for writes, and says that it reads', async () => {
+    const full = () => Promise.reject(new StoreError('full', 'the disk has no room'));
+    const report = await readiness({ canonical: canonical(full) });
+    expect(report).toMatchObject({ status: 'failed', ready: false });
+    expect(report.blockers).toEqual(['The canonical store has no room for new data. It answers reads.']);
+  });
+
   test('gives a store that hangs five seconds', async () => {
     const delays: number[] = [];
     const timers: Timers = {

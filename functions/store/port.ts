@@ -49,7 +49,10 @@ export interface RecordStore {
    */
   sweep(scope?: Scope): Promise<void>;
 
-  /** Resolves when the database answers; throws `StoreError` `unavailable` otherwise. */
+  /**
+   * Resolves when the database answers; throws `StoreError` otherwise: `full` where it answers reads and has no room for
+   * writes, as far as a provider can tell without writing, else `unavailable`.
+   */
   ping(): Promise<void>;
 
   /** Waits for what is under way and lets go of the database. */

@@ -1,5 +1,5 @@
 import type { RandomSource } from '../kernel/world.ts';
-import type { RecordKey, RecordStore, Scope } from './port.ts';
+import { type RecordKey, type RecordStore, type Scope, StoreError } from './port.ts';
 import { recordId } from './record-id.ts';
 
 const SCOPE: Scope = { kind: 'system', name: 'service' };
@@ -8,6 +8,8 @@ const SECRET_BYTES = 32;
 /**
  * A secret that every instance over this store shares: the first one to ask makes it. Kept for the life of the
  * instance once read; a failed read is tried again by the next call.
+ *
+ * A store that has no room for it is still read from: until there is room, the instance uses what it would have stored.
  */
 export function sharedSecret(
   store: () => Promise<RecordStore>,
@@ -15,9 +17,12 @@ export function sharedSecret(
   name: string,
 ): () => Promise<Uint8Array> {
   let secret: Promise<Uint8Array> | undefined;
+  let own: Buffer | undefined;
   return () => {
-    secret ??= readOrMake(store, random, name).catch((error: unknown) => {
+    const fresh = (own ??= Buffer.from(random.bytes(SECRET_BYTES)));
+    secret ??= readOrMake(store, fresh.toString('hex'), name).catch((error: unknown) => {
       secret = undefined;
+      if (error instanceof StoreError && error.failure === 'full') return fresh;
       throw error;
     });
     return secret;
@@ -26,11 +31,10 @@ export function sharedSecret(
 
 async function readOrMake(
   store: () => Promise<RecordStore>,
-  random: RandomSource,
+  fresh: string,
   name: string,
 ): Promise<Uint8Array> {
   const key: RecordKey = { collection: 'secrets', id: recordId(name) };
-  const fresh = Buffer.from(random.bytes(SECRET_BYTES)).toString('hex');
   const kept = await (await store()).transact(SCOPE, { gate: key, keys: [{ key }] }, (found) => {
     const there = found.get(key);
     if (there !== undefined) return { writes: [], result: String(there.head.secret) };

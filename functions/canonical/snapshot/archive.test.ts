@@ -1,16 +1,16 @@
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
-import { fenceKey, tenantScope } from '../records.ts';
-import { type ChunkSource, openArchive, writeArchive } from './archive.ts';
+import { tenantScope } from '../records.ts';
+import { type ChunkSource, openArchive } from './archive.ts';
+import { archived, Objects, sample } from './archive-objects.fixture.ts';
 import { GOLDEN_ARCHIVE, GOLDEN_ARCHIVE_HASH, GOLDEN_HASH, GOLDEN_LINES } from './golden.fixture.ts';
-import { compareKeys, headLine, type SnapshotLine, snapshotLines } from './lines.ts';
-import { type ArchiveManifest, CHUNK_BYTES_MAX, chunkName, MANIFEST_NAME, sealed } from './manifest.ts';
+import { headLine } from './lines.ts';
+import { CHUNK_BYTES_MAX, chunkName, MANIFEST_NAME } from './manifest.ts';
 import type { SnapshotFault } from './snapshot-error.ts';
 import {
   collected,
-  eachOf,
   emptyTenant,
   faultOf,
   linesIn,
@@ -20,56 +20,6 @@ import {
   TENANT,
   tenantOf,
 } from './tenants.fixture.ts';
-
-/** An archive in memory, as writing left it and as a test changes it. */
-class Objects extends Map<string, Uint8Array> {
-  async write(name: string, content: Uint8Array): Promise<void> {
-    this.set(name, content);
-  }
-
-  names(): Promise<readonly string[]> {
-    return Promise.resolve([...this.keys()]);
-  }
-
-  async read(name: string): Promise<Uint8Array | null> {
-    return this.get(name) ?? null;
-  }
-
-  get manifest(): ArchiveManifest {
-    return JSON.parse(Buffer.from(this.get(MANIFEST_NAME) ?? []).toString()) as ArchiveManifest;
-  }
-
-  /** Puts a manifest in its place that says `changes` and names itself rightly. */
-  reseal(changes: object): void {
-    const { contentHash: _, ...content } = this.manifest;
-    this.set(MANIFEST_NAME, Buffer.from(canonicalJson(sealed({ ...content, ...changes }))));
-  }
-
-  /** Puts another content into a chunk, and a manifest that knows it. */
-  replace(index: number, content: Uint8Array, records?: number): void {
-    this.set(chunkName(index), content);
-    const { chunks } = this.manifest;
-    const chunk = chunks[index];
-    if (chunk === undefined) throw new Error('no such chunk');
-    const known = {
-      ...chunk,
-      bytes: content.byteLength,
-      hash: sha256(content),
-      records: records ?? chunk.records,
-    };
-    this.reseal({ chunks: chunks.with(index, known) });
-  }
-}
-
-async function archived(lines: readonly SnapshotLine[], chunkBytes?: number, tenantId = TENANT) {
-  const objects = new Objects();
-  await writeArchive(tenantId, eachOf(lines), objects, chunkBytes);
-  return objects;
-}
-
-async function sample(chunkBytes = 2048): Promise<Objects> {
-  return archived(await linesIn(await sampleTenant()), chunkBytes, 'tenant-a');
-}
 
 /** Reads as a restore does: into a swap, which asks for the outcome last. */
 async function restore(source: ChunkSource, tenantId = TENANT, expected?: string) {
@@ -279,86 +229,6 @@ test('nothing is verified before the end', async () => {
   }
   archive.verify();
   await expect(collected(archive.records)).rejects.toThrow('once');
-});
-
-describe('200,000 records pass', () => {
-  const RECORDS = 200_000;
-  const CHUNK = 64 * 1024;
-  const values = Array.from({ length: RECORDS }, (_, n) => `v${n}`)
-    .map((value) => ({ value, key: fenceKey('n', value) }))
-    .sort((left, right) => compareKeys(left.key, right.key))
-    .map(({ value }) => value);
-  const head = {
-    name: 'n',
-    ownerDocumentType: 't',
-    ownerDocumentId: 'i',
-    createdAtUtc: '',
-    updatedAtUtc: '',
-  };
-  const at = '2026-01-02T03:04:05.000Z';
-
-  test('one chunk at a time, both ways', async () => {
-    const objects = new Objects();
-    let given = 0;
-    let written = 0;
-    let heldMax = 0;
-    let lineMax = 0;
-    const pages = async function* () {
-      for (let from = 0; from < RECORDS; from += 100) {
-        const page = values.slice(from, from + 100);
-        const record = (value: string) => ({
-          key: fenceKey('n', value),
-          head: { ...head, value, createdAtUtc: at, updatedAtUtc: at },
-        });
-        yield { records: page.map(record) };
-      }
-    };
-    const counted = async function* (lines: AsyncIterable<SnapshotLine>) {
-      for await (const line of lines) {
-        given += Buffer.byteLength(line.line);
-        lineMax = Math.max(lineMax, Buffer.byteLength(line.line) + 1);
-        heldMax = Math.max(heldMax, given - written);
-        yield line;
-      }
-    };
-    const sink = {
-      write: async (name: string, content: Uint8Array) => {
-        objects.set(name, content);
-        if (name !== MANIFEST_NAME) written += gunzipSync(content).byteLength;
-      },
-    };
-    const manifest = await writeArchive(
-      TENANT,
-      counted(snapshotLines(TENANT, pages(), { now: 0 })),
-      sink,
-      CHUNK,
-    );
-    expect(manifest.counts.fences).toBe(RECORDS);
-    expect(manifest.chunks.length).toBeGreaterThan(500);
-    expect(heldMax).toBeLessThan(CHUNK + lineMax);
-    expect(heldMax).toBeGreaterThan(CHUNK / 2);
-
-    const ends = manifest.chunks.map(({ records }, n) =>
-      manifest.chunks.slice(0, n).reduce((sum, chunk) => sum + chunk.records, records),
-    );
-    let fetched = 0;
-    const source = {
-      names: () => objects.names(),
-      read: (name: string) => {
-        if (name !== MANIFEST_NAME) fetched += 1;
-        return objects.read(name);
-      },
-    };
-    const archive = await openArchive(TENANT, source);
-    let delivered = 0;
-    for await (const _ of archive.records) {
-      delivered += 1;
-      if (delivered > (ends[fetched - 1] ?? 0)) throw new Error('a record of a chunk that was not read');
-      if (fetched > 1 && delivered <= (ends[fetched - 2] ?? 0)) throw new Error('a chunk was read too early');
-    }
-    archive.verify();
-    expect(delivered).toBe(RECORDS);
-  });
 });
 
 test('the manifest says what it says and no more', async () => {

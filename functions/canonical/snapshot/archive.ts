@@ -18,6 +18,7 @@ import {
   STORED_CHUNK_BYTES_MAX,
   sealed,
 } from './manifest.ts';
+import { type RecordValue, recordOf } from './record-values.ts';
 import { SnapshotError } from './snapshot-error.ts';
 
 /** Where an archive is written: files, memory, a connection. */
@@ -42,10 +43,13 @@ const gunzip = promisify(gunzipCallback);
 const GZIP_LEVEL = 6;
 const GZIP_SYSTEM_BYTE = 9;
 const UNKNOWN_SYSTEM = 255;
+/** What zlib gives at a time: by its default it would come back to this thread for every 16 KiB. */
+const STEP_BYTES = 256 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * Writes lines as an archive, the manifest last: an archive that was cut short has none. Holds one chunk at a time.
+ * Writes lines as an archive, the manifest last: an archive that was cut short has none. Holds two chunks at a time: one
+ * is filled while the one before it is compressed, on another core, and written.
  *
  * A chunk has at most `chunkBytes` of lines, and a line that is longer stands in a chunk of its own.
  */
@@ -59,48 +63,83 @@ export async function writeArchive(
     throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
   }
   const tally = new LineTally();
-  const chunks: ArchiveChunk[] = [];
+  const chunks = new ChunkWriter(sink);
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let records = 0;
   const flush = async (): Promise<void> => {
-    const content = await compressed(Buffer.concat(pending, pendingBytes));
-    const index = chunks.length;
-    if (index >= CHUNKS_MAX) {
-      throw new SnapshotError('over_limit', `an archive has at most ${CHUNKS_MAX} chunks; make them larger`);
-    }
-    chunks.push({ index, bytes: content.byteLength, records, hash: sha256(content) });
-    pending = [];
-    pendingBytes = 0;
-    records = 0;
-    await sink.write(chunkName(index), content);
+    const content = Buffer.concat(pending, pendingBytes);
+    const held = records;
+    [pending, pendingBytes, records] = [[], 0, 0];
+    tally.addText(content);
+    await chunks.add(content, held);
   };
-  for await (const next of lines) {
-    const bytes = Buffer.from(next.line);
-    if (bytes.byteLength > CHUNK_BYTES_MAX) {
-      throw new SnapshotError('over_limit', `a record is longer than ${CHUNK_BYTES_MAX} bytes`);
+  try {
+    for await (const next of lines) {
+      const bytes = Buffer.from(next.line);
+      if (bytes.byteLength > CHUNK_BYTES_MAX) {
+        throw new SnapshotError('over_limit', `a record is longer than ${CHUNK_BYTES_MAX} bytes`);
+      }
+      if (pending.length > 0 && pendingBytes + bytes.byteLength > chunkBytes) await flush();
+      tally.addEntry(next.entry);
+      pending.push(bytes);
+      pendingBytes += bytes.byteLength;
+      if (next.entry !== null) records += 1;
     }
-    if (pending.length > 0 && pendingBytes + bytes.byteLength > chunkBytes) await flush();
-    tally.add(next);
-    pending.push(bytes);
-    pendingBytes += bytes.byteLength;
-    if (next.entry !== null) records += 1;
+    if (pending.length > 0) await flush();
+    await chunks.settle();
+  } catch (error) {
+    // Nothing may be written any more once the caller knows of it.
+    await chunks.settle().catch(() => undefined);
+    throw error;
   }
-  if (pending.length > 0) await flush();
   const manifest = sealed({
     profile: ARCHIVE_PROFILE,
     tenantId,
     counts: tally.counts,
-    chunks,
+    chunks: chunks.written,
     snapshotContentHash: tally.contentHash(),
   });
   await sink.write(MANIFEST_NAME, manifestBytes(manifest));
   return manifest;
 }
 
+/** Compresses and writes chunks in their order, one at a time, while its caller goes on. */
+class ChunkWriter {
+  readonly written: ArchiveChunk[] = [];
+  readonly #sink: ChunkSink;
+  #underWay: Promise<void> = Promise.resolve();
+
+  constructor(sink: ChunkSink) {
+    this.#sink = sink;
+  }
+
+  /** Takes the next chunk once the one before it is written. */
+  async add(content: Buffer, records: number): Promise<void> {
+    await this.#underWay;
+    this.#underWay = this.#write(content, records);
+    // Whoever comes next meets the failure.
+    this.#underWay.catch(() => undefined);
+  }
+
+  settle(): Promise<void> {
+    return this.#underWay;
+  }
+
+  async #write(lines: Buffer, records: number): Promise<void> {
+    const content = await compressed(lines);
+    const index = this.written.length;
+    if (index >= CHUNKS_MAX) {
+      throw new SnapshotError('over_limit', `an archive has at most ${CHUNKS_MAX} chunks; make them larger`);
+    }
+    this.written.push({ index, bytes: content.byteLength, records, hash: sha256(content) });
+    await this.#sink.write(chunkName(index), content);
+  }
+}
+
 async function compressed(content: Buffer): Promise<Uint8Array> {
   // zlib writes no time into the head, but the system that it runs on.
-  const bytes = await gzip(content, { level: GZIP_LEVEL });
+  const bytes = await gzip(content, { level: GZIP_LEVEL, chunkSize: STEP_BYTES });
   bytes[GZIP_SYSTEM_BYTE] = UNKNOWN_SYSTEM;
   return bytes;
 }
@@ -108,6 +147,11 @@ async function compressed(content: Buffer): Promise<Uint8Array> {
 /** An archive whose manifest was found good. What its chunks hold is known only when all of them were read. */
 export interface OpenArchive {
   readonly manifest: ArchiveManifest;
+  /**
+   * Reads it to its end and throws a `SnapshotError` at the first flaw; `each` is told of every record. The records may be
+   * taken after that, and come faster: the lines of a chunk that has the same SHA-256 were found good.
+   */
+  readonly check: (each?: () => void) => Promise<void>;
   /** The records, to be taken once. Throws a `SnapshotError` at the first flaw, so that a swap is given up. */
   readonly records: AsyncIterable<RecordData>;
   /** Throws unless the records were read to their end and everything was as the manifest says: a swap asks it last. */
@@ -133,9 +177,13 @@ export async function openArchive(
     });
   }
   checkNames(manifest, await source.names());
-  const reading = { begun: false, verified: false };
+  const reading = { begun: false, checked: false, verified: false };
   return {
     manifest,
+    async check(each = () => undefined) {
+      for await (const _ of readEntries(manifest, source, false)) each();
+      reading.checked = true;
+    },
     records: { [Symbol.asyncIterator]: () => readRecords(manifest, source, reading) },
     verify: () => {
       if (!reading.verified) throw new SnapshotError('incomplete', 'the archive was not read to its end');
@@ -156,20 +204,33 @@ function checkNames({ chunks }: ArchiveManifest, names: readonly string[]): void
 async function* readRecords(
   manifest: ArchiveManifest,
   source: ChunkSource,
-  reading: { begun: boolean; verified: boolean },
+  reading: { begun: boolean; checked: boolean; verified: boolean },
 ): AsyncGenerator<RecordData, void, undefined> {
   if (reading.begun) throw new Error('the records of an archive are read once');
   reading.begun = true;
-  const reader = new LineReader(manifest.tenantId);
-  for (const chunk of manifest.chunks) {
+  for await (const entry of readEntries(manifest, source, reading.checked)) yield recordOf(entry);
+  reading.verified = true;
+}
+
+/** `known`: whether the lines were read before, in chunks of the hashes that the manifest names. */
+async function* readEntries(
+  manifest: ArchiveManifest,
+  source: ChunkSource,
+  known: boolean,
+): AsyncGenerator<RecordValue, void, undefined> {
+  const reader = new LineReader(manifest.tenantId, known);
+  const tally = new LineTally();
+  for await (const { chunk, content } of readChunks(manifest, source)) {
     const object = chunkName(chunk.index);
     let records = 0;
-    for (const line of linesOf(await readChunk(chunk, source), object)) {
-      const record = reader.read(line);
-      if (record === null) continue;
+    for (const line of linesOf(content, object)) {
+      const entry = reader.read(line);
+      if (entry === null) continue;
+      tally.addEntry(entry);
       records += 1;
-      yield record;
+      yield entry;
     }
+    tally.addText(content);
     if (records !== chunk.records) {
       throw new SnapshotError('invalid', 'holds another number of records than the manifest says', {
         object,
@@ -177,7 +238,6 @@ async function* readRecords(
     }
   }
   reader.end();
-  const { tally } = reader;
   if (tally.contentHash() !== manifest.snapshotContentHash) {
     const place = { object: MANIFEST_NAME, pointer: '/snapshotContentHash' };
     throw new SnapshotError('hash_mismatch', 'is not the hash of the lines', place);
@@ -186,7 +246,33 @@ async function* readRecords(
     const place = { object: MANIFEST_NAME, pointer: '/counts' };
     throw new SnapshotError('invalid', 'does not count the lines', place);
   }
-  reading.verified = true;
+}
+
+/** Each chunk with its lines, the next one fetched and unpacked while its caller goes through them. */
+async function* readChunks(
+  { chunks }: ArchiveManifest,
+  source: ChunkSource,
+): AsyncGenerator<{ chunk: ArchiveChunk; content: Buffer }, void, undefined> {
+  const ahead = (index: number) => {
+    const chunk = chunks[index];
+    if (chunk === undefined) return undefined;
+    const content = readChunk(chunk, source);
+    // Whoever comes to this chunk meets the failure.
+    content.catch(() => undefined);
+    return { chunk, content };
+  };
+  let next = ahead(0);
+  try {
+    for (let index = 1; next !== undefined; index += 1) {
+      const { chunk, content: reading } = next;
+      const content = await reading;
+      next = ahead(index);
+      yield { chunk, content };
+    }
+  } finally {
+    // The source is of no more use to a caller that ends here, so nothing may be reading from it.
+    await next?.content.catch(() => undefined);
+  }
 }
 
 /** The lines of a chunk, unpacked only after its hash was found right, and never beyond the largest chunk. */
@@ -198,7 +284,7 @@ async function readChunk(chunk: ArchiveChunk, source: ChunkSource): Promise<Buff
     throw new SnapshotError('hash_mismatch', 'is not the chunk that the manifest names', { object });
   }
   try {
-    return await gunzip(content, { maxOutputLength: CHUNK_BYTES_MAX });
+    return await gunzip(content, { maxOutputLength: CHUNK_BYTES_MAX, chunkSize: STEP_BYTES });
   } catch (error) {
     if (error instanceof RangeError) {
       throw new SnapshotError('over_limit', `unpacks to more than ${CHUNK_BYTES_MAX} bytes`, { object });

@@ -3,7 +3,7 @@ import type {
   CanonicalDocumentRevision,
   CanonicalOutboxEvent,
 } from '../../../contracts/generated/models.ts';
-import { canonicalJson } from '../../kernel/canonical-json.ts';
+import { CanonicalText, canonicalJson } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { RecordData, RecordKey } from '../../store/port.ts';
 import { readDocument } from '../document.ts';
@@ -20,7 +20,7 @@ import {
   FENCES,
   fenceKey,
 } from '../records.ts';
-import { readRevision, revisionText } from '../revision.ts';
+import { canonicalText } from './canonical-text.ts';
 import { moment } from './checks.ts';
 import {
   checkedDocument,
@@ -127,8 +127,8 @@ export function recordOf(entry: RecordValue): RecordData {
       return receiptRecord({
         result: entry.value.result,
         requestHash: entry.value.requestHash,
-        documentTexts: entry.value.result.documents.map((document) => canonicalJson(document)),
-        payloadTexts: entry.value.result.outbox.map(({ payload }) => canonicalJson(payload)),
+        documentTexts: entry.value.result.documents.map(documentText),
+        payloadTexts: entry.value.result.outbox.map(({ payload }) => canonicalText(payload)),
       });
     case 'documents':
       return documentRecord(entry.value);
@@ -141,12 +141,35 @@ export function recordOf(entry: RecordValue): RecordData {
   }
 }
 
+function documentText(document: CanonicalDocument): string {
+  return canonicalJson(withText(document));
+}
+
+/** The document, its content as the text that it was mostly read from. */
+function withText(document: CanonicalDocument): object {
+  return { ...document, data: new CanonicalText(canonicalText(document.data)) };
+}
+
+function eventWithText(event: CanonicalOutboxEvent): object {
+  return { ...event, payload: new CanonicalText(canonicalText(event.payload)) };
+}
+
+/** The value in canonical JSON. */
+export function valueText({ collection, value }: RecordValue): string {
+  if (collection === 'documents') return documentText(value);
+  if (collection === 'events') return canonicalJson(eventWithText(value));
+  if (collection === 'fences') return canonicalJson(value);
+  const { result } = value;
+  const [documents, outbox] = [result.documents.map(withText), result.outbox.map(eventWithText)];
+  return canonicalJson({ ...value, result: { ...result, documents, outbox } });
+}
+
 function documentRecord(document: CanonicalDocument): RecordData {
   const { documentType, id, schemaVersion, revision, deleted, createdAtUtc, updatedAtUtc } = document;
   return {
     key: documentKey(documentType, id),
     head: { documentType, id, schemaVersion, revision, deleted, createdAtUtc, updatedAtUtc },
-    body: document.data === null ? null : canonicalJson(document.data),
+    body: document.data === null ? null : canonicalText(document.data),
     listing: { group: documentType, id, hidden: deleted, indexes: document.indexes },
     due: null,
     parts: [],
@@ -163,10 +186,13 @@ function eventState(event: EventValue): EventState {
   return { ...kept, state: event.deliveredAtUtc === null ? parked : 'delivered', leaseTokenHash: null };
 }
 
-/** The revisions that a receipt holds, as the wire shows them. */
+/** The revisions that a receipt holds, as the wire shows them, around the documents of its result. */
 export function revisionsOf({ result }: ReceiptValue): CanonicalDocumentRevision[] {
   const { transactionId, committedAtUtc } = result;
-  return result.documents.map((document) =>
-    readRevision(revisionText(canonicalJson(document), document.deleted, transactionId, committedAtUtc)),
-  );
+  return result.documents.map((document) => {
+    const { tenantId, documentType, id, revision } = document;
+    const operation = document.deleted ? 'delete' : 'upsert';
+    const recordedAtUtc = committedAtUtc;
+    return { tenantId, documentType, id, revision, transactionId, operation, document, recordedAtUtc };
+  });
 }

@@ -4,10 +4,11 @@ import type {
   CanonicalDocumentRevision,
   CanonicalOutboxEvent,
 } from '../../../contracts/generated/models.ts';
-import { canonicalJson } from '../../kernel/canonical-json.ts';
+import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { type RecordData, StoreError } from '../../store/port.ts';
+import { sameJson } from './canonical-text.ts';
 import { hashText, list, members, moment, name, nullOr, plainJson, same } from './checks.ts';
 import {
   compareKeys,
@@ -40,8 +41,8 @@ export interface TenantSnapshot {
 
 /** Records for a swap, all of them checked. */
 export interface SnapshotContent {
-  /** In the order of their keys. */
-  readonly records: readonly RecordData[];
+  /** In the order of their keys; each is made when it is asked for. */
+  readonly records: Iterable<RecordData>;
   readonly contentHash: string;
 }
 
@@ -121,7 +122,13 @@ export function readSnapshot(
     const pointer = contentHash === given ? '' : '/contentHash';
     throw new SnapshotError('hash_mismatch', 'the content is not the one that its hash names', { pointer });
   }
-  return { records: keyed.map(({ entry }) => recordOf(entry)), contentHash };
+  return { records: { [Symbol.iterator]: () => recordsOf(keyed) }, contentHash };
+}
+
+function* recordsOf(
+  keyed: readonly { readonly entry: RecordValue }[],
+): Generator<RecordData, void, undefined> {
+  for (const { entry } of keyed) yield recordOf(entry);
 }
 
 function checkedEntries(tenantId: string, snapshot: unknown) {
@@ -186,15 +193,15 @@ function refuseRepeated(entries: readonly RecordValue[], pointer: string): void 
  * knows could not be kept, and one that is left out would come back.
  */
 function checkRevisions(receipts: readonly ReceiptValue[], given: unknown): void {
-  const texts = new Map<string, string>();
+  const held = new Map<string, CanonicalDocumentRevision>();
   receipts.forEach((receipt, n) => {
     for (const revision of revisionsOf(receipt)) {
-      const name = nameOf(revision.documentType, revision.id, revision.revision);
-      if (texts.has(name)) {
+      const named = nameOf(revision.documentType, revision.id, revision.revision);
+      if (held.has(named)) {
         const detail = 'holds a revision that another transaction holds';
         throw invalidMember(`/transactions/${n}`, detail, 'duplicate_in_request');
       }
-      texts.set(name, canonicalJson(revision));
+      held.set(named, revision);
     }
   });
   const seen = new Set<string>();
@@ -202,12 +209,13 @@ function checkRevisions(receipts: readonly ReceiptValue[], given: unknown): void
     const pointer = `/revisions/${n}`;
     if (typeof value !== 'object' || value === null) throw invalidMember(pointer, 'must be an object');
     const { documentType, id, revision } = value as Partial<CanonicalDocumentRevision>;
-    const name = nameOf(documentType, id, revision);
-    if (seen.has(name)) throw invalidMember(pointer, 'stands twice', 'duplicate_in_request');
-    seen.add(name);
-    same(canonicalJson(value), texts.get(name), 'as its transaction holds it', pointer);
+    const named = nameOf(documentType, id, revision);
+    if (seen.has(named)) throw invalidMember(pointer, 'stands twice', 'duplicate_in_request');
+    seen.add(named);
+    const isHeld = sameJson(value as Json, held.get(named) ?? null);
+    same(isHeld, true, 'as its transaction holds it', pointer);
   });
-  if (seen.size !== texts.size) {
+  if (seen.size !== held.size) {
     throw new ServiceError('validation_failed', 'a revision that a transaction holds is missing', {
       errors: [{ pointer: '/revisions', detail: 'lacks a revision that a transaction holds' }],
     });

@@ -7,6 +7,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { RecordData, RecordStore } from '../../store/port.ts';
 import { tenantCollections, tenantScope } from '../records.ts';
 import { LineReader, type RecordPages, type SnapshotLine, snapshotLines } from './lines.ts';
+import { recordOf } from './record-values.ts';
 import { SnapshotError, type SnapshotFault } from './snapshot-error.ts';
 
 /** Tenants made by real commits and calls, so that a snapshot is tried on what there can be. */
@@ -123,9 +124,9 @@ export async function linesIn({ store, client }: Made): Promise<SnapshotLine[]> 
 
 export function readLines(lines: readonly string[], tenantId = TENANT): RecordData[] {
   const reader = new LineReader(tenantId);
-  const records = lines.flatMap((line) => reader.read(line.replace(/\n$/, '')) ?? []);
+  const entries = lines.flatMap((line) => reader.read(line.replace(/\n$/, '')) ?? []);
   reader.end();
-  return records;
+  return entries.map(recordOf);
 }
 
 export async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {

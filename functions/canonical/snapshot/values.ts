@@ -12,6 +12,7 @@ import { refuseRepeats, transactionId } from '../commit-request.ts';
 import { inWireOrder } from '../document.ts';
 import { indexValues } from '../index-text.ts';
 import { eventInWireOrder } from '../outbox-event.ts';
+import { bytesAtMost, canonicalText } from './canonical-text.ts';
 import {
   count,
   flag,
@@ -108,6 +109,9 @@ const RESULT = [
   'outbox',
 ] as const;
 
+/** Beyond anything that was ever counted, and below where one more is the same number: what is restored counts on. */
+const COUNT_MAX = 2 ** 52;
+
 export function sameTenant(value: unknown, tenantId: string, pointer: string): void {
   if (value !== tenantId)
     throw invalidMember(pointer, 'must be the tenant of the snapshot', 'tenant_mismatch');
@@ -121,7 +125,7 @@ export function checkedDocument(tenantId: string, value: unknown, pointer: strin
   name(given.documentType, at('documentType'));
   name(given.id, at('id'));
   name(given.schemaVersion, at('schemaVersion'));
-  const revision = count(given.revision, 1, Number.MAX_SAFE_INTEGER, at('revision'));
+  const revision = count(given.revision, 1, COUNT_MAX, at('revision'));
   same(given.etag, `rev:${revision}`, 'rev: and the revision', at('etag'));
   const deleted = flag(given.deleted, at('deleted'));
   const indexes = indexValues(
@@ -141,7 +145,11 @@ function checkData(data: unknown, deleted: boolean, pointer: string): void {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     throw invalidMember(pointer, 'must be an object');
   }
-  boundedText(data, limits.documentDataBytesMax, pointer);
+  checkSize(data as Json, limits.documentDataBytesMax, pointer);
+}
+
+function checkSize(value: Json, bytesMax: number, pointer: string): void {
+  if (bytesAtMost(value) > bytesMax) boundedText(value, bytesMax, pointer);
 }
 
 export function checkedFence(tenantId: string, value: unknown, pointer: string): FenceValue {
@@ -165,7 +173,7 @@ export function checkedEvent(tenantId: string, value: unknown, pointer: string):
   sameTenant(given.tenantId, tenantId, at('tenantId'));
   pathName(given.id, at('id'));
   for (const member of ['transactionId', 'topic', 'key'] as const) name(given[member], at(member));
-  boundedText(given.payload, limits.outboxPayloadBytesMax, at('payload'));
+  checkSize(given.payload as Json, limits.outboxPayloadBytesMax, at('payload'));
   checkHeaders(given.headers, at('headers'));
   nullOr(moment, given.notBeforeUtc, at('notBeforeUtc'));
   const delivered = nullOr(moment, given.deliveredAtUtc, at('deliveredAtUtc'));
@@ -175,7 +183,7 @@ export function checkedEvent(tenantId: string, value: unknown, pointer: string):
   }
   same(given.leaseOwner, null, 'null: a snapshot holds no leases', at('leaseOwner'));
   same(given.leaseExpiresAtUtc, null, 'null: a snapshot holds no leases', at('leaseExpiresAtUtc'));
-  count(given.deliveryCount, 0, Number.MAX_SAFE_INTEGER, at('deliveryCount'));
+  count(given.deliveryCount, 0, COUNT_MAX, at('deliveryCount'));
   if (given.maxDeliveryAttempts !== null) {
     count(given.maxDeliveryAttempts, 1, limits.maxDeliveryAttemptsMax, at('maxDeliveryAttempts'));
   }
@@ -288,12 +296,10 @@ function checkedWrites(
 
 /** A store is promised that no commit is larger, so it must not meet one in a restore either. */
 function checkTotal(documents: readonly CanonicalDocument[], outbox: readonly CanonicalOutboxEvent[]): void {
-  let bytes = 0;
-  const add = (value: Json) => {
-    bytes += Buffer.byteLength(boundedText(value, limits.commitBytesMax, ''));
-  };
-  for (const { data } of documents) if (data !== null) add(data);
-  for (const { payload } of outbox) add(payload);
+  const contents: Json[] = outbox.map(({ payload }) => payload);
+  for (const { data } of documents) if (data !== null) contents.push(data);
+  if (contents.reduce((sum: number, each) => sum + bytesAtMost(each), 0) <= limits.commitBytesMax) return;
+  const bytes = contents.reduce((sum: number, each) => sum + Buffer.byteLength(canonicalText(each)), 0);
   if (bytes > limits.commitBytesMax) {
     throw new ServiceError(
       'commit_too_large',

@@ -11,6 +11,9 @@ const failures: Readonly<Record<number, StoreFailure>> = {
   26: 'corrupt', // NOTADB
 };
 
+/** IOERR_SHMSIZE. In a write it may come once the commit has reached the log, so there it says nothing of the outcome. */
+const SHARED_FILE_SIZE = 4874;
+
 /** The error in the words of the port; what did not come from SQLite (a decision's own refusal) passes as it is. */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StoreError) return error;
@@ -20,6 +23,15 @@ export function asStoreError(error: unknown): unknown {
   }
   if (isClosed(error)) return closedError(error);
   return error;
+}
+
+/** As above, of an error in opening: where the disk has no room for the file of 32 KB that processes share. */
+export function asOpenError(error: unknown): unknown {
+  if (error instanceof Error && extendedCode(error) === SHARED_FILE_SIZE) {
+    const message = 'the disk is full: no room for the 32 KB that an open database keeps in a file beside it';
+    return new StoreError('full', message, { cause: error });
+  }
+  return asStoreError(error);
 }
 
 export function isBusy(error: unknown): boolean {
@@ -32,8 +44,13 @@ export function closedError(cause?: unknown): StoreError {
 }
 
 function sqliteCode(error: Error): number | undefined {
+  const code = extendedCode(error);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+function extendedCode(error: Error): number | undefined {
   if (!('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined;
-  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 1;
+  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : 1;
 }
 
 function isClosed(error: Error): boolean {

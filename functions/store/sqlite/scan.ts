@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { RecordData, ScanPage, ScanRequest, Scope } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
@@ -20,7 +21,11 @@ export async function* scanRecords(
   const connection = await open();
   try {
     connection.run('BEGIN');
-    for (const records of pages(connection, scope, request)) yield { records, resume: null };
+    for (const records of pages(connection, scope, request)) {
+      yield { records, resume: null };
+      // Reading never waits for anything, and everybody else would wait for all of it.
+      await turn();
+    }
   } catch (error) {
     throw asStoreError(error);
   } finally {

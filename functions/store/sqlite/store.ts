@@ -23,8 +23,9 @@ import {
 } from '../port.ts';
 import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
-import { asStoreError, closedError, isBusy } from './errors.ts';
+import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
 import { readKeys, readList, readParts } from './query.ts';
+import { Room } from './room.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
@@ -57,6 +58,8 @@ const busyReadsMax = 160;
 
 /** Larger logs flush rarer, but each copy stops the loop longer: about 2 ms for every 1,000 pages. */
 const checkpointPagesDefault = 4000;
+/** A log that grew larger, because a reader held it, is cut down to four times what it is copied at. */
+const logBytesPerPage = 4 * 4096;
 
 /** One level after the other: Node's own recursive way never ends where a file system refuses to make folders (/proc). */
 async function makeFolder(path: string): Promise<void> {
@@ -84,7 +87,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reco
     try {
       return new SqliteStore(options, timers, openWriter(options));
     } catch (error) {
-      if (!isBusy(error)) throw asStoreError(error);
+      if (!isBusy(error)) throw asOpenError(error);
       if (tries === openTriesMax)
         throw new StoreError('unavailable', 'another process holds it', { cause: error });
     }
@@ -97,7 +100,8 @@ function openWriter(options: SqliteStoreOptions): Connection {
   const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
   writer.paired = (collection) => !unpaired.has(collection);
   try {
-    prepareWriter(writer, options.checkpointPages ?? checkpointPagesDefault);
+    const pages = options.checkpointPages ?? checkpointPagesDefault;
+    prepareWriter(writer, new Room(options.path).logPages(pages));
     migrate(writer);
     writer.exec(`PRAGMA busy_timeout = ${busySliceMs}`);
     return writer;
@@ -117,7 +121,7 @@ function prepareWriter(writer: Connection, checkpointPages: number): void {
   writer.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = ${checkpointPages};
-    PRAGMA journal_size_limit = 67108864;
+    PRAGMA journal_size_limit = ${checkpointPages * logBytesPerPage};
     PRAGMA cache_size = -65536;
     PRAGMA mmap_size = 2147418112;
     PRAGMA temp_store = MEMORY;
@@ -130,6 +134,7 @@ class SqliteStore implements RecordStore {
   readonly #timers: Timers;
   readonly #writer: Connection;
   readonly #queue: WriteQueue;
+  readonly #room: Room;
   readonly #scans = new Set<Connection>();
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -140,12 +145,25 @@ class SqliteStore implements RecordStore {
     this.#writer = writer;
     const { random, grouping = true } = options;
     this.#queue = new WriteQueue({ connection: writer, timers, random, grouping });
+    this.#room = new Room(options.path);
     this.#sweepBehind();
   }
 
-  transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
+  async transact<R>(
+    scope: Scope,
+    request: TransactRequest,
+    decide: (found: Found) => Decision<R>,
+  ): Promise<R> {
     const { clock } = this.#options;
-    return this.#queue.run((connection) => transactIn(connection, clock.now(), scope, request, decide));
+    let hasRoom = false;
+    const result = await this.#queue.run((connection) => {
+      const now = clock.now();
+      return transactIn(connection, now, scope, request, decide, () => {
+        hasRoom = this.#room.checkWrite(connection, now);
+      });
+    });
+    if (hasRoom) this.#queue.ranFull = false;
+    return result;
   }
 
   query(scope: Scope, selection: KeysSelection | ListSelection): Promise<RecordPage>;
@@ -180,7 +198,8 @@ class SqliteStore implements RecordStore {
     verify: () => void | Promise<void>,
   ): Promise<void> {
     try {
-      await swapRecords(this.#queue, this.#options.clock, scope, records, verify);
+      const parts = { queue: this.#queue, clock: this.#options.clock, room: this.#room };
+      await swapRecords(parts, scope, records, verify);
     } finally {
       this.#sweepBehind();
     }
@@ -194,7 +213,13 @@ class SqliteStore implements RecordStore {
   }
 
   async ping(): Promise<void> {
-    await this.#read((connection) => connection.get('SELECT count(*) FROM scopes WHERE kind IS NULL'));
+    const short = await this.#read((connection) => {
+      connection.get('SELECT space FROM scopes LIMIT 1');
+      return this.#queue.ranFull && this.#room.isShort(connection);
+    });
+    // What did not fit says nothing any more once there is room again, whoever made it.
+    this.#queue.ranFull = short;
+    if (short) throw new StoreError('full', 'the disk of the database has no room for new data');
   }
 
   close(): Promise<void> {

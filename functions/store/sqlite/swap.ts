@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/world.ts';
 import { abandonedLoad, batches } from '../loading.ts';
 import type { RecordData, Scope } from '../port.ts';
+import type { Room } from './room.ts';
 import { abandonLoading, createSpace, flipTo, spaceToSweep, sweepSpace, touchLoading } from './space.ts';
 import { insertRecord } from './write.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -12,17 +13,28 @@ const bounds = { records: 200, characters: 1024 * 1024 };
 const abandonedAfterMs = 60 * 60 * 1000;
 const sweepRowsMax = 200;
 
+export interface SwapParts {
+  readonly queue: WriteQueue;
+  readonly clock: Clock;
+  readonly room: Room;
+}
+
 /** Loads into a space that nobody sees, then makes it the live one in a transaction of its own. */
 export async function swapRecords(
-  queue: WriteQueue,
-  clock: Clock,
+  { queue, clock, room }: SwapParts,
   scope: Scope,
   records: AsyncIterable<RecordData>,
   verify: () => void | Promise<void>,
 ): Promise<void> {
   const space = await queue.run((connection) => createSpace(connection, scope, 'loading', clock.now()));
   try {
-    for await (const batch of batches(records, bounds)) await load(queue, clock, space, batch);
+    for await (const batch of batches(records, bounds)) {
+      await queue.run((connection) => {
+        if (!touchLoading(connection, space, clock.now())) throw abandonedLoad();
+        room.checkLoad(connection, batch);
+        for (const record of batch) insertRecord(connection, space, record);
+      });
+    }
     await verify();
     await queue.run((connection) => {
       if (!touchLoading(connection, space, clock.now())) throw abandonedLoad();
@@ -46,11 +58,4 @@ export async function sweepSpaces(queue: WriteQueue, clock: Clock): Promise<void
       return true;
     });
   }
-}
-
-function load(queue: WriteQueue, clock: Clock, space: number, batch: readonly RecordData[]): Promise<void> {
-  return queue.run((connection) => {
-    if (!touchLoading(connection, space, clock.now())) throw abandonedLoad();
-    for (const record of batch) insertRecord(connection, space, record);
-  });
 }

@@ -13,13 +13,17 @@ import { findRow, type RecordRow, recordOf } from './rows.ts';
 import { createLiveSpace, liveSpace } from './space.ts';
 import { insertRecord, removeRecord, updateRecord } from './write.ts';
 
-/** Inside the writer's transaction. It holds the only write lock, so every key that was read is guarded. */
+/**
+ * Inside the writer's transaction. It holds the only write lock, so every key that was read is guarded. `admit` is called
+ * before new data is written, and may refuse it.
+ */
 export function transactIn<R>(
   connection: Connection,
   now: number,
   scope: Scope,
   request: TransactRequest,
   decide: (found: Found) => Decision<R>,
+  admit: () => void = () => undefined,
 ): R {
   const live = liveSpace(connection, scope);
   const rows = new Map<string, RecordRow | undefined>();
@@ -31,6 +35,7 @@ export function transactIn<R>(
   }
   const { writes, result } = decide({ get: (key) => records.get(nameOf(key)) });
   checkWrites(writes, rows);
+  if (writes.some((write) => adds(write, rows))) admit();
   if (writes.length > 0) apply(connection, live ?? createLiveSpace(connection, scope, now), writes, rows);
   return result;
 }
@@ -52,6 +57,12 @@ function apply(
     if (row === undefined) insertRecord(connection, space, write.put);
     else updateRecord(connection, space, row, write.put);
   }
+}
+
+/** New records and new bodies take room; a change of a head, such as the end of a lease, hardly does. */
+function adds(write: Write, rows: ReadonlyMap<string, unknown>): boolean {
+  if (!('put' in write)) return false;
+  return typeof write.put.body === 'string' || rows.get(nameOf(write.put.key)) === undefined;
 }
 
 function checkWrites(writes: readonly Write[], rows: ReadonlyMap<string, unknown>): void {

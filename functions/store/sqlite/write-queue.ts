@@ -39,6 +39,8 @@ export class WriteQueue {
   #scheduled = false;
   #closed = false;
   #idle: (() => void)[] = [];
+  /** Whether a call was refused for want of room. Whoever finds that there is some again takes it back. */
+  ranFull = false;
 
   constructor(options: WriteQueueOptions) {
     this.#options = options;
@@ -51,7 +53,11 @@ export class WriteQueue {
         const result = work(connection);
         return () => resolve(result);
       };
-      this.#jobs.push({ execute, reject, alone: false, busyTries: 0 });
+      const refuse = (error: unknown): void => {
+        if (error instanceof StoreError && error.failure === 'full') this.ranFull = true;
+        reject(error);
+      };
+      this.#jobs.push({ execute, reject: refuse, alone: false, busyTries: 0 });
       this.#schedule();
     });
   }

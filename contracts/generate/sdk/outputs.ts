@@ -1,0 +1,26 @@
+import type { ContractSource } from '../source.ts';
+import { sdkContract } from './ir.ts';
+import { typescriptClient } from './typescript-client.ts';
+import { typescriptIndex } from './typescript-index.ts';
+import { typescriptModels, typescriptProblems, typescriptVersion } from './typescript-models.ts';
+import { typescriptOperations } from './typescript-operations.ts';
+import { wireRequests } from './wire.ts';
+
+const TYPESCRIPT = 'sdk/typescript/src/generated';
+
+/** The folders that hold generated files of the SDKs and nothing else. */
+export const SDK_FOLDERS: readonly string[] = [TYPESCRIPT];
+
+/** The generated files of the SDKs, by their path from the root. */
+export function sdkOutputs(source: ContractSource): ReadonlyMap<string, string> {
+  const contract = sdkContract(source);
+  return new Map([
+    [`${TYPESCRIPT}/models.ts`, typescriptModels(contract)],
+    [`${TYPESCRIPT}/operations.ts`, typescriptOperations(contract)],
+    [`${TYPESCRIPT}/client.ts`, typescriptClient(contract)],
+    [`${TYPESCRIPT}/problems.ts`, typescriptProblems(contract)],
+    [`${TYPESCRIPT}/version.ts`, typescriptVersion(contract)],
+    ['sdk/typescript/api.md', typescriptIndex(contract)],
+    ['sdk/wire/requests.json', `${JSON.stringify(wireRequests(contract), null, 2)}\n`],
+  ]);
+}

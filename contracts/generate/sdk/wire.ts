@@ -1,0 +1,206 @@
+import type { Json } from '../schema.ts';
+import type { SdkContract, SdkOperation, SdkParameter, SdkRequest } from './ir.ts';
+
+/**
+ * One call of a method, and the request that it must make, byte for byte: what the SDKs of all languages are held against.
+ * Made from the contract alone, so that an SDK and its oracle share no code.
+ */
+export interface WireCase {
+  readonly operation: string;
+  /** `example`: what must be given, as the models' examples say. `everything`: all that can be given, in odd characters. */
+  readonly case: 'example' | 'everything';
+  readonly typescript: string;
+  readonly python: string;
+  readonly arguments: {
+    readonly path: readonly (string | number | boolean)[];
+    /** JSON; of a form an object of its parts, in which a file is `{ base64, filename, contentType }`; of bytes `{ base64 }`. */
+    readonly request: Json;
+    /** Those of the query and the headers, by their words; null where the operation has none. */
+    readonly parameters: readonly { readonly words: readonly string[]; readonly value: Json }[] | null;
+    /** Given as an option of the call. */
+    readonly idempotencyKey: string | null;
+  };
+  readonly expect: {
+    readonly method: string;
+    /** Path and query as sent. */
+    readonly target: string;
+    /** All that the call decides, by lower-case name. A form's boundary is left out. */
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: WireBody | null;
+  };
+}
+
+export type WireBody =
+  /** Compared as canonical JSON (RFC 8785). */
+  { readonly json: string } | { readonly base64: string } | { readonly parts: readonly WirePart[] };
+
+export interface WirePart {
+  readonly name: string;
+  readonly filename: string | null;
+  readonly contentType: string;
+  readonly body: { readonly json: string } | { readonly base64: string };
+}
+
+export function wireRequests({ operations, models, version }: SdkContract) {
+  const examples = new Map(models.map(({ name, example }) => [name, example]));
+  const cases = operations.flatMap((operation) => {
+    const example = wireCase(operation, 'example', examples);
+    const everything = wireCase(operation, 'everything', examples);
+    const differ = JSON.stringify(example.arguments) !== JSON.stringify(everything.arguments);
+    return differ ? [example, everything] : [example];
+  });
+  return { generated: 'by npm run generate. Do not edit.', version, cases };
+}
+
+function wireCase(
+  operation: SdkOperation,
+  kind: WireCase['case'],
+  examples: ReadonlyMap<string, Json>,
+): WireCase {
+  const { id, names, method, pathTemplate, idempotency, request } = operation;
+  const everything = kind === 'everything';
+  const body = request === null ? null : requestOf(request, everything, examples);
+  const path = operation.path.map((parameter) => pathValue(parameter, everything, body?.given ?? null));
+  const taken = (all: readonly SdkParameter[]) =>
+    all
+      .filter(({ required }) => required || everything)
+      .map((each) => [each, valueOf(each, everything)] as const);
+  const [query, headers] = [taken(operation.query), taken(operation.headers)];
+  const values = [...query, ...headers].map(([parameter, value]) => ({
+    words: parameter.words,
+    value: parameter.prefix ? entriesOf(value) : value,
+  }));
+  const keyHeader = idempotency.place?.in === 'header' ? idempotency.place.name : null;
+  const key =
+    keyHeader !== null && (everything || idempotency.requirement === 'required') ? `key of ${id}` : null;
+  const pairs = query.flatMap(([parameter, value]) => queryPairs(parameter, value));
+  return {
+    operation: id,
+    case: kind,
+    ...names,
+    arguments: {
+      path,
+      request: body?.given ?? null,
+      parameters: operation.query.length + operation.headers.length === 0 ? null : values,
+      idempotencyKey: key,
+    },
+    expect: {
+      method,
+      target: `${filled(pathTemplate, path)}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`,
+      headers: Object.fromEntries([
+        ...(request === null ? [] : [['content-type', request.mediaType]]),
+        ...headers.map(([{ name }, value]) => [name.toLowerCase(), String(value)]),
+        ...(key === null || keyHeader === null ? [] : [[keyHeader.toLowerCase(), key]]),
+      ]),
+      body: body?.sent ?? null,
+    },
+  };
+}
+
+/** The first of these that the schema takes is the value: characters that must be encoded, or plain ones. */
+const TEXTS = { everything: "ä b:'(1)*!~&=+", plain: 'sample-1' } as const;
+
+type Scalar = string | number | boolean;
+
+function valueOf({ type }: SdkParameter, everything: boolean): Scalar {
+  if (type.kind === 'literal') return type.values.findLast((value) => typeof value === 'string') ?? '';
+  if (type.kind === 'integer') return 2;
+  if (type.kind === 'number') return 2.5;
+  if (type.kind === 'boolean') return true;
+  if (type.kind === 'string' && type.format === 'date-time') return '2026-01-02T03:04:05.678+01:00';
+  return everything ? TEXTS.everything : TEXTS.plain;
+}
+
+/** What the request says of the same thing, so that both agree. */
+function pathValue(parameter: SdkParameter, everything: boolean, request: Json): Scalar {
+  return saidIn(request, parameter.name) ?? valueOf(parameter, everything);
+}
+
+/** The first text that stands under this name, at any depth. */
+function saidIn(value: Json, name: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const members = Object.entries(value);
+  const own = members.find(([member, text]) => member === name && typeof text === 'string');
+  if (own !== undefined) return own[1] as string;
+  return members.map(([, member]) => saidIn(member, name)).find((text) => text !== undefined);
+}
+
+function requestOf(
+  request: SdkRequest,
+  everything: boolean,
+  examples: ReadonlyMap<string, Json>,
+): { readonly given: Json; readonly sent: WireBody } {
+  const base64 = Buffer.from([0, 255, 13, 10, 45, 45]).toString('base64');
+  if (request.kind === 'bytes') return { given: { base64 }, sent: { base64 } };
+  const example = examples.get(request.model) ?? {};
+  if (request.kind === 'json') {
+    const repeated = new Set(everything ? request.repeatsRoute : []);
+    const given = Array.isArray(example)
+      ? example
+      : Object.fromEntries(Object.entries(example ?? {}).filter(([name]) => !repeated.has(name)));
+    return { given, sent: { json: canonical(given) } };
+  }
+  const values = example as Readonly<Record<string, Json>>;
+  const file = everything
+    ? { base64, filename: 'a "b".bin', contentType: 'application/x-sample' }
+    : { base64 };
+  const parts = request.parts.filter(({ required }) => required || everything);
+  const part = (name: string, binary: boolean): WirePart =>
+    binary
+      ? { name, filename: name, contentType: 'application/octet-stream', ...file, body: { base64 } }
+      : {
+          name,
+          filename: null,
+          contentType: 'application/json',
+          body: { json: canonical(values[name] ?? null) },
+        };
+  return {
+    given: Object.fromEntries(
+      parts.map(({ name, type }) => [name, type.kind === 'bytes' ? file : (values[name] ?? null)]),
+    ),
+    sent: { parts: parts.map(({ name, type }) => withoutBase64(part(name, type.kind === 'bytes'))) },
+  };
+}
+
+function withoutBase64({ name, filename, contentType, body }: WirePart): WirePart {
+  return { name, filename, contentType, body };
+}
+
+/** Of a prefix: two parameters. */
+function entriesOf(value: Scalar): Readonly<Record<string, Scalar>> {
+  return { 'a b': value, c: value };
+}
+
+function queryPairs({ name, prefix }: SdkParameter, value: Scalar): readonly string[] {
+  if (!prefix) return [`${encoded(name)}=${encoded(String(value))}`];
+  return Object.entries(entriesOf(value)).map(
+    ([key, entry]) => `${encoded(`${name}${key}`)}=${encoded(String(entry))}`,
+  );
+}
+
+function filled(template: string, values: readonly Scalar[]): string {
+  const segments = template.split('/');
+  let at = 0;
+  return segments
+    .map((segment) => (segment.startsWith('{') ? encoded(String(values[at++])) : segment))
+    .join('/');
+}
+
+/** RFC 3986: the unreserved characters as they are, every other byte of UTF-8 as two upper-case digits. */
+function encoded(text: string): string {
+  return [...Buffer.from(text)]
+    .map((byte) => {
+      const character = String.fromCharCode(byte);
+      if (/[A-Za-z0-9\-._~]/.test(character)) return character;
+      return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    })
+    .join('');
+}
+
+/** RFC 8785, for the values that examples hold. */
+function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
+}

@@ -1,0 +1,44 @@
+import { APIAbortError, APITimeoutError, type SvcError } from './errors.ts';
+
+/** The caller's signal and the call's own time as one. */
+export class CallTime {
+  readonly signal: AbortSignal;
+  readonly #operation: string;
+  readonly #caller: AbortSignal | undefined;
+  readonly #own = new AbortController();
+
+  constructor(operation: string, caller: AbortSignal | undefined) {
+    this.#operation = operation;
+    this.#caller = caller;
+    this.signal = caller === undefined ? this.#own.signal : AbortSignal.any([caller, this.#own.signal]);
+  }
+
+  end(): void {
+    this.#own.abort();
+  }
+
+  /** Throws where the time is over. */
+  check(): void {
+    if (this.signal.aborted) throw this.#error();
+  }
+
+  /** Ends with the time, also where what works does not heed the signal. */
+  bound<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const ended = () => reject(this.#error());
+      this.signal.addEventListener('abort', ended);
+      if (this.signal.aborted) ended();
+      const settled = () => this.signal.removeEventListener('abort', ended);
+      work
+        .then(resolve, (error: unknown) => reject(this.signal.aborted ? this.#error() : error))
+        .then(settled, settled);
+    });
+  }
+
+  #error(): SvcError {
+    const operation = this.#operation;
+    if (this.#own.signal.aborted)
+      return new APITimeoutError(`${operation} did not succeed in time.`, { operation });
+    return new APIAbortError(`${operation} was aborted.`, { operation, cause: this.#caller?.reason });
+  }
+}

@@ -1,0 +1,97 @@
+import type { BinaryContent, FilePart, PartSpec } from './operation.ts';
+
+export interface EncodedBody {
+  readonly body: Blob | ReadableStream<Uint8Array>;
+  readonly contentType: string;
+  /** Whether it can be sent a second time. */
+  readonly replayable: boolean;
+}
+
+/**
+ * A body of parts (RFC 7578). Blobs and bytes make one Blob, which a platform reads as it sends it and whose length it
+ * knows; with a stream among them the whole is a stream.
+ */
+export function multipart(
+  specs: readonly PartSpec[],
+  values: Readonly<Record<string, unknown>>,
+  boundary: string,
+): EncodedBody {
+  const chunks: (BinaryContent | string)[] = [];
+  for (const { name, binary } of specs) {
+    const value = values[name];
+    if (value === undefined || value === null) continue;
+    const disposition = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`;
+    if (binary) {
+      const { content, filename = name, contentType = 'application/octet-stream' } = value as FilePart;
+      const type = contentType.replace(/[\r\n]/g, '');
+      chunks.push(
+        `${disposition}; filename="${quoted(filename)}"\r\nContent-Type: ${type}\r\n\r\n`,
+        content,
+        '\r\n',
+      );
+    } else {
+      chunks.push(`${disposition}\r\nContent-Type: application/json\r\n\r\n${JSON.stringify(value)}\r\n`);
+    }
+  }
+  chunks.push(`--${boundary}--\r\n`);
+  const contentType = `multipart/form-data; boundary=${boundary}`;
+  const sized = chunks.filter((chunk) => typeof chunk === 'string' || !isStream(chunk)) as SizedContent[];
+  return sized.length === chunks.length
+    ? { body: new Blob(sized), contentType, replayable: true }
+    : { body: streamOf(chunks), contentType, replayable: false };
+}
+
+export function bytesBody(content: BinaryContent): Omit<EncodedBody, 'contentType'> {
+  return isStream(content)
+    ? { body: streamOf([content]), replayable: false }
+    : { body: blobOf(content), replayable: true };
+}
+
+type SizedContent = string | Blob | ArrayBuffer;
+type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
+
+function isStream(content: BinaryContent): content is Stream {
+  return !(content instanceof Blob || content instanceof ArrayBuffer || ArrayBuffer.isView(content));
+}
+
+function blobOf(content: Exclude<BinaryContent, Stream>): Blob {
+  return content instanceof Blob ? content : new Blob([content as ArrayBuffer]);
+}
+
+/** As it is read: nothing is gathered. */
+function streamOf(chunks: readonly (BinaryContent | string)[]): ReadableStream<Uint8Array> {
+  const bytes = allBytes(chunks);
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await bytes.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await bytes.return(undefined);
+    },
+  });
+}
+
+async function* allBytes(chunks: readonly (BinaryContent | string)[]): AsyncGenerator<Uint8Array, undefined> {
+  for (const chunk of chunks) {
+    if (typeof chunk === 'string') yield new TextEncoder().encode(chunk);
+    else if (!isStream(chunk)) yield* readable(blobOf(chunk).stream());
+    else yield* 'getReader' in chunk ? readable(chunk) : chunk;
+  }
+}
+
+/** Not every browser iterates streams by itself. */
+async function* readable(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+  } finally {
+    await reader.cancel();
+  }
+}
+
+/** As browsers write names in this header. */
+function quoted(text: string): string {
+  return text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+}

@@ -1,0 +1,120 @@
+import { SvcError } from './errors.ts';
+import { bytesBody, multipart } from './multipart.ts';
+import type { BinaryContent, CallInput, OperationSpec, ParameterSpec } from './operation.ts';
+import type { HeaderValues, KeyedCallOptions } from './options.ts';
+
+/** A call as it goes over the wire, without credentials. */
+export interface WireRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: Headers;
+  /** Made anew for each time that it is sent. */
+  readonly body: () => string | Blob | ReadableStream<Uint8Array> | undefined;
+  /** Whether the body can be sent a second time. */
+  readonly replayable: boolean;
+  /** Whether the caller gave an idempotency key where the operation reads it. */
+  readonly keyGiven: boolean;
+}
+
+/** `boundary` stands between the parts of a body, and must be in none of them. */
+export function wireRequest(
+  operation: OperationSpec,
+  input: CallInput,
+  { headers: defaults, options }: { readonly headers: HeaderValues; readonly options: KeyedCallOptions },
+  boundary: string,
+): WireRequest {
+  const parameters = (input.parameters ?? {}) as Readonly<Record<string, unknown>>;
+  const { contentType, ...body } = bodyOf(operation, input.request, boundary);
+  const headers = new Headers();
+  if (contentType !== undefined) headers.set('Content-Type', contentType);
+  for (const [name, value] of entries(operation.headers ?? [], parameters)) headers.set(name, value);
+  if (options.correlationId !== undefined) headers.set('X-Correlation-ID', options.correlationId);
+  if (options.idempotencyKey !== undefined) headers.set(keyHeader(operation), options.idempotencyKey);
+  for (const [name, value] of Object.entries({ ...defaults, ...options.headers })) {
+    if (value === null) headers.delete(name);
+    else if (value !== undefined) headers.set(name, value);
+  }
+  const query = entries(operation.query ?? [], parameters).map(
+    ([name, value]) => `${encode(name)}=${encode(value)}`,
+  );
+  return {
+    method: operation.method,
+    target: `${pathOf(operation, input.path ?? [])}${query.length === 0 ? '' : '?'}${query.join('&')}`,
+    headers,
+    ...body,
+    keyGiven: isKeyGiven(operation, input.request, headers),
+  };
+}
+
+function pathOf({ id, path }: OperationSpec, values: readonly (string | number | boolean)[]): string {
+  let at = 0;
+  return path.replace(/\{([^{}]*)\}/g, (_, name: string) => {
+    const value = values[at++];
+    const text = value === undefined || value === null ? '' : String(value);
+    // A URL with such a segment leads somewhere else: what was meant for one thing would be done to another.
+    if (text === '' || text === '.' || text === '..')
+      throw new SvcError(`${name} of ${id} is empty or a dot segment.`, { operation: id });
+    return encode(text);
+  });
+}
+
+/** RFC 3986: everything but the unreserved characters, in whatever language. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function* given(specs: readonly ParameterSpec[], values: Readonly<Record<string, unknown>>) {
+  for (const { name, key, prefix } of specs) {
+    const value = values[key];
+    if (prefix !== true) yield [name, value] as const;
+    else for (const [last, entry] of Object.entries(value ?? {})) yield [`${name}${last}`, entry] as const;
+  }
+}
+
+/** The parameters that the caller gave, in the order of the contract. */
+function entries(
+  specs: readonly ParameterSpec[],
+  values: Readonly<Record<string, unknown>>,
+): [string, string][] {
+  return [...given(specs, values)]
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]) => [name, String(value)]);
+}
+
+function bodyOf(
+  { id, body }: OperationSpec,
+  request: unknown,
+  boundary: string,
+): Pick<WireRequest, 'body' | 'replayable'> & { readonly contentType?: string } {
+  if (body === undefined) return { body: () => undefined, replayable: true };
+  if (request === undefined || request === null)
+    throw new SvcError(`${id} needs a request.`, { operation: id });
+  if (body.kind === 'json') {
+    const text = JSON.stringify(request);
+    return { body: () => text, contentType: 'application/json', replayable: true };
+  }
+  const encoded =
+    body.kind === 'bytes'
+      ? { contentType: body.mediaType, ...bytesBody(request as BinaryContent) }
+      : multipart(body.parts, request as Readonly<Record<string, unknown>>, boundary);
+  return { ...encoded, body: () => encoded.body };
+}
+
+function keyHeader({ id, key }: OperationSpec): string {
+  if (key?.in === 'header') return key.name;
+  const where = key === undefined ? 'takes no idempotency key' : `takes its key as the member ${key.member}`;
+  throw new SvcError(`${id} ${where}.`, { operation: id });
+}
+
+function isKeyGiven({ key }: OperationSpec, request: unknown, headers: Headers): boolean {
+  if (key === undefined) return false;
+  const value =
+    key.in === 'header'
+      ? headers.get(key.name)
+      : (request as Readonly<Record<string, unknown>> | null)?.[key.member];
+  return typeof value === 'string' && value.trim() !== '';
+}

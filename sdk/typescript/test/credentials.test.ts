@@ -1,0 +1,189 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type ClientOptions, SvcClient, SvcError } from '../src/index.ts';
+import { foreign, hangUp, json, problem, Stage, thrown } from './stage.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const key = 'sk-canary-4711';
+const token = 'eyJ.canary.0815';
+
+describe('what says who is calling', () => {
+  test('a key goes in its header, a token always where the service reads it', async () => {
+    await using stage = await Stage.open(json({}));
+    await stage.client({ apiKey: key }).health();
+    await stage.client({ token }).health();
+    await stage.client({ apiKey: key, token }).health();
+    await stage.client({ apiKey: key, apiKeyHeader: 'X-Own-Key' }).health();
+    const names = ['x-svc-api-key', 'x-serverless-authorization', 'authorization', 'x-own-key'];
+    expect(stage.seen.map(({ headers }) => names.map((name) => headers[name]))).toEqual([
+      [key, undefined, undefined, undefined],
+      [undefined, `Bearer ${token}`, undefined, undefined],
+      [key, `Bearer ${token}`, undefined, undefined],
+      [undefined, undefined, undefined, key],
+    ]);
+  });
+
+  test('is asked for before each request, a repeated one too', async () => {
+    await using stage = await Stage.open(foreign(503, { 'retry-after': '0.01' }), json({}));
+    let times = 0;
+    const client = stage.client({
+      token: () => Promise.resolve(`t${(times += 1)}`),
+      world: { now: () => 0, random: () => 0, after: (delayMs, callback) => soon(delayMs, callback) },
+    });
+    await client.health();
+    await client.health();
+    const tokens = stage.seen.map(({ headers }) => headers['x-serverless-authorization']);
+    expect(tokens).toEqual(['Bearer t1', 'Bearer t2', 'Bearer t3']);
+  });
+
+  test('what a caller puts into the headers goes before', async () => {
+    await using stage = await Stage.open(json({}));
+    await stage.client({ apiKey: key, headers: { 'x-svc-api-key': 'other' } }).health();
+    expect(stage.seen[0]?.headers['x-svc-api-key']).toBe('other');
+  });
+
+  test('an error of who gives it is the caller’s', async () => {
+    await using stage = await Stage.open(json({}));
+    const reason = new Error('no token today');
+    const client = stage.client({ token: () => Promise.reject(reason) });
+    await expect(client.health()).rejects.toBe(reason);
+    expect(stage.seen).toEqual([]);
+  });
+});
+
+/** Lets pauses pass at once, and the time of the call never. */
+function soon(delayMs: number, callback: () => void): () => void {
+  if (delayMs > 10_000) return () => {};
+  const timer = setImmediate(callback);
+  return () => clearImmediate(timer);
+}
+
+describe('the variables of the process', () => {
+  const settings = (options: ClientOptions = {}) =>
+    JSON.parse(JSON.stringify(new SvcClient(options))) as object;
+
+  test('are read where nothing else is said', async () => {
+    await using stage = await Stage.open(json({}));
+    vi.stubEnv('SVC_BASE_URL', stage.address);
+    vi.stubEnv('SVC_API_KEY', key);
+    vi.stubEnv('SVC_API_KEY_HEADER', 'X-Own-Key');
+    vi.stubEnv('SVC_IDENTITY_TOKEN', token);
+    await new SvcClient().health();
+    expect(stage.seen[0]?.headers).toMatchObject({
+      'x-own-key': key,
+      'x-serverless-authorization': `Bearer ${token}`,
+    });
+    await new SvcClient({ apiKey: 'mine', apiKeyHeader: 'X-Svc-Api-Key', token: null }).health();
+    expect(stage.seen[1]?.headers['x-svc-api-key']).toBe('mine');
+    expect(stage.seen[1]?.headers).not.toHaveProperty('x-serverless-authorization');
+    expect(stage.seen[1]?.headers).not.toHaveProperty('x-own-key');
+  });
+
+  test('SVC_SERVER, which the tool reads, does as well', () => {
+    vi.stubEnv('SVC_SERVER', 'https://tool.example/');
+    expect(settings()).toMatchObject({ baseUrl: 'https://tool.example', apiKey: null, token: null });
+    vi.stubEnv('SVC_BASE_URL', 'https://sdk.example/svc/');
+    expect(settings()).toMatchObject({ baseUrl: 'https://sdk.example/svc' });
+    expect(settings({ baseUrl: 'http://[::1]:1' })).toMatchObject({ baseUrl: 'http://[::1]:1' });
+  });
+
+  test('empty ones are none, and none is needed', () => {
+    vi.stubEnv('SVC_API_KEY', '');
+    vi.stubEnv('SVC_BASE_URL', '');
+    expect(() => new SvcClient()).toThrow(/address/);
+    expect(settings({ baseUrl: 'https://x.example' })).toMatchObject({ apiKey: null });
+    vi.stubGlobal('process', undefined);
+    try {
+      expect(settings({ baseUrl: 'https://x.example' })).toMatchObject({ apiKey: null });
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+});
+
+describe('a credential is told to nobody', () => {
+  const shown = (value: unknown): string => {
+    let text = `${inspect(value, { depth: 20, showHidden: true, getters: true })} ${JSON.stringify(value)} ${String(value)}`;
+    if (value instanceof Error) text += `${value.message} ${value.stack} ${shown(value.cause ?? '')}`;
+    return text;
+  };
+
+  test('by the client', async () => {
+    await using stage = await Stage.open(json({}));
+    for (const client of [
+      stage.client({ apiKey: key, token }),
+      stage.client({ apiKey: key, token }).withOptions({ timeout: 5 }),
+    ]) {
+      expect(shown(client)).not.toMatch(/canary/);
+      expect(inspect(client)).toContain('[redacted]');
+      expect(inspect({ deep: [client] })).not.toMatch(/canary/);
+    }
+  });
+
+  test.each([
+    ['refused', problem(401, 'unauthenticated')],
+    ['redirected', foreign(302, { location: '/elsewhere' })],
+    ['left alone', hangUp],
+    ['answered with nonsense', foreign(200)],
+    ['turned away', foreign(502)],
+  ])('by the error of a call that was %s', async (_, answer) => {
+    await using stage = await Stage.open(answer);
+    const client = stage.client({ apiKey: key, token, maxRetries: 0 });
+    const error = await thrown(client.commitCanonicalTransaction('t', { idempotencyKey: 'k' }), SvcError);
+    expect(stage.seen[0]?.headers).toMatchObject({ 'x-svc-api-key': key });
+    expect(shown(error)).not.toMatch(/canary/);
+  });
+
+  test.each([`${key}\r\nx: y`, `${key} `, '', `${key}é`, `${key}${'x'.repeat(20_000)}`])(
+    'by the refusal of one that cannot be sent',
+    async (bad) => {
+      await using stage = await Stage.open(json({}));
+      for (const options of [{ apiKey: bad }, { token: bad }, { token: () => bad }]) {
+        const error = await thrown(stage.client(options).health(), SvcError);
+        expect(shown(error)).not.toMatch(/canary/);
+      }
+      expect(stage.seen).toEqual([]);
+    },
+  );
+
+  test.each([
+    'https://user:canary@svc.example',
+    'https://canary@svc.example',
+    'https://svc.example/?key=canary',
+    'https://svc.example/#canary',
+    'ftp://canary.example',
+    'canary',
+    '//canary.example',
+  ])('by the refusal of an address: %s', (baseUrl) => {
+    expect(() => new SvcClient({ baseUrl })).toThrow(
+      expect.toSatisfy((error) => error instanceof SvcError && !shown(error).includes('canary')),
+    );
+  });
+});
+
+describe('plain HTTP to another machine', () => {
+  test.each(['http://svc.example', 'http://10.0.0.1:5220', 'http://127.example', 'http://localhost.example'])(
+    '%s gets no credential',
+    (baseUrl) => {
+      const none = { apiKey: null, token: null };
+      expect(() => new SvcClient({ baseUrl, ...none, apiKey: 'k' })).toThrow(/plain HTTP/);
+      expect(() => new SvcClient({ baseUrl, ...none, token: () => 't' })).toThrow(/plain HTTP/);
+      expect(() => new SvcClient({ baseUrl, ...none })).not.toThrow();
+      expect(() => new SvcClient({ baseUrl, ...none, apiKey: 'k', insecure: true })).not.toThrow();
+    },
+  );
+
+  test.each([
+    'http://localhost',
+    'http://a.localhost:1',
+    'http://127.0.0.1',
+    'http://127.9.9.9',
+    'http://[::1]',
+    'https://svc.example',
+  ])('%s may have one', (baseUrl) => {
+    expect(() => new SvcClient({ baseUrl, apiKey: 'k' })).not.toThrow();
+  });
+});

@@ -1,0 +1,201 @@
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import root from '../../../package.json' with { type: 'json' };
+import { startServer } from '../../../test/support/server-process.ts';
+import description from '../package.json' with { type: 'json' };
+import { VERSION } from '../src/index.ts';
+import { hangUp, json, problem, Stage } from './stage.ts';
+
+const run = promisify(execFile);
+const sdk = resolve(import.meta.dirname, '..');
+const bin = resolve(sdk, '../../node_modules/.bin');
+const folder = mkdtempSync(join(tmpdir(), 'sdk-package-'));
+/** The package as a consumer has it. */
+const installed = join(folder, 'node_modules/@svc-runtime/client');
+
+beforeAll(async () => {
+  mkdirSync(installed, { recursive: true });
+  for (const file of ['package.json', 'README.md', 'api.md', 'LICENSE'])
+    cpSync(join(sdk, file), join(installed, file));
+  await run(join(bin, 'tsc'), ['-p', sdk, '--outDir', join(installed, 'dist')]);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The examples of the README, in their order. */
+const examples = [...readFileSync(join(sdk, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
+  ([, text = '']) => text,
+);
+
+describe('the package', () => {
+  test('is of the release, which package.json of the project names', () => {
+    expect([description.version, VERSION]).toEqual([root.version, root.version]);
+  });
+
+  test('is private, without dependencies, under the licence of the project', () => {
+    expect(description).toMatchObject({
+      private: true,
+      type: 'module',
+      license: root.license,
+      sideEffects: false,
+    });
+    for (const kind of ['dependencies', 'peerDependencies', 'optionalDependencies', 'scripts']) {
+      expect(description).not.toHaveProperty(kind);
+    }
+    expect(readFileSync(join(sdk, 'LICENSE'))).toEqual(readFileSync(resolve(sdk, '../../LICENSE')));
+  });
+
+  test('holds these files and no others', async () => {
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: installed,
+    });
+    const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+    const modules =
+      'call call-time client credentials errors index multipart operation options problem request retry transport world'
+        .split(' ')
+        .concat('client models operations problems version'.split(' ').map((name) => `generated/${name}`));
+    const expected = modules.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);
+    expect(files.map(({ path }) => path).toSorted()).toEqual(
+      [...expected, 'LICENSE', 'README.md', 'api.md', 'package.json'].toSorted(),
+    );
+  });
+});
+
+const consumer = `
+import { ConflictError, type Problem, SvcClient, type SvcError, VERSION, type World } from '@svc-runtime/client';
+interface Claim { readonly status: string; readonly lines: readonly { readonly cents: number }[] }
+declare const claim: Claim;
+declare const error: SvcError;
+const client = new SvcClient({ baseUrl: 'https://x.example', token: async () => 't', headers: { a: null } });
+export const made = client.commitCanonicalTransaction('t', {
+  idempotencyKey: 'k',
+  mutations: [{ document: { tenantId: 't', documentType: 'c', id: '1', schemaVersion: '1', data: claim } }],
+  outbox: [{ topic: 't', key: 'k', payload: claim }],
+});
+// @ts-expect-error: the key is the caller's to give
+client.commitCanonicalTransaction('t', { mutations: [] });
+// @ts-expect-error: a misspelt member is refused by the compiler, as it is by the service
+client.queryCanonicalDocuments('t', { limt: 5 });
+// @ts-expect-error: no key is taken here
+client.leaseCanonicalOutbox('t', { consumerId: 'c' }, { idempotencyKey: 'k' });
+export const code: string | null = error instanceof ConflictError ? error.code : VERSION;
+export type Used = [Problem, World];
+`;
+
+describe('whoever compiles against it', () => {
+  test.each([
+    ['nodenext', 'nodenext', ['es2022', 'dom']],
+    ['esnext', 'bundler', ['es2022', 'dom', 'dom.iterable']],
+  ])('finds its types: %s, %s', async (module, moduleResolution, lib) => {
+    const place = join(folder, moduleResolution);
+    mkdirSync(place);
+    writeFileSync(join(place, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(place, 'consumer.ts'), consumer);
+    writeFileSync(join(place, 'readme.ts'), `${examples.join('\n')}\nexport { some };\n`);
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      lib: [...lib, 'dom.asynciterable'],
+      target: 'es2022',
+      strict: true,
+      noEmit: true,
+      types: [],
+      skipLibCheck: false,
+      exactOptionalPropertyTypes: true,
+    };
+    writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    const { stdout } = await run(join(bin, 'tsc'), ['-p', place]).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe('');
+  });
+});
+
+describe('a browser', () => {
+  test('gets it without anything of Node', async () => {
+    const { outputFiles, metafile } = await build({
+      stdin: { contents: "export * from '@svc-runtime/client';", resolveDir: folder },
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      target: ['chrome120', 'firefox124', 'safari17.4'],
+      metafile: true,
+      write: false,
+      logLevel: 'silent',
+    });
+    const text = outputFiles[0]?.text ?? '';
+    expect(text).toContain('SvcClient');
+    expect(text).not.toMatch(
+      /\bnode:|\brequire\b|\bBuffer\b|__dirname|\bglobal\.|\bsetImmediate\b|(?<!globalThis\.)\bprocess\./,
+    );
+    expect(
+      Object.keys(metafile.inputs).every(
+        (path) => path.includes('@svc-runtime/client') || path === '<stdin>',
+      ),
+    ).toBe(true);
+  });
+
+  test('pays little for it', async () => {
+    const { outputFiles } = await build({
+      stdin: { contents: "export * from '@svc-runtime/client';", resolveDir: folder },
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      platform: 'browser',
+      write: false,
+    });
+    // 20 operations weigh some 16,000 bytes with the runtime; one more weighs about 250.
+    expect(outputFiles[0]?.contents.length).toBeLessThan(24_000);
+  });
+});
+
+/** The oldest Node that is promised. */
+const oldNode = await run('/usr/bin/node', ['--version']).then(
+  ({ stdout }) => (stdout.startsWith('v20.') ? '/usr/bin/node' : null),
+  () => null,
+);
+
+describe('on Node 20', () => {
+  test.skipIf(oldNode === null)(
+    'it works as it is built (skipped without a Node 20 in /usr/bin)',
+    async () => {
+      const committed = json({ replayed: false });
+      await using stage = await Stage.open(
+        hangUp,
+        committed,
+        json({ items: [1], continuationToken: 'a' }),
+        json({ items: [2], continuationToken: null }),
+        problem(404, 'not_found'),
+        json({}),
+      );
+      const program = `
+      import { NotFoundError, SvcClient } from '@svc-runtime/client';
+      const client = new SvcClient();
+      const once = await client.commitCanonicalTransaction('t', { idempotencyKey: 'k' });
+      const all = await client.queryCanonicalDocuments('t').all();
+      const missing = await client.health().catch((error) => error instanceof NotFoundError);
+      const aborted = await client.health({ signal: AbortSignal.timeout(60_000) }).withResponse();
+      console.log(JSON.stringify([once, all, missing, aborted.response.status]));
+      console.log(client);`;
+      writeFileSync(join(folder, 'program.mjs'), program);
+      const env = { SVC_BASE_URL: stage.address, SVC_API_KEY: 'canary' };
+      const { stdout } = await run(oldNode ?? '', [join(folder, 'program.mjs')], { env, cwd: folder });
+      expect(stdout.split('\n')[0]).toBe('[{"replayed":false},[1,2],true,200]');
+      expect(stdout).not.toContain('canary');
+      expect(stage.seen.at(-1)?.headers['x-svc-api-key']).toBe('canary');
+      expect(existsSync(join(installed, 'dist/index.js'))).toBe(true);
+    },
+  );
+});
+
+test('the first example of the README does what it says', async () => {
+  const server = await startServer({ SVC_DATA_DIR: join(folder, 'data') });
+  const example = (examples[0] ?? '').replace('http://127.0.0.1:5220', server.address);
+  writeFileSync(join(folder, 'example.mjs'), example);
+  const said = async () => (await run(process.execPath, [join(folder, 'example.mjs')], { env: {} })).stdout;
+  expect([await said(), await said()]).toEqual(['false 1\n', 'true 1\n']);
+  await server.stop();
+});

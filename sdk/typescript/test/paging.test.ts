@@ -1,0 +1,135 @@
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import {
+  APIResponseError,
+  APIStatusError,
+  type CanonicalDocument,
+  type CanonicalDocumentQueryResult,
+  SvcError,
+} from '../src/index.ts';
+import { json, problem, Stage, thrown } from './stage.ts';
+
+const page = (items: readonly number[], continuationToken: string | null) =>
+  json({ items, continuationToken });
+const query = { documentType: 'claim', limit: 2 };
+const sent = (stage: Stage) => stage.seen.map(({ body }) => JSON.parse(body.toString()) as object);
+
+describe('a list in pages', () => {
+  test('awaited, is its first page', async () => {
+    await using stage = await Stage.open(page([1, 2], 'a'));
+    expect(await stage.client().queryCanonicalDocuments('t', query)).toEqual({
+      items: [1, 2],
+      continuationToken: 'a',
+    });
+    expect(stage.seen).toHaveLength(1);
+  });
+
+  test('iterated, is every entry of every page, short and empty ones too', async () => {
+    await using stage = await Stage.open(page([1, 2], 'a'), page([], 'b'), page([3], 'c'), page([4], null));
+    const found: unknown[] = [];
+    for await (const item of stage.client().queryCanonicalDocuments('t', query)) found.push(item);
+    expect(found).toEqual([1, 2, 3, 4]);
+    expect(sent(stage)).toEqual([
+      query,
+      { ...query, continuationToken: 'a' },
+      { ...query, continuationToken: 'b' },
+      { ...query, continuationToken: 'c' },
+    ]);
+    expect(new Set(stage.seen.map(({ target }) => target))).toEqual(
+      new Set(['/canonical/tenants/t/documents/query']),
+    );
+  });
+
+  test('begins where it is told to', async () => {
+    await using stage = await Stage.open(page([3], null));
+    const call = stage.client().queryCanonicalDocuments('t', { ...query, continuationToken: 'b' });
+    expect(await call.all()).toEqual([3]);
+    expect(sent(stage)).toEqual([{ ...query, continuationToken: 'b' }]);
+  });
+
+  test('asks for a page only when the one before is used up', async () => {
+    await using stage = await Stage.open(page([1, 2], 'a'), page([3, 4], 'b'));
+    for await (const item of stage.client().queryCanonicalDocuments('t', query))
+      if (Number(item) === 3) break;
+    expect(stage.seen).toHaveLength(2);
+  });
+
+  test('needs no request where none is needed', async () => {
+    await using stage = await Stage.open(page([1], 'a'), page([2], null));
+    expect(await stage.client().queryCanonicalOutbox('t').all()).toEqual([1, 2]);
+    expect(sent(stage)).toEqual([{}, { continuationToken: 'a' }]);
+  });
+
+  test('can be had page by page', async () => {
+    await using stage = await Stage.open(page([1], 'a'), page([], null));
+    const pages: unknown[] = [];
+    for await (const each of stage.client().queryCanonicalDocuments('t', query).pages()) pages.push(each);
+    expect(pages).toEqual([
+      { items: [1], continuationToken: 'a' },
+      { items: [], continuationToken: null },
+    ]);
+  });
+
+  test('carries what was said of the call to every page', async () => {
+    await using stage = await Stage.open(page([1], 'a'), page([2], null));
+    await stage.client().queryCanonicalDocuments('t', query, { correlationId: 'job-7' }).all();
+    expect(stage.seen.map(({ headers }) => headers['x-correlation-id'])).toEqual(['job-7', 'job-7']);
+  });
+
+  test('ends with the error of any of its pages', async () => {
+    await using stage = await Stage.open(page([1], 'a'), problem(400, 'continuation_token_invalid'));
+    const found: unknown[] = [];
+    const error = await thrown(
+      (async () => {
+        for await (const item of stage.client().queryCanonicalDocuments('t', query)) found.push(item);
+      })(),
+      APIStatusError,
+    );
+    expect(error.code).toBe('continuation_token_invalid');
+    expect(found).toEqual([1]);
+  });
+
+  test('does not go round in a circle', async () => {
+    await using stage = await Stage.open(page([1], 'a'));
+    await thrown(stage.client().queryCanonicalDocuments('t', query).all(), APIResponseError);
+    expect(stage.seen).toHaveLength(2);
+  });
+});
+
+describe('all of a list', () => {
+  test('is at most as much as was asked for', async () => {
+    await using stage = await Stage.open(page([1, 2], 'a'), page([3, 4], 'b'));
+    expect(await stage.client().queryCanonicalDocuments('t', query).all({ limit: 3 })).toEqual([1, 2, 3]);
+    expect(stage.seen).toHaveLength(2);
+  });
+
+  test('asks for no page that it does not need', async () => {
+    await using stage = await Stage.open(page([1, 2], 'a'));
+    expect(await stage.client().queryCanonicalDocuments('t', query).all({ limit: 2 })).toEqual([1, 2]);
+    expect(stage.seen).toHaveLength(1);
+  });
+
+  test('is never silently cut', async () => {
+    const thousand = Array.from({ length: 1000 }, (_, index) => index);
+    const pages = Array.from({ length: 10 }, (_, index) => page(thousand, `p${index}`));
+    await using exact = await Stage.open(...pages, page([], null));
+    expect(await exact.client().queryCanonicalDocuments('t').all()).toHaveLength(10_000);
+    await using more = await Stage.open(...pages, page([1], null));
+    const error = await thrown(more.client().queryCanonicalDocuments('t').all(), SvcError);
+    expect(error.message).toContain('10000');
+    await using asked = await Stage.open(...pages, page([1], null));
+    expect(await asked.client().queryCanonicalDocuments('t').all({ limit: 20_000 })).toHaveLength(10_001);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])('cannot be at most %d', async (limit) => {
+    await using stage = await Stage.open(page([1], null));
+    await thrown(stage.client().queryCanonicalDocuments('t').all({ limit }), SvcError);
+  });
+});
+
+test('the types are those of the contract', async () => {
+  await using stage = await Stage.open(page([], null));
+  const call = stage.client().queryCanonicalDocuments('t');
+  expectTypeOf(await call).toEqualTypeOf<CanonicalDocumentQueryResult>();
+  expectTypeOf(await call.all()).toEqualTypeOf<CanonicalDocument[]>();
+  for await (const item of call) expectTypeOf(item).toEqualTypeOf<CanonicalDocument>();
+});

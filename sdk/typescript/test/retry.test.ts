@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import table from '../../retry-table.json' with { type: 'json' };
+import {
+  APIConnectionError,
+  ConflictError,
+  InternalServerError,
+  RateLimitError,
+  UnavailableError,
+} from '../src/index.ts';
+import { type Failure, parseRetryAfter, retryDelay } from '../src/retry.ts';
+import { foreign, hangUp, json, ManualTime, problem, Stage, thrown } from './stage.ts';
+
+const seconds = (value: number | null | undefined) => (value == null ? null : value * 1000);
+
+describe('the table that all SDKs share', () => {
+  test.each(table.cases)('$name', ({ failure, remainingSeconds, delaySeconds, ...question }) => {
+    const { kind, retryAfterSeconds, ...status } = { retryAfterSeconds: null, ...failure };
+    const asked =
+      kind === 'status' ? { kind, ...status, retryAfterMs: seconds(retryAfterSeconds) } : { kind };
+    const delay = retryDelay({
+      ...question,
+      retry: question.retry as 'safe' | 'with-key' | 'never',
+      failure: asked as Failure,
+      remainingMs: remainingSeconds * 1000,
+    });
+    expect(delay).toBe(seconds(delaySeconds));
+  });
+
+  test('names every case once', () => {
+    expect(new Set(table.cases.map(({ name }) => name)).size).toBe(table.cases.length);
+  });
+});
+
+describe('Retry-After', () => {
+  const now = Date.UTC(2026, 0, 1);
+  test.each<[string | null, number | null]>([
+    ['3', 3000],
+    [' 0.5 ', 500],
+    ['Thu, 01 Jan 2026 00:00:07 GMT', 7000],
+    ['Wed, 31 Dec 2025 23:00:00 GMT', 0],
+    ['soon', null],
+    ['-1', null],
+    ['2026', 2_026_000],
+    ['Thu, 99 Foo 2026', null],
+    ['', null],
+    [null, null],
+  ])('%j is %j ms', (value, expected) => {
+    expect(parseRetryAfter(value, now)).toBe(expected);
+  });
+});
+
+const contended = problem(
+  503,
+  'store_contention',
+  { retryable: true, retryAfterSeconds: 1 },
+  { 'retry-after': '1' },
+);
+const committed = json({ transactionId: 'x', replayed: false });
+const commit = { idempotencyKey: 'once' };
+
+describe('over a socket', () => {
+  test('a read goes again after the pause, and the answer is that of the last time', async () => {
+    await using stage = await Stage.open(hangUp, contended, json({ status: 'ok' }));
+    const world = new ManualTime();
+    const call = stage.client({ world }).health();
+    await world.pass(500);
+    await world.pass(1000);
+    expect(await call).toEqual({ status: 'ok' });
+    expect(stage.seen).toHaveLength(3);
+    expect(world.pending).toEqual([]);
+  });
+
+  test('a commit goes again as it was, with its key', async () => {
+    await using stage = await Stage.open(hangUp, committed);
+    const world = new ManualTime();
+    const call = stage.client({ world }).commitCanonicalTransaction('t', commit);
+    await world.pass(500);
+    await call;
+    const [first, second] = stage.seen;
+    expect(second).toEqual(first);
+    expect(first?.body.toString()).toBe('{"idempotencyKey":"once"}');
+  });
+
+  test.each([
+    {},
+    { idempotencyKey: '' },
+    { idempotencyKey: '  ' },
+    { idempotencyKey: 7 },
+    { idempotencyKey: null },
+  ])('a commit with %j does not', async (request) => {
+    await using stage = await Stage.open(contended);
+    const call = stage.client().commitCanonicalTransaction('t', request as never);
+    await thrown(call, UnavailableError);
+    expect(stage.seen).toHaveLength(1);
+  });
+
+  test('the key must be where the operation reads it', async () => {
+    await using stage = await Stage.open(contended);
+    const headers = { 'Idempotency-Key': 'k' };
+    await thrown(stage.client().commitCanonicalTransaction('t', {} as never, { headers }), UnavailableError);
+    await thrown(
+      stage
+        .client()
+        .leaseCanonicalOutbox('t', { consumerId: 'c', idempotencyKey: 'k' } as never, { headers }),
+      UnavailableError,
+    );
+    expect(stage.seen).toHaveLength(2);
+  });
+
+  test.each([
+    ['leaseCanonicalOutbox', ['t', { consumerId: 'c' }]],
+    ['acknowledgeCanonicalOutbox', ['t', 'e', { leaseToken: 'l' }]],
+    ['restoreCanonicalTenant', ['t', { snapshot: {} }]],
+    ['applyCanonicalMigrations', [[]]],
+    ['probeCanonicalDataPlane', []],
+  ] as const)('%s never does', async (method, given) => {
+    await using stage = await Stage.open(hangUp);
+    const client = stage.client() as unknown as Record<string, (...all: unknown[]) => Promise<unknown>>;
+    await thrown(client[method]?.(...given) ?? Promise.resolve(), APIConnectionError);
+    expect(stage.seen).toHaveLength(1);
+  });
+
+  test('a conflict never does', async () => {
+    await using stage = await Stage.open(problem(409, 'idempotency_conflict', { retryable: true }));
+    await thrown(stage.client().commitCanonicalTransaction('t', commit), ConflictError);
+    expect(stage.seen).toHaveLength(1);
+  });
+
+  test('maxRetries of the call goes before that of the client', async () => {
+    await using stage = await Stage.open(contended);
+    const client = stage.client({ maxRetries: 5 });
+    await thrown(client.health({ maxRetries: 0 }), UnavailableError);
+    expect(stage.seen).toHaveLength(1);
+  });
+
+  test('what broke off inside the answer is a failed connection', async () => {
+    await using stage = await Stage.open(
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+        // What was written arrives, and then the end.
+        response.write('{"a":', () => response.socket?.end());
+      },
+      json({ status: 'ok' }),
+    );
+    const world = new ManualTime();
+    const call = stage.client({ world }).health();
+    await world.pass(500);
+    expect(await call).toEqual({ status: 'ok' });
+  });
+
+  test('the error is that of the last time, and says how long to wait', async () => {
+    await using stage = await Stage.open(foreign(502), foreign(429, { 'retry-after': '61' }));
+    await thrown(stage.client().health(), InternalServerError);
+    const error = await thrown(stage.client().health(), RateLimitError);
+    expect(error).toMatchObject({ retryAfter: 61, retryable: null, problem: null });
+    expect(stage.seen).toHaveLength(2);
+  });
+
+  test('chance comes from the world', async () => {
+    await using stage = await Stage.open(hangUp, json({}));
+    const world = new ManualTime();
+    world.chance = 0.5;
+    const call = stage.client({ world }).health();
+    await world.pass(437.5);
+    await call;
+  });
+});

@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ClientOptions, World } from '../src/index.ts';
+import { SvcClient } from '../src/index.ts';
+
+/** One request as a server on a socket saw it. */
+export interface SeenRequest {
+  readonly method: string;
+  /** Path and query, undecoded. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export type Answer = (response: ServerResponse, request: SeenRequest) => void;
+
+/** A real server on a socket that answers what it is told, in that order; the last answer stands for all that follow. */
+export class Stage implements AsyncDisposable {
+  readonly address: string;
+  readonly seen: SeenRequest[] = [];
+  readonly #listeners: ((text: string) => void)[] = [];
+  readonly #server: ReturnType<typeof createServer>;
+
+  private constructor(server: ReturnType<typeof createServer>, answers: readonly Answer[]) {
+    this.#server = server;
+    this.address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on('request', (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        for (const tell of this.#listeners) tell(Buffer.concat(chunks).toString());
+      });
+      request.on('end', () => {
+        const { method = '', url = '', headers } = request;
+        const seen = { method, target: url, headers, body: Buffer.concat(chunks) };
+        this.seen.push(seen);
+        answers[Math.min(this.seen.length, answers.length) - 1]?.(response, seen);
+      });
+    });
+  }
+
+  static async open(...answers: readonly Answer[]): Promise<Stage> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new Stage(server, answers);
+  }
+
+  /** Tells what a request holds so far, each time that more of it arrives. */
+  onData(listener: (text: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** A client of it that nothing of the environment reaches. */
+  client(options: ClientOptions = {}): SvcClient {
+    return new SvcClient({ baseUrl: this.address, apiKey: null, token: null, ...options });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+export function json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Answer {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify(body));
+  };
+}
+
+export function problem(
+  status: number,
+  code: string,
+  more: object = {},
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const document = {
+    type: `urn:svc:problem:${code}`,
+    title: `The title of ${code}`,
+    status,
+    detail: `What happened with ${code}.`,
+    instance: 'urn:svc:request:c-1',
+    code,
+    retryable: false,
+    correlationId: 'c-1',
+    ...more,
+  };
+  return json(document, status, { 'content-type': 'application/problem+json; charset=utf-8', ...headers });
+}
+
+/** What a proxy would say. */
+export function foreign(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'text/html', ...headers });
+    response.end('<html>a proxy</html>');
+  };
+}
+
+export const hangUp: Answer = (response) => void response.destroy();
+
+/** Says nothing, ever. */
+export const silence: Answer = () => {};
+
+interface Timer {
+  readonly delayMs: number;
+  readonly dueAt: number;
+  readonly callback: () => void;
+}
+
+/** Time that passes only when a test says so, and chance that takes nothing off. */
+export class ManualTime implements World {
+  chance = 0;
+  #now = Date.UTC(2026, 0, 1);
+  #timers: Timer[] = [];
+  #waiting: { readonly delayMs: number; readonly resolve: () => void }[] = [];
+
+  readonly now = (): number => this.#now;
+  readonly random = (): number => this.chance;
+  readonly after = (delayMs: number, callback: () => void): (() => void) => {
+    const timer = { delayMs, dueAt: this.#now + delayMs, callback };
+    this.#timers.push(timer);
+    for (const { resolve } of this.#waiting.filter((each) => each.delayMs === delayMs)) resolve();
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  };
+
+  get pending(): readonly number[] {
+    return this.#timers.map(({ delayMs }) => delayMs);
+  }
+
+  /** Waits until somebody waits for exactly that long, then lets it pass. */
+  async pass(delayMs: number): Promise<void> {
+    if (!this.pending.includes(delayMs))
+      await new Promise<void>((resolve) => this.#waiting.push({ delayMs, resolve }));
+    const end = this.#now + delayMs;
+    this.#now = end;
+    const due = this.#timers.filter(({ dueAt }) => dueAt <= end);
+    this.#timers = this.#timers.filter(({ dueAt }) => dueAt > end);
+    for (const { callback } of due) callback();
+  }
+}
+
+/** What a promise was rejected with. */
+export async function thrown<T>(
+  work: PromiseLike<unknown>,
+  Class: abstract new (...given: never[]) => T,
+): Promise<T> {
+  const error: unknown = await Promise.resolve(work).then(
+    () => new Error('nothing was thrown'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Class) return error;
+  throw new Error(`not a ${Class.name}`, { cause: error });
+}
