@@ -1,0 +1,43 @@
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Connection } from './connection.ts';
+import { Room } from './room.ts';
+
+let folder = '';
+let connection: Connection;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'room-'));
+  connection = new Connection(join(folder, 'store.db'), { readOnly: false, busyTimeoutMs: 0 });
+});
+afterAll(async () => {
+  connection.close();
+  await rm(folder, { recursive: true });
+});
+
+const record = (body: string) => ({ key: { collection: 'documents', id: '0' }, head: {}, body });
+
+describe('the room on a disk', () => {
+  test('is what the file system tells: more than there is cannot be loaded', async () => {
+    const room = new Room(join(folder, 'store.db'));
+    const { bavail, bsize } = await statfs(folder);
+    expect(room.isShort(connection)).toBe(false);
+    expect(room.checkWrite(connection, 0)).toBe(true);
+    room.checkLoad(connection, [record('{}')]);
+    // As if its body had so many characters: nobody has the memory for one that has.
+    const huge = { ...record(''), body: { length: bavail * bsize } as unknown as string };
+    expect(() => room.checkLoad(connection, [record('{}'), huge])).toThrow(
+      expect.objectContaining({ failure: 'full' }),
+    );
+  });
+
+  test('does not end where a file system tells nothing, or is not there', () => {
+    for (const path of ['/proc/store.db', join(folder, 'none/store.db')]) {
+      const room = new Room(path);
+      expect(room.logPages(4_000)).toBe(4_000);
+      expect(room.isShort(connection)).toBe(false);
+      expect(room.checkWrite(connection, 0)).toBe(true);
+    }
+  });
+});

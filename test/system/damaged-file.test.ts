@@ -1,0 +1,173 @@
+import { randomInt } from 'node:crypto';
+import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
+import { Random } from '../simulation/random.ts';
+import { Filler } from './disk-full-filler.ts';
+import { commitFaults, same } from './kill-loop-audit.ts';
+import { codeOf } from './kill-loop-commits.ts';
+import { LoopServer, type Reply, tenantPath } from './kill-loop-server.ts';
+
+const FILE = 'svc.canonical.sqlite';
+const PAGE = 4096;
+const TENANT = 't';
+/** Damages of each kind. */
+const TIMES = Number(process.env['DAMAGED_FILES'] ?? (process.env['CI'] === undefined ? 2 : 6));
+const SEED = Number(process.env['KILL_LOOP_SEED'] ?? randomInt(2 ** 31));
+const PATIENCE_MS = 180_000;
+
+let folder = '';
+let copies = 0;
+/** The tenant when the server had been stopped, and the log of its commits until it was killed, some later. */
+let stopped: TenantSnapshot;
+let killed: Filler;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-damaged-'));
+  const random = new Random(SEED);
+  const source = join(folder, 'source');
+  const server = new LoopServer({ folder: source });
+  await server.start();
+  killed = new Filler(server, TENANT);
+  for (let n = 0; n < 60; n++) await killed.commit(random.pick([10, 500, 3_000, 20_000]));
+  stopped = await killed.export();
+  await server.stop();
+  cpSync(source, join(folder, 'stopped'), { recursive: true });
+  await server.start();
+  for (let n = 0; n < 10; n++) await killed.commit(500);
+  await server.kill();
+  cpSync(source, join(folder, 'killed'), { recursive: true });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A server over a copy of the folder that `damage` was done to. */
+function over(from: 'stopped' | 'killed', damage: (file: string) => void): LoopServer {
+  const copy = join(folder, `copy-${copies++}`);
+  cpSync(join(folder, from), copy, { recursive: true });
+  damage(join(copy, FILE));
+  return new LoopServer({ folder: copy });
+}
+
+function edit(file: string, change: (bytes: Buffer) => void): void {
+  const bytes = readFileSync(file);
+  change(bytes);
+  writeFileSync(file, bytes);
+}
+
+function flip(random: Random, bytes: Buffer): void {
+  const at = random.below(bytes.length);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << random.below(8)), at);
+}
+
+/** What reading it all gives: each answer beside the true one. */
+async function readAll(server: LoopServer): Promise<{ truth: unknown; reply: Reply | undefined }[]> {
+  const post = (path: string, body: object) => server.ask('POST', tenantPath(TENANT, path), body);
+  const answers: { truth: unknown; reply: Reply | undefined }[] = [];
+  for (const document of stopped.documents) {
+    const name = { documentType: document.documentType, id: document.id };
+    const revisions = stopped.revisions.filter(({ id }) => id === document.id).reverse();
+    answers.push({ truth: document, reply: await post('/documents/read', name) });
+    answers.push({ truth: revisions, reply: await post('/documents/revisions', { ...name, limit: 1_000 }) });
+  }
+  const all = { items: stopped.documents, continuationToken: null };
+  answers.push({ truth: all, reply: await post('/documents/query', { documentType: 'doc' }) });
+  return answers;
+}
+
+/** Whether it is an honest refusal; throws for an answer that is none. */
+function isRefused(reply: Reply | undefined): boolean {
+  if (reply?.status === 200) return false;
+  expect([reply?.status, reply === undefined ? '' : codeOf(reply)]).toEqual([500, 'internal_error']);
+  return true;
+}
+
+describe('a damaged database file', { timeout: PATIENCE_MS }, () => {
+  const times = Array.from({ length: TIMES }, (_, n) => n + 1);
+  beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(`KILL_LOOP_SEED=${SEED}`)));
+
+  it.each(times)('that is cut off is refused at the start, and why (%i)', async (n) => {
+    const random = new Random(SEED + n);
+    const size = statSync(join(folder, 'stopped', FILE)).size;
+    await using server = over('stopped', (file) => truncateSync(file, 1 + random.below(size - 1)));
+    const { code, stderr } = await server.refusedStart();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The database \S+ cannot be opened: SQLite: .*(malformed|not a database)\n$/);
+  });
+
+  it.each(times)('with an empty page gives the truth or an error (%i)', async (n) => {
+    const random = new Random(SEED + n);
+    const pages = statSync(join(folder, 'stopped', FILE)).size / PAGE;
+    // Not the first, without which it is no database; that is refused as above.
+    const at = PAGE * (1 + random.below(pages - 1));
+    await using server = over('stopped', (file) => edit(file, (bytes) => bytes.fill(0, at, at + PAGE)));
+    await server.start();
+    for (const { truth, reply } of await readAll(server)) {
+      if (!isRefused(reply)) expect(same(reply?.body, truth), JSON.stringify(reply?.body)).toBe(true);
+    }
+    const exported = await server.ask('GET', tenantPath(TENANT, '/export'));
+    if (!isRefused(exported)) {
+      expect(exported?.body).toMatchObject({ contentHash: stopped.contentHash });
+    }
+    expect(await server.stop()).toBe(0);
+  });
+
+  it.each(times)('with one flipped bit ends no process (%i)', async (n) => {
+    const random = new Random(SEED + n);
+    await using server = over('stopped', (file) => edit(file, (bytes) => flip(random, bytes)));
+    try {
+      await server.start();
+    } catch (error) {
+      expect(String(error)).toContain('cannot be opened: ');
+      return;
+    }
+    // SQLite keeps no sums of its pages: a bit within a text cannot be told. What is told is told whole all the same.
+    for (const { reply } of await readAll(server)) if (reply?.status !== 404) isRefused(reply);
+    isRefused(await server.ask('GET', tenantPath(TENANT, '/export')));
+    expect(await server.stop()).toBe(0);
+  });
+
+  it.each(times)('whose log is damaged is a whole past (%i)', async (n) => {
+    const random = new Random(SEED + n);
+    const cut = (log: string) => truncateSync(log, random.below(statSync(log).size));
+    await using server = over('killed', (file) => {
+      if (random.chance(0.5)) cut(`${file}-wal`);
+      else edit(`${file}-wal`, (bytes) => flip(random, bytes));
+    });
+    await server.start();
+    const reply = await server.ask('GET', tenantPath(TENANT, '/export'));
+    const found = reply?.body as TenantSnapshot;
+    const kept = new Set(found.transactions.map(({ idempotencyKey }) => idempotencyKey));
+    const sent = [...killed.log.attempts.keys()];
+    // Commits are gone from some moment on, and none before it.
+    expect(sent.filter((key) => kept.has(key))).toEqual(sent.slice(0, kept.size));
+    expect(kept.size).toBeGreaterThanOrEqual(stopped.transactions.length);
+    const faults = commitFaults(killed.log, found, killed.log.step);
+    expect(faults.filter((fault) => !fault.startsWith('the acknowledged commit'))).toEqual([]);
+    expect(await server.stop()).toBe(0);
+  });
+
+  it('without the file that processes share loses nothing', async () => {
+    await using server = over('killed', (file) => rmSync(`${file}-shm`));
+    await server.start();
+    const reply = await server.ask('GET', tenantPath(TENANT, '/export'));
+    expect(commitFaults(killed.log, reply?.body as TenantSnapshot, killed.log.step)).toEqual([]);
+    expect(await server.stop()).toBe(0);
+  });
+
+  it('whose tables cannot be read is not ready', async () => {
+    // The page behind the schema is where the list of tenants begins.
+    await using server = over('stopped', (file) => edit(file, (bytes) => bytes.fill(0, PAGE, 2 * PAGE)));
+    await server.start();
+    const readiness = await server.ask('GET', '/readiness');
+    expect(readiness?.body).toMatchObject({ ready: false });
+    const commit = await server.ask('POST', tenantPath(TENANT, '/transactions'), {
+      idempotencyKey: 'new',
+      outbox: [{ topic: 't', key: 'k' }],
+    });
+    expect(isRefused(commit)).toBe(true);
+    expect(await server.stop()).toBe(0);
+  });
+});
