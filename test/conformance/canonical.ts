@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeCommit } from './canonical-commit.ts';
+import { describeCopies } from './canonical-copies.ts';
 import { describeFences } from './canonical-fences.ts';
 import { describeIdempotency } from './canonical-idempotency.ts';
 import { describeMigrations } from './canonical-migrations.ts';
@@ -43,5 +44,6 @@ export function describeCanonical(
     describeOutboxRetention(conformance);
     describeMigrations(conformance);
     describePreflight(conformance);
+    describeCopies(conformance);
   });
 }

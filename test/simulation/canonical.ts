@@ -1,10 +1,12 @@
 import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
 import { Consumer, Operator, Producer, Reader, type Workload } from './clients.ts';
 import { Cluster } from './cluster.ts';
+import { COPY_FLAWS } from './copy-flaws.ts';
 import { drawFaults, type Faults, NO_FAULTS } from './faults.ts';
 import { Auditor, checkHistories } from './final.ts';
-import { FLAWS } from './flaws.ts';
+import { FLAWS, type Flaw } from './flaws.ts';
 import { History } from './history.ts';
+import { Keeper } from './keeper.ts';
 import { CommitPointOracle } from './oracle.ts';
 import { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
@@ -16,6 +18,12 @@ const STEPS_MAX = 20_000;
 const BUSY = 'tenant-a';
 const ALSO_BUSY = 'tenant-b';
 const QUIET = 'tenant-c';
+
+/** How many runs have clients that copy their tenants: a restore takes away much that is rare without one. */
+const COPYING = 0.5;
+
+/** Every bug that can be planted, by its name. */
+export const ALL_FLAWS: Readonly<Record<string, Flaw>> = { ...FLAWS, ...COPY_FLAWS };
 
 export interface Report {
   readonly seed: number;
@@ -30,16 +38,19 @@ export interface Report {
 export interface Options {
   readonly flaw?: string;
   readonly trace?: boolean;
+  /** Whether clients copy their tenants; by default the seed says. */
+  readonly copying?: boolean;
 }
 
 /** A service under simulation with its oracles, before any client has come. */
 export function createWorld(seed: number, faults: Faults, options: Options = {}) {
-  const flaw = options.flaw === undefined ? undefined : FLAWS[options.flaw];
+  const flaw = options.flaw === undefined ? undefined : ALL_FLAWS[options.flaw];
   if (options.flaw !== undefined && flaw === undefined)
     throw new Error(`there is no bug named ${options.flaw}`);
   const scheduler = new Scheduler(seed, { trace: options.trace === true });
   const oracle = new CommitPointOracle(scheduler);
   const cluster = new Cluster(scheduler, oracle, faults, flaw);
+  cluster.sent = oracle.sent;
   cluster.answered = oracle.answered;
   // The clients draw from a sequence of their own, so that what they want does not hang on who ran when.
   const random = new Random(seed + 0x5eed);
@@ -58,6 +69,8 @@ export type SimulatedWorld = ReturnType<typeof createWorld>;
 /** One whole run: clients of three tenants under faults, then the audit. */
 export async function simulate(seed: number, options: Options = {}): Promise<Report> {
   const drawn = drawFaults(new Random(seed));
+  // Drawn apart, with a number that leaves the seeds of `seeds.ts` what they were.
+  const copying = options.copying ?? new Random(seed + 9_000).chance(COPYING);
   const world = createWorld(seed, { ...NO_FAULTS }, options);
   const { scheduler, oracle, cluster, work } = world;
   const [busy, also, quiet] = [work(BUSY), work(ALSO_BUSY), work(QUIET)];
@@ -70,7 +83,19 @@ export async function simulate(seed: number, options: Options = {}): Promise<Rep
       const mortal = process.name === 'A' || process.name === 'B';
       if (mortal && scheduler.random.chance(cluster.faults.killed)) cluster.crash(process.name);
     };
-    await Promise.all([...actors(busy), new Producer('p0', also).run(3), new Consumer('c0', also).run(2)]);
+    const keepers = copying
+      ? [
+          new Keeper('k0', busy).run(3, [ALSO_BUSY]),
+          new Keeper('k1', busy).run(2, [ALSO_BUSY, QUIET]),
+          new Keeper('k0', also).run(1, [BUSY]),
+        ]
+      : [];
+    await Promise.all([
+      ...actors(busy),
+      new Producer('p0', also).run(3),
+      new Consumer('c0', also).run(2),
+      ...keepers,
+    ]);
     cluster.stopFaults();
     // Before the audit, which would be the first to meet what lasts.
     for (const each of [busy, also]) histories += checkHistories(each);

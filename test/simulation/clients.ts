@@ -6,7 +6,7 @@ import type {
   CanonicalOutboxWrite,
   CanonicalTransactionRequest,
 } from '../../contracts/generated/models.ts';
-import type { Cluster, Operation, Outcome } from './cluster.ts';
+import type { AnyOperation, Cluster, Outcome } from './cluster.ts';
 import type { History } from './history.ts';
 import type { Random } from './random.ts';
 import { Process, TICK_MS } from './scheduler.ts';
@@ -40,7 +40,7 @@ export class Client extends Process {
     this.work = work;
   }
 
-  protected async send<Id extends Operation>(
+  protected async send<Id extends AnyOperation>(
     operation: Id,
     params: Parameters<Cluster['call']>[3],
     body: Parameters<Cluster['call']>[4],
@@ -48,7 +48,7 @@ export class Client extends Process {
     return this.sendTo(this.work.random.pick(['A', 'B']), operation, params, body);
   }
 
-  protected async sendTo<Id extends Operation>(
+  protected async sendTo<Id extends AnyOperation>(
     instance: string,
     operation: Id,
     params: Parameters<Cluster['call']>[3],
@@ -57,12 +57,12 @@ export class Client extends Process {
     const { cluster, history } = this.work;
     const done = history.begin(operation, params, body);
     const outcome = await cluster.call(this, instance, operation, params, body);
-    done(outcome);
+    done(outcome as Outcome);
     return outcome;
   }
 
   /** Sends the same again, through any instance, while it is not known what happened; may give up on it. */
-  protected async persist<Id extends Operation>(
+  protected async persist<Id extends AnyOperation>(
     operation: Id,
     params: Parameters<Cluster['call']>[3],
     body: Parameters<Cluster['call']>[4],

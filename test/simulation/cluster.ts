@@ -8,6 +8,7 @@ import type { World } from '../../functions/kernel/world.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';
 import { unconfigured } from '../support/canonical.ts';
+import { type ArchiveOperations, type ArchiveRestore, ArchiveTool } from './archives.ts';
 import { type Faults, faultyHooks, NO_FAULTS, type Oracle } from './faults.ts';
 import type { Flaw } from './flaws.ts';
 import { MemoryDatabase } from './memory-database.ts';
@@ -18,26 +19,40 @@ import { Violation } from './violation.ts';
 
 export type Operation = keyof ReturnType<typeof canonicalHandlers>;
 
+type Types = Pick<OperationTypes, Operation> & ArchiveOperations;
+/** With what the operator's tool does. */
+export type AnyOperation = keyof Types;
+
 /** One request as an instance works on it, found again by what it reads and writes. */
-export interface Call<Id extends Operation = Operation> {
+export interface Call<Id extends AnyOperation = Operation> {
   readonly number: number;
   readonly operation: Id;
-  readonly params: OperationTypes[Id]['params'];
-  readonly body: OperationTypes[Id]['body'];
+  readonly params: Types[Id]['params'];
+  readonly body: Types[Id]['body'];
   readonly instance: string;
   /** The clock of the instance when the request arrived. */
   readonly now: number;
   /** What the model says to the state that the last attempt was shown. */
   verdict: Verdict | undefined;
+  /** The number of the state that the tenant had when the call was sent. */
+  since?: number;
+  /** What a commit wrote, and how often the tenant was restored before. */
+  wrote?: { readonly result: string; readonly restores: number };
+  /** Whether a restore has taken effect. */
+  replaced?: boolean;
 }
 
-export type Outcome<Id extends Operation = Operation> =
-  | { readonly kind: 'answer'; readonly body: OperationTypes[Id]['response']['body'] }
+export type AnyCall = Call<AnyOperation>;
+
+export type Outcome<Id extends AnyOperation = Operation> =
+  | { readonly kind: 'answer'; readonly body: Types[Id]['response']['body'] }
   | { readonly kind: 'refused'; readonly error: ServiceError }
   /** Nothing was done. */
   | { readonly kind: 'failed' }
   /** It may have been done, or be done later. */
   | { readonly kind: 'unknown' };
+
+export type AnyOutcome = Outcome<AnyOperation>;
 
 /** Few, so that giving up for contention is not rare. */
 const ATTEMPTS_MAX = 5;
@@ -49,17 +64,18 @@ interface Instance {
   readonly process: Process;
   readonly skewMs: number;
   readonly handlers: ReturnType<typeof canonicalHandlers>;
+  readonly tool: ArchiveTool;
 }
 
 /** What the call at hand is, for the store's hooks: as a request id would be passed along. */
-const callAtHand = new AsyncLocalStorage<Call>();
+const callAtHand = new AsyncLocalStorage<AnyCall>();
 
-export function currentCall(): Call | undefined {
+export function currentCall(): AnyCall | undefined {
   return callAtHand.getStore();
 }
 
 /** Runs `act` as the work on `call`, for planted bugs that ask what the call at hand is. */
-export function duringCall<T>(call: Call, act: () => T): T {
+export function duringCall<T>(call: AnyCall, act: () => T): T {
   return callAtHand.run(call, act);
 }
 
@@ -72,8 +88,9 @@ export class Cluster {
   readonly #oracle: Oracle;
   readonly #instances = new Map<string, Instance>();
   #calls = 0;
-  /** What was answered, checked before any client sees it. */
-  answered: (call: Call, outcome: Outcome) => void = () => undefined;
+  /** What was sent, and what was answered, checked before any client sees it. */
+  sent: (call: AnyCall) => void = () => undefined;
+  answered: (call: AnyCall, outcome: AnyOutcome) => void = () => undefined;
 
   constructor(scheduler: Scheduler, oracle: Oracle, faults: Faults, flaw?: Flaw) {
     this.scheduler = scheduler;
@@ -87,9 +104,11 @@ export class Cluster {
     const steps = (SKEW_MS_MAX / TICK_MS) * 2 + 1;
     const skewMs = this.scheduler.random.below(steps) * TICK_MS - SKEW_MS_MAX;
     const process = new Process(name);
-    const handlers = canonicalHandlers(this.#dependencies(process, skewMs));
+    const store = this.#store(process);
+    const handlers = canonicalHandlers(this.#dependencies(store, process, skewMs));
+    const tool = new ArchiveTool(store, this.scheduler);
     this.scheduler.note(`${name} starts, ${skewMs} ms`);
-    this.#instances.set(name, { process, skewMs, handlers });
+    this.#instances.set(name, { process, skewMs, handlers, tool });
   }
 
   /** Kills an instance, and starts it anew after a while. */
@@ -105,12 +124,16 @@ export class Cluster {
     Object.assign(this.faults, NO_FAULTS);
   }
 
-  #dependencies(process: Process, skewMs: number) {
-    const { scheduler, flaw } = this;
-    const hooks = faultyHooks(scheduler, process, this.faults, this.#oracle);
+  #store(process: Process): RecordStore {
+    const { flaw } = this;
+    const hooks = faultyHooks(this.scheduler, process, this.faults, this.#oracle);
     const Store = flaw?.store ?? MemoryStore;
-    const plain: RecordStore = new Store(this.database, hooks, ATTEMPTS_MAX);
-    const store = flaw?.wrap === undefined ? plain : flaw.wrap(plain);
+    const plain = new Store(this.database, hooks, ATTEMPTS_MAX);
+    return flaw?.wrap === undefined ? plain : flaw.wrap(plain);
+  }
+
+  #dependencies(store: RecordStore, process: Process, skewMs: number) {
+    const { scheduler, flaw } = this;
     const world: World = {
       clock: { now: () => scheduler.now + skewMs },
       random: flaw?.random?.() ?? { bytes: (size) => scheduler.random.bytes(size) },
@@ -124,12 +147,12 @@ export class Cluster {
   }
 
   /** Sends a request and waits for what comes back, which need not be what happened. */
-  async call<Id extends Operation>(
+  async call<Id extends AnyOperation>(
     client: Process,
     name: string,
     operation: Id,
-    params: OperationTypes[Id]['params'],
-    body: OperationTypes[Id]['body'],
+    params: Types[Id]['params'],
+    body: Types[Id]['body'],
   ): Promise<Outcome<Id>> {
     const { scheduler, faults } = this;
     const number = ++this.#calls;
@@ -139,6 +162,7 @@ export class Cluster {
     if (scheduler.random.chance(faults.requestLost)) return { kind: 'unknown' };
     const now = scheduler.now + instance.skewMs;
     const call: Call<Id> = { number, operation, params, body, instance: name, now, verdict: undefined };
+    this.sent(call);
     const outcome = await this.#reply(
       client,
       instance,
@@ -149,7 +173,7 @@ export class Cluster {
   }
 
   /** The first of: the answer, the death of the instance, the end of the client's patience. */
-  #reply<Id extends Operation>(
+  #reply<Id extends AnyOperation>(
     client: Process,
     instance: Instance,
     serving: Promise<Outcome<Id>>,
@@ -164,34 +188,49 @@ export class Cluster {
     });
   }
 
-  async #serve<Id extends Operation>(instance: Instance, call: Call<Id>): Promise<Outcome<Id>> {
+  async #serve<Id extends AnyOperation>(instance: Instance, call: Call<Id>): Promise<Outcome<Id>> {
     // Between the arrival, which sets the time of the call, and the work there may be other work.
     await this.scheduler.park(instance.process, `#${call.number} arrives`);
-    const handler = instance.handlers[call.operation] as unknown as Handler<Id>;
-    const context = {
-      caller: { kind: 'development', principal: null },
-      correlationId: `${call.number}`,
-      now: call.now,
-      signal: new AbortController().signal,
-    } as const;
     let outcome: Outcome<Id>;
     try {
-      const { params, body } = call;
-      const response = await handler({ params, query: {}, body }, context);
-      outcome = { kind: 'answer', body: response.body as OperationTypes[Id]['response']['body'] };
+      outcome = { kind: 'answer', body: await perform(instance, call) };
     } catch (error) {
-      outcome = this.#outcomeOf(error);
+      outcome = this.#outcomeOf(error, call.operation);
     }
     this.answered(call, outcome);
     return outcome;
   }
 
-  #outcomeOf(error: unknown): { kind: 'refused'; error: ServiceError } | { kind: 'failed' | 'unknown' } {
+  #outcomeOf(
+    error: unknown,
+    operation: AnyOperation,
+  ): { kind: 'refused'; error: ServiceError } | { kind: 'failed' | 'unknown' } {
     if (error instanceof ServiceError) return { kind: 'refused', error };
     if (!(error instanceof StoreError) || error.failure === 'corrupt') {
-      this.scheduler.fail(new Violation('internal', String(error)));
+      // A copy whose parts contradict each other was never the tenant.
+      const torn = error instanceof StoreError && operation.startsWith('export');
+      this.scheduler.fail(new Violation(torn ? 'I14 export' : 'internal', String(error)));
       return { kind: 'unknown' };
     }
     return { kind: error.failure === 'unavailable' ? 'unknown' : 'failed' };
   }
+}
+
+async function perform<Id extends AnyOperation>(
+  { handlers, tool }: Instance,
+  call: Call<Id>,
+): Promise<Types[Id]['response']['body']> {
+  const { operation, params, body, now }: AnyCall = call;
+  const tenant = params as { readonly tenantId: string };
+  if (operation === 'exportTenantArchive') return tool.exportTenantArchive(tenant, now);
+  if (operation === 'restoreTenantArchive') return tool.restoreTenantArchive(tenant, body as ArchiveRestore);
+  const handler = handlers[operation] as unknown as Handler<Operation>;
+  const input = { params, query: {}, body } as Parameters<Handler<Operation>>[0];
+  const context = {
+    caller: { kind: 'development', principal: null },
+    correlationId: `${call.number}`,
+    now,
+    signal: new AbortController().signal,
+  } as const;
+  return (await handler(input, context)).body;
 }

@@ -5,12 +5,14 @@ import type {
 } from '../../contracts/generated/models.ts';
 import { createWorld, type Options, runToEnd, type SimulatedWorld } from './canonical.ts';
 import { Client, DOCUMENT_TYPE } from './clients.ts';
-import type { Operation, Outcome } from './cluster.ts';
+import type { AnyOperation, AnyOutcome } from './cluster.ts';
 import { NO_FAULTS } from './faults.ts';
 import { Auditor, checkHistories } from './final.ts';
 import { must } from './violation.ts';
 
-export const PROTOCOLS = ['commit', 'lease', 'ack', 'renew', 'nack', 'last nack', 'replay'] as const;
+const EVENT_PROTOCOLS = ['lease', 'ack', 'renew', 'nack', 'last nack', 'replay'] as const;
+const COPY_PROTOCOLS = ['export', 'archive export', 'restore', 'archive restore'] as const;
+export const PROTOCOLS = ['commit', ...EVENT_PROTOCOLS, ...COPY_PROTOCOLS] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
 /**
@@ -39,7 +41,9 @@ export async function crashAt(
   aftermath: Aftermath,
   options: Options & { readonly seed?: number } = {},
 ): Promise<CrashReport> {
-  const world = createWorld(options.seed ?? 1, { ...NO_FAULTS }, options);
+  // A copy goes to and fro more often the less it takes along at a time.
+  const shortPage = isCopying(protocol) ? 1 : 0;
+  const world = createWorld(options.seed ?? 1, { ...NO_FAULTS, shortPage }, options);
   const work = world.work(TENANT);
   const actor = new Actor('actor', work);
   let crashed = false;
@@ -72,18 +76,22 @@ function armCrash({ scheduler, cluster }: SimulatedWorld, point: number): () => 
 }
 
 interface Step {
-  readonly operation: Operation;
+  readonly operation: AnyOperation;
   readonly params: { readonly tenantId: string; readonly eventId?: string };
-  readonly body: object;
+  readonly body: object | null;
+}
+
+function isCopying(protocol: Protocol): protocol is (typeof COPY_PROTOCOLS)[number] {
+  return COPY_PROTOCOLS.some((each) => each === protocol);
 }
 
 class Actor extends Client {
-  through(instance: string, { operation, params, body }: Step): Promise<Outcome> {
+  through(instance: string, { operation, params, body }: Step): Promise<AnyOutcome> {
     return this.#patiently(instance, { operation, params, body });
   }
 
   /** An instance that has not come up again yet refuses the connection. */
-  async #patiently(instance: string, { operation, params, body }: Step): Promise<Outcome> {
+  async #patiently(instance: string, { operation, params, body }: Step): Promise<AnyOutcome> {
     for (;;) {
       const outcome = await this.sendTo(instance, operation, params, body);
       if (outcome.kind !== 'failed') return outcome;
@@ -100,6 +108,7 @@ class Actor extends Client {
     if (protocol === 'commit') {
       return { operation: 'commitCanonicalTransaction', params, body: commitRequest('at-hand', 'd1', null) };
     }
+    if (isCopying(protocol)) return this.#copying(protocol);
     const lease = { consumerId: this.name, maxItems: 1, leaseSeconds: 600 };
     if (protocol === 'lease') return { operation: 'leaseCanonicalOutbox', params, body: lease };
     const leased = await this.through('B', { operation: 'leaseCanonicalOutbox', params, body: lease });
@@ -118,6 +127,25 @@ class Actor extends Client {
     if (protocol !== 'replay') return nack;
     await this.through('B', nack);
     return { operation: 'replayCanonicalOutbox', params: eventParams, body: { resetDeliveryCount: true } };
+  }
+
+  /** A tenant with a leased event, and after a copy of it something that a restore takes away. */
+  async #copying(protocol: (typeof COPY_PROTOCOLS)[number]): Promise<Step> {
+    const params = this.params();
+    const step = (operation: AnyOperation, body: object | null): Step => ({ operation, params, body });
+    await this.through('B', step('leaseCanonicalOutbox', { consumerId: this.name, leaseSeconds: 600 }));
+    if (protocol === 'export') return step('exportCanonicalTenant', null);
+    if (protocol === 'archive export') return step('exportTenantArchive', null);
+    const archived = protocol === 'archive restore';
+    const copy = await this.through(
+      'B',
+      step(archived ? 'exportTenantArchive' : 'exportCanonicalTenant', null),
+    );
+    must(copy.kind === 'answer', 'progress', 'the tenant could not be copied');
+    await this.#commit(commitRequest('since', 'd2', null));
+    return archived
+      ? step('restoreTenantArchive', { archive: copy.body, spoiledFrom: 0 })
+      : step('restoreCanonicalTenant', { snapshot: copy.body });
   }
 
   async #commit(body: CanonicalTransactionRequest): Promise<void> {
@@ -147,7 +175,7 @@ function commitRequest(
 }
 
 /** What a second sending may be answered; that it is the right one of these, the oracle has checked already. */
-function checkRetry(protocol: Protocol, step: Step, outcome: Outcome): void {
+function checkRetry(protocol: Protocol, step: Step, outcome: AnyOutcome): void {
   const code = outcome.kind === 'refused' ? outcome.error.code : outcome.kind;
   if (protocol === 'commit') {
     must(outcome.kind === 'answer', 'I3 one result', `the commit sent again was answered ${code}`);

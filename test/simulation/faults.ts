@@ -56,6 +56,7 @@ export function drawFaults(random: Random): Faults {
 export interface Oracle {
   readonly observed: NonNullable<MemoryHooks['observed']>;
   readonly applied: NonNullable<MemoryHooks['applied']>;
+  readonly replaced: NonNullable<MemoryHooks['replaced']>;
 }
 
 /** Parks every round trip of an instance before and after its moment, and lets faults strike there. */
@@ -80,6 +81,7 @@ export function faultyHooks(
     pageMax: () => (random.chance(faults.shortPage) ? 1 + random.below(3) : Number.MAX_SAFE_INTEGER),
     observed: oracle.observed,
     applied: oracle.applied,
+    replaced: oracle.replaced,
   };
 }
 

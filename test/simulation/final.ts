@@ -1,13 +1,18 @@
-import type { CanonicalOutboxQuery, CanonicalTransactionRequest } from '../../contracts/generated/models.ts';
+import type {
+  CanonicalOutboxQuery,
+  CanonicalTenantSnapshot,
+  CanonicalTransactionRequest,
+} from '../../contracts/generated/models.ts';
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import { Client, type Workload } from './clients.ts';
-import type { Operation, Outcome } from './cluster.ts';
+import type { AnyOperation, Outcome } from './cluster.ts';
 import { settled } from './event-model.ts';
 import { type ObjectHistories, objectHistories } from './histories.ts';
 import { isLinearizable } from './linearizability.ts';
 import type { CanonicalModel } from './model.ts';
 import { documentModel, eventModel, fenceModel } from './object-models.ts';
-import { type CommitPointOracle, withoutReplayed } from './oracle.ts';
+import type { CommitPointOracle } from './oracle.ts';
+import { withoutReplayed } from './portraits.ts';
 import { must } from './violation.ts';
 
 const STATES = ['ready', 'leased', 'scheduled', 'delivered', 'dead-letter'] as const;
@@ -32,9 +37,37 @@ export class Auditor extends Client {
     await this.#checkReceipts(model);
     await this.#checkStates(model);
     await this.#drain(model);
+    await this.#copy();
   }
 
-  async #ask<Id extends Operation>(operation: Id, more: object, body: object): Promise<Outcome<Id>> {
+  /** What is there in the end can be taken along and put back, and both forms of a copy say the same. */
+  async #copy(): Promise<void> {
+    const snapshot = await this.#snapshot();
+    const archive = await this.#ask('exportTenantArchive', {}, null);
+    must(archive.kind === 'answer', 'answer', 'an archive was refused');
+    const { snapshotContentHash } = archive.body.manifest;
+    must(snapshotContentHash === snapshot.contentHash, 'I14 export', 'two copies of one content differ');
+    for (const bring of [
+      () => this.#ask('restoreCanonicalTenant', {}, { snapshot }),
+      () => this.#ask('restoreTenantArchive', {}, { archive: archive.body, spoiledFrom: 0 }),
+    ]) {
+      must((await bring()).kind === 'answer', 'answer', 'a restore was refused');
+      const { contentHash } = await this.#snapshot();
+      must(contentHash === snapshot.contentHash, 'I15 restore', 'a restored tenant has another content');
+    }
+  }
+
+  async #snapshot(): Promise<CanonicalTenantSnapshot> {
+    const outcome = await this.#ask('exportCanonicalTenant', {}, null);
+    must(outcome.kind === 'answer', 'answer', 'an export was refused');
+    return outcome.body;
+  }
+
+  async #ask<Id extends AnyOperation>(
+    operation: Id,
+    more: object,
+    body: object | null,
+  ): Promise<Outcome<Id>> {
     const outcome = await this.#patiently<Id>(operation, { ...this.params(), ...more }, body);
     must(
       outcome.kind === 'answer' || outcome.kind === 'refused',
@@ -45,7 +78,11 @@ export class Auditor extends Client {
   }
 
   /** An instance that has not come up again yet refuses the connection. */
-  async #patiently<Id extends Operation>(operation: Id, params: { tenantId: string }, body: object) {
+  async #patiently<Id extends AnyOperation>(
+    operation: Id,
+    params: { tenantId: string },
+    body: object | null,
+  ) {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.send<Id>(operation, params, body);
       if (outcome.kind !== 'failed' || attempt === ATTEMPTS_MAX) return outcome;

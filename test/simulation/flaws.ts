@@ -153,7 +153,7 @@ function between(show: Show, mend: (write: Write, shown: Found) => Write | undef
     scan: (scope, request) => store.scan(scope, request),
     swap: (scope, records, verify) => store.swap(scope, records, verify),
     ping: () => store.ping(),
-    sweep: () => store.sweep(),
+    sweep: (scope) => store.sweep(scope),
     close: () => store.close(),
   });
 }

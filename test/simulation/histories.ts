@@ -6,15 +6,16 @@ import type {
   CanonicalTransactionRequest,
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
+import { addCopies } from './copy-histories.ts';
 import type { History, Observation } from './history.ts';
 import type { Observed } from './linearizability.ts';
 import { nameOf } from './model.ts';
-import type { DocumentOp, DocumentWrite, EventOp, FenceOp } from './object-models.ts';
+import type { DocumentOp, DocumentWrite, EventOp, FenceChange, FenceOp } from './object-models.ts';
 
 /** Beyond this a search may take too long; a longer history is cut where that is allowed: at its end. */
 const OPERATIONS_MAX = 120;
 
-type Histories<Op> = Map<string, Observed<Op>[]>;
+export type Histories<Op> = Map<string, Observed<Op>[]>;
 
 /** The histories of single objects, taken out of what all clients saw. Calls that tell nothing of an object are left out. */
 export interface ObjectHistories {
@@ -35,6 +36,7 @@ export function objectHistories(history: History): ObjectHistories {
     else if (observation.operation === 'leaseCanonicalOutbox') addLease(histories, observation, lostLeases);
     else addEventCall(histories, observation);
   }
+  addCopies(histories, history.observations);
   for (const events of histories.events.values()) events.push(...lostLeases);
   for (const kind of [histories.documents, histories.fences, histories.events]) {
     for (const [name, list] of kind as Histories<unknown>) kind.set(name, cut(list) as never);
@@ -48,7 +50,7 @@ function cut<Op>(list: readonly Observed<Op>[]): Observed<Op>[] {
   return ordered.length <= OPERATIONS_MAX ? ordered : [];
 }
 
-function add<Op>(
+export function add<Op>(
   histories: Histories<Op>,
   name: string,
   operation: Op,
@@ -96,7 +98,11 @@ export function documentWrite(
   return { kind: 'write', key, deletes, condition: conditionOf(mutation), answer, replayed };
 }
 
-export function fenceChange(fence: CanonicalFenceMutation, key: string, answer: FenceOp['answer']): FenceOp {
+export function fenceChange(
+  fence: CanonicalFenceMutation,
+  key: string,
+  answer: FenceChange['answer'],
+): FenceChange {
   const owner = nameOf(fence.ownerDocumentType, fence.ownerDocumentId);
   return { key, operation: fence.operation ?? 'claim', owner, answer };
 }

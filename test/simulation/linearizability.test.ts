@@ -5,6 +5,7 @@ import {
   documentModel,
   type EventOp,
   eventModel,
+  type FenceChange,
   type FenceOp,
   fenceModel,
 } from './object-models.ts';
@@ -67,7 +68,7 @@ describe('documents', () => {
 });
 
 test('a fence has one owner at a time', () => {
-  const claim = (key: string, owner: string, answer: FenceOp['answer']): FenceOp => {
+  const claim = (key: string, owner: string, answer: FenceChange['answer']): FenceOp => {
     return { key, operation: 'claim', owner, answer };
   };
   const release: FenceOp = { key: 'r', operation: 'release', owner: 'x', answer: 'done' };

@@ -42,11 +42,13 @@ export interface MemoryHooks {
   readonly loses?: (trip: Trip) => boolean;
   /** Whether keys that the caller expects to be absent go unread. */
   readonly skipsExpectedAbsent?: () => boolean;
-  /** The most records of a page, below what was asked for. */
+  /** The most records of a page, or of what a swap sends at a time, below what was asked for. */
   readonly pageMax?: () => number;
   /** Called at the one moment of a read in `transact`, and at that of any write. */
   readonly observed?: () => void;
   readonly applied?: (scope: Scope, changes: readonly Change[]) => void;
+  /** Called at the one moment of a swap, with all that the scope holds from now on. */
+  readonly replaced?: (scope: Scope, records: readonly Required<RecordData>[]) => void;
 }
 
 /** What an attempt was shown: the version of each requested key, and the records it may see. */
@@ -58,6 +60,8 @@ export interface Sight {
 }
 
 const ABSENT = 0;
+/** The most records that a swap sends at a time. */
+const SWAP_BATCH = 10;
 
 /** The whole port in memory, by optimistic transactions: read, decide, write if nothing that was read has changed. */
 export class MemoryStore implements RecordStore {
@@ -183,14 +187,20 @@ export class MemoryStore implements RecordStore {
 
   async *scan(scope: Scope, request: ScanRequest): AsyncGenerator<ScanPage, void, undefined> {
     if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
-    const [snapshot, from] = request.resume?.split(':').map(Number) ?? [this.#snapshot(scope, request), 0];
+    const begin = () => this.#trip('scan', () => this.#snapshots.push(this.ordered(scope, request)) - 1);
+    const [snapshot, from] = request.resume?.split(':').map(Number) ?? [await begin(), 0];
     const records = this.#snapshots[snapshot ?? -1];
     if (records === undefined) throw new Error('there is no such scan to resume');
-    for (let next = from ?? 0; next < records.length; next += request.pageSize) {
-      const page = records.slice(next, next + request.pageSize);
-      await this.#trip('scan', () => undefined);
-      yield { records: page, resume: `${snapshot}:${next + page.length}` };
+    for (let next = from ?? 0; next < records.length; ) {
+      const page = records.slice(next, next + this.pageSize(request));
+      next += page.length;
+      yield { records: page, resume: `${snapshot}:${next}` };
+      if (next < records.length) await this.#trip('scan', () => undefined);
     }
+  }
+
+  protected pageSize({ pageSize }: ScanRequest): number {
+    return Math.min(pageSize, this.hooks.pageMax?.() ?? pageSize);
   }
 
   swap(scope: Scope, records: AsyncIterable<RecordData>, verify: () => void | Promise<void>): Promise<void> {
@@ -203,11 +213,13 @@ export class MemoryStore implements RecordStore {
     verify: () => void | Promise<void>,
   ): Promise<void> {
     const loaded: RecordData[] = [];
+    const batch = Math.min(SWAP_BATCH, this.hooks.pageMax?.() ?? SWAP_BATCH);
     for await (const record of records) {
-      await this.#trip('swap', () => loaded.push(record));
+      loaded.push(record);
+      if (loaded.length % batch === 0) await this.#trip('swap', () => this.loaded(scope, loaded));
     }
     await verify();
-    await this.#trip('swap', () => this.database.replace(scope, loaded));
+    await this.#trip('swap', () => this.replaceNow(scope, loaded));
   }
 
   ping(): Promise<void> {
@@ -233,15 +245,6 @@ export class MemoryStore implements RecordStore {
     }
   }
 
-  #snapshot(scope: Scope, { collections }: ScanRequest): number {
-    const records = this.database
-      .all(scope)
-      .map(({ record }) => record)
-      .filter(({ key }) => collections.includes(key.collection))
-      .sort((l, r) => compareUtf8(l.key.collection, r.key.collection) || compareUtf8(l.key.id, r.key.id));
-    return this.#snapshots.push(records) - 1;
-  }
-
   async #trip<T>(trip: Trip, act: () => T): Promise<T> {
     await this.hooks.before?.(trip);
     const outcome = act();
@@ -250,6 +253,26 @@ export class MemoryStore implements RecordStore {
   }
 
   // What follows is what a planted bug replaces.
+
+  /** The records of a scan, all as of this moment. */
+  protected ordered(scope: Scope, { collections }: ScanRequest): RecordData[] {
+    return this.database
+      .all(scope)
+      .map(({ record }) => record)
+      .filter(({ key }) => collections.includes(key.collection))
+      .sort((l, r) => compareUtf8(l.key.collection, r.key.collection) || compareUtf8(l.key.id, r.key.id));
+  }
+
+  /** What a swap has sent so far; nobody sees it yet. */
+  protected loaded(_scope: Scope, _records: readonly RecordData[]): void {}
+
+  protected replaceNow(scope: Scope, records: readonly RecordData[]): void {
+    this.database.replace(scope, records);
+    this.hooks.replaced?.(
+      scope,
+      this.database.all(scope).map(({ record }) => record),
+    );
+  }
 
   protected see(scope: Scope, keys: readonly KeyRequest[], skips: boolean): Sight {
     const versions = new Map<string, number>();

@@ -8,15 +8,23 @@ import type { Call } from './cluster.ts';
 import { type EventModel, judgeEvent } from './event-model.ts';
 import { type DocumentEffect, type FenceEffect, refused, type Verdict } from './verdict.ts';
 
-interface DocumentModel {
+export interface DocumentModel {
   readonly revision: number;
   readonly deleted: boolean;
   readonly dataText: string | null;
 }
 
-interface ReceiptModel {
+export interface ReceiptModel {
   readonly request: string;
   readonly result: string;
+}
+
+/** All that a tenant was at one moment. */
+export interface TenantState {
+  readonly documents: ReadonlyMap<string, DocumentModel>;
+  readonly fences: ReadonlyMap<string, string>;
+  readonly events: ReadonlyMap<string, EventModel>;
+  readonly receipts: ReadonlyMap<string, ReceiptModel>;
 }
 
 /**
@@ -31,9 +39,38 @@ export class CanonicalModel {
   readonly receipts = new Map<string, ReceiptModel>();
   /** Every token hash that was ever given. */
   readonly tokens = new Set<string>();
+  /** Every key that was ever committed, also where a restore has freed it since. */
+  readonly keys = new Set<string>();
+  /** What the tenant was from its beginning, one state after the other. */
+  readonly states: TenantState[] = [];
+  /** How often it was restored. */
+  restores = 0;
 
   constructor(tenantId: string) {
     this.tenantId = tenantId;
+    this.keep();
+  }
+
+  /** Takes down what the tenant is now. */
+  keep(): void {
+    const { documents, fences, events, receipts } = this;
+    const state = {
+      documents: new Map(documents),
+      fences: new Map(fences),
+      events: new Map(events),
+      receipts: new Map(receipts),
+    };
+    this.states.push(state);
+  }
+
+  /** Makes the tenant what it was. */
+  restore(state: TenantState): void {
+    this.restores++;
+    for (const name of ['documents', 'fences', 'events', 'receipts'] as const) {
+      this[name].clear();
+      for (const [key, value] of state[name]) this[name].set(key, value as never);
+    }
+    this.keep();
   }
 
   judge(call: Call): Verdict {
@@ -47,8 +84,15 @@ export class CanonicalModel {
   /** Makes what a verdict says true. `result` is the answer to keep for a commit. */
   accept(call: Call, verdict: Verdict, result = ''): void {
     if (verdict.kind === 'event') this.events.set(verdict.event.id, verdict.event);
-    if (verdict.kind !== 'commit') return;
-    const { body } = call as Call<'commitCanonicalTransaction'>;
+    if (verdict.kind === 'commit') this.#commit(call as Call<'commitCanonicalTransaction'>, verdict, result);
+    this.keep();
+  }
+
+  #commit(
+    { body }: Call<'commitCanonicalTransaction'>,
+    verdict: Extract<Verdict, { kind: 'commit' }>,
+    result: string,
+  ): void {
     for (const { documentType, id, revision, deleted, dataText } of verdict.documents) {
       this.documents.set(nameOf(documentType, id), { revision, deleted, dataText });
     }
@@ -58,6 +102,7 @@ export class CanonicalModel {
     }
     for (const event of verdict.events) this.events.set(event.id, event);
     this.receipts.set(body.idempotencyKey, { request: meaning(body), result });
+    this.keys.add(body.idempotencyKey);
   }
 
   #judgeCommit({ body }: Call<'commitCanonicalTransaction'>): Verdict {

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { ObjectModel } from './linearizability.ts';
 
 /** What is known of one document to those who write it: the operations that its history is made of. */
@@ -5,6 +6,9 @@ export type DocumentOp =
   | { readonly kind: 'read'; readonly revision: number; readonly deleted: boolean }
   /** Answered that there is none to see. */
   | { readonly kind: 'read none'; readonly includeDeleted: boolean }
+  /** A copy shows the document so, or brought it back so. */
+  | { readonly kind: 'exported'; readonly state: DocumentState }
+  | { readonly kind: 'restored'; readonly state: DocumentState }
   | DocumentWrite;
 
 export interface DocumentWrite {
@@ -29,6 +33,8 @@ export const documentModel: ObjectModel<DocumentState, DocumentOp> = {
   key: (state) => JSON.stringify(state),
   step(state, op) {
     const { revision, deleted, written } = state;
+    if (op.kind === 'restored') return op.state;
+    if (op.kind === 'exported') return same(state, op.state) ? state : undefined;
     if (op.kind === 'read') return op.revision === revision && op.deleted === deleted ? state : undefined;
     if (op.kind === 'read none') {
       return revision === 0 || (deleted && !op.includeDeleted) ? state : undefined;
@@ -44,7 +50,18 @@ export const documentModel: ObjectModel<DocumentState, DocumentOp> = {
   },
 };
 
-export interface FenceOp {
+/** Whatever the order in which their members came to be. */
+function same(left: DocumentState, right: DocumentState): boolean {
+  return canonicalJson(left) === canonicalJson(right);
+}
+
+export type FenceOp =
+  | FenceChange
+  | { readonly kind: 'exported'; readonly state: FenceState }
+  | { readonly kind: 'restored'; readonly state: FenceState };
+
+export interface FenceChange {
+  readonly kind?: 'change';
   readonly key: string;
   readonly operation: 'claim' | 'release';
   readonly owner: string;
@@ -59,7 +76,10 @@ export interface FenceState {
 export const fenceModel: ObjectModel<FenceState, FenceOp> = {
   initial: { owner: null, keys: [] },
   key: (state) => JSON.stringify(state),
-  step(state, { key, operation, owner, answer }) {
+  step(state, op) {
+    if (op.kind === 'restored') return op.state;
+    if (op.kind === 'exported') return canonicalJson(state) === canonicalJson(op.state) ? state : undefined;
+    const { key, operation, owner, answer } = op;
     const known = state.keys.includes(key);
     if (answer === 'replayed') return known ? state : undefined;
     const free = operation === 'claim' && state.owner === null;
@@ -73,7 +93,10 @@ export const fenceModel: ObjectModel<FenceState, FenceOp> = {
 export type EventOp =
   | { readonly kind: 'lease'; readonly token: string; readonly count: number | 'unknown' }
   | { readonly kind: 'renew' | 'ack' | 'release'; readonly token: string; readonly answer: EventAnswer }
-  | { readonly kind: 'replay'; readonly reset: boolean };
+  | { readonly kind: 'replay'; readonly reset: boolean }
+  | { readonly kind: 'exported'; readonly count: number; readonly delivered: boolean }
+  /** Without its holder; gone where the copy does not hold it, and perhaps made anew. */
+  | { readonly kind: 'restored'; readonly count: number; readonly delivered: boolean };
 
 type EventAnswer = 'done' | 'lease_stale' | 'lease_not_active' | 'unknown';
 
@@ -89,6 +112,8 @@ export const eventModel: ObjectModel<EventObject, EventOp> = {
   key: (state) => JSON.stringify(state),
   step(state, op) {
     const { count, token, delivered } = state;
+    if (op.kind === 'restored') return { count: op.count, token: null, delivered: op.delivered };
+    if (op.kind === 'exported') return op.count === count && op.delivered === delivered ? state : undefined;
     if (op.kind === 'lease') {
       if (delivered || (op.count !== 'unknown' && op.count !== count + 1)) return undefined;
       return { count: count + 1, token: op.token, delivered };

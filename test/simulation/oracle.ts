@@ -1,13 +1,15 @@
 import type { CanonicalTransactionResult } from '../../contracts/generated/models.ts';
-import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
-import type { Head, RecordData, Scope } from '../../functions/store/port.ts';
-import { type Call, currentCall, type Outcome } from './cluster.ts';
+import type { RecordData, Scope } from '../../functions/store/port.ts';
+import { type AnyCall, type AnyOutcome, type Call, currentCall } from './cluster.ts';
+import { CopyOracle, isExport, isRestore } from './copy-oracle.ts';
 import { type EventModel, exhausted, leasable, settled } from './event-model.ts';
 import type { Oracle } from './faults.ts';
 import type { Change } from './memory-database.ts';
 import { CanonicalModel, nameOf } from './model.ts';
+import { withoutReplayed } from './portraits.ts';
+import { checkDocument, checkEvent, checkFence, resultOf } from './record-checks.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { DocumentEffect, FenceEffect, Verdict } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
 import { must, Violation } from './violation.ts';
 
 /**
@@ -19,11 +21,13 @@ export class CommitPointOracle implements Oracle {
   /** How often something rare happened, so that a test can ask for it. */
   readonly reached = new Map<string, number>();
   readonly #scheduler: Scheduler;
+  readonly #copies: CopyOracle;
   /** Keys whose first result was answered as such. */
   readonly #firsts = new Set<string>();
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
+    this.#copies = new CopyOracle(this.model.bind(this), this.reach.bind(this));
   }
 
   model(tenantId: string): CanonicalModel {
@@ -36,11 +40,25 @@ export class CommitPointOracle implements Oracle {
     this.reached.set(what, (this.reached.get(what) ?? 0) + 1);
   }
 
+  /** Called when a client sends a call: what the tenant was before is none of its answers. */
+  readonly sent = (call: AnyCall): void => {
+    call.since = this.model(call.params.tenantId).states.length - 1;
+  };
+
   readonly observed = (): void => {
     const call = currentCall();
     const judged =
       call?.operation === 'commitCanonicalTransaction' || (call !== undefined && 'eventId' in call.params);
-    if (judged) call.verdict = this.model(call.params.tenantId).judge(call);
+    if (judged) call.verdict = this.model(call.params.tenantId).judge(call as Call);
+  };
+
+  readonly replaced = (scope: Scope, records: readonly Required<RecordData>[]): void => {
+    this.#guard(() => {
+      const call = currentCall();
+      must(call !== undefined, 'internal', 'a swap belongs to no call');
+      this.#scheduler.note(`#${call.number} replaces ${scope.name} by ${records.length} records`);
+      this.#copies.replaced(call, scope, records);
+    });
   };
 
   readonly applied = (scope: Scope, changes: readonly Change[]): void => {
@@ -54,17 +72,18 @@ export class CommitPointOracle implements Oracle {
         'a write left its tenant',
       );
       this.#scheduler.note(`#${call.number} writes ${changes.map(({ key }) => key.collection).join(' ')}`);
-      if (call.operation === 'leaseCanonicalOutbox') this.#checkClaim(call, changes);
-      else this.#checkWrite(call, changes);
+      if (call.operation === 'leaseCanonicalOutbox') this.#checkClaim(call as Call, changes);
+      else this.#checkWrite(call as Call, changes);
     });
   };
 
-  readonly answered = (call: Call, outcome: Outcome): void => {
+  readonly answered = (call: AnyCall, outcome: AnyOutcome): void => {
     this.#guard(() => {
       this.#scheduler.note(
         `#${call.number} ${outcome.kind === 'refused' ? outcome.error.code : outcome.kind}`,
       );
       this.reach(outcome.kind === 'refused' ? outcome.error.code : outcome.kind);
+      if (isExport(call) || isRestore(call)) return this.#copies.answered(call, outcome);
       if (outcome.kind === 'refused') {
         const { verdict } = call;
         const { code } = outcome.error;
@@ -73,9 +92,11 @@ export class CommitPointOracle implements Oracle {
         if (verdict === undefined)
           must(code === 'not_found', 'answer', `${call.operation} refused with ${code}`);
         else must(code === expected, 'answer', `${call.operation} refused with ${code}, not ${expected}`);
+        const { restores } = this.model(call.params.tenantId);
+        if (code === 'lease_stale' && restores > 0) this.reach('lease_stale after a restore');
       }
       if (outcome.kind === 'answer' && call.operation === 'commitCanonicalTransaction') {
-        this.#checkResult(call, outcome.body as CanonicalTransactionResult);
+        this.#checkResult(call as Call, outcome.body as CanonicalTransactionResult);
       }
     });
   };
@@ -89,18 +110,20 @@ export class CommitPointOracle implements Oracle {
   }
 
   #checkResult(call: Call, result: CanonicalTransactionResult): void {
-    const receipt = this.model(result.tenantId).receipts.get(result.idempotencyKey);
-    must(receipt !== undefined, 'I1 acknowledged', `${result.idempotencyKey} was answered, not committed`);
-    must(
-      withoutReplayed(result) === receipt.result,
-      'I3 one result',
-      `${result.idempotencyKey} has two results`,
-    );
-    const name = nameOf(result.tenantId, result.idempotencyKey);
-    if (result.replayed) {
-      must(call.verdict?.kind === 'replayed', 'I3 one result', `${name} was replayed though it was new`);
-      return;
-    }
+    const { verdict, wrote } = call;
+    const key = nameOf(result.tenantId, result.idempotencyKey);
+    // Not of the model as it is now: a restore may have come between the commit and its answer.
+    const kept = result.replayed
+      ? verdict?.kind === 'replayed'
+        ? verdict.result
+        : undefined
+      : wrote?.result;
+    if (result.replayed) must(kept !== undefined, 'I3 one result', `${key} was replayed though it was new`);
+    must(kept !== undefined, 'I1 acknowledged', `${key} was answered, not committed`);
+    must(withoutReplayed(result) === kept, 'I3 one result', `${key} has two results`);
+    if (result.replayed) return;
+    // A restore may free a key, which is then committed anew.
+    const name = `${key} after ${wrote?.restores} restores`;
     must(!this.#firsts.has(name), 'I3 one result', `${name} was committed twice`);
     this.#firsts.add(name);
   }
@@ -128,7 +151,13 @@ export class CommitPointOracle implements Oracle {
       throw new Violation(invariant, `${call.operation} wrote where the answer is ${code}`);
     }
     const receipt = changes.find(({ key }) => key.collection === 'commits')?.after;
-    model.accept(call, verdict, receipt === undefined ? '' : resultOf(model.tenantId, receipt));
+    const result = receipt === undefined ? '' : resultOf(model.tenantId, receipt);
+    if (verdict.kind === 'commit') {
+      call.wrote = { result, restores: model.restores };
+      const { idempotencyKey } = (call as Call<'commitCanonicalTransaction'>).body;
+      if (model.keys.has(idempotencyKey)) this.reach('a freed key committed anew');
+    }
+    model.accept(call, verdict, result);
   }
 
   /** A lease call gives away what is due, parks what has used up its deliveries, and does nothing else. */
@@ -153,6 +182,7 @@ export class CommitPointOracle implements Oracle {
         checkEvent(change, now);
         model.events.set(before.id, now);
         this.reach('parked by expiry');
+        model.keep();
         continue;
       }
       must(
@@ -170,13 +200,9 @@ export class CommitPointOracle implements Oracle {
       const leased: EventModel = { ...before, state: 'leased', count: before.count + 1, expiry, tokenHash };
       checkEvent(change, leased);
       model.events.set(before.id, leased);
+      model.keep();
     }
   }
-}
-
-/** A result as the receipt must keep it, whether or not it is a replay. */
-export function withoutReplayed(result: CanonicalTransactionResult): string {
-  return canonicalJson({ ...result, replayed: undefined });
 }
 
 function checkCommit(changes: readonly Change[], verdict: Extract<Verdict, { kind: 'commit' }>): void {
@@ -202,91 +228,4 @@ function checkCommit(changes: readonly Change[], verdict: Extract<Verdict, { kin
     must(change.before === undefined, 'I6 event', `a commit wrote over the event ${effect.id}`);
     checkEvent(change, effect);
   }
-}
-
-function checkDocument(
-  changes: readonly Change[],
-  receipt: RecordData | undefined,
-  effect: DocumentEffect,
-): void {
-  const { documentType, id, revision, deleted, dataText } = effect;
-  const change = changes.find(
-    ({ after }) => after?.head.documentType === documentType && after.head.id === id,
-  );
-  const after = change?.after;
-  must(after !== undefined, 'I2 whole', `a commit left out the document ${id}`);
-  const before = Number(change?.before?.head.revision ?? 0);
-  must(
-    before + 1 === revision && after.head.revision === revision,
-    'I4 revisions',
-    `${id} went from ${before}`,
-  );
-  must(after.head.deleted === deleted && after.body === dataText, 'I2 whole', `${id} has other content`);
-  const filed = receipt?.parts?.filter(({ of }) => of === after.key.id) ?? [];
-  must(filed.length === 1, 'I4 revisions', `revision ${revision} of ${id} was filed ${filed.length} times`);
-  must(
-    Number(filed[0]?.order) === revision,
-    'I4 revisions',
-    `revision ${revision} of ${id} has another place`,
-  );
-}
-
-function checkFence(changes: readonly Change[], { name, value, owner }: FenceEffect): void {
-  const of = (head: Head | undefined) =>
-    head === undefined ? null : nameOf(String(head.ownerDocumentType), String(head.ownerDocumentId));
-  const change = changes.find(({ before, after }) => {
-    const head = (after ?? before)?.head;
-    return head?.name === name && head.value === value;
-  });
-  must(change !== undefined, 'I5 fence', `the fence ${value} was not moved`);
-  must(
-    change.before === undefined || change.after === undefined,
-    'I5 fence',
-    `the fence ${value} changed hands`,
-  );
-  must(of(change.after?.head) === owner, 'I5 fence', `the fence ${value} has another owner`);
-}
-
-const STATES = { open: 'open', leased: 'leased', delivered: 'delivered', dead: 'dead-letter' } as const;
-
-/** The record of an event says what the model says, and when the next lease call should meet it. */
-export function checkEvent({ before, after }: Change, event: EventModel): void {
-  must(after !== undefined, 'I6 event', `${event.id} is gone`);
-  const { head, due, body, listing } = after;
-  const moment = (text: unknown) => (typeof text === 'string' ? Date.parse(text) : null);
-  const found = {
-    id: head.id,
-    state: head.state,
-    count: head.deliveryCount,
-    max: head.maxDeliveryAttempts,
-    notBefore: moment(head.notBeforeUtc),
-    expiry: moment(head.leaseExpiresAtUtc),
-    tokenHash: head.leaseTokenHash,
-    topic: listing?.indexes.topic,
-  };
-  const { state, expiry, notBefore } = event;
-  const expected = { ...found, ...event, state: STATES[state] };
-  const difference = Object.keys(found).filter((name) => found[name as 'id'] !== expected[name as 'id']);
-  must(difference.length === 0, 'I6 event', `${event.id} has another ${difference.join(', ')}`);
-  const dueAt =
-    state === 'open' ? (notBefore ?? moment(head.createdAtUtc)) : state === 'leased' ? expiry : null;
-  must(due === dueAt, 'I6 event', `${event.id} is due at ${due}, not ${dueAt}`);
-  must(before === undefined || before.body === body, 'I6 event', `${event.id} has another payload`);
-}
-
-/** The answer that a receipt stands for, put together from the record alone. */
-function resultOf(tenantId: string, { head, body, parts }: RecordData): string {
-  const { documents, outbox } = JSON.parse(body ?? '') as { documents: string[]; outbox: unknown[] };
-  const revision = (id: string) => parts?.find(({ of }) => of === id)?.body ?? '{}';
-  const { transactionId, idempotencyKey, correlationId, actor, committedAtUtc } = head;
-  return canonicalJson({
-    transactionId,
-    tenantId,
-    idempotencyKey,
-    correlationId,
-    actor,
-    committedAtUtc,
-    documents: documents.map((id) => (JSON.parse(revision(id)) as { document: unknown }).document),
-    outbox,
-  });
 }

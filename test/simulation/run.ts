@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import { simulate } from './canonical.ts';
-import { FLAWS } from './flaws.ts';
+import { ALL_FLAWS, simulate } from './canonical.ts';
 import { compareUtf8 } from './memory-list.ts';
 
 const HELP = `Simulates two instances of the canonical store under faults, one seed after the other.
@@ -13,7 +12,7 @@ const HELP = `Simulates two instances of the canonical store under faults, one s
   --bug NAME        plants a bug; the run then ends at the first seed that finds it
   --help            this text
 
-Bugs: ${Object.entries(FLAWS)
+Bugs: ${Object.entries(ALL_FLAWS)
   .map(([name, { about }]) => `\n  ${name.padEnd(20)}${about}`)
   .join('')}
 

@@ -59,6 +59,7 @@ export class Scheduler {
   readonly log: string[] | undefined;
   #ready: Parked[] = [];
   #timers: Timer[] = [];
+  #outside = 0;
   #hash = 0x811c9dc5;
 
   constructor(seed: number, options: { readonly trace?: boolean } = {}) {
@@ -91,6 +92,29 @@ export class Scheduler {
     };
   }
 
+  /**
+   * Runs `work` of which a part is done by threads that no seed drives, such as compression: no step is taken before it
+   * has ended, or waits within `inside`. So how fast those threads are changes nothing.
+   */
+  async outside<T>(work: () => Promise<T>): Promise<T> {
+    this.#outside++;
+    try {
+      return await work();
+    } finally {
+      this.#outside--;
+    }
+  }
+
+  /** A part of such work that waits for the seed. */
+  async inside<T>(work: () => Promise<T>): Promise<T> {
+    this.#outside--;
+    try {
+      return await work();
+    } finally {
+      this.#outside++;
+    }
+  }
+
   /** Mixes what happened into the trace hash, which two runs of one seed must share. */
   note(text: string): void {
     for (let n = 0; n < text.length; n++) this.#hash = Math.imul(this.#hash ^ text.charCodeAt(n), 0x01000193);
@@ -110,9 +134,11 @@ export class Scheduler {
   async run(until: () => boolean, stepsMax: number): Promise<Ending> {
     for (;;) {
       // A macrotask lets everything that the step before set going run up to its next await on the outside.
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+      do {
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
+      } while (this.#outside > 0);
       if (this.failure !== undefined) return 'failed';
       if (until()) return 'done';
       if (this.steps >= stepsMax) return 'steps used up';

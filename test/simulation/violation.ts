@@ -10,6 +10,8 @@
  * - `I7 token`: at most one holds an event.
  * - `I11 tenant`: what is done to one tenant does not touch another.
  * - `I13 counts`: the lists by state add up to all.
+ * - `I14 export`: a copy is what the tenant was at one moment between question and answer.
+ * - `I15 restore`: all that the tenant has is replaced by the copy, at one moment or not at all, and without its leases.
  * - `answer`: what was answered was right at a moment between question and answer.
  * - `linearizable`: what all clients saw of one object is one history.
  * - `progress`: once faults have stopped, everything comes to an end.
@@ -25,6 +27,8 @@ export type Invariant =
   | 'I7 token'
   | 'I11 tenant'
   | 'I13 counts'
+  | 'I14 export'
+  | 'I15 restore'
   | 'answer'
   | 'linearizable'
   | 'progress'
