@@ -12,16 +12,26 @@ import type { SchemaSet } from './schema-set.ts';
 /** Texts to prefer as the value of a member, by its name: what an earlier answer called by that name. */
 export type Vocabulary = ReadonlyMap<string, readonly string[]>;
 
+/** What was answered, by its model: a request may have to give one back as it was. */
+export type Answers = ReadonlyMap<string, readonly Json[]>;
+
+export const noAnswers: Answers = new Map();
+
 type Values = fc.Arbitrary<Json>;
 
 /**
  * Values that the model allows, most of them plain enough to get past its schema, some of them as strange as the schema
  * lets them be. What they are is what arrives: they went through JSON once.
  */
-export function valid(set: SchemaSet, model: string, vocabulary: Vocabulary = new Map()): Values {
+export function valid(
+  set: SchemaSet,
+  model: string,
+  vocabulary: Vocabulary = new Map(),
+  answers: Answers = noAnswers,
+): Values {
   set.model(model);
   const models = fc.letrec<Record<string, Json>>((tie) => {
-    const builder = new Builder(set, vocabulary, tie);
+    const builder = new Builder({ set, vocabulary, answers }, tie);
     return Object.fromEntries([...set.models].map(([name, schema]) => [name, builder.model(schema)]));
   });
   // Every model is made, so the one that was asked for is there.
@@ -29,14 +39,22 @@ export function valid(set: SchemaSet, model: string, vocabulary: Vocabulary = ne
   return values.map((value) => JSON.parse(JSON.stringify(value)) as Json);
 }
 
+interface Known {
+  readonly set: SchemaSet;
+  readonly vocabulary: Vocabulary;
+  readonly answers: Answers;
+}
+
 class Builder {
   readonly #set: SchemaSet;
   readonly #vocabulary: Vocabulary;
+  readonly #answers: Answers;
   readonly #valuesOf: (model: string) => Values;
 
-  constructor(set: SchemaSet, vocabulary: Vocabulary, valuesOf: (model: string) => Values) {
+  constructor({ set, vocabulary, answers }: Known, valuesOf: (model: string) => Values) {
     this.#set = set;
     this.#vocabulary = vocabulary;
+    this.#answers = answers;
     this.#valuesOf = valuesOf;
   }
 
@@ -102,11 +120,19 @@ class Builder {
 
   #member(name: string, schema: Schema): Values {
     const values = this.#build(schema);
+    if (schema['x-svc-verbatim'] === true) return this.#givenBack(schema, values);
     const words = this.#vocabulary.get(name) ?? [];
     const resolved = this.#set.resolve(schema);
     if (words.length === 0 || resolved.enum !== undefined || !typesOf(resolved).includes('string'))
       return values;
     return fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...words) }, { weight: 2, arbitrary: values });
+  }
+
+  /** What was answered, and now and then something that only looks like it. */
+  #givenBack(schema: Schema, values: Values): Values {
+    const answers = this.#answers.get(referenceName(schema) ?? '') ?? [];
+    if (answers.length === 0) return values;
+    return fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...answers) }, { weight: 1, arbitrary: values });
   }
 }
 

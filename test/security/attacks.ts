@@ -13,7 +13,6 @@ export interface Attack {
 type Line = string | readonly [what: string, state: AttackState, reason: string];
 
 const later = (what: string, reason: string): Line => [what, 'later', reason];
-const archives = 'there are no archives yet';
 const queue = 'there is no queue handler yet';
 const mcp = 'there is no MCP endpoint yet';
 
@@ -153,7 +152,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'messages of libraries in what callers see',
     'line ends, escapes and JSON written into the log',
     'secrets printed by inspecting, converting or refusing them',
-    later('secrets in archives', archives),
+    'secrets in copies of a tenant',
   ],
   K: [
     'guessing a lease token, or reading it in the store',
@@ -176,7 +175,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'the same restore twice',
     'one byte more than the limit',
     'content that is the same in another order',
-  ].map((what) => later(what, archives)),
+  ],
   N: [
     'strangers who post to the task handler',
     'a task of an unknown run',

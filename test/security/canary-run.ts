@@ -4,11 +4,13 @@ import type { Json } from '../../contracts/generate/schema.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { RunningService } from '../support/service.ts';
+import type { Answers } from './arbitrary.ts';
 import type { Canaries, SearchPlace } from './canary.ts';
 import { brokenDrafts, type Draft, type Place, pathOf, requestOf } from './requests.ts';
 import { salted } from './salt.ts';
 import { contractModels } from './schema-set.ts';
 import { allEntries } from './target.ts';
+import { firstOf, givingBack, verbatimMembers } from './verbatim.ts';
 
 /** A service that was given secrets, and how to call it. */
 export interface CanarySubject {
@@ -41,6 +43,7 @@ export async function exercise({ service, canaries, trusted }: CanarySubject): P
   const headers = Object.entries(await trusted());
   const unwanted = wrongCredentials(canaries, Object.fromEntries(headers));
   const query = `api_key=${canaries.make('token')}&access_token=${canaries.makeJwt()}`;
+  const answers = new Map<string, Json[]>();
   for (const entry of allEntries) {
     for (const route of entry.routes) {
       const params = Object.fromEntries(
@@ -53,12 +56,13 @@ export async function exercise({ service, canaries, trusted }: CanarySubject): P
         params,
         query: [],
         headers,
-        body: bodyOf(entry, canaries, { tenantId, ...params }),
+        body: bodyOf(entry, canaries, { tenantId, ...params }, answers),
       };
       const right = { ...draft, body: route.bodyFromParameters ? undefined : withToken(draft.body, event) };
       const answer = await call(entry.id, requestOf({ entry, route }, right));
       event = leaseIn(answer, canaries) ?? event;
-      const place = { set, entry, route, fixed: { tenantId }, vocabulary: new Map() };
+      remember(entry, answer, answers);
+      const place = { set, entry, route, fixed: { tenantId }, vocabulary: new Map(), answers };
       for (const wrong of wrongDrafts(place, right, canaries.make('payload'))) {
         await call(entry.id, requestOf({ entry, route }, wrong));
       }
@@ -126,16 +130,29 @@ export function filesIn(folder: string): SearchPlace[] {
     .map(({ name, parentPath }) => ({ name, content: readFileSync(join(parentPath, name)) }));
 }
 
-/** The example of the operation with a secret in the place of every text whose form nobody prescribes. */
+/** What a later request may have to give back. */
+function remember(entry: OperationEntry, answer: InjectedResponse, answers: Map<string, Json[]>): void {
+  const model = entry.responses.find(({ status }) => status === answer.status)?.schema;
+  if (typeof model === 'string') answers.set(model, [...(answers.get(model) ?? []), answer.json<Json>()]);
+}
+
+/**
+ * The example of the operation with a secret in the place of every text whose form nobody prescribes; what it gives back is
+ * an answer from before, which is full of them.
+ */
 function bodyOf(
   entry: OperationEntry,
   canaries: Canaries,
   params: Readonly<Record<string, string>>,
+  answers: Answers,
 ): Json | undefined {
   if (entry.requestSchema === null) return undefined;
   const schema = set.model(entry.requestSchema);
   const secret = canaries.make('payload');
-  return salted(set, schema, schema.examples?.[0] ?? {}, { free: secret, text: secret, fixed: params });
+  const body = salted(set, schema, schema.examples?.[0] ?? {}, { free: secret, text: secret, fixed: params });
+  // A store that answers nothing gives nothing to give back.
+  const known = [...verbatimMembers(set, entry.requestSchema).values()].every((model) => answers.has(model));
+  return known ? givingBack(set, entry.requestSchema, body, (model) => firstOf(answers, model)) : body;
 }
 
 function withToken(body: Draft['body'], event: Readonly<Record<string, string>>): Draft['body'] {

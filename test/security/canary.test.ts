@@ -78,6 +78,10 @@ describe.each([
     expect(places.files.map(({ name }) => name)).toContain('svc.canonical.sqlite');
     for (const kind of [...secretKinds, 'payload'])
       expect(subject.canaries.planted.map((each) => each.kind)).toContain(kind);
+    // A copy of the tenant holds them all, and went back.
+    const of = (operation: string) => places.answers.filter((each) => each.operation === operation);
+    expect(hits(of('exportCanonicalTenant'), ['payload'])).not.toEqual([]);
+    expect(of('restoreCanonicalTenant').map(({ answer }) => answer.status)).toContain(204);
     // What belongs into the database is found there, so the search sees what is in the files.
     expect(hits(places.files, ['payload'])).not.toEqual([]);
   });

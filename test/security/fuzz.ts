@@ -12,6 +12,7 @@ import {
   validDrafts,
 } from './requests.ts';
 import { placeFor, type Target } from './target.ts';
+import { firstOf, givingBack } from './verbatim.ts';
 
 /** What works once, such as giving a lease back, works again on a tenant that is furnished anew. */
 const TENANTS = 5;
@@ -68,13 +69,13 @@ export async function fuzzInvalid(
   return broken;
 }
 
-/** The example of the contract, where the operation has one, for the tenant of the path. */
+/** The example of the contract, where the operation has one, for the tenant of the path; what it gives back is a real answer. */
 function simplest(place: Place): Draft {
   const [draft] = fc.sample(validDrafts(place), { numRuns: 1, seed: 1 });
   if (draft === undefined) throw new Error('nothing was drawn');
   const { requestSchema } = place.entry;
   const example = requestSchema === null ? undefined : place.set.model(requestSchema).examples?.[0];
-  return draft.body === undefined || example === undefined
-    ? draft
-    : { ...draft, body: aligned(example, draft.params) };
+  if (draft.body === undefined || example === undefined || requestSchema === null) return draft;
+  const whole = givingBack(place.set, requestSchema, example, (model) => firstOf(place.answers, model));
+  return { ...draft, body: aligned(whole, draft.params) };
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { Json, Schema } from '../../contracts/generate/schema.ts';
 import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
-import { type Vocabulary, valid } from './arbitrary.ts';
+import { type Answers, type Vocabulary, valid } from './arbitrary.ts';
 import { hostileTexts, numbers } from './scalars.ts';
 import type { SchemaSet } from './schema-set.ts';
 import { violations } from './violations.ts';
@@ -29,6 +29,8 @@ export interface Place {
   /** What the request must agree on with its path, such as the tenant. */
   readonly fixed: Readonly<Record<string, string>>;
   readonly vocabulary: Vocabulary;
+  /** What the tenant answered before, where a request has to give that back. */
+  readonly answers: Answers;
 }
 
 /** A path as it is sent. Values are percent-encoded, as every client library does it. */
@@ -110,10 +112,11 @@ export function aligned<B extends Draft['body']>(body: B, params: Readonly<Recor
   return Object.fromEntries(members) as B;
 }
 
-function bodies({ set, entry, route, vocabulary }: Place): fc.Arbitrary<Draft['body']> {
+function bodies({ set, entry, route, vocabulary, answers }: Place): fc.Arbitrary<Draft['body']> {
   if (entry.bodyLimitBytes === null || route.bodyFromParameters) return fc.constant(undefined);
   if (entry.requestSchema === null) return fc.uint8Array({ maxLength: 256 });
-  if (entry.requestMediaType === 'application/json') return valid(set, entry.requestSchema, vocabulary);
+  if (entry.requestMediaType === 'application/json')
+    return valid(set, entry.requestSchema, vocabulary, answers);
   throw new Error(`${entry.id} takes ${entry.requestMediaType}, for which there are no attacks yet`);
 }
 

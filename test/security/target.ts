@@ -3,10 +3,11 @@ import type { Json } from '../../contracts/generate/schema.ts';
 import { operations } from '../../contracts/generated/operations.ts';
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
-import type { Vocabulary } from './arbitrary.ts';
+import { type Answers, noAnswers, type Vocabulary } from './arbitrary.ts';
 import { aligned, type Place, requestOf } from './requests.ts';
 import { salted } from './salt.ts';
 import type { SchemaSet } from './schema-set.ts';
+import { answersFor, firstOf, givingBack } from './verbatim.ts';
 
 /** Something to attack: operations, their models, and a way to call them. */
 export interface Target {
@@ -31,12 +32,15 @@ export function freshTenant(): string {
   return `tenant-${randomUUID()}`;
 }
 
-/** The request that the contract shows as the example of the operation, for this tenant; `mark` goes into its content. */
+/**
+ * The request that the contract shows as the example of the operation, for this tenant; `mark` goes into its content. What
+ * it gives back is one of the `answers`, where there are any.
+ */
 export function exampleRequest(
   { set }: Pick<Target, 'set'>,
   entry: OperationEntry,
   tenantId: string,
-  mark?: string,
+  { mark, answers = noAnswers }: { readonly mark?: string; readonly answers?: Answers } = {},
 ): InjectedRequest | undefined {
   const [route] = entry.routes;
   if (route === undefined) return undefined;
@@ -45,10 +49,14 @@ export function exampleRequest(
   const params = Object.fromEntries(
     route.path.map(({ name }) => [name, name === 'tenantId' ? tenantId : name]),
   );
-  const body =
+  const marked =
     schema === undefined || example === undefined || mark === undefined
       ? example
       : salted(set, schema, example, { free: mark, fixed: {} });
+  const body =
+    marked === undefined || entry.requestSchema === null || answers.size === 0
+      ? marked
+      : givingBack(set, entry.requestSchema, marked, (model) => firstOf(answers, model));
   return requestOf({ entry, route }, { params, query: [], headers: [], body: aligned(body, params) });
 }
 
@@ -61,7 +69,7 @@ export async function furnish(target: Target, tenantId: string, mark?: string): 
   const words = new Map<string, Set<string>>();
   for (const entry of target.entries) {
     const others = entry.routes[0]?.path.filter(({ name }) => name !== 'tenantId') ?? [];
-    const request = exampleRequest(target, entry, tenantId, mark);
+    const request = exampleRequest(target, entry, tenantId, mark === undefined ? {} : { mark });
     if (others.length > 0 || entry.requestMediaType !== 'application/json' || request === undefined) continue;
     const answer = await target.call(request);
     if (answer.status === 200) gather(JSON.parse(answer.body) as Json, '', words);
@@ -89,5 +97,6 @@ function gather(value: Json, parent: string, words: Map<string, Set<string>>): v
 export async function placeFor(target: Target, entry: OperationEntry, route: OperationRoute): Promise<Place> {
   const tenantId = freshTenant();
   const vocabulary = await furnish(target, tenantId);
-  return { set: target.set, entry, route, fixed: { tenantId }, vocabulary };
+  const answers = await answersFor(target, entry, tenantId);
+  return { set: target.set, entry, route, fixed: { tenantId }, vocabulary, answers };
 }

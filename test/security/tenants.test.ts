@@ -9,6 +9,7 @@ import { BrokenPromise, judge } from './oracle.ts';
 import { pathOf, requestOf, validDrafts } from './requests.ts';
 import { contractModels } from './schema-set.ts';
 import { allEntries, exampleRequest, freshTenant, furnish, routesOf, type Target } from './target.ts';
+import { answersFor } from './verbatim.ts';
 import { WriteWatch } from './writes.ts';
 
 vi.setConfig({ testTimeout: patienceMs });
@@ -66,11 +67,14 @@ function tenantsIn(value: Json): string[] {
 }
 
 test('D12: no answer holds anything of another tenant, whatever names and tokens of others it was asked with', async () => {
-  const drafts = [...routes].flatMap(([name, { entry, route }]) =>
-    tenants.map(({ id }, at) => {
-      const place = { set: target.set, entry, route, fixed: { tenantId: id }, vocabulary: words };
-      return validDrafts(place).map((draft) => ({ name, at, draft }));
-    }),
+  const drafts = await Promise.all(
+    [...routes].flatMap(([name, { entry, route }]) =>
+      tenants.map(async ({ id }, at) => {
+        const answers = await answersFor(target, entry, id, 0);
+        const place = { set: target.set, entry, route, fixed: { tenantId: id }, vocabulary: words, answers };
+        return validDrafts(place).map((draft) => ({ name, at, draft }));
+      }),
+    ),
   );
   let marked = 0;
   await forAll('tenants', 2_000, fc.oneof(...drafts), async ({ name, at, draft }) => {

@@ -40,6 +40,21 @@ const notMoments = [
   '2026-01-02T03:04:60Z',
 ];
 
+/** More than so many whole items would be more than any body may hold, and be refused for that. */
+const ITEMS_SENT_WHOLE = 10_000;
+/** By their number: a list of a million is made once. */
+const lists = new Map<number, readonly Json[]>();
+
+function manyNulls(count: number): readonly Json[] {
+  const list = lists.get(count) ?? repeated(null, count);
+  lists.set(count, list);
+  return list;
+}
+
+function repeated(item: Json, count: number): readonly Json[] {
+  return Array.from({ length: count }, () => item);
+}
+
 /** Every way in which a rule of the model can be broken in the instance, one rule at a time. */
 export function violations(set: SchemaSet, model: string, instance: Json): Violation[] {
   const found: Violation[] = [];
@@ -128,11 +143,9 @@ function breakArray(search: Search, schema: Schema, instance: readonly Json[], a
   if (minItems > 0) add('minItems', instance.slice(0, minItems - 1));
   const [first] = instance;
   if (first === undefined || items === undefined) return;
-  if (maxItems !== undefined)
-    add(
-      'maxItems',
-      Array.from({ length: maxItems + 1 }, () => first),
-    );
+  if (maxItems !== undefined) {
+    add('maxItems', maxItems > ITEMS_SENT_WHOLE ? manyNulls(maxItems + 1) : repeated(first, maxItems + 1));
+  }
   if (uniqueItems === true) add('uniqueItems', [...instance, first]);
   for (const [index, item] of instance.entries()) {
     walk(search, items, item, `${at}/${index}`, (value) => put(instance.with(index, value ?? null)));

@@ -1,19 +1,30 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { RunningService } from '../support/service.ts';
 
 /** Watches a service's database from a connection of its own. */
 export class WriteWatch {
   readonly #database: DatabaseSync;
+  readonly #replaced: StatementSync;
 
   /** The database must be there: something has to have been written. */
   constructor(service: RunningService) {
     this.#database = new DatabaseSync(join(service.folder, 'svc.canonical.sqlite'), { readOnly: true });
+    this.#replaced = this.#database.prepare(`SELECT count(*) AS spaces FROM spaces WHERE state <> 'live'`);
   }
 
   /** Changes exactly when another connection has written. */
   get version(): unknown {
     return this.#database.prepare('PRAGMA data_version').get()?.['data_version'];
+  }
+
+  /** Waits until what restores have replaced is deleted, which goes on behind their answers. */
+  async settled(): Promise<void> {
+    while (this.#replaced.get()?.['spaces'] !== 0) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
   }
 
   close(): void {

@@ -1,7 +1,8 @@
 import { promisify } from 'node:util';
-import { gunzip as gunzipCallback, gzip as gzipCallback } from 'node:zlib';
+import { gunzip as gunzipCallback } from 'node:zlib';
 import { canonicalJson, sha256 } from '../../kernel/canonical-json.ts';
 import type { RecordData } from '../../store/port.ts';
+import { ChunkWriter } from './chunk-writer.ts';
 import { LineReader, LineTally, type SnapshotLine } from './lines.ts';
 import {
   ARCHIVE_PROFILE,
@@ -9,7 +10,6 @@ import {
   type ArchiveManifest,
   CHUNK_BYTES_DEFAULT,
   CHUNK_BYTES_MAX,
-  CHUNKS_MAX,
   chunkName,
   MANIFEST_BYTES_MAX,
   MANIFEST_NAME,
@@ -35,16 +35,11 @@ export interface ChunkSource {
   read(name: string, bytesMax: number): Promise<Uint8Array | null>;
 }
 
-const gzip = promisify(gzipCallback);
 const gunzip = promisify(gunzipCallback);
 
-// Fixed, so that one content gives one archive. Another build of zlib may compress otherwise, though: what names a content
-// on every machine is the snapshot's hash, not the archive's.
-const GZIP_LEVEL = 6;
-const GZIP_SYSTEM_BYTE = 9;
-const UNKNOWN_SYSTEM = 255;
-/** What zlib gives at a time: by its default it would come back to this thread for every 16 KiB. */
-const STEP_BYTES = 256 * 1024;
+/** As in `chunk-writer.ts`: JSON is mostly a fifth of its size when it is compressed. */
+const UNPACKED_TIMES = 8;
+const PIECE_BYTES_MIN = 16 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
@@ -62,86 +57,17 @@ export async function writeArchive(
   if (!Number.isInteger(chunkBytes) || chunkBytes < 1 || chunkBytes > CHUNK_BYTES_MAX) {
     throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
   }
-  const tally = new LineTally();
-  const chunks = new ChunkWriter(sink);
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
-  let records = 0;
-  const flush = async (): Promise<void> => {
-    const content = Buffer.concat(pending, pendingBytes);
-    const held = records;
-    [pending, pendingBytes, records] = [[], 0, 0];
-    tally.addText(content);
-    await chunks.add(content, held);
-  };
-  try {
-    for await (const next of lines) {
-      const bytes = Buffer.from(next.line);
-      if (bytes.byteLength > CHUNK_BYTES_MAX) {
-        throw new SnapshotError('over_limit', `a record is longer than ${CHUNK_BYTES_MAX} bytes`);
-      }
-      if (pending.length > 0 && pendingBytes + bytes.byteLength > chunkBytes) await flush();
-      tally.addEntry(next.entry);
-      pending.push(bytes);
-      pendingBytes += bytes.byteLength;
-      if (next.entry !== null) records += 1;
-    }
-    if (pending.length > 0) await flush();
-    await chunks.settle();
-  } catch (error) {
-    // Nothing may be written any more once the caller knows of it.
-    await chunks.settle().catch(() => undefined);
-    throw error;
-  }
+  const writer = new ChunkWriter(sink, chunkBytes);
+  await writer.fill(lines);
   const manifest = sealed({
     profile: ARCHIVE_PROFILE,
     tenantId,
-    counts: tally.counts,
-    chunks: chunks.written,
-    snapshotContentHash: tally.contentHash(),
+    counts: writer.tally.counts,
+    chunks: writer.chunks,
+    snapshotContentHash: writer.tally.contentHash(),
   });
   await sink.write(MANIFEST_NAME, manifestBytes(manifest));
   return manifest;
-}
-
-/** Compresses and writes chunks in their order, one at a time, while its caller goes on. */
-class ChunkWriter {
-  readonly written: ArchiveChunk[] = [];
-  readonly #sink: ChunkSink;
-  #underWay: Promise<void> = Promise.resolve();
-
-  constructor(sink: ChunkSink) {
-    this.#sink = sink;
-  }
-
-  /** Takes the next chunk once the one before it is written. */
-  async add(content: Buffer, records: number): Promise<void> {
-    await this.#underWay;
-    this.#underWay = this.#write(content, records);
-    // Whoever comes next meets the failure.
-    this.#underWay.catch(() => undefined);
-  }
-
-  settle(): Promise<void> {
-    return this.#underWay;
-  }
-
-  async #write(lines: Buffer, records: number): Promise<void> {
-    const content = await compressed(lines);
-    const index = this.written.length;
-    if (index >= CHUNKS_MAX) {
-      throw new SnapshotError('over_limit', `an archive has at most ${CHUNKS_MAX} chunks; make them larger`);
-    }
-    this.written.push({ index, bytes: content.byteLength, records, hash: sha256(content) });
-    await this.#sink.write(chunkName(index), content);
-  }
-}
-
-async function compressed(content: Buffer): Promise<Uint8Array> {
-  // zlib writes no time into the head, but the system that it runs on.
-  const bytes = await gzip(content, { level: GZIP_LEVEL, chunkSize: STEP_BYTES });
-  bytes[GZIP_SYSTEM_BYTE] = UNKNOWN_SYSTEM;
-  return bytes;
 }
 
 /** An archive whose manifest was found good. What its chunks hold is known only when all of them were read. */
@@ -284,7 +210,9 @@ async function readChunk(chunk: ArchiveChunk, source: ChunkSource): Promise<Buff
     throw new SnapshotError('hash_mismatch', 'is not the chunk that the manifest names', { object });
   }
   try {
-    return await gunzip(content, { maxOutputLength: CHUNK_BYTES_MAX, chunkSize: STEP_BYTES });
+    const likely = Math.min(content.byteLength * UNPACKED_TIMES, CHUNK_BYTES_MAX);
+    const chunkSize = Math.max(PIECE_BYTES_MIN, likely);
+    return await gunzip(content, { maxOutputLength: CHUNK_BYTES_MAX, chunkSize });
   } catch (error) {
     if (error instanceof RangeError) {
       throw new SnapshotError('over_limit', `unpacks to more than ${CHUNK_BYTES_MAX} bytes`, { object });

@@ -94,7 +94,8 @@ const MEMBERS = [
 
 /**
  * Reads a snapshot of the tenant back into records: first its shape, then its size, then its hash, which must be
- * `expectedContentHash` where that is given and the snapshot's own in any case. `snapshot` stays as it is.
+ * `expectedContentHash` where that is given and the snapshot's own in any case, then whether its documents are those of its
+ * revisions. `snapshot` stays as it is.
  *
  * Throws a `SnapshotError` with the place in the snapshot.
  */
@@ -122,6 +123,8 @@ export function readSnapshot(
     const pointer = contentHash === given ? '' : '/contentHash';
     throw new SnapshotError('hash_mismatch', 'the content is not the one that its hash names', { pointer });
   }
+  // Only now: what was merely damaged is told by its hash.
+  placed({}, () => checkDocuments(ofKind(entries, 'documents'), ofKind(entries, 'commits')));
   return { records: { [Symbol.iterator]: () => recordsOf(keyed) }, contentHash };
 }
 
@@ -219,6 +222,26 @@ function checkRevisions(receipts: readonly ReceiptValue[], given: unknown): void
     throw new ServiceError('validation_failed', 'a revision that a transaction holds is missing', {
       errors: [{ pointer: '/revisions', detail: 'lacks a revision that a transaction holds' }],
     });
+  }
+}
+
+/**
+ * A document is at the last of its revisions, which are numbered from 1 without a gap: one that is not could be written to
+ * once more under a number that is taken.
+ */
+function checkDocuments(documents: readonly CanonicalDocument[], receipts: readonly ReceiptValue[]): void {
+  const held = new Map<string, { count: number; last: number }>();
+  for (const { documentType, id, revision } of receipts.flatMap(({ result }) => result.documents)) {
+    const { count, last } = held.get(nameOf(documentType, id)) ?? { count: 0, last: 0 };
+    held.set(nameOf(documentType, id), { count: count + 1, last: Math.max(last, revision) });
+  }
+  documents.forEach(({ documentType, id, revision }, n) => {
+    const { count, last } = held.get(nameOf(documentType, id)) ?? { count: 0, last: 0 };
+    const whole = revision === count && revision === last;
+    same(whole, true, 'the last of its revisions, of which none is missing', `/documents/${n}/revision`);
+  });
+  if (documents.length !== held.size) {
+    throw invalidMember('/documents', 'lacks a document of which a transaction holds a revision');
   }
 }
 
