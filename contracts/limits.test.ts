@@ -34,9 +34,12 @@ const keptByCatalog: Readonly<Record<string, (id: string) => boolean>> = {
 };
 
 /** Limits that the catalog keeps for the JSON of these operations. */
-const keptByJson: Readonly<Record<string, readonly [id: string, bound: 'depthMax' | 'membersMax']>> = {
+const keptByJson: Readonly<
+  Record<string, readonly [id: string, bound: 'depthMax' | 'membersMax' | 'containersMax']>
+> = {
   restoreJsonDepthMax: ['restoreCanonicalTenant', 'depthMax'],
   restoreJsonMembersMax: ['restoreCanonicalTenant', 'membersMax'],
+  restoreJsonContainersMax: ['restoreCanonicalTenant', 'containersMax'],
 };
 
 describe('every published limit is one that something keeps', () => {

@@ -49,10 +49,11 @@ export interface OperationResponse {
   readonly headers: readonly string[];
 }
 
-/** Nesting of a JSON body, and its members at every level together. */
+/** Nesting of a JSON body, and its members, and its objects and arrays, at every level together. */
 export interface JsonBounds {
   readonly depthMax: number;
   readonly membersMax: number;
+  readonly containersMax: number;
 }
 
 /** The refusal of what one message cannot carry. */

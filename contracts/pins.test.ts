@@ -82,7 +82,7 @@ releaseCanonicalOutbox canonical-policy dispatch write 204 65536
 replayCanonicalOutbox canonical-policy dispatch write 204 65536
 queryCanonicalDocuments canonical-policy read read 200 65536
 exportCanonicalTenant canonical-policy export read 200 null
-restoreCanonicalTenant canonical-policy restore write 204 167772160
+restoreCanonicalTenant canonical-policy restore write 204 268435456
 listCanonicalMigrations canonical-policy admin read 200 null
 applyCanonicalMigrations canonical-policy admin write 204 1048576
 preflightCanonicalStore canonical-policy admin read 200,503 null

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Group, operations } from '../contracts/generated/operations.ts';
 import { loadValidators } from '../contracts/generated/validators/load.ts';
@@ -64,12 +65,17 @@ export interface Service {
 
 export interface ComposeOptions {
   readonly world?: World;
+  /** Whether the tables of PostgreSQL and MySQL are made where there are none (default). */
+  readonly createStore?: boolean;
   /** Takes one line of the log, without its end. */
   readonly writeLog: (line: string) => void;
 }
 
-export function compose(settings: Settings, { world = machine, writeLog }: ComposeOptions): Service {
-  const store = lazyStore(settings, world);
+export function compose(
+  settings: Settings,
+  { world = machine, createStore = true, writeLog }: ComposeOptions,
+): Service {
+  const store = lazyStore(settings, world, createStore);
   const log = logAbove(settings.server.logLevel, createLog(writeLog));
   return {
     groups: servedGroups(settings),
@@ -133,25 +139,50 @@ interface LoadedGroup {
 /** Loads a group's code with the function that serves it, and no other group's. */
 const loadGroup: Readonly<Record<Group, (parts: Parts) => Promise<LoadedGroup>>> = {
   async server(parts) {
-    const [{ serverHandlers }, { bannerOperation, getBanner }] = await Promise.all([
+    const [{ serverHandlers }, { bannerOperation, getBanner }, pages] = await Promise.all([
       import('./server/handlers.ts'),
       import('./server/banner.ts'),
+      loadDocs(parts.settings),
     ]);
     const dependencies = serverDependencies(parts);
-    const handlers = { ...serverHandlers(dependencies), [bannerOperation.id]: getBanner(dependencies) };
-    return { handlers, extra: [bannerOperation] };
+    const banner = getBanner({ release, docs: pages !== null });
+    return {
+      handlers: { ...serverHandlers(dependencies), [bannerOperation.id]: banner, ...pages?.handlers },
+      extra: [bannerOperation, ...(pages?.operations ?? [])],
+    };
   },
   async canonical({ settings, store, world, log }) {
-    const { canonicalHandlers, DeliveredRetention, OutboxWaits } = await import('./canonical/handlers.ts');
+    const { canonicalHandlers, CopyGate, DeliveredRetention, OutboxWaits } = await import(
+      './canonical/handlers.ts'
+    );
     const pageTokens = new PageTokens(sharedSecret(store.get, world.random, 'page-tokens'));
     const waits = new OutboxWaits(world);
     const keptDays = settings.canonicalStore.deliveredEventRetentionDays;
     const retention = new DeliveredRetention({ keptDays, store: store.get, clock: world.clock, log });
     const configuration = canonicalConfiguration(settings);
-    const dependencies = { store: store.get, world, pageTokens, log, configuration, waits, retention };
+    const own = { pageTokens, configuration, waits, retention, copies: new CopyGate() };
+    const dependencies = { store: store.get, world, log, ...own };
     return { handlers: canonicalHandlers(dependencies), extra: [] };
   },
 };
+
+/** The build puts both folders beside the bundle, the guides as `docs/pages`. */
+async function loadDocs(settings: Settings) {
+  if (!settings.docs.enabled) return null;
+  const { docs } = await import('./server/docs.ts');
+  const { dirname, filename } = import.meta;
+  const guides = join(dirname, filename.endsWith('.ts') ? '../docs' : 'docs/pages');
+  // Whoever leaves them out has none.
+  const found = await readdir(guides, { recursive: true }).catch(() => []);
+  return docs({
+    release,
+    readFile: (name) => readFile(join(dirname, 'docs', name)),
+    guides: {
+      paths: found.map((path) => path.replaceAll('\\', '/')),
+      read: (path) => readFile(join(guides, path), 'utf8'),
+    },
+  });
+}
 
 /** What can be loaded is served, unless a setting says that it does not exist: a new group cannot be forgotten here. */
 function servedGroups(settings: Settings): readonly Group[] {
@@ -199,9 +230,9 @@ export function databasePath({ service, canonicalStore }: Settings): string {
 }
 
 /** Opened by the first call. Whatever stands in the way is told in the words of the port. */
-function lazyStore(settings: Settings, world: World): Lazy<RecordStore> {
+function lazyStore(settings: Settings, world: World, create: boolean): Lazy<RecordStore> {
   const store = lazy(
-    () => openStore(settings, world),
+    () => openStore(settings, world, create),
     (opened) => opened.close(),
   );
   return {
@@ -215,13 +246,19 @@ function lazyStore(settings: Settings, world: World): Lazy<RecordStore> {
 }
 
 /** Drivers are loaded only when they are chosen: a function starts without those that it does not use. */
-async function openStore(settings: Settings, { clock, random, timers }: World): Promise<RecordStore> {
+async function openStore(
+  settings: Settings,
+  { clock, random, timers }: World,
+  create: boolean,
+): Promise<RecordStore> {
   const { collections } = await import('./canonical/records.ts');
-  return openProvider[settings.canonicalStore.provider](settings, { clock, random, timers, collections });
+  const open = openProvider[settings.canonicalStore.provider];
+  return open(settings, { clock, random, timers, collections, create });
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {
   readonly collections: readonly Collection[];
+  readonly create: boolean;
 };
 
 const openProvider: Readonly<

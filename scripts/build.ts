@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { type BuildResult, build, type Metafile, type Plugin } from 'esbuild';
 
@@ -19,6 +19,10 @@ const budgets = {
   /** Before the first request, in every function. */
   start: 120_000,
   server: 30_000,
+  /** The page `/docs`, where it is enabled; its files are read when they are asked for. */
+  docs: 12_000,
+  /** With the first guide that is read there. */
+  guides: 60_000,
   canonical: 260_000,
   sqlite: 60_000,
   firestore: 3_300_000,
@@ -31,6 +35,8 @@ const budgets = {
 /** What each part of a budget is entered by; `start` is the static import closure of the entry point. */
 const parts: Readonly<Record<Exclude<keyof typeof budgets, 'start'>, readonly string[]>> = {
   server: ['functions/server/handlers.ts', 'functions/server/banner.ts'],
+  docs: ['functions/server/docs.ts'],
+  guides: ['functions/server/docs-markdown.ts'],
   canonical: ['functions/canonical/handlers.ts', 'contracts/generated/validators/canonical.js'],
   sqlite: ['functions/store/sqlite/store.ts'],
   firestore: ['functions/store/firestore/store.ts'],
@@ -80,11 +86,22 @@ export async function buildFunctions(outdir: string): Promise<BuildReport> {
     logLevel: 'warning',
   });
   await Promise.all(outputFiles.map((file) => writeFile(file.path, file.contents)));
+  await copyDocs(outdir);
   await writeFile(join(outdir, 'package.json'), `${JSON.stringify(deployedPackage(), null, 2)}\n`);
   await writeFile(join(outdir, '..', 'functions.meta.json'), JSON.stringify(metafile));
   const bytes = bytesOf(metafile);
   const texts = new Map(outputFiles.map((file) => [relative(root, file.path), file.text]));
   return { outdir, bytes, faults: [...budgetFaults(bytes), ...contentFaults(metafile, texts)] };
+}
+
+function isPage(path: string): boolean {
+  return path.endsWith('.md') || statSync(path).isDirectory();
+}
+
+/** What the page `/docs` is read from, where `compose.ts` looks for it in a bundle. */
+async function copyDocs(outdir: string): Promise<void> {
+  await cp(join(root, 'functions/docs'), join(outdir, 'docs'), { recursive: true });
+  await cp(join(root, 'docs'), join(outdir, 'docs/pages'), { recursive: true, filter: isPage });
 }
 
 /** Of the project's own description only the release is read; the rest has no business in the cloud. */
@@ -180,7 +197,8 @@ function budgetFaults(bytes: BuildReport['bytes']): string[] {
 function contentFaults(metafile: Metafile, texts: ReadonlyMap<string, string>): string[] {
   const faults: string[] = [];
   // Only these bring packages along; everything else starts without any.
-  const foreign = [...parts.firestore, ...parts.postgresql, ...parts.mysql, ...parts.oidc].map((input) =>
+  const { firestore, postgresql, mysql, oidc, guides } = parts;
+  const foreign = [...firestore, ...postgresql, ...mysql, ...oidc, ...guides].map((input) =>
     outputOf(metafile, input),
   );
   const ours = closure(metafile, [outputOf(metafile, 'functions/index.ts')], true, foreign);

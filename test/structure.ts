@@ -73,6 +73,7 @@ function dispatcherFaults(path: string, text: string): string[] {
 const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['@google-cloud/functions-framework'],
   identity: ['google-auth-library'],
+  server: ['marked'],
   'store/firestore': ['@google-cloud/firestore'],
   'store/mysql': ['mysql2/promise'],
   'store/postgres': ['pg'],

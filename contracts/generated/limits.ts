@@ -99,14 +99,16 @@ export const limits = {
   /** Content of one JSON snapshot, in its canonical form. Unit: bytes. */
   snapshotBytesMax: 67_108_864,
   /**
-   * JSON body of a restore: a snapshot shows each revision twice, and its content once in its canonical form.
-   * Unit: bytes.
+   * JSON body of a restore: a snapshot shows each revision in a wrapper of its own beside its receipt, which
+   * makes up to three times its content of it. Unit: bytes.
    */
-  restoreBodyBytesMax: 167_772_160,
+  restoreBodyBytesMax: 268_435_456,
   /** Nesting of the JSON body of a restore: a snapshot wraps what requests held. Unit: levels. */
   restoreJsonDepthMax: 72,
   /** Members of the JSON body of a restore, at every level together. Unit: members. */
-  restoreJsonMembersMax: 20_971_520,
+  restoreJsonMembersMax: 33_554_432,
+  /** Objects and arrays of the JSON body of a restore, at every level together. Unit: objects and arrays. */
+  restoreJsonContainersMax: 16_777_216,
   /** Lines of one archive chunk before compression, unless asked otherwise. Unit: bytes. */
   archiveChunkBytesDefault: 8_388_608,
   /** Lines of one archive chunk before compression, at most. Unit: bytes. */

@@ -174,8 +174,9 @@ export interface OperationTypes {
   /**
    * Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of one
    * moment, however many write meanwhile, with the hash of the content. A tenant that nobody wrote to is
-   * empty. At most 64 MiB of content; the deployed functions carry 32 MiB in one answer. Larger tenants are
-   * exported as archives, by the operator tool.
+   * empty. At most 64 MiB of content, and never more than a restore takes; the deployed functions carry 32
+   * MiB in one answer. Few exports and restores run at once in one instance: others wait, or are asked to
+   * come back. Larger tenants are exported as archives, by the operator tool.
    */
   readonly exportCanonicalTenant: {
     readonly params: { readonly tenantId: string };
@@ -1077,8 +1078,8 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
     ],
     requestSchema: 'CanonicalRestoreRequest',
     requestMediaType: 'application/json',
-    bodyLimitBytes: 167772160,
-    json: { depthMax: 72, membersMax: 20971520 },
+    bodyLimitBytes: 268435456,
+    json: { depthMax: 72, membersMax: 33554432, containersMax: 16777216 },
     overLimit: {
       problem: 'snapshot_too_large',
       advice: 'Restore a tenant of this size from an archive, with the operator tool: svc canonical-archive-restore.',

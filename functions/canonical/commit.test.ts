@@ -156,7 +156,7 @@ describe('the receipt', () => {
     expect(payloads).toEqual(
       outbox.slice(0, filed).map(({ payload }, n) => ({
         of: eventKey(plan.events[n]?.event.id ?? '').id,
-        order: '0',
+        order: commitKey(plan.request.idempotencyKey).id,
         body: JSON.stringify(payload),
       })),
     );

@@ -1,8 +1,11 @@
+import type { CanonicalTenantSnapshot } from '../../contracts/generated/models.ts';
 import type { Handler } from '../http/handler.ts';
+import { RawBody } from '../http/message.ts';
 import { type ProblemDetail, ServiceError } from '../kernel/errors.ts';
+import { delay } from '../kernel/world.ts';
 import type { CanonicalDependencies } from './dependencies.ts';
-import type { TenantSnapshot } from './snapshot/snapshot.ts';
 import { SnapshotError, type SnapshotFault } from './snapshot/snapshot-error.ts';
+import { snapshotText } from './snapshot-text.ts';
 import { exportTenant, restoreTenant } from './tenant-copies.ts';
 
 /** Where a tenant goes that one message cannot carry. */
@@ -11,36 +14,34 @@ const ADVICE =
 
 /** The tenant as of one moment, within what one JSON snapshot, and one answer of the platform, may hold. */
 export function exportCanonicalTenant(dependencies: CanonicalDependencies): Handler<'exportCanonicalTenant'> {
-  const { retention, configuration } = dependencies;
-  return async ({ params: { tenantId } }, { now, signal }) => {
-    const store = await dependencies.store();
-    const gone = retention === undefined ? {} : { isGone: retention.isGone.bind(retention) };
-    const body = await refusing(() => exportTenant(store, tenantId, { now, signal, ...gone }));
-    checkCarried(body, configuration.messageBytesMax);
-    return { status: 200, body };
-  };
+  const { retention, configuration, world } = dependencies;
+  const gone = retention === undefined ? {} : { isGone: retention.isGone.bind(retention) };
+  const pause = () => delay(world.timers, 0);
+  return ({ params: { tenantId } }, { now, signal }) =>
+    dependencies.copies.run(signal, async () => {
+      const store = await dependencies.store();
+      const snapshot = await refusing(() => exportTenant(store, tenantId, { now, signal, ...gone }));
+      const bytesMax = configuration.messageBytesMax;
+      const content = await snapshotText(snapshot, { bytesMax, advice: ADVICE, pause });
+      // Written already: as an object it would be written in one go, with every other call waiting.
+      const body: unknown = new RawBody('application/json', content);
+      return { status: 200, body: body as CanonicalTenantSnapshot };
+    });
 }
 
 /** Replaces the tenant. The snapshot is checked whole before anything is written. */
 export function restoreCanonicalTenant(
   dependencies: CanonicalDependencies,
 ): Handler<'restoreCanonicalTenant'> {
-  return async ({ params: { tenantId }, body }, { now, signal }) => {
-    const store = await dependencies.store();
-    const { snapshot, expectedContentHash } = body;
-    await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, signal }));
-    // Whoever waits for events may find some now.
-    dependencies.waits?.announce(tenantId, now);
-    return { status: 204, body: null };
-  };
-}
-
-function checkCarried(snapshot: TenantSnapshot, bytesMax: number | null): void {
-  if (bytesMax === null || Buffer.byteLength(JSON.stringify(snapshot)) <= bytesMax) return;
-  throw new ServiceError(
-    'snapshot_too_large',
-    `The snapshot is larger than the ${bytesMax} bytes that one answer carries here. ${ADVICE}`,
-  );
+  return ({ params: { tenantId }, body }, { now, signal }) =>
+    dependencies.copies.run(signal, async () => {
+      const store = await dependencies.store();
+      const { snapshot, expectedContentHash } = body;
+      await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, signal }));
+      // Whoever waits for events may find some now.
+      dependencies.waits?.announce(tenantId, now);
+      return { status: 204, body: null };
+    });
 }
 
 const CODES = {

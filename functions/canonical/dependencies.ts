@@ -2,6 +2,7 @@ import type { Log } from '../http/log.ts';
 import type { PageTokens } from '../kernel/page-token.ts';
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
+import type { CopyGate } from './copy-gate.ts';
 import type { DeliveredRetention } from './retention.ts';
 import type { OutboxWaits } from './wake.ts';
 
@@ -12,6 +13,8 @@ export interface CanonicalDependencies {
   readonly pageTokens: PageTokens;
   readonly log: Log;
   readonly configuration: CanonicalConfiguration;
+  /** What exports and restores of this instance go through. */
+  readonly copies: CopyGate;
   /** Absent: no lease call waits. */
   readonly waits?: OutboxWaits;
   /** Absent: delivered events are kept for ever. */

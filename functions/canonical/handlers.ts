@@ -15,6 +15,7 @@ import {
 import { queryCanonicalOutbox } from './outbox-query.ts';
 import { preflightCanonicalStore, probeCanonicalStoreDataPlane } from './preflight-operations.ts';
 
+export { CopyGate } from './copy-gate.ts';
 export { DeliveredRetention } from './retention.ts';
 export { OutboxWaits } from './wake.ts';
 

@@ -47,12 +47,12 @@ export async function probeDataPlane(
  * for the events of these tenants, and none is delivered.
  */
 function trialDependencies(dependencies: CanonicalDependencies, stop: AbortSignal): CanonicalDependencies {
-  const { world, pageTokens, log, configuration } = dependencies;
+  const { world, pageTokens, log, configuration, copies } = dependencies;
   const store = async () => {
     stop.throwIfAborted();
     return dependencies.store();
   };
-  return { store, world, pageTokens, log, configuration };
+  return { store, world, pageTokens, log, configuration, copies };
 }
 
 /** Settles when the client has gone. */

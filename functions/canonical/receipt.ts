@@ -17,7 +17,6 @@ interface ReceiptBody {
 
 /** Payloads up to this many characters together stay in the receipt's body. */
 const PAYLOADS_INLINE_MAX = 256 * 1024;
-const PAYLOAD_ORDER = '0';
 
 export interface ReceiptContent {
   /** The first answer. */
@@ -47,11 +46,13 @@ export function receiptRecord(content: ReceiptContent): RecordData {
       body: revisionText(documentTexts[n] ?? '', deleted, transactionId, committedAtUtc),
     }),
   );
+  // Once retention has let an event go its id is free, and another receipt may file a payload under it.
+  const key = commitKey(idempotencyKey);
   const payloads = (payloadsFiled ? payloadTexts : []).map(
-    (text, n): Part => ({ of: eventPartId(outbox[n]), order: PAYLOAD_ORDER, body: text }),
+    (text, n): Part => ({ of: eventPartId(outbox[n]), order: key.id, body: text }),
   );
   return {
-    key: commitKey(idempotencyKey),
+    key,
     head: { idempotencyKey, transactionId, requestHash, correlationId, actor, committedAtUtc },
     body: canonicalJson(body),
     listing: null,

@@ -126,8 +126,9 @@ function recordsOf({ manifest }: OpenArchive): number {
 }
 
 /**
- * Replaces the tenant by an archive of any size, in memory for two chunks. The archive is read twice: nothing at all is
- * written before it was found whole, and what is then written is verified again before it takes the tenant's place.
+ * Replaces the tenant by an archive of any size, in memory for two chunks and for what tells whether its records agree:
+ * about 60 bytes a document and 35 a commit. The archive is read twice: nothing at all is written before it was found
+ * whole, and what is then written is verified again before it takes the tenant's place.
  */
 export async function restoreTenantArchive(
   store: RecordStore,

@@ -27,6 +27,15 @@ function readFile(path: string): string | undefined {
   }
 }
 
+/**
+ * The folder in which somebody typed `npm run <script>`, and by which they mean their paths: npm itself goes to the folder
+ * of the package. `undefined` where the process was started in another way.
+ */
+export function folderOfNpmRun(script: string): string | undefined {
+  const { npm_lifecycle_event: running, INIT_CWD: folder } = process.env;
+  return running === script ? folder : undefined;
+}
+
 /** The function that functions-framework was told to serve, by its own two ways. */
 export function functionTarget(): string | undefined {
   const at = process.argv.findIndex((argument) => /^--target(=|$)/.test(argument));

@@ -190,6 +190,10 @@ export const table = {
     emulatorHost: setting<string | null>('Firestore:EmulatorHost', unquotedText('host:port', /^[0-9A-Za-z.:[\]_-]{1,253}:\d{1,5}$/), null,
       'Emulator to use instead of the cloud.', { variables: ['FIRESTORE_EMULATOR_HOST'] }),
   },
+  docs: {
+    enabled: setting('Docs:Enabled', truth(), inDevelopment(true, false),
+      'Whether /docs serves the API reference with requests to try, to everybody. It loads nothing from elsewhere.'),
+  },
   cors: {
     allowedOrigins: setting<readonly string[]>('Cors:AllowedOrigins', list(origin), inDevelopment<readonly string[]>(developmentOrigins(), []),
       'Origins of browser applications that may call.'),

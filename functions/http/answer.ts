@@ -33,7 +33,7 @@ export function writeAnswer(
     return {
       status: answer.status,
       headers: [['Content-Type', answer.body.mediaType], ...headers],
-      body: answer.body.text,
+      body: answer.body.content,
       close: false,
     };
   }

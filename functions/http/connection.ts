@@ -1,6 +1,7 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { RandomSource, Timers } from '../kernel/world.ts';
 import { correlationHeader, correlationIdOf } from './correlation.ts';
@@ -13,7 +14,7 @@ import { problemOf } from './problem.ts';
 export interface ConnectionTimeouts {
   /** For the whole header section. */
   readonly headersMs: number;
-  /** For a whole request; the chain's own pace check is stricter. */
+  /** For a whole request. The chain's own check of the pace is stricter, for bodies of every size. */
   readonly requestMs: number;
   readonly keepAliveMs: number;
 }
@@ -21,7 +22,11 @@ export interface ConnectionTimeouts {
 // Kept alive longer than the 60 s after which load balancers give up an idle connection, so that they close first.
 export const connectionTimeouts: ConnectionTimeouts = {
   headersMs: 10_000,
-  requestMs: 300_000,
+  // As long as the largest body takes that keeps the slowest pace.
+  requestMs:
+    (limits.requestBodySeconds +
+      Math.ceil(limits.restoreBodyBytesMax / limits.requestBodyBytesPerSecondMin)) *
+    1000,
   keepAliveMs: 65_000,
 };
 

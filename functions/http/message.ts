@@ -32,14 +32,14 @@ export interface RawResponse {
 
 export type Chain = (request: RawRequest) => Promise<RawResponse>;
 
-/** What a handler answers when its text is already written, such as the OpenAPI document. */
+/** What a handler answers when its text or bytes are there already, such as a page. */
 export class RawBody {
   readonly mediaType: string;
-  readonly text: string;
+  readonly content: string | Uint8Array;
 
-  constructor(mediaType: string, text: string) {
+  constructor(mediaType: string, content: string | Uint8Array) {
     this.mediaType = mediaType;
-    this.text = text;
+    this.content = content;
   }
 }
 

@@ -32,12 +32,17 @@ export const bannerOperation: OperationEntry = {
   problems: [],
 };
 
-export function getBanner({ release }: Pick<ServerDependencies, 'release'>) {
-  const text = bannerText(release);
+export interface BannerDependencies extends Pick<ServerDependencies, 'release'> {
+  /** Whether there is a page `/docs`. */
+  readonly docs: boolean;
+}
+
+export function getBanner({ release, docs }: BannerDependencies) {
+  const text = bannerText(release, docs);
   return async () => ({ status: 200 as const, body: new RawBody('text/plain; charset=utf-8', text) });
 }
 
-function bannerText({ service, version }: Release): string {
+function bannerText({ service, version }: Release, docs: boolean): string {
   return [
     `${service} ${version}`,
     '',
@@ -45,6 +50,7 @@ function bannerText({ service, version }: Release): string {
     `readiness   ${pathOf('getReadiness')}`,
     `contract    ${pathOf('getOpenApiContract')}`,
     `schemas     ${pathOf('getPublicSchemaContract')}`,
+    ...(docs ? ['docs        /docs'] : []),
     '',
   ].join('\n');
 }

@@ -188,8 +188,8 @@ describe('the published contract', () => {
 });
 
 test('the banner is text for people', async () => {
-  const { body } = await getBanner({ release: { service: 'svc', version: '0.1.0' } })();
+  const { body } = await getBanner({ release: { service: 'svc', version: '0.1.0' }, docs: false })();
   expect(body).toBeInstanceOf(RawBody);
-  expect(body.text).toMatch(/^svc 0\.1\.0\n/);
-  expect(body.text).toContain('/openapi/svc.json');
+  expect(body.content).toMatch(/^svc 0\.1\.0\n/);
+  expect(body.content).toContain('/openapi/svc.json');
 });

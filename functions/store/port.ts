@@ -233,3 +233,17 @@ export class StoreError extends Error {
     this.failure = failure;
   }
 }
+
+/** The connection string is not understood: nothing was contacted, and trying again does not help. */
+export class ConnectionStringError extends StoreError {
+  constructor(message: string) {
+    super('unavailable', message);
+  }
+}
+
+/** The database has none of our tables, and they were not to be made. */
+export class NoStoreError extends StoreError {
+  constructor() {
+    super('unavailable', 'the database holds no canonical store');
+  }
+}

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalFenceMutation, CanonicalTenantSnapshot } from '../../contracts/generated/models.ts';
 import { DeliveredRetention } from '../../functions/canonical/retention.ts';
 import { callAt, handlersOver, refused, TenantClient } from '../support/canonical.ts';
+import { readAnswer } from '../support/written-answer.ts';
 import type { Conformance } from './canonical.ts';
 
 const DAY_MS = 86_400_000;
@@ -108,7 +109,7 @@ function describeExport({ store }: Conformance): void {
     });
     const { exportCanonicalTenant } = handlersOver(store(), clock, { retention });
     const input = { params: { tenantId }, query: {}, body: null };
-    const exported = async () => (await exportCanonicalTenant(input, callAt(clock.now))).body;
+    const exported = async () => readAnswer((await exportCanonicalTenant(input, callAt(clock.now))).body);
     expect((await exported()).outbox).toHaveLength(3);
     tenant.advance(2 * DAY_MS);
     const snapshot = await exported();

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import { canonicalHandlers } from '../../functions/canonical/handlers.ts';
+import { CopyGate, canonicalHandlers } from '../../functions/canonical/handlers.ts';
 import type { Handler } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
@@ -8,6 +8,7 @@ import type { World } from '../../functions/kernel/world.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';
 import { unconfigured } from '../support/canonical.ts';
+import { readAnswer } from '../support/written-answer.ts';
 import { type ArchiveOperations, type ArchiveRestore, ArchiveTool } from './archives.ts';
 import { type Faults, faultyHooks, NO_FAULTS, type Oracle } from './faults.ts';
 import type { Flaw } from './flaws.ts';
@@ -143,7 +144,7 @@ export class Cluster {
     const open = () => Promise.resolve(store);
     const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
     // Without waits no lease call waits, and without retention every event is kept: the model knows neither.
-    return { store: open, world, pageTokens, ...unconfigured };
+    return { store: open, world, pageTokens, copies: new CopyGate(), ...unconfigured };
   }
 
   /** Sends a request and waits for what comes back, which need not be what happened. */
@@ -232,5 +233,5 @@ async function perform<Id extends AnyOperation>(
     now,
     signal: new AbortController().signal,
   } as const;
-  return (await handler(input, context)).body;
+  return readAnswer((await handler(input, context)).body);
 }

@@ -9,7 +9,7 @@ import type {
 } from '../../contracts/generated/models.ts';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
 import type { CanonicalDependencies } from '../../functions/canonical/dependencies.ts';
-import { canonicalHandlers } from '../../functions/canonical/handlers.ts';
+import { CopyGate, canonicalHandlers } from '../../functions/canonical/handlers.ts';
 import { machine } from '../../functions/compose.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
@@ -17,6 +17,7 @@ import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';
+import { readAnswer } from './written-answer.ts';
 
 /** A world whose clock stands where the test puts it; nothing in it waits. */
 export function testWorld(clock: { now: number }): World {
@@ -54,7 +55,8 @@ export function handlersOver(
   const world = testWorld(clock);
   const open = () => Promise.resolve(store);
   const pageTokens = new PageTokens(sharedSecret(open, world.random, 'page-token'));
-  return canonicalHandlers({ store: open, world, pageTokens, ...unconfigured, ...changes });
+  const copies = new CopyGate();
+  return canonicalHandlers({ store: open, world, pageTokens, copies, ...unconfigured, ...changes });
 }
 
 /** The call of somebody whom nobody asked who it is. */
@@ -137,7 +139,8 @@ export class TenantClient {
 
   async export() {
     const input = { params: { tenantId: this.tenantId }, query: {}, body: null };
-    return (await this.#handlers.exportCanonicalTenant(input, this.#context())).body;
+    const { body } = await this.#handlers.exportCanonicalTenant(input, this.#context());
+    return readAnswer(body);
   }
 
   async restore(snapshot: CanonicalTenantSnapshot, expectedContentHash: string | null = null) {

@@ -66,6 +66,16 @@ describe('the bundle behind functions-framework', () => {
     expect((await fetch(`${url}/canonical/tenants/t/outbox/query`, { method: 'POST' })).status).toBe(404);
   });
 
+  test('serves the pages of /docs from its own folder', async () => {
+    const { program, url } = await serve('server');
+    await using _ = program;
+    await program.says(/URL: /);
+    const page = await (await fetch(`${url}/docs`)).text();
+    const [, path = ''] = /<script src="(\/docs\/reference-[^"]+)"/.exec(page) ?? [];
+    expect((await (await fetch(`${url}${path}`)).arrayBuffer()).byteLength).toBeGreaterThan(1_000_000);
+    expect(await (await fetch(`${url}/docs/databases.md`)).text()).toContain('<h1 id="databases">');
+  });
+
   test('lets a request under way finish when the platform stops it', async () => {
     const { program, port } = await serve('canonical');
     await using _ = program;

@@ -45,6 +45,7 @@ describe('the local cloud', () => {
       storage: { canonicalStore: 'firestore' },
     });
     expect(await (await fetch(`${url}/readiness`)).json()).toMatchObject({ ready: true });
+    expect(await (await fetch(`${url}/docs`)).text()).toContain('API reference');
     const first = await commit(url, 't', 'once');
     expect(first.status, await first.clone().text()).toBe(200);
     expect(await first.json()).toMatchObject({ replayed: false });

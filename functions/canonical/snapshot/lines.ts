@@ -9,6 +9,7 @@ import { type EventState, readEvent } from '../outbox-event.ts';
 import { EVENTS } from '../records.ts';
 import { canonicalText } from './canonical-text.ts';
 import { count, members, pathName, same, text } from './checks.ts';
+import { CrossCheck } from './cross-check.ts';
 import { checkedValue, keyOf, type RecordValue, valueOf, valueText } from './record-values.ts';
 import { placed, SnapshotError } from './snapshot-error.ts';
 import { sameTenant } from './values.ts';
@@ -122,16 +123,21 @@ export class LineTally {
   }
 }
 
-/** Reads lines back, strictly: whatever this format would not have written is refused with its line number. */
+/**
+ * Reads lines back, strictly: whatever this format would not have written is refused with its line number, and at the end
+ * records that contradict each other are.
+ */
 export class LineReader {
   readonly #tenantId: string;
   readonly #parse: (line: string, number: number) => Json;
+  readonly #together: CrossCheck | null;
   #line = 0;
   #last: RecordKey | null = null;
 
-  /** `known`: the bytes of the lines are those of lines that were read before, so how they are spelled is known. */
+  /** `known`: the same lines were read to their end before, so how they are spelled, and that they agree, is known. */
   constructor(tenantId: string, known = false) {
     this.#tenantId = tenantId;
+    this.#together = known ? null : new CrossCheck();
     this.#parse = known ? (line) => JSON.parse(line) as Json : parsedLine;
   }
 
@@ -142,9 +148,10 @@ export class LineReader {
     return placed({ line: this.#line }, () => (this.#line === 1 ? this.#head(value) : this.#entry(value)));
   }
 
-  /** To be called behind the last line. */
+  /** To be called behind the last line: throws where something is missing, or contradicts what stands elsewhere. */
   end(): void {
     if (this.#line === 0) throw new SnapshotError('incomplete', 'the head line is missing', { line: 1 });
+    this.#together?.end();
   }
 
   #head(value: Json): null {
@@ -166,6 +173,7 @@ export class LineReader {
     if (order === 0) throw new SnapshotError('duplicate', 'repeats the record before it', { line });
     if (order > 0) throw new SnapshotError('order', 'stands behind a record that it must precede', { line });
     this.#last = key;
+    this.#together?.add(entry, key.id, line);
     return entry;
   }
 }

@@ -119,9 +119,12 @@ export function readSnapshot(
     checkSize(tally, bytesMax);
   }
   const contentHash = tally.contentHash();
-  if (contentHash !== given || contentHash !== (expectedContentHash ?? given)) {
-    const pointer = contentHash === given ? '' : '/contentHash';
+  if (contentHash !== given) {
+    const pointer = '/contentHash';
     throw new SnapshotError('hash_mismatch', 'the content is not the one that its hash names', { pointer });
+  }
+  if (contentHash !== (expectedContentHash ?? given)) {
+    throw new SnapshotError('hash_mismatch', 'the content is whole, and is not the one that was expected');
   }
   // Only now: what was merely damaged is told by its hash.
   placed({}, () => checkDocuments(ofKind(entries, 'documents'), ofKind(entries, 'commits')));
@@ -230,15 +233,19 @@ function checkRevisions(receipts: readonly ReceiptValue[], given: unknown): void
  * once more under a number that is taken.
  */
 function checkDocuments(documents: readonly CanonicalDocument[], receipts: readonly ReceiptValue[]): void {
-  const held = new Map<string, { count: number; last: number }>();
-  for (const { documentType, id, revision } of receipts.flatMap(({ result }) => result.documents)) {
-    const { count, last } = held.get(nameOf(documentType, id)) ?? { count: 0, last: 0 };
-    held.set(nameOf(documentType, id), { count: count + 1, last: Math.max(last, revision) });
+  const held = new Map<string, { count: number; last: CanonicalDocument }>();
+  for (const document of receipts.flatMap(({ result }) => result.documents)) {
+    const named = nameOf(document.documentType, document.id);
+    const { count, last } = held.get(named) ?? { count: 0, last: document };
+    held.set(named, { count: count + 1, last: document.revision > last.revision ? document : last });
   }
-  documents.forEach(({ documentType, id, revision }, n) => {
-    const { count, last } = held.get(nameOf(documentType, id)) ?? { count: 0, last: 0 };
-    const whole = revision === count && revision === last;
+  documents.forEach((document, n) => {
+    const { documentType, id, revision } = document;
+    const of = held.get(nameOf(documentType, id));
+    const whole = revision === of?.count && revision === of.last.revision;
     same(whole, true, 'the last of its revisions, of which none is missing', `/documents/${n}/revision`);
+    const equal = sameJson(document as unknown as Json, of?.last as unknown as Json);
+    same(equal, true, 'as the transaction of its revision holds it', `/documents/${n}`);
   });
   if (documents.length !== held.size) {
     throw invalidMember('/documents', 'lacks a document of which a transaction holds a revision');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'mysql2/promise';
-import { StoreError } from '../port.ts';
+import { ConnectionStringError, type StoreError } from '../port.ts';
 
 const forms = 'mysql://user:password@host:port/database';
 
@@ -87,5 +87,5 @@ function decoded(text: string): string {
 }
 
 function refused(why: string): StoreError {
-  return new StoreError('unavailable', `MySQL: the connection string ${why}`);
+  return new ConnectionStringError(`MySQL: the connection string ${why}`);
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { StoreError } from '../port.ts';
+import { NoStoreError, StoreError } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { isNoSuchTable } from './errors.ts';
 import { type Statement, statement } from './statement.ts';
@@ -64,10 +64,19 @@ const versions = statement(`CREATE TABLE IF NOT EXISTS {schema_versions} (
 
 const lockWaitSeconds = 10;
 
-/** Brings the database to the version that this code knows; safe beside other processes that do the same. */
-export async function migrate(connection: Connection, tablePrefix: string): Promise<void> {
+/**
+ * Brings the database to the version that this code knows; safe beside other processes that do the same. Without `create`
+ * the tables must be there.
+ */
+export async function migrate(
+  connection: Connection,
+  { tablePrefix, create }: { readonly tablePrefix: string; readonly create: boolean },
+): Promise<void> {
+  const found = await versionOf(connection);
   // Nothing to do, and then no lock to wait for, nor a right to change the schema to have.
-  if ((await versionOf(connection)) === steps.length) return;
+  if (found === steps.length) return;
+  // The version 0 has a first step that was cut off.
+  if (!create && (found ?? 0) === 0) throw new NoStoreError();
   const lock = await lockName(connection, tablePrefix);
   const [taken] = await connection.send(
     statement<{ taken: number | null }>(`SELECT GET_LOCK(?, ${lockWaitSeconds}) AS taken`, lock),

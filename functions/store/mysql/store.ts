@@ -39,6 +39,8 @@ export interface MysqlStoreOptions {
   readonly timers: Timers;
   /** What the names of all tables begin with: letters, digits and `_`. Stores of two prefixes share nothing. */
   readonly tablePrefix?: string;
+  /** Whether the tables are made where there are none (default), or every call refused with `NoStoreError`. */
+  readonly create?: boolean;
   /** Connections of this instance at most, beside those of scans, of which there are `scansMax`. */
   readonly poolSize?: number;
   readonly connectTimeoutMs?: number;
@@ -50,6 +52,7 @@ export interface MysqlStoreOptions {
 
 const defaults = {
   tablePrefix: 'svc_',
+  create: true,
   poolSize: 10,
   connectTimeoutMs: 5_000,
   queryTimeoutMs: 15_000,
@@ -65,7 +68,7 @@ const scansMax = 4;
 const silenceMaxMs = 60_000;
 const scanSilenceMaxMs = 600_000;
 
-/** For MySQL 8 and MariaDB 10.6 or newer. Nothing is contacted before the first call, which also makes the tables. */
+/** For MySQL 8 and MariaDB 10.6 or newer. Nothing is contacted before the first call, which also makes the tables, if it may. */
 export function openMysqlStore(options: MysqlStoreOptions): RecordStore {
   return new MysqlStore(options);
 }
@@ -234,7 +237,7 @@ class MysqlStore implements RecordStore {
   /** The tables are there. Many first calls wait for one look; after a failure the next call looks again. */
   #prepared(): Promise<void> {
     this.#ready ??= this.#pool
-      .run((connection) => migrate(connection, this.#options.tablePrefix))
+      .run((connection) => migrate(connection, this.#options))
       .then(
         () => this.#sweepBehind(),
         (error: unknown) => {

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { StoreError } from '../port.ts';
+import { ConnectionStringError, type StoreError } from '../port.ts';
 
 /** The words of libpq's keyword form that the driver understands, by its own names for them. */
 const keywords = new Set([
@@ -130,5 +130,5 @@ function urlOfKeywords(text: string): URL {
 
 /** Never quotes the string, which may hold a password. */
 function refused(why: string): StoreError {
-  return new StoreError('unavailable', `the connection string of PostgreSQL is not understood: ${why}`);
+  return new ConnectionStringError(`the connection string of PostgreSQL is not understood: ${why}`);
 }

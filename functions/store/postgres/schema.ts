@@ -1,4 +1,4 @@
-import { StoreError } from '../port.ts';
+import { NoStoreError, StoreError } from '../port.ts';
 import { BEGIN, type Connection, type Statement, statement } from './connection.ts';
 import type { Locks } from './locks.ts';
 
@@ -57,8 +57,14 @@ interface Server {
   readonly known: boolean;
 }
 
-/** Brings the schema to the version that this code knows; safe beside other instances that do the same. */
-export async function migrate(connection: Connection, schema: string, locks: Locks): Promise<void> {
+/**
+ * Brings the schema to the version that this code knows; safe beside other instances that do the same. Without `create` it
+ * must be there.
+ */
+export async function migrate(
+  connection: Connection,
+  { schema, locks, create }: { readonly schema: string; readonly locks: Locks; readonly create: boolean },
+): Promise<void> {
   const [[server]] = await connection.send(
     statement<Server>(
       `SELECT current_setting('server_encoding') AS encoding, to_regclass($1) IS NOT NULL AS known`,
@@ -71,6 +77,7 @@ export async function migrate(connection: Connection, schema: string, locks: Loc
       `the database has the encoding ${server?.encoding}; it must have UTF8`,
     );
   }
+  if (!server.known && !create) throw new NoStoreError();
   // Nothing to do, and then no lock to wait for, nor a right to change the schema to have.
   if (server.known && (await versionOf(connection)) === steps.length) return;
   await connection.send(BEGIN, statement('SELECT pg_advisory_xact_lock($1)', locks.schema()));

@@ -34,6 +34,8 @@ export interface PostgresStoreOptions extends DatabaseOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
+  /** Whether the schema is made where there is none (default), or every call refused with `NoStoreError`. */
+  readonly create?: boolean;
   /**
    * The collections as their owners declare them: without this, every collection is taken for one with paired indexes.
    * Changing the declaration of a collection that holds records needs a swap.
@@ -43,7 +45,7 @@ export interface PostgresStoreOptions extends DatabaseOptions {
 
 const pingTimeoutMs = 5_000;
 
-/** Contacts nothing: the first call connects, and creates the schema where it is missing. */
+/** Contacts nothing: the first call connects, and creates the schema where it is missing and may be made. */
 export function openPostgresStore(options: PostgresStoreOptions): RecordStore {
   const { schema = defaults.schema } = options;
   // It goes into statements as it is, and needs no quotes.
@@ -59,6 +61,7 @@ export function openPostgresStore(options: PostgresStoreOptions): RecordStore {
 class PostgresStore implements RecordStore {
   readonly provider = 'postgresql';
   readonly #schema: string;
+  readonly #create: boolean;
   readonly #session: Session;
   readonly #lanes: Lanes;
   readonly #underWay = new Set<Promise<unknown>>();
@@ -68,6 +71,7 @@ class PostgresStore implements RecordStore {
 
   constructor(options: PostgresStoreOptions, schema: string) {
     this.#schema = schema;
+    this.#create = options.create ?? true;
     const { clock, random, timers } = options;
     const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
     const paired = (collection: string) => !unpaired.has(collection);
@@ -172,7 +176,8 @@ class PostgresStore implements RecordStore {
 
   async #prepare(): Promise<void> {
     const { database, locks } = this.#session;
-    await database.run((connection) => migrate(connection, this.#schema, locks));
+    const how = { schema: this.#schema, locks, create: this.#create };
+    await database.run((connection) => migrate(connection, how));
     this.#sweepBehind();
   }
 

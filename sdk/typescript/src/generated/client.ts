@@ -413,8 +413,9 @@ export class Operations {
   /**
    * Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of one
    * moment, however many write meanwhile, with the hash of the content. A tenant that nobody wrote to is
-   * empty. At most 64 MiB of content; the deployed functions carry 32 MiB in one answer. Larger tenants are
-   * exported as archives, by the operator tool.
+   * empty. At most 64 MiB of content, and never more than a restore takes; the deployed functions carry 32
+   * MiB in one answer. Few exports and restores run at once in one instance: others wait, or are asked to
+   * come back. Larger tenants are exported as archives, by the operator tool.
    *
    * `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of `canonical-policy`.
    *
@@ -443,7 +444,7 @@ export class Operations {
    *
    * `POST /canonical/tenants/{tenantId}/restore`; needs the access operation `restore` of `canonical-policy`.
    *
-   * The request is JSON, at most 167,772,160 bytes (more: `snapshot_too_large`).
+   * The request is JSON, at most 268,435,456 bytes (more: `snapshot_too_large`).
    *
    * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
    *
