@@ -29,8 +29,8 @@ import {
 import { restoreFailure } from './failures.ts';
 import { interruptible } from './interruption.ts';
 import { outputOption, sayResult } from './output.ts';
-import { goesOn, sweepBehind, type TenantContent } from './replacement.ts';
-import { withStore } from './store.ts';
+import { confirmReplacement, sayPlan, sayReplaced, sweepBehind, type TenantContent } from './replacement.ts';
+import { withStore, withStoreToRead } from './store.ts';
 
 interface ArchiveExportOptions extends TenantOptions {
   readonly directory: string;
@@ -108,17 +108,19 @@ async function restoreArchive(options: ArchiveRestoreOptions): Promise<void> {
     const how = { ...expected(options), signal, onProgress: progress.tell };
     // Before anybody is asked, and before a database is made.
     const next = asking || create ? contentOf(await verifyTenantArchive(tenant, source, how)) : null;
-    await withStore(options, { verbose: options.verbose === true, create }, async (opened) => {
-      if (next !== null) {
-        const parts = { opened, tenantId: tenant, next, progress, signal };
-        const said = (plan: object) =>
-          sayResult(output, { dryRun: true, directory: resolve(directory), ...plan });
-        if (!(await goesOn(options, parts, said))) return;
-      }
+    const use = { verbose: options.verbose === true, create };
+    const parts = { tenantId: tenant, progress, signal };
+    if (options.dryRun === true && next !== null) {
+      const from = { directory: resolve(directory) };
+      return withStoreToRead(options, use, (opened) => sayPlan(output, from, { ...parts, next, opened }));
+    }
+    await withStore(options, use, async (opened) => {
+      if (options.yes !== true && next !== null) await confirmReplacement({ ...parts, next, opened });
       begun = true;
       const manifest = await restoreTenantArchive(opened.store, tenant, source, how);
       progress.end();
-      sayResult(output, { tenantId: tenant, database: opened.place, ...archiveResult(directory, manifest) });
+      const { place } = opened;
+      await sayReplaced(output, { tenantId: tenant, database: place, ...archiveResult(directory, manifest) });
       await sweepBehind({ opened, tenantId: tenant, progress, signal });
     });
   })
@@ -194,7 +196,7 @@ Examples:
   $ svc canonical-archive-restore --tenant acme --directory backups/acme-2026-01-02 --dry-run
   $ svc canonical-archive-restore --tenant acme --directory backups/acme-2026-01-02
   $ svc canonical-archive-restore --tenant acme --directory acme --expected-content-hash sha256:… --yes
-  $ svc canonical-archive-restore --provider postgresql --connection-string-file db.url --tenant acme --directory acme`;
+  $ svc canonical-archive-restore --provider postgresql --connection-string-file db.url --tenant acme --directory acme --create`;
 
 const verifyExamples = `
 Without --tenant it is whoever the archive says it is of. What an archive holds is never printed.

@@ -9,7 +9,7 @@ import { schemaRefusal } from '../functions/http/problem.ts';
 import { parseStrictJson } from '../functions/http/strict-json.ts';
 import type { Json, JsonObject } from '../functions/kernel/canonical-json.ts';
 import { parseUtc } from '../functions/kernel/timestamp.ts';
-import { type DatabaseOptions, databaseCommand, pathOption } from './copy-options.ts';
+import { createOption, type DatabaseOptions, databaseCommand, pathOption } from './copy-options.ts';
 import { exitCodes, sayResult, ToolError } from './output.ts';
 import { readJsonBytes } from './snapshot-file.ts';
 import { withStore } from './store.ts';
@@ -28,7 +28,7 @@ export function canonicalMigrateCommand(): Command {
     .description('records migrations that a consumer has made to its data: all of a file or none')
     .addOption(pathOption('--file <path>', 'a JSON array of migration receipts; - is standard input'));
   return databaseCommand(command)
-    .option('--create', 'SQLite: makes the file of the database where there is none')
+    .addOption(createOption())
     .addHelpText('after', examples)
     .action((_, invoked: Command) => migrate(invoked.optsWithGlobals<MigrateOptions>()));
 }

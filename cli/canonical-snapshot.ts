@@ -14,11 +14,11 @@ import {
 } from './copy-options.ts';
 import { restoreFailure } from './failures.ts';
 import { interruptible } from './interruption.ts';
-import { resultText, say, sayResult, warn } from './output.ts';
+import { resultText, say, warn } from './output.ts';
 import { ProgressLine } from './progress.ts';
-import { goesOn, sweepBehind } from './replacement.ts';
+import { confirmReplacement, sayPlan, sayReplaced, sweepBehind } from './replacement.ts';
 import { checkTarget, readSnapshotFile, snapshotText, writeStream, writeWhole } from './snapshot-file.ts';
-import { withStore } from './store.ts';
+import { withStore, withStoreToRead } from './store.ts';
 
 interface ExportOptions extends TenantOptions {
   readonly file: string;
@@ -82,15 +82,24 @@ async function restoreSnapshot(options: SnapshotRestoreOptions): Promise<void> {
     const { contentHash } = readSnapshot(tenant, snapshot, expectedContentHash ?? null);
     const counts = countsOf(snapshot as unknown as TenantSnapshot);
     const use = { verbose: options.verbose === true, create: options.create === true };
+    const progress = newProgress(options);
+    const parts = { tenantId: tenant, next: { counts, contentHash }, progress, signal };
+    if (options.dryRun === true) {
+      const from = { file: fileName(file) };
+      return withStoreToRead(options, use, (opened) => sayPlan(output, from, { ...parts, opened }));
+    }
     await withStore(options, use, async (opened) => {
-      const progress = newProgress(options);
-      const parts = { opened, tenantId: tenant, next: { counts, contentHash }, progress, signal };
-      const said = (plan: object) => sayResult(output, { dryRun: true, file: fileName(file), ...plan });
-      if (!(await goesOn(options, parts, said))) return;
+      if (options.yes !== true) await confirmReplacement({ ...parts, opened });
       begun = true;
       await restoreTenant(opened.store, tenant, snapshot, { expectedContentHash: contentHash, signal });
       const { place } = opened;
-      sayResult(output, { tenantId: tenant, database: place, file: fileName(file), counts, contentHash });
+      await sayReplaced(output, {
+        tenantId: tenant,
+        database: place,
+        file: fileName(file),
+        counts,
+        contentHash,
+      });
       await sweepBehind({ opened, tenantId: tenant, progress, signal });
     });
   }).catch((error: unknown) => {

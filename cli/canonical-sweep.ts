@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { RecordStore } from '../functions/store/port.ts';
 import { type DatabaseOptions, databaseCommand } from './copy-options.ts';
 import { interruptible } from './interruption.ts';
 import { sayResult } from './output.ts';
@@ -20,9 +21,16 @@ async function sweep(options: DatabaseOptions): Promise<void> {
     withStore(options, { verbose: options.verbose === true }, async ({ store, place }) => {
       // Closing the store ends the sweep.
       await Promise.race([store.sweep(), aborted(signal)]);
-      sayResult(options.output, { database: place, swept: true });
+      sayResult(options.output, { database: place, swept: true, left: leftBy(store) });
     }),
   );
+}
+
+/** What a sweep never touches. How much it deleted says little: opening a SQL database has swept most of it already. */
+function leftBy({ provider }: RecordStore): string {
+  return provider === 'firestore'
+    ? 'what was replaced, or written by a restore that did not end, less than an hour ago'
+    : 'what a restore that did not end wrote less than an hour ago';
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

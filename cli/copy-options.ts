@@ -76,7 +76,11 @@ export function restoreCommand(command: Command, of: string): Command {
       .addOption(expectedHashOption(of))
       .option('--dry-run', 'verifies everything, tells what would be replaced, and changes nothing')
       .option('--yes', 'replaces without asking'),
-  ).option('--create', 'SQLite: makes the file of the database where there is none');
+  ).addOption(createOption());
+}
+
+export function createOption(): Option {
+  return new Option('--create', 'makes the database where there is none: the file, or the tables in it');
 }
 
 export function pathOption(flags: string, description: string): Option {

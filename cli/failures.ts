@@ -1,6 +1,6 @@
 import { SnapshotError, type SnapshotFault } from '../functions/canonical/snapshot/snapshot-error.ts';
 import { ServiceError } from '../functions/kernel/errors.ts';
-import { StoreError, type StoreFailure } from '../functions/store/port.ts';
+import { ConnectionStringError, StoreError, type StoreFailure } from '../functions/store/port.ts';
 import { exitCodes, ToolError, type Translation } from './output.ts';
 
 /** What the parts behind the tool throw, in its words and exit codes. */
@@ -10,7 +10,8 @@ export const translations: readonly Translation[] = [refusedCopy, refusedRequest
 function refusedCopy(error: unknown): ToolError | undefined {
   if (!(error instanceof SnapshotError)) return undefined;
   const hint = copyHints[error.fault] ?? '';
-  return new ToolError(`${error.message}${hint}`, exitCodes.failed, { cause: error });
+  const message = hint === '' ? error.message : `${withoutStop(error.message)}${hint}`;
+  return new ToolError(message, exitCodes.failed, { cause: error });
 }
 
 const copyHints: Partial<Readonly<Record<SnapshotFault, string>>> = {
@@ -31,13 +32,19 @@ export function restoreFailure(error: unknown, begun: boolean): unknown {
     begun && error instanceof StoreError && error.failure === 'unavailable'
       ? 'Whether the tenant was replaced is not known: the same restore may be run again.'
       : 'Nothing was replaced.';
-  return new ToolError(`${known.message}. ${after}`, known.exitCode, { cause: error });
+  return new ToolError(`${withoutStop(known.message)}. ${after}`, known.exitCode, { cause: error });
+}
+
+/** Some of what is thrown is a sentence with its full stop, and some is not. */
+function withoutStop(text: string): string {
+  return text.replace(/\.+$/, '');
 }
 
 function refusedRequest(error: unknown): ToolError | undefined {
   if (!(error instanceof ServiceError)) return undefined;
   const place = error.extensions.errors?.[0]?.pointer;
-  const message = place === undefined ? error.message : `${error.message} (at ${place || 'the top'})`;
+  const message =
+    place === undefined ? error.message : `${withoutStop(error.message)} (at ${place || 'the top'})`;
   const conflict = error.code.endsWith('_conflict');
   return new ToolError(message, conflict ? exitCodes.conflict : exitCodes.failed, { cause: error });
 }
@@ -52,6 +59,9 @@ const storeExits: Readonly<Record<StoreFailure, number>> = {
 
 function storeFailure(error: unknown): ToolError | undefined {
   if (!(error instanceof StoreError)) return undefined;
+  if (error instanceof ConnectionStringError) {
+    return new ToolError(error.message, exitCodes.usage, { cause: error });
+  }
   const message = `The database refused (${error.failure}): ${error.message}`;
   return new ToolError(message, storeExits[error.failure], { cause: error });
 }
@@ -80,6 +90,10 @@ function fileFailure(error: unknown): ToolError | undefined {
   if (code === 'ENOENT') {
     return new ToolError(`${place}there is no such file or folder`, exitCodes.notFound, { cause: error });
   }
-  const words = fileWords[String(code)] ?? `the file system answers ${String(code)}`;
-  return new ToolError(`${place}${words}`, exitCodes.failed, { cause: error });
+  return new ToolError(`${place}${fileWordsOf(code)}`, exitCodes.failed, { cause: error });
+}
+
+/** What the system answers with `code`, in words for people. */
+export function fileWordsOf(code: string | undefined): string {
+  return fileWords[String(code)] ?? `the file system answers ${String(code)}`;
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { folderOfNpmRun } from '../functions/config/machine.ts';
 import { release } from '../functions/release.ts';
 import { apiCommand } from './api/command.ts';
 import { apiKeyCommand } from './api-key.ts';
@@ -14,10 +15,12 @@ import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
 import { translations } from './failures.ts';
+import { refuseRepeated } from './once.ts';
 import { endingOf, stackOf, warn } from './output.ts';
 import { preflightCommand } from './preflight.ts';
+import { watchStandardOutput } from './standard-output.ts';
 
-/** The operator tool: `npm run svc -- <command>`. Data goes to standard output, everything else to standard error. */
+/** The operator tool: `npm run -s svc -- <command>`. Data goes to standard output, everything else to standard error. */
 const program = new Command('svc')
   .description(`${release.service} ${release.version}: the operator tool.`)
   .version(release.version, '-v, --version', 'shows the release')
@@ -46,18 +49,20 @@ for (const command of everyCommand(program)) {
     .exitOverride()
     .showHelpAfterError('(--help shows what there is)')
     .configureHelp({ showGlobalOptions: true });
+  refuseRepeated(command);
 }
 
-// Whoever reads our output may have seen enough. It is cut short, so the end is not a good one: that of SIGPIPE.
-const BROKEN_PIPE = 141;
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(BROKEN_PIPE);
-});
+const isTold = watchStandardOutput();
 
 try {
+  const typedIn = folderOfNpmRun('svc');
+  if (typedIn !== undefined) process.chdir(typedIn);
   await program.parseAsync(process.argv);
 } catch (error) {
+  if (!isTold(error)) end(error);
+}
+
+function end(error: unknown): void {
   const { exitCode, message } = endingOf(error, translations);
   process.exitCode = exitCode;
   if (message !== null) warn(program.opts<{ verbose?: true }>().verbose ? stackOf(error) : message);
@@ -77,5 +82,6 @@ Exit codes:
   4  conflict with what is stored
   5  a credential is missing or not enough
   6  a database or a service does not answer; trying again can help
-  130, 143  ended by a signal`;
+  130, 143  ended by a signal
+  141  whoever read the output left before its end`;
 }

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { SnapshotError } from '../functions/canonical/snapshot/snapshot-error.ts';
 import { ServiceError } from '../functions/kernel/errors.ts';
-import { StoreError } from '../functions/store/port.ts';
+import { ConnectionStringError, StoreError } from '../functions/store/port.ts';
 import { restoreFailure, translations } from './failures.ts';
 import { endingOf, exitCodes, resultText, stackOf, ToolError } from './output.ts';
 
@@ -50,6 +50,12 @@ describe('how a command ends', () => {
       6,
       'The database refused (contention): rivals',
     ],
+    [
+      'a connection string that is not understood',
+      new ConnectionStringError('it is no URL'),
+      2,
+      'it is no URL',
+    ],
     ['a disk that is full', new StoreError('full', 'x'), 1, 'The database refused (full): x'],
     [
       'a conflict with the ledger',
@@ -84,6 +90,12 @@ describe('how a command ends', () => {
 
 describe('what a failed restore leaves', () => {
   const outcomes: [string, unknown, boolean, RegExp][] = [
+    [
+      'a refusal that is a sentence',
+      new SnapshotError('order', 'Wrong.'),
+      true,
+      /^Wrong\. Nothing was replaced\.$/,
+    ],
     ['a refusal', new SnapshotError('order', 'wrong'), true, /^wrong\. Nothing was replaced\.$/],
     [
       'a database that was never reached',

@@ -35,6 +35,13 @@ export function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** As `say`; tells whether it arrived. */
+export function said(text: string): Promise<boolean> {
+  return new Promise((done) => {
+    process.stdout.write(`${text}\n`, (error) => done(error === null || error === undefined));
+  });
+}
+
 /** Everything else, to standard error. */
 export function warn(text: string): void {
   process.stderr.write(`${text}\n`);

@@ -2,10 +2,9 @@ import { tenantCollections, tenantScope } from '../functions/canonical/records.t
 import { type Counts, LineTally, snapshotLines } from '../functions/canonical/snapshot/lines.ts';
 import { machine } from '../functions/compose.ts';
 import { confirmByName } from './confirm.ts';
-import type { RestoreOptions } from './copy-options.ts';
-import { resultText, warn } from './output.ts';
+import { type OutputForm, resultText, said, sayResult, warn } from './output.ts';
 import type { ProgressLine } from './progress.ts';
-import type { OpenStore } from './store.ts';
+import type { OpenStore, ReadStore } from './store.ts';
 
 const PAGE_RECORDS = 300;
 
@@ -27,7 +26,7 @@ export interface ReplacementPlan {
 }
 
 export interface PlanParts {
-  readonly opened: OpenStore;
+  readonly opened: ReadStore;
   readonly tenantId: string;
   readonly next: TenantContent;
   readonly progress: ProgressLine;
@@ -51,21 +50,21 @@ export async function confirmReplacement(parts: PlanParts): Promise<void> {
   await confirmByName({ tenantId, input: process.stdin, output: process.stderr, signal });
 }
 
-/** Whether the restore goes on; a dry run is told by `said` and ends there. */
-export async function goesOn(
-  options: RestoreOptions,
-  parts: PlanParts,
-  said: (plan: ReplacementPlan) => void,
-): Promise<boolean> {
-  if (options.dryRun !== true) {
-    if (options.yes !== true) await confirmReplacement(parts);
-    return true;
-  }
+/** A dry run: prints what would happen. `from` names the copy. */
+export async function sayPlan(output: OutputForm, from: object, parts: PlanParts): Promise<void> {
   const plan = await planReplacement(parts);
   parts.progress.end();
-  said(plan);
+  sayResult(output, { dryRun: true, ...from, ...plan });
   warn('Nothing was changed: this was a dry run.');
-  return false;
+}
+
+/** Prints what a restore did. Where that cannot be printed it must not be taken for one that failed. */
+export async function sayReplaced(
+  output: OutputForm,
+  result: Readonly<Record<string, unknown>> & { readonly tenantId: string },
+): Promise<void> {
+  if (await said(resultText(output, result))) return;
+  warn(`The tenant ${result.tenantId} was replaced. Only the result could not be printed.`);
 }
 
 /**
@@ -77,7 +76,7 @@ export async function sweepBehind({
   tenantId,
   progress,
   signal,
-}: Omit<PlanParts, 'next'>): Promise<void> {
+}: Omit<PlanParts, 'next' | 'opened'> & { readonly opened: OpenStore }): Promise<void> {
   progress.tell({ step: 'deleting what was replaced', records: 0, recordsTotal: null });
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
@@ -94,10 +93,10 @@ export async function sweepBehind({
 async function contentOf({ opened, tenantId, progress, signal }: PlanParts): Promise<TenantContent> {
   const now = machine.clock.now();
   const collections = tenantCollections.map(({ name }) => name);
-  const pages = opened.store.scan(tenantScope(tenantId), { collections, pageSize: PAGE_RECORDS });
+  const pages = opened.scan(tenantScope(tenantId), { collections, pageSize: PAGE_RECORDS });
   const tally = new LineTally();
   let records = 0;
-  const isGone = (event: Parameters<OpenStore['isGone']>[0]) => opened.isGone(event, now);
+  const isGone = (event: Parameters<ReadStore['isGone']>[0]) => opened.isGone(event, now);
   for await (const line of snapshotLines(tenantId, pages, { now, isGone })) {
     signal.throwIfAborted();
     tally.add(line);

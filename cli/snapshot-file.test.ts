@@ -76,8 +76,19 @@ describe('a file is written', () => {
   test('into no folder that is missing', () =>
     inFolder(async (folder) => {
       const writing = writeWhole(join(folder, 'no', 'a.json'), ['x'], { force: false, random });
-      await expect(writing).rejects.toMatchObject({ code: 'ENOENT' });
+      const told = { message: `${join(folder, 'no')}: there is no such folder`, exitCode: 3 };
+      await expect(writing).rejects.toMatchObject(told);
+      await expect(checkTarget(join(folder, 'no', 'a.json'), true)).rejects.toMatchObject(told);
     }));
+
+  test.skipIf(process.getuid?.() === 0)('into no folder that is not ours, which is what is named', () =>
+    inFolder(async (folder) => {
+      await chmod(folder, 0o500);
+      const writing = writeWhole(join(folder, 'a.json'), ['x'], { force: false, random });
+      await expect(writing).rejects.toMatchObject({ code: 'EACCES', path: folder });
+      await chmod(folder, 0o700);
+    }),
+  );
 });
 
 test('what is written of a snapshot is that snapshot, a record a line', async () => {

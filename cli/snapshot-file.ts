@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -19,9 +19,21 @@ export async function checkTarget(path: string, force: boolean): Promise<void> {
     if (error.code === 'ENOENT') return null;
     throw error;
   });
-  if (found === null) return;
+  if (found === null) return refuseMissingFolder(dirname(path));
   if (!found.isFile()) throw new ToolError(`${path}: is not a plain file, and is left as it is`);
   if (!force) throw alreadyThere(path);
+}
+
+async function refuseMissingFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (found === null) throw noFolder(folder);
+}
+
+function noFolder(folder: string): ToolError {
+  return new ToolError(`${folder}: there is no such folder`, exitCodes.notFound);
 }
 
 function alreadyThere(path: string): ToolError {
@@ -45,7 +57,7 @@ export async function writeWhole(
 ): Promise<void> {
   const folder = dirname(path);
   const draft = join(folder, `.${basename(path)}.${Buffer.from(random.bytes(8)).toString('hex')}.part`);
-  const file = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  const file = await openDraft(draft, folder);
   try {
     try {
       for (const part of parts) {
@@ -63,6 +75,16 @@ export async function writeWhole(
     throw error;
   }
   await syncFolder(folder);
+}
+
+/** What stands in the way is told of the folder: nobody has typed the name of the draft. */
+async function openDraft(draft: string, folder: string): Promise<FileHandle> {
+  try {
+    return await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw noFolder(folder);
+    throw Object.assign(error as NodeJS.ErrnoException, { path: folder });
+  }
 }
 
 /** A link is refused where the name is taken meanwhile; a file system without links is looked at once more. */
@@ -134,6 +156,10 @@ export async function readJsonBytes(path: string, input: Readable, bytesMax: num
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     throw new ToolError(`${path}: there is no such file`, exitCodes.notFound);
+  }
+  if ((await file.stat()).isDirectory()) {
+    await file.close();
+    throw new ToolError(`${path}: is a folder; name the file in it`);
   }
   return collect(path, file.createReadStream(), bytesMax);
 }

@@ -71,12 +71,22 @@ function connectionStringOf(
   if (connectionString !== undefined) {
     throw new ToolError('Give --connection-string or --connection-string-file, not both', exitCodes.usage);
   }
-  const text = readFile(connectionStringFile)?.trim();
+  const text = readConnectionFile(connectionStringFile, readFile)?.trim();
   if (text === undefined) {
     throw new ToolError(`${connectionStringFile}: there is no such file`, exitCodes.notFound);
   }
   if (text === '') throw new ToolError(`${connectionStringFile}: the file is empty`, exitCodes.usage);
   return text;
+}
+
+/** The failure to read a folder does not name it. */
+function readConnectionFile(path: string, readFile: ConnectionInput['readFile']): string | undefined {
+  try {
+    return readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EISDIR') throw error;
+    throw new ToolError(`${path}: is a folder; name the file in it`, exitCodes.usage);
+  }
 }
 
 const ownedOptions: readonly (readonly [keyof StoreOptions, flag: string, owners: readonly Provider[]])[] = [

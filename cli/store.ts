@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EventState } from '../functions/canonical/outbox-event.ts';
 import { DeliveredRetention } from '../functions/canonical/retention.ts';
-import { compose, databasePath, machine } from '../functions/compose.ts';
+import { compose, databasePath, machine, type Service } from '../functions/compose.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
-import type { RecordStore } from '../functions/store/port.ts';
+import { NoStoreError, type RecordStore } from '../functions/store/port.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 import { placeOf, readStoreSettings, type StoreOptions } from './store-settings.ts';
 
@@ -40,37 +40,86 @@ export function withStoreOptions(command: Command): Command {
   return command.optionsGroup('Other options:');
 }
 
-/** A store that a command works on. */
-export interface OpenStore {
-  readonly store: RecordStore;
+/** What a dry run needs of a store. */
+export interface ReadStore {
+  readonly scan: RecordStore['scan'];
   /** Which one, in words that are safe to show. */
   readonly place: string;
   /** Whether a delivered event is past the retention that the settings give. */
   readonly isGone: (event: EventState, now: number) => boolean;
 }
 
+/** A store that a command works on. */
+export interface OpenStore extends ReadStore {
+  readonly store: RecordStore;
+}
+
 export interface StoreUse {
   readonly verbose: boolean;
-  /** Whether a file of SQLite that does not exist is made. */
+  /** Whether a file of SQLite, or tables of PostgreSQL or MySQL, are made where there are none. */
   readonly create?: boolean;
 }
 
 /** Opens the store, hands it to `work`, and closes it however that ends. */
 export async function withStore<R>(
   storeOptions: StoreOptions,
-  { verbose, create = false }: StoreUse,
+  use: StoreUse,
   work: (opened: OpenStore) => Promise<R>,
 ): Promise<R> {
+  const settings = settingsOf(storeOptions);
+  if (settings.canonicalStore.provider === 'sqlite') checkFile(databasePath(settings), use.create === true);
+  return withService(settings, use, async (parts, service) => {
+    const store = await service.store();
+    return work({ ...parts, store, scan: (...request) => store.scan(...request) });
+  });
+}
+
+/**
+ * As `withStore`, and makes nothing: what `create` would make is read as empty.
+ */
+export async function withStoreToRead<R>(
+  storeOptions: StoreOptions,
+  { verbose, create = false }: StoreUse,
+  work: (opened: ReadStore) => Promise<R>,
+): Promise<R> {
+  const settings = settingsOf(storeOptions);
+  const path = settings.canonicalStore.provider === 'sqlite' ? databasePath(settings) : null;
+  if (path !== null) checkFile(path, create);
+  return withService(settings, { verbose, create: false }, async (parts, service) => {
+    async function* scan(...request: Parameters<RecordStore['scan']>) {
+      if (path !== null && !existsSync(path)) return;
+      try {
+        yield* (await service.store()).scan(...request);
+      } catch (error) {
+        if (!create || !(error instanceof NoStoreError)) throw error;
+      }
+    }
+    return work({ ...parts, scan });
+  });
+}
+
+function settingsOf(storeOptions: StoreOptions): Settings {
   if (storeOptions.connectionString !== undefined) {
     warn('WARNING: others on this machine can read --connection-string in the list of processes.');
   }
-  const settings = readStoreSettings(storeOptions, inputOf('embedded', []));
-  if (settings.canonicalStore.provider === 'sqlite') checkFile(databasePath(settings), create);
+  return readStoreSettings(storeOptions, inputOf('embedded', []));
+}
+
+async function withService<R>(
+  settings: Settings,
+  { verbose, create = false }: StoreUse,
+  work: (parts: Omit<ReadStore, 'scan'>, service: Service) => Promise<R>,
+): Promise<R> {
   const place = placeOf(settings);
   if (verbose) warn(`Database: ${place}`);
-  const service = compose(settings, { writeLog: (line) => (verbose ? warn(line) : undefined) });
+  const writeLog = (line: string) => (verbose ? warn(line) : undefined);
+  const service = compose(settings, { createStore: create, writeLog });
   try {
-    return await work({ store: await service.store(), place, isGone: retention(settings, service) });
+    return await work({ place, isGone: retention(settings, service) }, service);
+  } catch (error) {
+    if (!(error instanceof NoStoreError)) throw error;
+    const message = `${place}: is not a database of the canonical store; a restore or a migration makes it one with --create`;
+    throw new ToolError(message, exitCodes.notFound, { cause: error });
   } finally {
     await service.close();
   }
@@ -78,7 +127,7 @@ export async function withStore<R>(
 
 function retention(
   { canonicalStore }: Settings,
-  { store, log }: Pick<ReturnType<typeof compose>, 'store' | 'log'>,
+  { store, log }: Pick<Service, 'store' | 'log'>,
 ): OpenStore['isGone'] {
   const keptDays = canonicalStore.deliveredEventRetentionDays;
   const kept = new DeliveredRetention({ keptDays, store, clock: machine.clock, log });

@@ -25,7 +25,9 @@ export function processInputs(): Inputs {
 
 async function readWithin(path: string, bytesMax: number): Promise<Buffer> {
   // Told by its size where it has one: nothing is read that is too large anyway.
-  if ((await stat(path)).size > bytesMax) throw tooLarge(path, bytesMax);
+  const found = await stat(path);
+  if (found.isDirectory()) throw new ToolError(`${path}: is a folder; name the file in it`);
+  if (found.size > bytesMax) throw tooLarge(path, bytesMax);
   const content = await readFile(path);
   if (content.length > bytesMax) throw tooLarge(path, bytesMax);
   return content;

@@ -1,5 +1,5 @@
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import { canonicalHandlers } from '../../functions/canonical/handlers.ts';
+import { CopyGate, canonicalHandlers } from '../../functions/canonical/handlers.ts';
 import { machine } from '../../functions/compose.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
@@ -17,6 +17,7 @@ export class BenchTenant {
     const open = () => Promise.resolve(store);
     this.#handlers = canonicalHandlers({
       store: open,
+      copies: new CopyGate(),
       world: machine,
       pageTokens: new PageTokens(sharedSecret(open, machine.random, 'page-tokens')),
       log: () => undefined,

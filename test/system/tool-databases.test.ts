@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
 import type { ArchiveManifest } from '../../functions/canonical/snapshot/manifest.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
@@ -14,6 +16,8 @@ import { postgresMissing, postgresUrl } from '../support/postgres.ts';
 interface Opened {
   readonly options: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** How much of ours is in it; absent where nothing has to be made. */
+  readonly tables?: () => Promise<number>;
   readonly close?: () => Promise<void>;
 }
 
@@ -29,8 +33,18 @@ const stops: Stop[] = [
     provider: 'postgresql',
     missing: postgresMissing,
     open: async ({ at }) => {
-      await writeFile(at('db.url'), `${postgresUrl()}\n`, { mode: 0o600 });
-      return { options: ['--provider', 'postgresql', '--connection-string-file', 'db.url'] };
+      const name = `test_${randomUUID().replaceAll('-', '')}`;
+      await onPostgres(postgresUrl(), `CREATE DATABASE ${name}`);
+      const url = postgresUrl().replace('/postgres?', `/${name}?`);
+      await writeFile(at('db.url'), `${url}\n`, { mode: 0o600 });
+      return {
+        options: ['--provider', 'postgresql', '--connection-string-file', 'db.url'],
+        tables: () =>
+          onPostgres(url, `SELECT nspname FROM pg_namespace WHERE nspname = 'svc'`).then(
+            ({ length }) => length,
+          ),
+        close: async () => void (await onPostgres(postgresUrl(), `DROP DATABASE ${name} WITH (FORCE)`)),
+      };
     },
   },
   {
@@ -39,7 +53,17 @@ const stops: Stop[] = [
     open: async () => {
       const database = await createMysqlDatabase();
       const env = { CanonicalStore__ConnectionString: database.connectionString };
-      return { options: ['--provider', 'mysql'], env, close: () => database.drop() };
+      return {
+        options: ['--provider', 'mysql'],
+        env,
+        tables: async () => {
+          const session = await database.connect();
+          const [rows] = await session.query('SHOW TABLES');
+          await session.end();
+          return (rows as unknown[]).length;
+        },
+        close: () => database.drop(),
+      };
     },
   },
   {
@@ -52,6 +76,45 @@ const stops: Stop[] = [
     },
   },
 ];
+
+async function onPostgres(url: string, sql: string): Promise<unknown[]> {
+  const session = new Client({ connectionString: url });
+  await session.connect();
+  const { rows } = await session.query(sql);
+  await session.end();
+  return rows;
+}
+
+/** Whoever reads, or looks before a restore, finds that there is nothing and makes nothing. */
+async function leavesAlone(
+  { options, env = {}, tables }: Opened,
+  { at, svc }: ToolBench,
+  tenant: readonly string[],
+): Promise<void> {
+  if (tables === undefined) return;
+  await writeFile(at('migrations.json'), '[{"namespace":"a","id":"b","checksum":"c"}]');
+  for (const args of [
+    ['canonical-export', '--file', '-', ...tenant],
+    ['canonical-archive-export', '--directory', 'none', ...tenant],
+    ['canonical-archive-restore', '--directory', 'a', '--dry-run', ...tenant],
+    ['canonical-archive-restore', '--directory', 'a', '--yes', ...tenant],
+    ['canonical-migrate', '--file', 'migrations.json'],
+    ['canonical-sweep'],
+  ]) {
+    const ended = await svc([...args, ...options], { env });
+    expect([args, ended.code, ended.stdout]).toEqual([args, 3, '']);
+    expect(ended.stderr).toMatch(
+      /: is not a database of the canonical store; .* makes it one with --create\n$/,
+    );
+  }
+  const planned = ['canonical-archive-restore', '--directory', 'a', '--dry-run', '--create', ...tenant];
+  expect(jsonOf(await svc([...planned, ...options], { env }))).toMatchObject({
+    current: { counts: { commits: 0, documents: 0, events: 0, fences: 0 } },
+    sameContent: false,
+  });
+  expect(existsSync(at('none'))).toBe(false);
+  expect(await tables()).toBe(0);
+}
 
 /** Revisions, a tombstone, a fence, and events in several states. */
 async function fill(store: RecordStore, tenantId: string): Promise<void> {
@@ -82,7 +145,8 @@ describe.each(stops)('$provider', ({ missing, open }) => {
       await withDatabase(home, (store) => fill(store, tenantId));
       const contentHash = await hashIn(home, tenantId);
       const counts = { commits: 2, documents: 2, events: 3, fences: 1 };
-      const { options, env = {}, close } = await open(bench);
+      const opened = await open(bench);
+      const { options, env = {}, close } = opened;
       try {
         const there = (args: readonly string[]) => svc([...args, ...options, ...tenant], { env });
         const archive = jsonOf<ArchiveManifest>(
@@ -90,7 +154,8 @@ describe.each(stops)('$provider', ({ missing, open }) => {
         );
         expect(archive).toMatchObject({ counts, snapshotContentHash: contentHash });
 
-        const restored = await there(['canonical-archive-restore', '--directory', 'a', '--yes']);
+        await leavesAlone(opened, bench, tenant);
+        const restored = await there(['canonical-archive-restore', '--directory', 'a', '--yes', '--create']);
         expect([restored.code, restored.stderr]).toEqual([0, '']);
         const plan = await there(['canonical-archive-restore', '--directory', 'a', '--dry-run']);
         expect(jsonOf(plan)).toMatchObject({ current: { counts, contentHash }, sameContent: true });

@@ -1,0 +1,128 @@
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Program, root } from './program.ts';
+
+/** What the snippets of a guide are, and where they run. */
+
+export const guides = join(root, 'docs/guides');
+
+export type Language = 'ts' | 'python' | 'sh';
+
+/** The snippets of one language as one program, in their order; `''` where there are none. */
+export function programOf(guide: string, language: Language): string {
+  const blocks = guide.matchAll(/^```([a-z]*)\n(.*?)^```$/gms);
+  return [...blocks].flatMap(([, tag, text = '']) => (tag === language ? [text] : [])).join('\n');
+}
+
+/** What a program says of itself that it prints: a line for each `=>` of a comment. */
+export function promisedBy(program: string): string[] {
+  return [...program.matchAll(/(?:\/\/|#) => (.*)$/gm)].map(([, line = '']) => line.trimEnd());
+}
+
+export interface Run {
+  readonly code: number | null;
+  readonly stderr: string;
+  readonly lines: readonly string[];
+}
+
+/**
+ * The folder of somebody who follows a guide: a service of its own runs in it, so its data and what the operator tool
+ * finds there are those of nobody else.
+ */
+export class Reader implements AsyncDisposable {
+  readonly folder: string;
+  readonly #server: Program;
+  readonly #address: string;
+
+  private constructor(folder: string, server: Program, address: string) {
+    this.folder = folder;
+    this.#server = server;
+    this.#address = address;
+  }
+
+  static async start(): Promise<Reader> {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-guide-'));
+    await furnish(folder);
+    const server = new Program([join(root, 'functions/embedded.ts')], {
+      cwd: folder,
+      env: { PORT: '0', METADATA_SERVER_DETECTION: 'none' },
+    });
+    const [address] = await server.says(/http:\/\/[^\s"]+/);
+    return new Reader(folder, server, address);
+  }
+
+  async run(program: string, language: Language): Promise<Run> {
+    const file = join(this.folder, `guide.${language}`);
+    await writeFile(file, program);
+    await using running = new Program(language === 'sh' ? ['-eu', file] : [file], {
+      cwd: this.folder,
+      env: {
+        PATH: `${join(this.folder, 'bin')}:${process.env.PATH}`,
+        PYTHONPATH: join(root, 'sdk/python/src'),
+        PYTHONDONTWRITEBYTECODE: '1',
+        SVC_BASE_URL: this.#address,
+      },
+      ...{ ts: {}, python: { command: 'python3' }, sh: { command: 'sh' } }[language],
+    });
+    const { code } = await running.exit;
+    const { stdout, stderr } = running;
+    return { code, stderr, lines: stdout === '' ? [] : stdout.replace(/\n$/, '').split('\n') };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** What the compiler says against TypeScript programs; `''` where it has nothing to say. */
+export async function compilerOn(programs: readonly string[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-guide-types-'));
+  try {
+    await furnish(folder);
+    const files = programs.map((_, n) => `guide-${n}.ts`);
+    await Promise.all(programs.map((program, n) => writeFile(join(folder, `guide-${n}.ts`), program)));
+    const compilerOptions = { typeRoots: [join(root, 'node_modules/@types')] };
+    const settings = { extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+    await using compiler = new Program([join(root, 'node_modules/typescript/bin/tsc')], { cwd: folder });
+    const { code } = await compiler.exit;
+    return code === 0 ? '' : `${compiler.stdout}${compiler.stderr}`;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the guides tell a reader to have: the client, the folder of the dispatcher, the tool. */
+async function furnish(folder: string): Promise<void> {
+  const client = join(folder, 'node_modules/@svc-runtime/client');
+  await Promise.all([client, join(folder, 'bin')].map((path) => mkdir(path, { recursive: true })));
+  const description = JSON.parse(await readFile(join(root, 'sdk/typescript/package.json'), 'utf8')) as object;
+  const source = { ...description, exports: './src/index.ts' };
+  await Promise.all([
+    writeFile(join(folder, 'package.json'), '{ "type": "module" }'),
+    writeFile(join(client, 'package.json'), JSON.stringify(source)),
+    symlink(join(root, 'sdk/typescript/src'), join(client, 'src')),
+    symlink(join(root, 'dispatcher'), join(folder, 'dispatcher')),
+    writeFile(
+      join(folder, 'bin/svc'),
+      `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'cli/main.ts')}' "$@"\n`,
+      { mode: 0o755 },
+    ),
+  ]);
+}
+
+/** Why Python's snippets cannot run here; `undefined` where they can. */
+export async function whyNoPython(): Promise<string | undefined> {
+  const asked = new Program(['-c', 'import sys; print("from 3.10:", sys.version_info >= (3, 10))'], {
+    command: 'python3',
+  });
+  const found = await new Promise<boolean>((settle) => {
+    asked.process.once('error', () => settle(false));
+    asked.process.once('spawn', () => settle(true));
+  });
+  if (!found) return 'there is no python3';
+  await asked.exit;
+  return asked.stdout.includes('True') ? undefined : 'python3 is older than 3.10, or does not start';
+}
