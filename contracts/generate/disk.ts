@@ -42,8 +42,9 @@ export function write(
 function strays(root: string, outputs: ReadonlyMap<string, string>, generated: string): readonly string[] {
   const folder = join(root, generated);
   if (!existsSync(folder)) return [];
+  // What Python keeps beside the modules that it runs is nobody's source.
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.parentPath.endsWith('__pycache__'))
     .map((entry) =>
       join(entry.parentPath, entry.name)
         .slice(root.length + 1)

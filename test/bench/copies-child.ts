@@ -2,6 +2,8 @@
  * One step of the benchmark `copies` in a process of its own, so that its memory is its own too: `copies-child.ts <task>`.
  * The last line that it prints is what it measured.
  */
+
+import { archiveDirectory, writeArchiveDirectory } from '../../cli/archive-directory.ts';
 import { tenantScope } from '../../functions/canonical/records.ts';
 import { openArchive } from '../../functions/canonical/snapshot/archive.ts';
 import { exportTenantArchive, restoreTenantArchive } from '../../functions/canonical/tenant-copies.ts';
@@ -9,7 +11,6 @@ import { compose } from '../../functions/compose.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { bareExport, bareRestore } from './copies-bare.ts';
-import { ArchiveFolder } from './copies-folder.ts';
 import { type Memory, watchMemory } from './copies-memory.ts';
 import { tenantRecords } from './copies-tenant.ts';
 
@@ -26,6 +27,8 @@ export interface CopyTask {
 
 export interface StepFigures extends Memory {
   readonly seconds: number;
+  /** Processor time of this process: what other programs of the machine do shows less in it. */
+  readonly cpuSeconds: number;
   /** What else a step tells, such as the seconds of its parts. */
   readonly [more: string]: unknown;
 }
@@ -45,20 +48,20 @@ const steps = {
     return { records };
   }),
   export: withStore(async (store, { tenantId, folder }) => {
-    const { snapshotContentHash } = await exportTenantArchive(store, tenantId, new ArchiveFolder(folder), {
-      now: Date.now(),
-    });
+    const { snapshotContentHash } = await writeArchiveDirectory(folder, (sink) =>
+      exportTenantArchive(store, tenantId, sink, { now: Date.now() }),
+    );
     return { snapshotContentHash };
   }),
   restore: withStore(async (store, { tenantId, folder }) => {
-    const { snapshotContentHash } = await restoreTenantArchive(store, tenantId, new ArchiveFolder(folder));
+    const source = await archiveDirectory(folder);
+    const { snapshotContentHash } = await restoreTenantArchive(store, tenantId, source);
     return { snapshotContentHash };
   }),
   /** The first half of a restore alone. */
   verify: timed(async ({ tenantId, folder }) => {
-    const archive = await openArchive(tenantId, new ArchiveFolder(folder));
-    for await (const _ of archive.records);
-    archive.verify();
+    const archive = await openArchive(tenantId, await archiveDirectory(folder));
+    await archive.check();
     return {};
   }),
   bareExport: timed(({ settings, tenantId, folder }) => bareExport(settings, tenantId, folder)),
@@ -91,10 +94,10 @@ function withStore(work: (store: RecordStore, task: CopyTask) => Promise<object>
 function timed(work: (task: CopyTask) => Promise<object>): Step {
   return async (task) => {
     const memory = watchMemory();
-    const startedAt = performance.now();
+    const [startedAt, usedBefore] = [performance.now(), process.cpuUsage()];
     const more = await work(task);
-    const seconds = (performance.now() - startedAt) / 1000;
-    return { seconds, ...memory.stop(), ...more };
+    const [seconds, used] = [(performance.now() - startedAt) / 1000, process.cpuUsage(usedBefore)];
+    return { seconds, cpuSeconds: (used.user + used.system) / 1e6, ...memory.stop(), ...more };
   };
 }
 

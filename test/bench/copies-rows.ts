@@ -91,7 +91,7 @@ function sqliteRows(path: string): Rows {
         LEFT JOIN parts AS p ON p.space = r.space AND p.filed_under = e.value ->> 0 AND p.part_order = e.value ->> 1
         ORDER BY r.space, r.collection, r.id`;
       for (const row of db.prepare(sql).iterate()) {
-        for (const text of Object.values(row)) if (text !== null) yield String(text);
+        for (const text of Object.values(row)) if (typeof text === 'string') yield text;
       }
     },
     async *batches() {
@@ -133,7 +133,7 @@ async function postgresRows(connectionString: string): Promise<Rows> {
           AND p.filed_under = e.place ->> 0 AND p.part_order = e.place ->> 1 OFFSET 0) AS p ON true
         ORDER BY r.space, r.collection, r.id`;
       for await (const row of read(sql)) {
-        for (const text of Object.values(row)) if (text !== null) yield String(text);
+        for (const text of Object.values(row)) if (typeof text === 'string') yield text;
       }
     },
     async *batches() {

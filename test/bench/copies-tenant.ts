@@ -5,7 +5,7 @@ import { formatUtc } from '../../functions/kernel/timestamp.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 
 /** Claims that are worked on at the same time; a document is written where its last commit stands. */
-const OPEN_CLAIMS = 500;
+const OPEN_CLAIMS = 100;
 const FIRST_COMMIT = Date.UTC(2026, 0, 1);
 const WORDS =
   'policy claim damage water garage roof invoice estimate witness report settled reserve excess repair engineer police photo letter reply insured third party vehicle bumper boiler kitchen floor storm hail branch neighbour tenant owner payment bank transfer approved declined pending review surveyor appointment street morning evening before after because while without agreed noted'.split(
@@ -30,31 +30,29 @@ export function* tenantRecords(tenantId: string, bytes: number, seed = 1): Gener
   const open: Claim[] = [];
   let claims = 0;
   let made = 0;
-  for (let commit = 0; made < bytes || open.length > 0; commit++) {
+  for (let commit = 0; ; commit++) {
     const atUtc = formatUtc(FIRST_COMMIT + commit * 50);
-    while (open.length < OPEN_CLAIMS && made < bytes) {
-      open.push({
-        number: claims++,
-        commits: 2 + random(3),
-        createdAtUtc: atUtc,
-        document: null,
-        revision: 0,
-      });
+    if (made < bytes) {
+      const missing = OPEN_CLAIMS - open.length;
+      for (let n = 0; n < missing; n++) open.push(newClaim(claims++, atUtc, random));
     }
     const at = random(open.length);
     const claim = open[at];
     if (claim === undefined) return;
-    for (const entry of commitOf(tenantId, claim, commit, atUtc, random)) {
-      const record = recordOf(entry);
+    const entries = [...commitOf(tenantId, claim, commit, atUtc, random)];
+    if (claim.revision === claim.commits && claim.document !== null) {
+      entries.push({ collection: 'documents', value: claim.document });
+      open.splice(at, 1);
+    }
+    for (const record of entries.map(recordOf)) {
       made += lengthOf(record);
       yield record;
     }
-    if (claim.revision < claim.commits || claim.document === null) continue;
-    const record = recordOf({ collection: 'documents', value: claim.document });
-    made += lengthOf(record);
-    yield record;
-    open.splice(at, 1);
   }
+}
+
+function newClaim(number: number, createdAtUtc: string, random: Random): Claim {
+  return { number, commits: 2 + random(3), createdAtUtc, document: null, revision: 0 };
 }
 
 type Random = (below: number) => number;

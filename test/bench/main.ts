@@ -1,7 +1,7 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,providers,growth,copies,cold-start,timing] [--seconds 3] [--rounds 3]
+ *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,timing] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
  */
 import { cpus } from 'node:os';
@@ -9,8 +9,10 @@ import { parseArgs } from 'node:util';
 import { type BenchOptions, benchCanonicalHttp } from './canonical-http.ts';
 import { benchColdStart } from './cold-start.ts';
 import { benchCopies } from './copies.ts';
+import { benchCopiesHttp } from './copies-http.ts';
 import { benchGrowth } from './growth.ts';
 import { benchProviders } from './providers.ts';
+import { benchSdk } from './sdk.ts';
 import { benchTiming } from './timing.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object>>> = {
@@ -18,7 +20,9 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   providers: benchProviders,
   growth: benchGrowth,
   copies: benchCopies,
+  'copies-http': benchCopiesHttp,
   'cold-start': benchColdStart,
+  sdk: benchSdk,
   timing: benchTiming,
 };
 

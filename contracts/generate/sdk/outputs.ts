@@ -1,5 +1,6 @@
 import type { ContractSource } from '../source.ts';
 import { sdkContract } from './ir.ts';
+import { PYTHON_GENERATED, pythonOutputs } from './python.ts';
 import { typescriptClient } from './typescript-client.ts';
 import { typescriptIndex } from './typescript-index.ts';
 import { typescriptModels, typescriptProblems, typescriptVersion } from './typescript-models.ts';
@@ -9,7 +10,7 @@ import { wireRequests } from './wire.ts';
 const TYPESCRIPT = 'sdk/typescript/src/generated';
 
 /** The folders that hold generated files of the SDKs and nothing else. */
-export const SDK_FOLDERS: readonly string[] = [TYPESCRIPT];
+export const SDK_FOLDERS: readonly string[] = [TYPESCRIPT, PYTHON_GENERATED];
 
 /** The generated files of the SDKs, by their path from the root. */
 export function sdkOutputs(source: ContractSource): ReadonlyMap<string, string> {
@@ -21,6 +22,7 @@ export function sdkOutputs(source: ContractSource): ReadonlyMap<string, string> 
     [`${TYPESCRIPT}/problems.ts`, typescriptProblems(contract)],
     [`${TYPESCRIPT}/version.ts`, typescriptVersion(contract)],
     ['sdk/typescript/api.md', typescriptIndex(contract)],
+    ...pythonOutputs(contract),
     ['sdk/wire/requests.json', `${JSON.stringify(wireRequests(contract), null, 2)}\n`],
   ]);
 }

@@ -1,0 +1,64 @@
+import { docParagraphs } from './describe.ts';
+import type { SdkContract, SdkOperation } from './ir.ts';
+import type { PythonFlavour } from './python-client.ts';
+import { deprecationText } from './python-operations.ts';
+import { argumentName } from './python-text.ts';
+
+/** What a method's docstring says: what it does, its bounds, what it takes, gives and raises, and where that stands. */
+export function methodDoc(
+  operation: SdkOperation,
+  contract: SdkContract,
+  { isAsync }: PythonFlavour,
+): readonly string[] {
+  const { id, names, paging } = operation;
+  const deprecated = deprecationText(operation, contract);
+  return [
+    ...docParagraphs({ ...operation, paging: null, deprecation: null }),
+    deprecated === null ? '' : `**Deprecated** ${deprecated}.`,
+    paging === null ? '' : pagesSentence(paging.items, isAsync),
+    section('Args', argumentLines(operation)),
+    section('Returns', answerLines(operation)),
+    section('Raises', problemLines(operation, contract)),
+    `Operation \`${id}\` of the contract${id === names.python ? '' : `, here \`${names.python}\``}: docs/reference/operations.md#${id.toLowerCase()}`,
+  ];
+}
+
+function pagesSentence(items: string, isAsync: boolean): string {
+  const first = isAsync ? 'Awaited, the first page' : '`first()` is the first page';
+  return `A list in pages, asked for as it is used. ${first}; iterated, every entry of \`${items}\` up to the last page.`;
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${title}:\n${lines.map((line) => `    ${line}`).join('\n')}`;
+}
+
+function argumentLines({ path, query, headers, request, idempotency }: SdkOperation): readonly string[] {
+  const body =
+    request === null
+      ? []
+      : [`request: ${request.kind === 'bytes' ? request.mediaType : `\`${request.model}\``}.`];
+  const key =
+    idempotency.place?.in === 'header'
+      ? ['idempotency_key: A name for this one intent. Repeated with the same request, it is done once.']
+      : [];
+  return [
+    ...path.map((parameter) => `${argumentName(parameter)}: ${parameter.description}`),
+    ...body,
+    ...[...query, ...headers].map((parameter) => `${argumentName(parameter)}: ${parameter.description}`),
+    ...key,
+    'options: Of this call: time in seconds, headers, correlation id, repeats.',
+  ];
+}
+
+function answerLines({ responses }: SdkOperation): readonly string[] {
+  return responses.map(({ status, description, body }) => {
+    const shape = body === null ? 'None' : body.kind === 'bytes' ? body.mediaType : `\`${body.model}\``;
+    return `${status}: ${shape}. ${description}`;
+  });
+}
+
+function problemLines({ problems }: SdkOperation, contract: SdkContract): readonly string[] {
+  const status = new Map(contract.problems.map((problem) => [problem.code, problem.status]));
+  const codes = problems.map((code) => `\`${code}\` (${status.get(code)})`).join(', ');
+  return codes === '' ? [] : [`APIStatusError: with the code ${codes}.`];
+}

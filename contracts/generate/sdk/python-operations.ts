@@ -1,0 +1,111 @@
+import type { SdkContract, SdkOperation, SdkParameter, SdkRequest } from './ir.ts';
+import {
+  argumentName,
+  docstring,
+  PYTHON_HEADER,
+  PYTHON_WIDTH,
+  pythonCall,
+  pythonImports,
+  pythonLiteral,
+} from './python-text.ts';
+
+const SPECS = [
+  'BodySpec',
+  'KeySpec',
+  'NoticeSpec',
+  'OperationSpec',
+  'PagingSpec',
+  'ParameterSpec',
+  'PartSpec',
+];
+
+/** `operations.py`: what the runtime has to know of each operation. */
+export function pythonOperations(contract: SdkContract): string {
+  const text = contract.operations
+    .map((operation) => {
+      const head = `${constantName(operation)} = OperationSpec`;
+      return `\n${pythonCall(head, specOf(operation, contract), '', '')}\n`;
+    })
+    .join('');
+  const imports = pythonImports(text, [['.._operation', SPECS]]);
+  return `${PYTHON_HEADER}\n${docstring(['What each operation is on the wire.'])}\n${imports.map(importText).join('\n')}\n${text}`;
+}
+
+function importText(line: string): string {
+  return line.length <= PYTHON_WIDTH ? line : line.replace(/import (.*)$/, 'import (\n    $1,\n)');
+}
+
+export function constantName({ names }: SdkOperation): string {
+  return names.python.toUpperCase();
+}
+
+function specOf(operation: SdkOperation, contract: SdkContract): readonly string[] {
+  const { id, method, pathTemplate, retry, responses, query, headers, request, idempotency } = operation;
+  const { place } = idempotency;
+  const answers = responses.map(({ status, body }) => `${status}: ${pythonLiteral(body?.kind ?? 'none')}`);
+  const key = place?.in === 'body' ? place.member : place?.name;
+  const notice = noticeOf(operation, contract);
+  return [
+    pythonLiteral(id),
+    pythonLiteral(method),
+    pythonLiteral(pathTemplate),
+    `retry=${pythonLiteral(retry)}`,
+    `answers={${answers.join(', ')}}`,
+    ...(query.length === 0 ? [] : [`query=${tuple(query.map(parameterSpec))}`]),
+    ...(headers.length === 0 ? [] : [`headers=${tuple(headers.map(parameterSpec))}`]),
+    ...(request === null ? [] : [`body=${bodySpec(request)}`]),
+    ...(place === null ? [] : [`key=KeySpec(${pythonLiteral(place.in)}, ${pythonLiteral(key ?? '')})`]),
+    ...pagingSpec(operation),
+    ...(notice === null
+      ? []
+      : [`notice=NoticeSpec(${pythonLiteral(notice.kind)}, ${pythonLiteral(notice.text)})`]),
+  ];
+}
+
+function tuple(parts: readonly string[]): string {
+  return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(', ')})`;
+}
+
+function parameterSpec(parameter: SdkParameter): string {
+  const names = `${pythonLiteral(parameter.name)}, ${pythonLiteral(argumentName(parameter))}`;
+  return `ParameterSpec(${names}${parameter.prefix ? ', prefix=True' : ''})`;
+}
+
+function bodySpec(request: SdkRequest): string {
+  const given = `${pythonLiteral(request.kind)}, ${pythonLiteral(request.mediaType)}`;
+  if (request.kind === 'json') return `BodySpec(${given}${request.optional ? ', optional=True' : ''})`;
+  if (request.kind === 'bytes') return `BodySpec(${given})`;
+  const parts = request.parts.map(
+    ({ name, type }) => `PartSpec(${pythonLiteral(name)}, binary=${pythonLiteral(type.kind === 'bytes')})`,
+  );
+  return `BodySpec(${given}, parts=${tuple(parts)})`;
+}
+
+function pagingSpec({ paging, query }: SdkOperation): readonly string[] {
+  if (paging === null) return [];
+  const parameter = query.find(({ name }) => name === paging.requestToken);
+  const inQuery = paging.tokenIn === 'query' && parameter !== undefined;
+  const requestToken = inQuery ? argumentName(parameter) : paging.requestToken;
+  const all = [paging.tokenIn, requestToken, paging.responseToken, paging.items];
+  return [`paging=PagingSpec(${all.map(pythonLiteral).join(', ')})`];
+}
+
+/** What a caller is warned of when the method is called; null for what is settled. */
+function noticeOf(
+  operation: SdkOperation,
+  contract: SdkContract,
+): { readonly kind: 'preview' | 'deprecated'; readonly text: string } | null {
+  const { names, stability } = operation;
+  const deprecated = deprecationText(operation, contract);
+  if (deprecated !== null) return { kind: 'deprecated', text: `${names.python} is deprecated ${deprecated}` };
+  if (stability !== 'preview') return null;
+  return { kind: 'preview', text: `${names.python} is a preview: it may change in any release` };
+}
+
+/** Since when, until when, and what to use; null for what is not deprecated. */
+export function deprecationText({ deprecation }: SdkOperation, { operations }: SdkContract): string | null {
+  if (deprecation === null) return null;
+  const { since, removal, replacement } = deprecation;
+  const other = operations.find(({ id }) => id === replacement)?.names.python ?? replacement;
+  return `since ${since} and removed in ${removal}: use ${other}`;
+}

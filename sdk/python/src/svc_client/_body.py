@@ -1,0 +1,175 @@
+"""Bodies, as bytes or as what gives them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from ._errors import SvcError
+from ._operation import BinaryContent, BinaryReader
+
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class FileSegment:
+    """What is read from a file: from where it stood, and to its end as it was."""
+
+    reader: BinaryReader
+    start: int | None
+    """None where it cannot be wound back."""
+    length: int | None
+
+    def rewind(self) -> None:
+        if self.start is not None:
+            cast("io.IOBase", self.reader).seek(self.start)
+
+
+@dataclass(frozen=True)
+class StreamSegment:
+    chunks: Iterable[bytes] | AsyncIterable[bytes]
+
+
+Segment: TypeAlias = bytes | FileSegment | StreamSegment
+
+
+class ContentError(Exception):
+    """What the caller gives as a body failed; its own error is the cause."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__("the content failed")
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Body:
+    segments: tuple[Segment, ...]
+
+    @property
+    def length(self) -> int | None:
+        """None where only the end will tell."""
+        total = 0
+        for segment in self.segments:
+            length = _length_of(segment)
+            if length is None:
+                return None
+            total += length
+        return total
+
+    @property
+    def replayable(self) -> bool:
+        """Whether it can be sent a second time."""
+        return all(
+            isinstance(segment, bytes) or (isinstance(segment, FileSegment) and segment.start is not None)
+            for segment in self.segments
+        )
+
+    def chunks(self) -> Iterator[bytes]:
+        """From the beginning. Errors of whoever gives the content come as `ContentError`."""
+        for segment in self.segments:
+            if isinstance(segment, bytes):
+                yield segment
+                continue
+            try:
+                yield from _pieces(segment)
+            except Exception as error:
+                raise ContentError(error) from error
+
+    async def async_chunks(self, read: Callable[..., Awaitable[Any]]) -> AsyncIterator[bytes]:
+        """The same. `read` calls what blocks, elsewhere."""
+        for segment in self.segments:
+            if isinstance(segment, bytes):
+                yield segment
+                continue
+            try:
+                if isinstance(segment, FileSegment):
+                    await read(segment.rewind)
+                    left = segment.length
+                    while chunk := _sound(await read(segment.reader.read, _next_size(left))):
+                        left = None if left is None else left - len(chunk)
+                        yield chunk
+                    _check_end(left)
+                elif isinstance(segment.chunks, AsyncIterable):
+                    async for chunk in segment.chunks:
+                        yield _sound(chunk)
+                else:
+                    for chunk in segment.chunks:
+                        yield _sound(chunk)
+            except Exception as error:
+                raise ContentError(error) from error
+
+
+def _pieces(segment: FileSegment | StreamSegment) -> Iterator[bytes]:
+    if isinstance(segment, FileSegment):
+        segment.rewind()
+        left = segment.length
+        while chunk := _sound(segment.reader.read(_next_size(left))):
+            left = None if left is None else left - len(chunk)
+            yield chunk
+        _check_end(left)
+    elif isinstance(segment.chunks, AsyncIterable):
+        raise SvcError("The content is an async iterable, which AsyncClient takes.")
+    else:
+        for chunk in segment.chunks:
+            yield _sound(chunk)
+
+
+def _next_size(left: int | None) -> int:
+    return _CHUNK if left is None else min(_CHUNK, left)
+
+
+def _check_end(left: int | None) -> None:
+    if left:
+        raise SvcError("The file became shorter while it was sent.")
+
+
+def _sound(chunk: object) -> bytes:
+    if isinstance(chunk, (bytes, bytearray, memoryview)):
+        return bytes(cast("Any", chunk))
+    raise SvcError("The content gives something other than bytes.")
+
+
+def _length_of(segment: Segment) -> int | None:
+    if isinstance(segment, bytes):
+        return len(segment)
+    return segment.length if isinstance(segment, FileSegment) else None
+
+
+def content_segments(content: BinaryContent) -> tuple[Segment, ...]:
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return (bytes(content),)
+    if isinstance(content, (list, tuple)):
+        return tuple(_sound(chunk) for chunk in cast("Iterable[object]", content))
+    if callable(getattr(content, "read", None)):
+        return (_file_segment(cast("BinaryReader", content)),)
+    if isinstance(content, (AsyncIterable, Iterable)) and not isinstance(content, str):
+        return (StreamSegment(cast("Iterable[bytes]", content)),)
+    raise SvcError("The content is neither bytes nor something that gives bytes.")
+
+
+def _file_segment(reader: BinaryReader) -> FileSegment:
+    file = cast("io.IOBase", reader)
+    try:
+        if not file.seekable():
+            return FileSegment(reader, None, None)
+        start = file.tell()
+        end = file.seek(0, io.SEEK_END)
+        file.seek(start)
+    except (AttributeError, OSError, ValueError):
+        return FileSegment(reader, None, None)
+    return FileSegment(reader, start, max(0, end - start))
+
+
+def json_text(value: object) -> bytes:
+    """JSON as it is sent: in UTF-8, without white space."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode()
+    except UnicodeEncodeError:
+        # Half a character has a form in JSON alone. What comes of it is for the service to say.
+        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SvcError("The request holds something that JSON cannot say.") from error

@@ -1,0 +1,105 @@
+"""The synchronous client, on the standard library alone."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from . import _logging as _logging
+from ._connection import Pool
+from ._generated.client import Operations, OperationsWithRawResponse, OperationsWithStreamingResponse
+from ._operation import Given, NoticeSpec, OperationSpec, PreviewWarning
+from ._options import CallOptions, ClientOptions, check_call, settle
+from ._paging import Pages, paging_of, with_token
+from ._transport import Link, Mode, exchange
+from ._world import MACHINE
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+
+class Client(Operations):
+    """A client of one service. Threads may share it. What it was given as credentials is in nothing that it shows.
+
+    It keeps connections for later calls; `close`, or leaving a `with` block, closes those.
+    """
+
+    def __init__(self, base_url: str | None = None, **options: Unpack[ClientOptions]) -> None:
+        """`base_url` is the address of the service, a path is kept; `SVC_BASE_URL` or `SVC_SERVER` where it is not
+        given. The other options stand in `ClientOptions`."""
+        self._connect(base_url, options, None)
+
+    def _connect(self, base_url: str | None, options: ClientOptions, pool: Pool | None) -> None:
+        settings = settle(base_url, options)
+        world = options.get("world", MACHINE)
+        pool = Pool(settings.url, settings.ssl_context, world.now) if pool is None else pool
+        self._base_url = base_url
+        self._options = options
+        self._link = Link(settings, pool, world)
+        super().__init__(_Caller(self._link, "data"))
+
+    @property
+    def base_url(self) -> str:
+        """The address of the service."""
+        return self._link.settings.base_url
+
+    def with_options(self, base_url: str | None = None, **options: Unpack[ClientOptions]) -> Self:
+        """Another client, with these options before those of this one. It shares the connections where it can."""
+        other = copy.copy(self)
+        elsewhere = base_url is not None or "ssl_context" in options or "world" in options
+        merged: ClientOptions = {**self._options, **options}
+        other._connect(base_url or self._base_url, merged, None if elsewhere else self._link.pool)
+        return other
+
+    @property
+    def with_raw_response(self) -> OperationsWithRawResponse:
+        """The same methods; each gives `APIResponse`, with status and headers."""
+        return OperationsWithRawResponse(_Caller(self._link, "raw"))
+
+    @property
+    def with_streaming_response(self) -> OperationsWithStreamingResponse:
+        """The same methods; each gives `StreamedResponse`, whose body is not read yet."""
+        return OperationsWithStreamingResponse(_Caller(self._link, "stream"))
+
+    def close(self) -> None:
+        """Closes the connections that lie idle. A call after it opens others."""
+        self._link.pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._link.settings!r}"
+
+
+class _Caller:
+    """How the generated methods make calls."""
+
+    def __init__(self, link: Link, mode: Mode) -> None:
+        self._link = link
+        self._mode: Mode = mode
+
+    def call(self, operation: OperationSpec, given: Given, options: CallOptions | None) -> object:
+        warn(operation.notice)
+        return exchange(self._link, operation, given, check_call(options), self._mode)
+
+    def pages(self, operation: OperationSpec, given: Given, options: CallOptions | None) -> object:
+        warn(operation.notice)
+        checked = check_call(options)
+
+        def ask(token: str | None) -> Any:
+            return exchange(self._link, operation, with_token(operation, given, token), checked, self._mode)
+
+        # Of an answer beside its body there is one: that of the first page.
+        return Pages[Any, Any](paging_of(operation), ask) if self._mode == "data" else ask(None)
+
+
+def warn(notice: NoticeSpec | None) -> None:
+    if notice is not None:
+        kind = PreviewWarning if notice.kind == "preview" else DeprecationWarning
+        # Told of whoever called the method that called the caller.
+        warnings.warn(notice.text, kind, stacklevel=4)

@@ -1,0 +1,48 @@
+"""Bodies of parts (RFC 7578)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ._body import Body, Segment, content_segments, json_text
+from ._errors import SvcError
+from ._operation import FilePart, PartSpec
+
+
+def multipart(parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: str) -> Body:
+    """`boundary` must be in none of the parts."""
+    segments: list[Segment] = []
+    for part in parts:
+        value = values.get(part.name)
+        if value is None:
+            continue
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_quoted(part.name)}"'
+        if not part.binary:
+            segments += [
+                _utf8(f"{head}\r\nContent-Type: application/json\r\n\r\n"),
+                json_text(value),
+                b"\r\n",
+            ]
+            continue
+        if not isinstance(value, FilePart):
+            raise SvcError(f"The part {part.name} is a FilePart.")
+        filename = part.name if value.filename is None else value.filename
+        media_type = "application/octet-stream" if value.content_type is None else value.content_type
+        media_type = media_type.replace("\r", "").replace("\n", "")
+        head = f'{head}; filename="{_quoted(filename)}"\r\nContent-Type: {media_type}\r\n\r\n'
+        segments += [_utf8(head), *content_segments(value.content), b"\r\n"]
+    segments.append(_utf8(f"--{boundary}--\r\n"))
+    return Body(tuple(segments))
+
+
+def _quoted(text: str) -> str:
+    """As browsers write names in this header."""
+    return text.replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22")
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise SvcError("A name of a file is no Unicode text.") from error

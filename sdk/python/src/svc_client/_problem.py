@@ -1,0 +1,55 @@
+"""Problem documents (RFC 9457), as every refusal of the service is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+if sys.version_info >= (3, 11):
+    from typing import NotRequired
+elif TYPE_CHECKING:
+    from typing_extensions import NotRequired
+
+PROBLEM = "application/problem+json"
+
+
+class ProblemPlace(TypedDict):
+    """One place of the request that was refused."""
+
+    pointer: str
+    """A JSON Pointer into the body; empty for the whole of it."""
+    detail: str
+    keyword: NotRequired[str]
+
+
+class Problem(TypedDict):
+    """A refusal. Further members may be there, such as those that a code tells more with."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    retryable: bool
+    correlationId: str
+    errors: NotRequired[list[ProblemPlace]]
+    retryAfterSeconds: NotRequired[float]
+
+
+def problem_of(media_type: str, content: bytes) -> Problem | None:
+    """The problem document that a body holds; None where it holds none, or none of this service."""
+    if media_type != PROBLEM:
+        return None
+    try:
+        value: object = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    given = cast("dict[str, Any]", value)
+    texts = (given.get(name) for name in ("code", "title", "detail", "correlationId"))
+    said = all(isinstance(text, str) for text in texts) and isinstance(given.get("retryable"), bool)
+    places: Any = given.get("errors", [])
+    return cast("Problem", given) if said and isinstance(places, list) else None

@@ -1,0 +1,188 @@
+"""A call as it goes over the wire, without credentials."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import quote
+
+from ._body import Body, content_segments, json_text
+from ._errors import SvcError
+from ._generated.version import VERSION
+from ._multipart import multipart
+from ._operation import BodySpec, Given, OperationSpec, ParameterSpec
+from ._options import CallOptions
+
+
+class WireHeaders:
+    """What goes out, in the order in which it was set. Nothing in it can end a header and begin another."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[str, str]] = {}
+
+    def set(self, name: str, value: str | None) -> None:
+        """None takes it away."""
+        if not _NAME.fullmatch(name) or name.lower() in _FRAMING:
+            raise SvcError("A header cannot have that name, or belongs to the transport.")
+        if value is None:
+            self._values.pop(name.lower(), None)
+            return
+        if not isinstance(cast("object", value), str) or not _VALUE.fullmatch(value):
+            raise SvcError(f"The header {name} holds what a header cannot hold.")
+        self._values[name.lower()] = (name, value.strip(" \t"))
+
+    def get(self, name: str) -> str | None:
+        held = self._values.get(name.lower())
+        return None if held is None else held[1]
+
+    def with_credentials(self, credentials: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
+        """All headers. What the caller set goes before a credential."""
+        missing = [(name, value) for name, value in credentials if name.lower() not in self._values]
+        return [*self._values.values(), *missing]
+
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+# They say where a message ends: told twice, two readers may find two ends.
+_FRAMING = frozenset(
+    [
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class WireRequest:
+    method: str
+    target: str
+    """Path and query."""
+    headers: WireHeaders
+    body: Body | None
+    key_given: bool
+    """Whether the caller gave an idempotency key where the operation reads it."""
+
+    @property
+    def replayable(self) -> bool:
+        return self.body is None or self.body.replayable
+
+
+def wire_request(
+    operation: OperationSpec,
+    given: Given,
+    defaults: Mapping[str, str | None],
+    options: CallOptions,
+    random: Callable[[], float],
+) -> WireRequest:
+    request: Any = given.request
+    body, content_type = None, None
+    if operation.body is not None:
+        if request is None and not operation.body.optional:
+            raise SvcError(f"{operation.id} needs a request.", operation=operation.id)
+        empty: dict[str, Any] = {}
+        request = empty if request is None else request
+        body, content_type = _encoded(operation.body, request, random)
+    headers = WireHeaders()
+    headers.set("User-Agent", f"svc-client-python/{VERSION}")
+    headers.set("Accept-Encoding", "identity")
+    headers.set("Content-Type", content_type)
+    for name, value in _entries(operation.headers, given.parameters):
+        headers.set(name, value)
+    headers.set("X-Correlation-ID", options.get("correlation_id"))
+    if operation.key is not None and operation.key.place == "header":
+        headers.set(operation.key.name, given.idempotency_key)
+    for more in (defaults, options.get("headers") or {}):
+        for name, said in more.items():
+            headers.set(name, said)
+    return WireRequest(
+        method=operation.method,
+        target=_target(operation, given),
+        headers=headers,
+        body=body,
+        key_given=_is_key_given(operation, request, headers),
+    )
+
+
+def _target(operation: OperationSpec, given: Given) -> str:
+    values = iter(given.path)
+
+    def segment(match: re.Match[str]) -> str:
+        text = _text(next(values, None))
+        # A URL with such a segment leads elsewhere: what was meant for one thing would be done to another.
+        if text in ("", ".", ".."):
+            message = f"{match[1]} of {operation.id} is empty or a dot segment."
+            raise SvcError(message, operation=operation.id)
+        return _encode(text)
+
+    path = re.sub(r"\{([^{}]*)\}", segment, operation.path)
+    query = [
+        f"{_encode(name)}={_encode(value)}" for name, value in _entries(operation.query, given.parameters)
+    ]
+    return f"{path}{'?' if query else ''}{'&'.join(query)}"
+
+
+def _encode(text: str) -> str:
+    """RFC 3986: everything but the unreserved characters."""
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError as error:
+        raise SvcError("A part of the address is no Unicode text.") from error
+
+
+def _text(value: object) -> str:
+    """As JSON and other languages write it."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def _entries(specs: tuple[ParameterSpec, ...], values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """The parameters that the caller gave, in the order of the contract."""
+    for spec in specs:
+        value = values.get(spec.key)
+        if value is None:
+            continue
+        if not spec.prefix:
+            yield spec.name, _text(value)
+            continue
+        for last, entry in cast("Mapping[str, object]", value).items():
+            if entry is not None:
+                yield f"{spec.name}{last}", _text(entry)
+
+
+def _encoded(spec: BodySpec, request: Any, random: Callable[[], float]) -> tuple[Body, str]:
+    if spec.kind == "json":
+        return Body((json_text(request),)), spec.media_type
+    if spec.kind == "bytes":
+        return Body(content_segments(request)), spec.media_type
+    if not isinstance(request, Mapping):
+        raise SvcError("The request is a mapping of its parts.")
+    boundary = "svc-" + "-".join(f"{int(random() * 2**32):08x}" for _ in range(4))
+    parts = multipart(spec.parts, cast("Mapping[str, Any]", request), boundary)
+    return parts, f"{spec.media_type}; boundary={boundary}"
+
+
+def _is_key_given(operation: OperationSpec, request: Any, headers: WireHeaders) -> bool:
+    key = operation.key
+    if key is None:
+        return False
+    if key.place == "header":
+        value: object = headers.get(key.name)
+    else:
+        value = cast("Any", request).get(key.name) if isinstance(request, Mapping) else None
+    return isinstance(value, str) and value.strip() != ""

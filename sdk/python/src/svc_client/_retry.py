@@ -1,0 +1,97 @@
+"""When a failed call is sent again, and after how long: one decision, the same in every language
+(`sdk/retry-table.json`)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import timezone
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+RetryRule = Literal["safe", "with-key", "never"]
+
+# The first delay doubles up to the cap; up to a quarter of it is taken off at random, so that callers part.
+_BASE_SECONDS = 0.5
+_CAP_SECONDS = 8.0
+_JITTER = 0.25
+# Who asks for a longer wait than this is not waited for: the caller is told instead.
+_RETRY_AFTER_CAP_SECONDS = 60.0
+MAX_RETRIES = 2
+
+
+@dataclass(frozen=True)
+class Failure:
+    kind: Literal["connection", "timeout", "abort", "response", "status"]
+    status: int = 0
+    retryable: bool | None = None
+    """What the problem document says; None without one."""
+    retry_after: float | None = None
+    """In seconds."""
+
+
+@dataclass(frozen=True)
+class RetryQuestion:
+    retry: RetryRule
+    key_given: bool
+    """Whether the caller gave an idempotency key in the place where the operation reads it."""
+    replayable: bool
+    """Whether the body can be sent a second time."""
+    failure: Failure
+    failures: int
+    """How often the call has failed, this time included."""
+    max_retries: int
+    remaining: float
+    """What is left of the call's time, in seconds."""
+    random: float
+    """From 0 to 1, drawn anew for each question."""
+
+
+def retry_delay(question: RetryQuestion) -> float | None:
+    """How many seconds to wait before the call is sent again; None where it is not."""
+    may = question.retry == "safe" or (question.retry == "with-key" and question.key_given)
+    if not may or not question.replayable:
+        return None
+    failure = question.failure
+    if question.failures > question.max_retries or not _may_pass(failure):
+        return None
+    asked = failure.retry_after or 0.0
+    if asked > _RETRY_AFTER_CAP_SECONDS:
+        return None
+    # Beyond a few doublings the cap holds, and larger powers are no numbers any more.
+    doubled = _BASE_SECONDS * 2.0 ** min(question.failures - 1, 10)
+    delay = max(min(_CAP_SECONDS, doubled) * (1 - _JITTER * question.random), asked)
+    # To wait for a time that is over would only hide what went wrong.
+    return delay if delay < question.remaining else None
+
+
+def _may_pass(failure: Failure) -> bool:
+    if failure.kind != "status":
+        return failure.kind == "connection"
+    # A conflict is an answer about what is there, whatever it says of itself.
+    if failure.status == 409:
+        return False
+    if failure.retryable is not None:
+        return failure.retryable
+    return failure.status in (429, 503) and failure.retry_after is not None
+
+
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+_DATE = re.compile(r"[A-Z][a-z]{2}, ")
+
+
+def parse_retry_after(value: str | None, now: float) -> float | None:
+    """`Retry-After` (RFC 9110 section 10.2.3), seconds or a date, in seconds; None for what is neither."""
+    text = (value or "").strip()
+    if _SECONDS.fullmatch(text):
+        seconds = float(text)
+        return seconds if math.isfinite(seconds) else None
+    if not _DATE.match(text):
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+        return max(0.0, aware.timestamp() - now)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None

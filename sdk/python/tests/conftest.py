@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flavours import NAMES, Flavour, flavour
+from hypothesis import settings
+from hypothesis.configuration import set_hypothesis_home_dir
+from report import Report
+from wire import ROOT
+
+NODE = ROOT / "node_modules/.bin/node"
+
+# What a machine is busy with says nothing of the code; what was found is in the report, with how to find it again.
+settings.register_profile("svc", deadline=None, database=None, print_blob=True)
+settings.load_profile("svc")
+set_hypothesis_home_dir(str(ROOT / "node_modules/.cache/svc-python/hypothesis"))
+
+
+@pytest.fixture(params=NAMES)
+def sdk(request: pytest.FixtureRequest) -> Iterator[Flavour]:
+    """Each of the clients in turn."""
+    made = flavour(request.param)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def fixture_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the generator makes of another contract, with the runtime of this one: the package `svc_fixture`."""
+    folder = tmp_path_factory.mktemp("fixture")
+    program = ROOT / "sdk/python/tests/fixture-sdk.ts"
+    subprocess.run([NODE, program, folder], check=True, cwd=ROOT)
+    runtime, made = ROOT / "sdk/python/src/svc_client", folder / "sdk/python/src/svc_client"
+    shutil.copytree(
+        runtime, folder / "svc_fixture", ignore=shutil.ignore_patterns("_generated", "__pycache__")
+    )
+    shutil.copytree(made, folder / "svc_fixture", dirs_exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fixture_module(fixture_folder: Path) -> Any:
+    sys.path.insert(0, str(fixture_folder))
+    return importlib.import_module("svc_fixture")
+
+
+@pytest.fixture(params=NAMES)
+def depots(request: pytest.FixtureRequest, fixture_module: Any) -> Iterator[Flavour]:
+    """Each of the clients of the other contract in turn."""
+    made = flavour(request.param, fixture_module)
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SVC_BASE_URL", "SVC_SERVER", "SVC_API_KEY", "SVC_API_KEY_HEADER", "SVC_IDENTITY_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = os.environ.get("PYTEST_OUTCOMES")
+    if path is not None:
+        config.pluginmanager.register(Report(path))

@@ -1,0 +1,9 @@
+/** `node fixture-sdk.ts <folder>`: makes the SDKs of the contract that tests have for what the real one lacks. */
+import { write } from '../../../contracts/generate/disk.ts';
+import { fixtureSource } from '../../../contracts/generate/fixture.ts';
+import { sdkOutputs } from '../../../contracts/generate/sdk/outputs.ts';
+import { readSource } from '../../../contracts/generate/source.ts';
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) throw new Error('a folder is needed');
+write(folder, sdkOutputs(fixtureSource(readSource(process.cwd()).catalogSchema)));

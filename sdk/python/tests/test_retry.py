@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from flavours import Flavour
+from hypothesis import given, strategies
+from stage import Clock, Stage, broken, foreign, hang_up, problem
+from stage import json as answer
+from wire import ROOT
+
+from svc_client import (
+    APIConnectionError,
+    ConflictError,
+    InternalServerError,
+    RateLimitError,
+    SvcError,
+    UnavailableError,
+)
+from svc_client._retry import Failure, RetryQuestion, parse_retry_after, retry_delay
+
+TABLE = json.loads((ROOT / "sdk/retry-table.json").read_bytes())
+
+
+@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["name"])
+def test_the_table_that_all_sdks_share(case: dict[str, Any]) -> None:
+    failure = case["failure"]
+    question = RetryQuestion(
+        retry=case["retry"],
+        key_given=case["keyGiven"],
+        replayable=case["replayable"],
+        failure=Failure(
+            failure["kind"],
+            failure.get("status", 0),
+            failure.get("retryable"),
+            failure.get("retryAfterSeconds"),
+        ),
+        failures=case["failures"],
+        max_retries=case["maxRetries"],
+        remaining=case["remainingSeconds"],
+        random=case["random"],
+    )
+    assert retry_delay(question) == case["delaySeconds"]
+
+
+def test_the_table_names_every_case_once() -> None:
+    names = [case["name"] for case in TABLE["cases"]]
+    assert len(set(names)) == len(names) > 50
+
+
+@given(
+    strategies.builds(
+        RetryQuestion,
+        retry=strategies.sampled_from(["safe", "with-key", "never"]),
+        failure=strategies.builds(
+            Failure,
+            kind=strategies.sampled_from(["connection", "timeout", "abort", "response", "status"]),
+            status=strategies.integers(300, 599),
+            retryable=strategies.none() | strategies.booleans(),
+            retry_after=strategies.none() | strategies.floats(0, 1e6),
+        ),
+        failures=strategies.integers(1, 5000),
+        max_retries=strategies.integers(0, 5000),
+        remaining=strategies.floats(0, 1000),
+        random=strategies.floats(0, 1),
+    )
+)
+def test_whatever_fails_the_rules_hold(question: RetryQuestion) -> None:
+    delay = retry_delay(question)
+    if delay is None:
+        return
+    assert question.retry == "safe" or (question.retry == "with-key" and question.key_given)
+    assert question.replayable
+    assert question.failures <= question.max_retries
+    assert question.failure.status != 409 or question.failure.kind != "status"
+    assert 0.375 <= delay < question.remaining
+    assert (question.failure.retry_after or 0) <= delay or question.failure.kind != "status"
+    assert delay <= max(8.0, question.failure.retry_after or 0)
+
+
+NOW = 1_767_225_600.0
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("3", 3),
+        (" 0.5 ", 0.5),
+        ("Thu, 01 Jan 2026 00:00:07 GMT", 7),
+        ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
+        ("soon", None),
+        ("-1", None),
+        ("2026", 2026),
+        ("Thu, 99 Foo 2026", None),
+        ("", None),
+        (None, None),
+        ("9" * 400, None),
+        ("\u0663", None),
+        ("Thu, 01 Jan 99999999999999999999 00:00:00 GMT", None),
+    ],
+    ids=range(13),
+)
+def test_retry_after(value: str | None, seconds: float | None) -> None:
+    assert parse_retry_after(value, NOW) == seconds
+
+
+@given(
+    strategies.text() | strategies.from_regex(r"\A[A-Z][a-z]{2}, [0-9]{1,9} [A-Z][a-z]{2} [0-9:+ GMT-]*\Z")
+)
+def test_retry_after_is_no_trap(value: str) -> None:
+    seconds = parse_retry_after(value, NOW)
+    assert seconds is None or 0 <= seconds < float("inf")
+
+
+CONTENDED = problem(
+    503, "store_contention", {"retryable": True, "retryAfterSeconds": 1}, {"retry-after": "1"}
+)
+COMMITTED = answer({"transactionId": "x", "replayed": False})
+COMMIT = {"idempotencyKey": "once"}
+
+
+def test_a_read_goes_again_after_the_pause_and_the_answer_is_that_of_the_last_time(sdk: Flavour) -> None:
+    clock = Clock()
+    with Stage(hang_up, CONTENDED, answer({"status": "ok"})) as stage:
+        assert sdk.call(sdk.client(stage, clock), "health") == {"status": "ok"}
+    assert len(stage.seen) == 3
+    assert clock.slept == [0.5, 1.0]
+
+
+def test_a_commit_goes_again_as_it_was_with_its_key(sdk: Flavour) -> None:
+    clock = Clock()
+    with Stage(hang_up, COMMITTED) as stage:
+        sdk.call(sdk.client(stage, clock), "commit_canonical_transaction", "t", COMMIT)
+    first, second = stage.seen
+    assert (first.target, first.headers, first.body) == (second.target, second.headers, second.body)
+    assert first.body == b'{"idempotencyKey":"once"}'
+    assert clock.slept == [0.5]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [{}, {"idempotencyKey": ""}, {"idempotencyKey": "  "}, {"idempotencyKey": 7}, {"idempotencyKey": None}],
+)
+def test_a_commit_without_a_key_does_not(sdk: Flavour, request_: Any) -> None:
+    with Stage(CONTENDED) as stage:
+        client = sdk.client(stage, Clock())
+        with pytest.raises(UnavailableError):
+            sdk.call(client, "commit_canonical_transaction", "t", request_)
+    assert len(stage.seen) == 1
+
+
+def test_the_key_must_be_where_the_operation_reads_it(sdk: Flavour) -> None:
+    options = {"headers": {"Idempotency-Key": "k"}}
+    with Stage(CONTENDED) as stage:
+        client = sdk.client(stage, Clock())
+        with pytest.raises(UnavailableError):
+            sdk.call(client, "commit_canonical_transaction", "t", {}, options=options)
+        request = {"consumerId": "c", "idempotencyKey": "k"}
+        with pytest.raises(UnavailableError):
+            sdk.call(client, "lease_canonical_outbox", "t", request, options=options)
+    assert len(stage.seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "given_"),
+    [
+        ("lease_canonical_outbox", ["t", {"consumerId": "c"}]),
+        ("acknowledge_canonical_outbox", ["t", "e", {"leaseToken": "l"}]),
+        ("restore_canonical_tenant", ["t", {"snapshot": {}}]),
+        ("apply_canonical_migrations", [[]]),
+        ("probe_canonical_data_plane", []),
+    ],
+)
+def test_what_takes_no_key_never_does(sdk: Flavour, method: str, given_: list[Any]) -> None:
+    with Stage(hang_up) as stage:
+        client = sdk.client(stage, Clock())
+        with pytest.raises(APIConnectionError):
+            sdk.call(client, method, *given_)
+    assert len(stage.seen) == 1
+
+
+def test_a_conflict_never_does(sdk: Flavour) -> None:
+    with Stage(problem(409, "idempotency_conflict", {"retryable": True})) as stage:
+        client = sdk.client(stage, Clock())
+        with pytest.raises(ConflictError):
+            sdk.call(client, "commit_canonical_transaction", "t", COMMIT)
+    assert len(stage.seen) == 1
+
+
+def test_max_retries_of_the_call_goes_before_that_of_the_client(sdk: Flavour) -> None:
+    with Stage(CONTENDED) as stage:
+        client = sdk.client(stage, Clock(), max_retries=5)
+        with pytest.raises(UnavailableError):
+            sdk.call(client, "health", options={"max_retries": 0})
+        assert len(stage.seen) == 1
+        with pytest.raises(UnavailableError):
+            sdk.call(client.with_options(max_retries=1), "health")
+        assert len(stage.seen) == 3
+        with pytest.raises(UnavailableError):
+            sdk.call(client, "health")
+    assert len(stage.seen) == 9
+
+
+def test_what_broke_off_inside_the_answer_is_a_failed_connection(sdk: Flavour) -> None:
+    def half_a_chunk(reply: Any, _: Any) -> None:
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        reply.write(head + b'5\r\n{"a":\r\n')
+        reply.hang_up()
+
+    clock = Clock()
+    with Stage(broken, half_a_chunk, answer({"status": "ok"})) as stage:
+        assert sdk.call(sdk.client(stage, clock), "health") == {"status": "ok"}
+    assert clock.slept == [0.5, 1.0]
+
+
+def test_the_error_is_that_of_the_last_time_and_says_how_long_to_wait(sdk: Flavour) -> None:
+    with Stage(foreign(502), foreign(429, {"retry-after": "61"})) as stage:
+        client = sdk.client(stage, Clock())
+        with pytest.raises(InternalServerError):
+            sdk.call(client, "health")
+        with pytest.raises(RateLimitError) as refused:
+            sdk.call(client, "health")
+    assert (refused.value.retry_after, refused.value.retryable, refused.value.problem) == (61, None, None)
+    assert len(stage.seen) == 2
+
+
+def test_chance_comes_from_the_world(sdk: Flavour) -> None:
+    clock = Clock()
+    clock.chance = 0.5
+    with Stage(hang_up, answer({})) as stage:
+        sdk.call(sdk.client(stage, clock), "health")
+    assert clock.slept == [0.4375]
+
+
+@pytest.mark.parametrize("max_retries", [-1, 1.5, True, "2", None])
+def test_max_retries_is_a_whole_number(sdk: Flavour, max_retries: Any) -> None:
+    with Stage(answer({})) as stage:
+        with pytest.raises(SvcError, match="max_retries"):
+            sdk.client(stage, max_retries=max_retries)
+        with pytest.raises(SvcError, match="max_retries"):
+            sdk.call(sdk.client(stage), "health", options={"max_retries": max_retries})
+    assert stage.seen == []

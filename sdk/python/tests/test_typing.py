@@ -1,0 +1,72 @@
+"""What type checkers say of the package and of those who use it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typing_tools import PACKAGE, Fault, mypy, pyright
+
+Check = Callable[..., list[Fault]]
+
+SOURCE = PACKAGE / "src"
+PROGRAMS = PACKAGE / "tests/typing"
+
+
+@pytest.mark.parametrize("check", [mypy, pyright], ids=["mypy", "pyright"])
+@pytest.mark.parametrize("python", ["3.10", "3.13"])
+def test_the_package_is_clean(check: Check, python: str) -> None:
+    assert check(SOURCE / "svc_client", path=SOURCE, python=python) == []
+
+
+@pytest.mark.parametrize("check", [mypy, pyright], ids=["mypy", "pyright"])
+def test_whoever_uses_it_is_told_the_types(check: Check) -> None:
+    assert check(PROGRAMS / "usage.py", path=SOURCE) == []
+
+
+@pytest.mark.parametrize("check", [mypy, pyright], ids=["mypy", "pyright"])
+def test_what_is_wrong_is_refused_line_by_line(check: Check) -> None:
+    program = PROGRAMS / "misuse.py"
+    lines = program.read_text().splitlines()
+    marked = [number for number, line in enumerate(lines, 1) if "# refused: " in line]
+    assert len(marked) == 25
+    assert sorted({fault.line for fault in check(program, path=SOURCE)}) == marked
+
+
+@pytest.mark.parametrize("check", [mypy, pyright], ids=["mypy", "pyright"])
+def test_the_checkers_are_strict(check: Check, tmp_path: Path) -> None:
+    """A checker that is set up wrongly finds nothing anywhere."""
+    program = tmp_path / "lax.py"
+    program.write_text("def untyped(value):\n    return value\n")
+    assert {fault.line for fault in check(program, path=SOURCE)} >= {1}
+
+
+def test_the_stubs_are_what_they_describe() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "mypy.stubtest",
+        "svc_client._generated.client",
+        "svc_client._generated.async_client",
+    ]
+    environment = {"PYTHONPATH": str(SOURCE), "MYPYPATH": str(SOURCE)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=PACKAGE)
+    assert done.returncode == 0, done.stdout
+    assert "Success: no issues found in 2 modules" in done.stdout
+
+
+def test_the_stubs_hold_every_method_of_every_view() -> None:
+    generated = SOURCE / "svc_client/_generated"
+    for name in ("client", "async_client"):
+        methods = re.findall(
+            r"^    (?:async )?def ([a-z]\w*)\(", (generated / f"{name}.py").read_text(), re.MULTILINE
+        )
+        stubs = re.findall(
+            r"^    (?:async )?def ([a-z]\w*)\(", (generated / f"{name}.pyi").read_text(), re.MULTILINE
+        )
+        assert len(methods) > 15
+        assert stubs == methods * 3

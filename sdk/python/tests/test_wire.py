@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from flavours import Flavour
+from stage import Stage, problem
+from stage import json as answer
+from wire import ROOT, call, cases, name_of, observed
+
+from svc_client import Client, SvcError
+
+CASES = cases()
+CATALOG = json.loads((ROOT / "contracts/public-sdk-surface.json").read_bytes())
+PUBLISHED = [each for each in CATALOG["operations"] if each["stability"] != "internal"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_the_request_of_every_operation(sdk: Flavour, case: dict[str, Any]) -> None:
+    with Stage(answer({"items": [], "continuationToken": None})) as stage:
+        call(sdk, sdk.client(stage), case)
+    assert [observed(seen) for seen in stage.seen] == [case["expect"]]
+
+
+def test_there_is_a_case_and_a_method_for_every_operation_of_the_catalog(sdk: Flavour) -> None:
+    assert {case["operation"] for case in CASES} == {each["id"] for each in PUBLISHED}
+    client = sdk.client("http://127.0.0.1:1")
+    own = {name for name in vars(type(client).__mro__[1]) if not name.startswith("_")}
+    assert own == {each["sdk"]["python"] for each in PUBLISHED}
+
+
+@pytest.mark.parametrize("segment", ["", ".", "..", None])
+def test_a_path_cannot_hold_what_would_lead_elsewhere(sdk: Flavour, segment: Any) -> None:
+    with Stage(answer({})) as stage:
+        client = sdk.client(stage)
+        with pytest.raises(SvcError, match="empty or a dot segment"):
+            sdk.call(client, "export_canonical_tenant", segment)
+        with pytest.raises(SvcError, match="eventId"):
+            sdk.call(client, "renew_canonical_outbox_lease", "t", segment, {"leaseToken": "l"})
+    assert stage.seen == []
+
+
+def test_a_path_holds_what_a_caller_meant_as_one_segment(sdk: Flavour) -> None:
+    with Stage(problem(400, "invalid_path_segment")) as stage, pytest.raises(SvcError):
+        sdk.call(sdk.client(stage), "export_canonical_tenant", "../a?b#c%2F\\")
+    assert stage.seen[0].target == "/canonical/tenants/..%2Fa%3Fb%23c%252F%5C/export"
+
+
+def test_a_path_comes_behind_that_of_a_gateway(sdk: Flavour) -> None:
+    with Stage(answer({})) as stage:
+        sdk.call(sdk.client(f"{stage.address}/svc/v1/"), "health")
+    assert stage.seen[0].target == "/svc/v1/health"
+
+
+def test_headers_of_the_client_of_the_call_and_taken_away(sdk: Flavour) -> None:
+    with Stage(answer({})) as stage:
+        client = sdk.client(stage, headers={"X-A": "client", "X-B": "client", "X-C": "client"})
+        options = {"headers": {"x-b": "call", "X-C": None}, "correlation_id": "c-1"}
+        sdk.call(client, "health", options=options)
+    headers = stage.seen[0].headers
+    assert {name: value for name, value in headers.items() if name.startswith("x-")} == {
+        "x-a": "client",
+        "x-b": "call",
+        "x-correlation-id": "c-1",
+    }
+    assert headers["user-agent"].startswith("svc-client-python/")
+    assert headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-A": "a\r\nX-B: canary"},
+        {"X-A\r\nX-B": "canary"},
+        {"X-A": "canary\u20ac"},
+        {"X-A": 5},
+        {"Content-Length": "3"},
+        {"transfer-encoding": "chunked"},
+        {"Host": "canary.example"},
+        {"": "canary"},
+    ],
+)
+def test_a_header_cannot_become_two_or_end_the_message_elsewhere(sdk: Flavour, headers: Any) -> None:
+    with Stage(answer({})) as stage:
+        client = sdk.client(stage)
+        with pytest.raises(SvcError) as refused:
+            sdk.call(client, "health", options={"headers": headers})
+        assert "canary" not in repr(refused.value)
+    assert stage.seen == []
+
+
+def test_options_that_do_not_exist_are_refused(sdk: Flavour) -> None:
+    with Stage(answer({})) as stage:
+        client = sdk.client(stage)
+        with pytest.raises(TypeError, match="tiemout"):
+            sdk.call(client, "health", options={"tiemout": 5})
+        with pytest.raises(TypeError, match="tiemout"):
+            client.with_options(tiemout=5)
+        with pytest.raises(TypeError, match="idempotency_key"):
+            sdk.call(client, "lease_canonical_outbox", "t", {"consumerId": "c"}, idempotency_key="k")
+    assert stage.seen == []
+
+
+@pytest.mark.parametrize("request_", [None, {"a": float("nan")}, {"a": {1, 2}}, {"a": b"x"}, {("a",): 1}])
+def test_what_is_no_request_is_not_sent(sdk: Flavour, request_: Any) -> None:
+    with Stage(answer({})) as stage:
+        client = sdk.client(stage)
+        with pytest.raises(SvcError):
+            sdk.call(client, "commit_canonical_transaction", "t", request_)
+    assert stage.seen == []
+
+
+def test_what_may_be_left_out_is_an_empty_object(sdk: Flavour) -> None:
+    with Stage(answer({"items": []})) as stage:
+        assert sdk.run(sdk.call(sdk.client(stage), "query_canonical_outbox", "t").first) == {"items": []}
+    assert stage.seen[0].body == b"{}"
+
+
+def test_text_goes_as_it_is_and_half_a_character_as_json_writes_it(sdk: Flavour) -> None:
+    with Stage(answer({})) as stage:
+        client = sdk.client(stage)
+        for text in ("\u00e4\U0001f600", "\ud800", "\u2028"):
+            sdk.call(client, "commit_canonical_transaction", "t", {"idempotencyKey": text})
+    assert [seen.body for seen in stage.seen] == [
+        '{"idempotencyKey":"\u00e4\U0001f600"}'.encode(),
+        b'{"idempotencyKey":"\\ud800"}',
+        '{"idempotencyKey":"\u2028"}'.encode(),
+    ]
+
+
+def test_a_client_can_be_used_after_it_was_closed() -> None:
+    with Stage(answer({})) as stage:
+        client = Client(stage.address, api_key=None, token=None)
+        client.health()
+        client.close()
+        client.health()
+        client.close()
+    assert len({seen.connection for seen in stage.seen}) == 2

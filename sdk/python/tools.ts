@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const sdk = import.meta.dirname;
+const cache = resolve(sdk, '../../node_modules/.cache/svc-python');
+
+/** There is no Python that the SDK can be tested with; the message says what was looked for. */
+export class PythonNotFound extends Error {
+  override readonly name = 'PythonNotFound';
+}
+
+/**
+ * A Python with the packages of `requirements-dev.txt`, made once and kept: the path of its interpreter. The environment
+ * is made aside and put in its place when it is whole, so runs beside each other may make it at once.
+ */
+export async function toolsPython(): Promise<string> {
+  const { program, version } = await findPython();
+  const requirements = join(sdk, 'requirements-dev.txt');
+  const text = await readFile(requirements, 'utf8');
+  const hash = createHash('sha256').update(`${version}\n${text}`).digest('hex').slice(0, 16);
+  const place = join(cache, `tools-${hash}`);
+  if (!existsSync(place)) {
+    await mkdir(cache, { recursive: true });
+    const aside = await mkdtemp(join(cache, 'making-'));
+    try {
+      await install(program, aside, requirements);
+      await rename(aside, place).catch((error: unknown) => {
+        // Another run was first.
+        if (!existsSync(place)) throw error;
+      });
+    } finally {
+      await rm(aside, { recursive: true, force: true });
+    }
+  }
+  return join(place, 'bin/python');
+}
+
+async function install(program: string, folder: string, requirements: string): Promise<void> {
+  const python = join(folder, 'bin/python');
+  // An index that is not there is asked once again and no more: the packages may come from elsewhere.
+  const options = ['--quiet', '--disable-pip-version-check', '--retries', '1', '--only-binary', ':all:'];
+  try {
+    await run(program, ['-m', 'venv', folder]);
+    await run(python, ['-m', 'pip', 'install', ...options, '-r', requirements], { timeout: 600_000 });
+  } catch (error) {
+    const { stderr = '', stdout = '', message } = error as Error & { stderr?: string; stdout?: string };
+    const last = `${stderr}${stdout}`.trim().split('\n').slice(-3).join(' ');
+    throw new PythonNotFound(`the tools of its tests cannot be installed: ${last || message}`);
+  }
+}
+
+async function findPython(): Promise<{ readonly program: string; readonly version: string }> {
+  const given = process.env['PYTHON'];
+  const programs = given === undefined || given === '' ? ['python3', 'python'] : [given];
+  for (const program of programs) {
+    const version = await run(program, ['-c', 'import sys; print(*sys.version_info[:3], sep=".")']).then(
+      ({ stdout }) => stdout.trim(),
+      () => '',
+    );
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    if (major === 3 && minor >= 10) return { program, version };
+  }
+  throw new PythonNotFound(
+    `no Python 3.10 or later found. Looked for: PYTHON; ${programs.join(', ')} on the PATH. ` +
+      'Install it with "apt install python3-venv".',
+  );
+}
+
+/** Runs pytest, with the report of `tests/report.py`. */
+export async function pytest(
+  python: string,
+  options: readonly string[],
+  report: string,
+): Promise<{ readonly code: number; readonly output: string }> {
+  const env = { ...process.env, PYTEST_OUTCOMES: report, PYTHONDONTWRITEBYTECODE: '1' };
+  return run(python, ['-m', 'pytest', ...options], { cwd: sdk, env, maxBuffer: 64 * 1024 * 1024 }).then(
+    ({ stdout, stderr }) => ({ code: 0, output: `${stdout}${stderr}` }),
+    (error: Error & { code?: number; stdout?: string; stderr?: string }) => ({
+      code: typeof error.code === 'number' ? error.code : 1,
+      output: `${error.stdout ?? ''}${error.stderr ?? ''}${error.message}`,
+    }),
+  );
+}

@@ -1,0 +1,77 @@
+"""Runs a scenario through the public methods of the Python SDK, and prints what each step gave, as one line of JSON.
+
+python sdk/scenario/python.py <scenario> <address> <tenant>
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from svc_client import APIStatusError, Client
+
+
+def main(scenario: str, address: str, tenant: str) -> None:
+    steps = json.loads(Path(scenario).read_bytes())["steps"]
+    kept: dict[str, Any] = {"tenant": tenant}
+    with Client(address, api_key=None, token=None) as client:
+        transcript = [{"step": each["step"], **made(client, each, kept)} for each in steps]
+    print(json.dumps(transcript))
+
+
+def made(client: Client, each: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+    try:
+        result = called(client, each, kept)
+    except APIStatusError as error:
+        return {
+            "error": {
+                "class": type(error).__name__,
+                "status": error.status,
+                "code": error.code,
+                "retryable": error.retryable,
+                "retryAfter": error.retry_after,
+                "correlationId": error.correlation_id,
+                "problem": error.problem,
+                "errors": error.errors,
+            }
+        }
+    for name, place in each.get("keep", {}).items():
+        kept[name] = at(result, place)
+    return {"result": result}
+
+
+def called(client: Client, each: dict[str, Any], kept: dict[str, Any]) -> Any:
+    method = getattr(client, each["method"]["python"])
+    named: dict[str, Any] = {}
+    if "correlationId" in each:
+        named["options"] = {"correlation_id": each["correlationId"]}
+    answer = method(*(filled(given, kept) for given in each.get("arguments", [])), **named)
+    if each.get("read") == "all":
+        return answer.collect()
+    if each.get("read") == "pages":
+        return list(answer.iter_pages())
+    return answer.first() if hasattr(answer, "iter_pages") else answer
+
+
+def filled(value: Any, kept: dict[str, Any]) -> Any:
+    """`{"kept": "name"}` stands for what an earlier step has kept."""
+    if isinstance(value, list):
+        return [filled(member, kept) for member in value]
+    if not isinstance(value, dict):
+        return value
+    if "kept" in value:
+        return kept[value["kept"]]
+    return {name: filled(member, kept) for name, member in value.items()}
+
+
+def at(value: Any, place: str) -> Any:
+    """What stands at `/a/0/b`; the whole at an empty place."""
+    for name in place.split("/")[1:]:
+        value = value[int(name)] if isinstance(value, list) else value[name]
+    return value
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

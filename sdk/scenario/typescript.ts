@@ -1,0 +1,76 @@
+/**
+ * Runs a scenario through the public methods of the TypeScript SDK, and prints what each step gave, as one line of JSON.
+ *
+ *     node sdk/scenario/typescript.ts <scenario> <address> <tenant>
+ */
+import { readFileSync } from 'node:fs';
+import { APIStatusError, SvcClient } from '../typescript/src/index.ts';
+
+interface Step {
+  readonly step: string;
+  readonly method: { readonly typescript: string };
+  readonly arguments?: readonly unknown[];
+  readonly correlationId?: string;
+  /** How a list is read; awaited, it is its first page. */
+  readonly read?: 'all' | 'pages';
+  /** What later steps are given, by its name: where it stands in the result. */
+  readonly keep?: Readonly<Record<string, string>>;
+}
+
+type Answer = Promise<unknown> & {
+  all(): Promise<unknown[]>;
+  pages(): AsyncIterable<unknown>;
+};
+
+const [path = '', baseUrl = '', tenant = ''] = process.argv.slice(2);
+const { steps } = JSON.parse(readFileSync(path, 'utf8')) as { readonly steps: readonly Step[] };
+const client = new SvcClient({ baseUrl, apiKey: null, token: null });
+const methods = client as unknown as Readonly<Record<string, (...all: unknown[]) => Answer>>;
+const kept = new Map<string, unknown>([['tenant', tenant]]);
+
+const transcript: object[] = [];
+for (const each of steps) transcript.push({ step: each.step, ...(await made(each)) });
+process.stdout.write(`${JSON.stringify(transcript)}\n`);
+
+async function made(each: Step): Promise<object> {
+  try {
+    const result = await called(each);
+    for (const [name, place] of Object.entries(each.keep ?? {})) kept.set(name, at(result, place));
+    return { result };
+  } catch (error) {
+    if (!(error instanceof APIStatusError)) throw error;
+    const { name, status, code, retryable, retryAfter, correlationId, problem, errors } = error;
+    return { error: { class: name, status, code, retryable, retryAfter, correlationId, problem, errors } };
+  }
+}
+
+async function called({ method, arguments: given = [], correlationId, read }: Step): Promise<unknown> {
+  const call = methods[method.typescript];
+  if (call === undefined) throw new Error(`there is no method ${method.typescript}`);
+  const options = correlationId === undefined ? [] : [{ correlationId }];
+  const answer = call.apply(client, [...given.map(filled), ...options]);
+  if (read === 'all') return answer.all();
+  if (read === undefined) return answer;
+  const pages: unknown[] = [];
+  for await (const page of answer.pages()) pages.push(page);
+  return pages;
+}
+
+/** `{ "kept": "name" }` stands for what an earlier step has kept. */
+function filled(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(filled);
+  if (typeof value !== 'object' || value === null) return value;
+  if ('kept' in value) {
+    if (!kept.has(String(value.kept))) throw new Error(`nothing is kept as ${String(value.kept)}`);
+    return kept.get(String(value.kept));
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, filled(member)]));
+}
+
+/** What stands at `/a/0/b`; the whole at an empty place. */
+function at(value: unknown, place: string): unknown {
+  return place
+    .split('/')
+    .slice(1)
+    .reduce((inner, name) => (inner as Readonly<Record<string, unknown>>)[name], value);
+}

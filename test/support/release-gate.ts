@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+
+/** Whether a contract still keeps what an earlier one promised: things may be added, and nothing else. */
+
+export interface Catalog {
+  readonly catalogVersion: string;
+  readonly authorizationClasses: Readonly<Record<string, { readonly security: readonly object[] }>>;
+  readonly operations: readonly CatalogOperation[];
+}
+
+export interface CatalogOperation {
+  readonly id: string;
+  readonly routes: readonly {
+    readonly operationId: string;
+    readonly method: string;
+    readonly path: string;
+  }[];
+  readonly authorizationClass: string;
+  readonly accessOperation: string | null;
+  readonly responses: readonly { readonly status: number }[];
+}
+
+export interface ErrorCode {
+  readonly code: string;
+  readonly status: number;
+  readonly retryable: boolean;
+}
+
+export interface OpenApi {
+  readonly paths: Record<string, Record<string, OpenApiOperation>>;
+  readonly components: { readonly schemas: Record<string, OpenApiSchema> };
+}
+
+export interface OpenApiOperation {
+  operationId: string;
+  security: readonly object[];
+  readonly responses: Record<string, object>;
+}
+
+export interface OpenApiSchema {
+  required: string[];
+  enum: (string | null)[];
+  readonly properties: Record<string, Record<string, unknown>>;
+}
+
+/** What a client or a server relies on in an operation, beside its routes. Members may be added to them. */
+const kept = [
+  'authorizationClass',
+  'accessOperation',
+  'mutation',
+  'completion',
+  'idempotency',
+  'sdk',
+  'mcp',
+] as const;
+
+export function catalogFaults(released: Catalog, now: Catalog): string[] {
+  const classes = Object.entries(released.authorizationClasses).flatMap(([name, { security }]) =>
+    isDeepStrictEqual(now.authorizationClasses[name]?.security, security)
+      ? []
+      : [`the authorization class ${name} asks for something else`],
+  );
+  return [...classes, ...released.operations.flatMap((operation) => operationFaults(operation, now))];
+}
+
+function operationFaults(released: CatalogOperation, catalog: Catalog): string[] {
+  const now = catalog.operations.find(({ id }) => id === released.id);
+  if (now === undefined) return [`${released.id} is gone`];
+  const member = (operation: CatalogOperation, name: string): unknown => Reflect.get(operation, name);
+  const changed = kept.filter((name) => !holds(member(released, name), member(now, name)));
+  const faults = changed.map((name) => `${released.id}: ${name} is another`);
+  for (const { operationId, method, path } of released.routes) {
+    if (!now.routes.some((route) => holds({ operationId, method, path }, route)))
+      faults.push(`${released.id}: ${method} ${path} is gone`);
+  }
+  const statuses = ({ responses }: CatalogOperation) =>
+    responses.map(({ status }) => status).toSorted((a, b) => a - b);
+  if (!isDeepStrictEqual(statuses(released), statuses(now)))
+    faults.push(`${released.id}: it succeeds with other statuses`);
+  return faults;
+}
+
+export function errorFaults(released: readonly ErrorCode[], now: readonly ErrorCode[]): string[] {
+  return released
+    .filter(({ code, status, retryable }) => !now.some((each) => holds({ code, status, retryable }, each)))
+    .map(({ code }) => `${code} is gone, or has another status or retryability`);
+}
+
+/** What the comparison of the documents calls a major change, and what it does not see: operations that were opened. */
+export async function openApiFaults(releasedPath: string, nowPath: string): Promise<string[]> {
+  const [released, now] = await Promise.all([documentAt(releasedPath), documentAt(nowPath)]);
+  const opened = Object.entries(released.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, { security }]) =>
+      isDeepStrictEqual(now.paths[path]?.[method]?.security, security)
+        ? []
+        : [`${method.toUpperCase()} ${path} asks for other credentials`],
+    ),
+  );
+  const { code, output } = await redoclyDiff(releasedPath, nowPath);
+  return code === 0 ? opened : [...opened, output];
+}
+
+async function documentAt(path: string): Promise<OpenApi> {
+  return JSON.parse(await readFile(path, 'utf8')) as OpenApi;
+}
+
+async function redoclyDiff(base: string, revision: string) {
+  const args = ['diff', base, revision, '--fail-on', 'major', '--lint-config', 'off'];
+  const child = spawn('node_modules/.bin/redocly', args, {
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+
+/** Whether all that was there is there, the same. */
+function holds(released: unknown, now: unknown): boolean {
+  if (typeof released !== 'object' || released === null || Array.isArray(released))
+    return isDeepStrictEqual(released, now);
+  if (typeof now !== 'object' || now === null) return false;
+  return Object.entries(released).every(([name, value]) => holds(value, Reflect.get(now, name)));
+}

@@ -1,0 +1,60 @@
+/** Members whose values are chosen anew in every run. Equal values keep an equal name. */
+const chosen = new Set([
+  'leaseToken',
+  'continuationToken',
+  'contentHash',
+  'etag',
+  'requestHash',
+  'leaseTokenHash',
+]);
+
+const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+const generatedCorrelation = /\b[0-9a-f]{32}\b/g;
+const transaction = /ctx_[0-9a-zA-Z]+/g;
+
+interface Run {
+  readonly tenant: string;
+  /** What the database is called, wherever it is. */
+  readonly provider: readonly string[];
+}
+
+/** A transcript without what differs from run to run: times, generated ids and tokens, the tenant, the database. */
+export function normalised(transcript: unknown, { tenant, provider }: Run): unknown {
+  const names = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const nameOf = (kind: string, value: string): string => {
+    const known = names.get(`${kind} ${value}`);
+    if (known !== undefined) return known;
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    names.set(`${kind} ${value}`, `<${kind} ${count}>`);
+    return `<${kind} ${count}>`;
+  };
+  const text = (value: string): string =>
+    value
+      .replaceAll(tenant, '<tenant>')
+      .replace(time, '<time>')
+      .replace(generatedCorrelation, '<correlation>')
+      .replace(transaction, (id) => nameOf('transaction', id));
+  const clean = (value: unknown, name = ''): unknown => {
+    if (typeof value === 'string') {
+      if ((name === 'provider' || name === 'store') && provider.includes(value)) return '<provider>';
+      return chosen.has(name) ? nameOf(name, value) : text(value);
+    }
+    if (name === 'durationMs') return '<duration>';
+    if (Array.isArray(value)) {
+      // A snapshot lists its transactions by ids that are chosen anew.
+      const ordered = name === 'transactions' ? value.toSorted(byKey) : value;
+      return ordered.map((each) => clean(each));
+    }
+    if (typeof value !== 'object' || value === null) return value;
+    // In one order, so that a name is given by what a value is and not by the order that a language keeps.
+    const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(members.map(([member, inner]) => [member, clean(inner, member)]));
+  };
+  return clean(transcript);
+}
+
+function byKey(a: { idempotencyKey: string }, b: { idempotencyKey: string }): number {
+  return a.idempotencyKey < b.idempotencyKey ? -1 : 1;
+}
