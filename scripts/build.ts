@@ -79,7 +79,8 @@ export async function buildFunctions(outdir: string): Promise<BuildReport> {
     legalComments: 'linked',
     banner: { js: banner },
     // The framework finds functions in a registry of its own; a second copy of it would be invisible to the first.
-    external: [framework],
+    // `debug` takes colours where it finds them, and tools of development bring them: a build must not depend on those.
+    external: [framework, 'supports-color'],
     plugins: [releaseOnly],
     metafile: true,
     write: false,
