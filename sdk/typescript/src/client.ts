@@ -2,7 +2,7 @@ import { Call, PagedCall } from './call.ts';
 import { Operations } from './generated/client.ts';
 import type { CallInput, OperationSpec } from './operation.ts';
 import { type ClientOptions, environment, type KeyedCallOptions, type Settings, settle } from './options.ts';
-import { exchange } from './transport.ts';
+import { exchange, prepared } from './transport.ts';
 
 /**
  * A client of one service. It holds no connection, so nothing needs to be closed. What it was given as credentials is in
@@ -55,22 +55,23 @@ export interface Caller {
 
 function callerOf(settings: Settings): Caller {
   const caller: Caller = {
-    call: (operation, input, options = {}) =>
-      new Call((raw) => exchange(settings, operation, input, options, raw)),
+    call(operation, input, options = {}) {
+      const request = prepared(settings, operation, input, options);
+      return new Call((raw) => exchange(settings, operation, request, { ...options, raw }));
+    },
     pages<Page, Item>(operation: OperationSpec, input: CallInput, options: KeyedCallOptions = {}) {
       const { paging } = operation;
       if (paging === undefined) throw new TypeError(`${operation.id} has no pages`);
       const { tokenIn, requestToken } = paging;
       const member = tokenIn === 'body' ? 'request' : 'parameters';
+      const request = prepared(settings, operation, input, options);
+      // As it was when the list was asked for.
+      const first = { ...(input[member] as object | undefined) };
       return new PagedCall<Page, Item>(
-        (raw) => exchange(settings, operation, input, options, raw),
+        (raw) => exchange(settings, operation, request, { ...options, raw }),
         paging,
         (token) =>
-          caller.call<Page>(
-            operation,
-            { ...input, [member]: { ...(input[member] as object | undefined), [requestToken]: token } },
-            options,
-          ),
+          caller.call<Page>(operation, { ...input, [member]: { ...first, [requestToken]: token } }, options),
       );
     },
   };

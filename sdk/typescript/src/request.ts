@@ -94,7 +94,13 @@ function bodyOf(
   if (request === undefined || request === null)
     throw new SvcError(`${id} needs a request.`, { operation: id });
   if (body.kind === 'json') {
-    const text = JSON.stringify(request);
+    const text = JSON.stringify(request, (_, value: unknown) => {
+      // JSON has no such numbers, and "null" would be another value.
+      if (typeof value === 'number' && !Number.isFinite(value)) {
+        throw new SvcError(`${id} was given a number that JSON does not have.`, { operation: id });
+      }
+      return value;
+    });
     return { body: () => text, contentType: 'application/json', replayable: true };
   }
   const encoded =

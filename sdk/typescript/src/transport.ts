@@ -23,18 +23,43 @@ export interface Outcome {
   readonly data: unknown;
 }
 
+/**
+ * The request as it is when the call is made, whatever becomes of the caller's objects before it is sent. What is wrong with
+ * it is thrown by whoever asks for it, so that a call fails in one way only.
+ */
+export function prepared(
+  { world, headers }: Settings,
+  operation: OperationSpec,
+  input: CallInput,
+  options: KeyedCallOptions,
+): () => WireRequest {
+  try {
+    const request = wireRequest(operation, input, { headers, options }, boundary(world));
+    return () => request;
+  } catch (error) {
+    const { id } = operation;
+    // What the platform says of a header or a value quotes it.
+    const told =
+      error instanceof SvcError
+        ? error
+        : new SvcError(`${id} was given what no request can carry.`, { operation: id });
+    return () => {
+      throw told;
+    };
+  }
+}
+
 /** Makes a call: sends it, and again where that is safe and there is time. With `raw` the body of a success is left unread. */
 export async function exchange(
   settings: Settings,
   operation: OperationSpec,
-  input: CallInput,
-  options: KeyedCallOptions,
-  raw: boolean,
+  requestOf: () => WireRequest,
+  { raw, ...options }: KeyedCallOptions & { readonly raw: boolean },
 ): Promise<Outcome> {
-  const { world, headers } = settings;
+  const { world } = settings;
   const timeout = checkTimeout(options.timeout ?? settings.timeout);
   const maxRetries = checkRetries(options.maxRetries ?? settings.maxRetries);
-  const request = wireRequest(operation, input, { headers, options }, boundary(world));
+  const request = requestOf();
   const until = world.now() + timeout;
   const time = new CallTime(operation.id, options.signal);
   const cancel = world.after(timeout, () => time.end());
