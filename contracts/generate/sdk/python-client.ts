@@ -9,6 +9,7 @@ import {
   pythonCall,
   pythonImports,
   pythonLiteral,
+  pythonTuple,
   pythonType,
 } from './python-text.ts';
 
@@ -212,7 +213,7 @@ function methodText(operation: SdkOperation, contract: SdkContract, flavour: Pyt
   const { path, query, headers, request, idempotency, paging } = operation;
   const parameters = [...query, ...headers].map(argumentName);
   const parts = [
-    ...(path.length === 0 ? [] : [`path=(${path.map(argumentName).join(', ')},)`]),
+    ...(path.length === 0 ? [] : [`path=${pythonTuple(path.map(argumentName))}`]),
     ...(request === null ? [] : ['request=request']),
     ...(parameters.length === 0
       ? []

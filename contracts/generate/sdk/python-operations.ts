@@ -7,6 +7,7 @@ import {
   pythonCall,
   pythonImports,
   pythonLiteral,
+  pythonTuple,
 } from './python-text.ts';
 
 const SPECS = [
@@ -51,8 +52,8 @@ function specOf(operation: SdkOperation, contract: SdkContract): readonly string
     pythonLiteral(pathTemplate),
     `retry=${pythonLiteral(retry)}`,
     `answers={${answers.join(', ')}}`,
-    ...(query.length === 0 ? [] : [`query=${tuple(query.map(parameterSpec))}`]),
-    ...(headers.length === 0 ? [] : [`headers=${tuple(headers.map(parameterSpec))}`]),
+    ...(query.length === 0 ? [] : [`query=${pythonTuple(query.map(parameterSpec))}`]),
+    ...(headers.length === 0 ? [] : [`headers=${pythonTuple(headers.map(parameterSpec))}`]),
     ...(request === null ? [] : [`body=${bodySpec(request)}`]),
     ...(place === null ? [] : [`key=KeySpec(${pythonLiteral(place.in)}, ${pythonLiteral(key ?? '')})`]),
     ...pagingSpec(operation),
@@ -60,10 +61,6 @@ function specOf(operation: SdkOperation, contract: SdkContract): readonly string
       ? []
       : [`notice=NoticeSpec(${pythonLiteral(notice.kind)}, ${pythonLiteral(notice.text)})`]),
   ];
-}
-
-function tuple(parts: readonly string[]): string {
-  return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(', ')})`;
 }
 
 function parameterSpec(parameter: SdkParameter): string {
@@ -78,7 +75,7 @@ function bodySpec(request: SdkRequest): string {
   const parts = request.parts.map(
     ({ name, type }) => `PartSpec(${pythonLiteral(name)}, binary=${pythonLiteral(type.kind === 'bytes')})`,
   );
-  return `BodySpec(${given}, parts=${tuple(parts)})`;
+  return `BodySpec(${given}, parts=${pythonTuple(parts)})`;
 }
 
 function pagingSpec({ paging, query }: SdkOperation): readonly string[] {

@@ -111,6 +111,10 @@ export function pythonCall(head: string, parts: readonly string[], tail: string,
   return `${indent}${head}(\n${parts.map((part) => `${indent}    ${part},\n`).join('')}${indent})${tail}`;
 }
 
+export function pythonTuple(parts: readonly string[]): string {
+  return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(', ')})`;
+}
+
 /** Imports of what a text names: from each module those of its names, in order. */
 export function pythonImports(
   text: string,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -58,6 +59,12 @@ def test_what_a_caller_puts_into_the_headers_goes_before(sdk: Flavour) -> None:
     with Stage(answer({})) as stage:
         sdk.call(sdk.client(stage, api_key=KEY, headers={"x-svc-api-key": "other"}), "health")
     assert stage.seen[0].headers["x-svc-api-key"] == "other"
+
+
+@pytest.mark.parametrize("name", ["X-A\r\nX-B: c", "X A", "\u00e4"])
+def test_a_header_of_a_key_has_a_name(sdk: Flavour, name: str) -> None:
+    with pytest.raises(SvcError, match="api_key_header"):
+        sdk.make("https://x.example", api_key="k", api_key_header=name)
 
 
 def test_an_error_of_who_gives_it_is_the_callers(sdk: Flavour) -> None:
@@ -131,7 +138,10 @@ class TestACredentialIsToldToNobody:
         ):
             assert "canary" not in repr(each)
         assert "api_key=[redacted], token=[redacted]" in repr(client)
-        assert "canary" not in repr(vars(client)["_link"].settings.__dict__)
+        for each in (client, client.with_options(timeout=5)):
+            text = " ".join(repr(value) for held in _everything(each) for value in held.values())
+            assert "timeout" in text
+            assert "canary" not in text
 
     @pytest.mark.parametrize(
         "said",
@@ -147,7 +157,7 @@ class TestACredentialIsToldToNobody:
     def test_by_the_error_of_a_call(self, sdk: Flavour, said: Any, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG)
         with Stage(said) as stage:
-            client = sdk.client(stage, api_key=KEY, token=TOKEN, max_retries=0)
+            client = sdk.client(stage, api_key=lambda: KEY, token=TOKEN, max_retries=0)
             with pytest.raises(SvcError) as failed:
                 sdk.call(client, "commit_canonical_transaction", "t", {"idempotencyKey": "k"})
         # Before anything is compared: what pytest keeps of a comparison is among the variables of this frame.
@@ -208,6 +218,15 @@ class TestACredentialIsToldToNobody:
         with pytest.raises(SvcError) as refused:
             sdk.make(base_url)
         assert "canary" not in f"{refused.value!r} {refused.value.__cause__!r}"
+
+
+def _everything(value: Any) -> Iterator[dict[str, Any]]:
+    """What an object holds, and what that holds, down to the leaves."""
+    held = value if isinstance(value, dict) else getattr(value, "__dict__", {})
+    yield held
+    for each in held.values():
+        if isinstance(each, dict) or type(each).__module__.startswith("svc_client"):
+            yield from _everything(each)
 
 
 def _locals_below(error: BaseException) -> str:

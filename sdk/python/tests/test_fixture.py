@@ -8,6 +8,7 @@ import json
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from typing_tools import mypy, pyright
 from wire import call, cases, name_of, observed, parts_of
 
 from svc_client import APIConnectionError, FilePart
-from svc_client._body import json_text
+from svc_client._body import Body, content_segments, json_text
 from svc_client._multipart import multipart
 from svc_client._operation import PartSpec
 
@@ -217,6 +218,9 @@ def test_a_file_that_becomes_longer_is_sent_as_it_was(depots: Flavour) -> None:
     with Stage(empty) as stage:
         depots.call(depots.client(stage), "put_bytes", Growing(b"x" * 70_000))
     assert stage.seen[0].body == b"x" * 70_000
+    # What goes beyond the announced length would be taken for the next request.
+    body = Body(content_segments(Growing(b"x" * 70_000)))
+    assert body.length == sum(len(chunk) for chunk in islice(body.chunks(), 5)) == 70_000
 
 
 def test_answers_of_a_failure_that_the_contract_describes_are_returned(depots: Flavour) -> None:

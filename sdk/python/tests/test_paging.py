@@ -122,6 +122,24 @@ def test_options_are_those_of_every_page(sdk: Flavour) -> None:
     ] * 2
 
 
+def test_what_was_asked_for_stays_what_it_was(sdk: Flavour) -> None:
+    with Stage(page([1], "a"), page([2], None)) as stage:
+        indexes = {"status": "open"}
+        query: dict[str, Any] = {"documentType": "claim", "indexes": indexes}
+        options: dict[str, Any] = {"correlation_id": "c"}
+        found = sdk.call(sdk.client(stage), "query_canonical_documents", "t", query, options=options)
+        indexes["status"] = "paid"
+        pages = sdk.each(found.iter_pages())
+        next(pages)
+        query["documentType"] = "order"
+        options["correlation_id"] = "d"
+        next(pages)
+    for seen in stage.seen:
+        sent = json.loads(seen.body)
+        assert (sent["documentType"], sent["indexes"]) == ("claim", {"status": "open"})
+        assert seen.headers["x-correlation-id"] == "c"
+
+
 def test_whoever_iterates_twice_asks_twice(sdk: Flavour) -> None:
     with Stage(page([1], None), page([2], None)) as stage:
         found = sdk.call(sdk.client(stage), "query_canonical_documents", "t")

@@ -105,6 +105,22 @@ def test_a_time_is_a_number_that_clocks_know(sdk: Flavour, timeout: Any) -> None
     assert stage.seen == []
 
 
+def test_the_time_of_a_call_does_not_cut_a_stream_off(sdk: Flavour) -> None:
+    def slowly(reply: Any, _: Any) -> None:
+        reply.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\nfirst")
+        stage.done.wait(30)
+        reply.write(b"second")
+
+    clock = Clock()
+    with Stage(slowly) as stage:
+        found = sdk.stream(sdk.client(stage, clock, timeout=30), "health")
+        chunks = sdk.each(found)
+        assert next(chunks) == b"first"
+        clock.at += 1_000
+        stage.done.set()
+        assert b"".join(chunks) == b"second"
+
+
 def test_whoever_reads_a_stream_has_time_but_not_for_ever(sdk: Flavour) -> None:
     def stalls(reply: Any, _: Any) -> None:
         reply.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{")

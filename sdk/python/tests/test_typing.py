@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from typing_tools import PACKAGE, Fault, mypy, pyright
+from wire import ROOT
 
 Check = Callable[..., list[Fault]]
 
@@ -57,6 +60,42 @@ def test_the_stubs_are_what_they_describe() -> None:
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=PACKAGE)
     assert done.returncode == 0, done.stdout
     assert "Success: no issues found in 2 modules" in done.stdout
+
+
+def _annotations(text: str) -> dict[str, list[tuple[str, str]]]:
+    """Of each method, class by class: what its request is, and what it gives."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for group in ast.parse(text).body:
+        for method in group.body if isinstance(group, ast.ClassDef) else []:
+            if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) or method.returns is None:
+                continue
+            arguments = {each.arg: ast.unparse(each.annotation or each) for each in method.args.args[1:]}
+            found.setdefault(method.name, []).append(
+                (arguments.get("request", ""), ast.unparse(method.returns))
+            )
+    return found
+
+
+@pytest.mark.parametrize("name", ["client", "async_client"])
+def test_the_stubs_say_what_the_catalog_says(name: str) -> None:
+    stubs = _annotations((SOURCE / f"svc_client/_generated/{name}.pyi").read_text())
+    catalog = json.loads((ROOT / "contracts/public-sdk-surface.json").read_bytes())
+    published = [each for each in catalog["operations"] if each["stability"] != "internal"]
+    assert len(published) > 15
+    for operation in published:
+        data, raw, streamed = stubs[operation["sdk"]["python"]]
+        wanted = operation["request"] and operation["request"]["schema"]
+        for request, _ in (data, raw, streamed):
+            assert re.findall(r"models\.(\w+)", request) == ([wanted] if wanted else []), operation["id"]
+        answers = {each["schema"] for each in operation["responses"]}
+        content = re.fullmatch(r"(?:Coroutine\[Any, Any, )?APIResponse\[(.*?)\]+", raw[1])
+        assert content is not None, raw[1]
+        kinds = {None if each == "None" else each.removeprefix("models.") for each in content[1].split(" | ")}
+        assert kinds == answers, operation["id"]
+        # A list in pages names its entries too.
+        assert set(re.findall(r"models\.(\w+)", data[1])) >= answers - {None}, operation["id"]
+        assert ("None" in data[1]) == (None in answers), operation["id"]
+        assert re.fullmatch(r"(?:Coroutine\[Any, Any, )?(?:Async)?StreamedResponse\]?", streamed[1])
 
 
 def test_the_stubs_hold_every_method_of_every_view() -> None:

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from flavours import Flavour
+from hypothesis import given, strategies
 from stage import Stage, problem
 from stage import json as answer
 from wire import ROOT, call, cases, name_of, observed
 
 from svc_client import Client, SvcError
+from svc_client._operation import Given, OperationSpec
+from svc_client._request import wire_request
 
 CASES = cases()
 CATALOG = json.loads((ROOT / "contracts/public-sdk-surface.json").read_bytes())
@@ -45,6 +50,17 @@ def test_a_path_holds_what_a_caller_meant_as_one_segment(sdk: Flavour) -> None:
     with Stage(problem(400, "invalid_path_segment")) as stage, pytest.raises(SvcError):
         sdk.call(sdk.client(stage), "export_canonical_tenant", "../a?b#c%2F\\")
     assert stage.seen[0].target == "/canonical/tenants/..%2Fa%3Fb%23c%252F%5C/export"
+
+
+@given(strategies.text(strategies.characters(exclude_categories=["Cs"]), min_size=1))
+def test_whatever_a_segment_holds_it_stays_one(text: str) -> None:
+    spec = OperationSpec("x", "GET", "/a/{b}/c", retry="safe", answers={})
+    if text in (".", ".."):
+        return
+    target = wire_request(spec, Given(path=(text,)), {}, {}, lambda: 0.0).target
+    before, segment, after = target.removeprefix("/").split("/")
+    assert (before, after, unquote(segment)) == ("a", "c", text)
+    assert re.fullmatch(r"(?:[A-Za-z0-9._~-]|%[0-9A-F]{2})+", segment)
 
 
 def test_a_path_comes_behind_that_of_a_gateway(sdk: Flavour) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from . import _logging as _logging
 from ._async_transport import ASYNC_MACHINE, AsyncLink, Connections, exchange
 from ._client import warn
+from ._credentials import keep_in
 from ._generated.async_client import (
     AsyncOperations,
     AsyncOperationsWithRawResponse,
@@ -15,7 +16,7 @@ from ._generated.async_client import (
 )
 from ._operation import Given, OperationSpec
 from ._options import AsyncCallOptions, AsyncClientOptions, check_call, settle
-from ._paging import AsyncPages, paging_of, with_token
+from ._paging import AsyncPages, as_it_is, paging_of, with_token
 from ._transport import Mode
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class AsyncClient(AsyncOperations):
         if connections is None:
             connections = Connections(settings, options.get("http_client"))
         self._base_url = base_url
-        self._options = options
+        self._options = cast("AsyncClientOptions", keep_in(options))
         self._link = AsyncLink(settings, connections, options.get("world", ASYNC_MACHINE))
         super().__init__(_AsyncCaller(self._link, "data"))
 
@@ -94,11 +95,11 @@ class _AsyncCaller:
 
     def pages(self, operation: OperationSpec, given: Given, options: AsyncCallOptions | None) -> Any:
         warn(operation.notice)
-        checked = check_call(options)
+        first, checked = as_it_is(given), check_call(options)
 
         async def ask(token: str | None) -> Any:
             return await exchange(
-                self._link, operation, with_token(operation, given, token), checked, self._mode
+                self._link, operation, with_token(operation, first, token), checked, self._mode
             )
 
         # Of an answer beside its body there is one: that of the first page.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _logging as _logging
 from ._connection import Pool
+from ._credentials import keep_in
 from ._generated.client import Operations, OperationsWithRawResponse, OperationsWithStreamingResponse
 from ._operation import Given, NoticeSpec, OperationSpec, PreviewWarning
 from ._options import CallOptions, ClientOptions, check_call, settle
-from ._paging import Pages, paging_of, with_token
+from ._paging import Pages, as_it_is, paging_of, with_token
 from ._transport import Link, Mode, exchange
 from ._world import MACHINE
 
@@ -35,7 +36,7 @@ class Client(Operations):
         world = options.get("world", MACHINE)
         pool = Pool(settings.url, settings.ssl_context, world.now) if pool is None else pool
         self._base_url = base_url
-        self._options = options
+        self._options = cast("ClientOptions", keep_in(options))
         self._link = Link(settings, pool, world)
         super().__init__(_Caller(self._link, "data"))
 
@@ -89,10 +90,10 @@ class _Caller:
 
     def pages(self, operation: OperationSpec, given: Given, options: CallOptions | None) -> object:
         warn(operation.notice)
-        checked = check_call(options)
+        first, checked = as_it_is(given), check_call(options)
 
         def ask(token: str | None) -> Any:
-            return exchange(self._link, operation, with_token(operation, given, token), checked, self._mode)
+            return exchange(self._link, operation, with_token(operation, first, token), checked, self._mode)
 
         # Of an answer beside its body there is one: that of the first page.
         return Pages[Any, Any](paging_of(operation), ask) if self._mode == "data" else ask(None)

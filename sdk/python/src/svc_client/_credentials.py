@@ -7,9 +7,9 @@ whatever it is configured with: where keys are in use, a token alone in `Authori
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ._errors import SvcError
 
@@ -34,6 +34,11 @@ class Secret(str):
 def keep(credential: AsyncCredential | None) -> AsyncCredential | None:
     """The credential, not to be printed by accident."""
     return Secret(credential) if isinstance(credential, str) else credential
+
+
+def keep_in(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options whose credentials are not printed by accident."""
+    return {name: keep(value) if name in ("api_key", "token") else value for name, value in options.items()}
 
 
 def checked(what: str, value: object, form: re.Pattern[str]) -> Secret:

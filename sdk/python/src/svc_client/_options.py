@@ -122,11 +122,14 @@ def settle(base_url: str | None, options: Mapping[str, Any], env: Mapping[str, s
             f"{url.scheme}://{url.netloc} is plain HTTP to another machine: a credential sent there can be read "
             "on the way. Use https, or the option insecure where the way is safe."
         )
+    header = options.get("api_key_header") or env.get("SVC_API_KEY_HEADER") or "X-Svc-Api-Key"
+    if not HEADER_NAME.fullmatch(header):
+        raise SvcError("api_key_header is no name of a header.")
     return Settings(
         base_url=f"{url.scheme}://{url.netloc}{url.path}",
         url=url,
         api_key=api_key,
-        api_key_header=options.get("api_key_header") or env.get("SVC_API_KEY_HEADER") or "X-Svc-Api-Key",
+        api_key_header=header,
         token=token,
         headers=options.get("headers") or {},
         timeout=check_timeout(options.get("timeout", 60.0)),
@@ -135,6 +138,7 @@ def settle(base_url: str | None, options: Mapping[str, Any], env: Mapping[str, s
     )
 
 
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # Nothing that a parser would strip, mend or read in two ways.
 _PLAIN = re.compile(r"[!-\[\]-~]+")
 
@@ -194,4 +198,4 @@ def check_call(options: CallOptions | AsyncCallOptions | None) -> CallOptions:
     for name in options or ():
         if name not in _CALL_NAMES:
             raise TypeError(f"there is no option {name!r} of a call")
-    return cast("CallOptions", options or {})
+    return cast("CallOptions", {**(options or {})})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
 from typing import Any, Generic, TypeVar, cast
 
@@ -121,6 +122,11 @@ class _AsyncItemIterator(AsyncIterator[Item]):
             for item in self._items:
                 return item
             self._items = iter(_items(self._paging, await self._pages.__anext__()))
+
+
+def as_it_is(given: Given) -> Given:
+    """What a caller gave, whatever becomes of the caller's objects before the last page is asked for."""
+    return Given(given.path, copy.deepcopy(given.request), {**given.parameters}, given.idempotency_key)
 
 
 def with_token(operation: OperationSpec, given: Given, token: str | None) -> Given:

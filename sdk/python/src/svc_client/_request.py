@@ -13,7 +13,7 @@ from ._errors import SvcError
 from ._generated.version import VERSION
 from ._multipart import multipart
 from ._operation import BodySpec, Given, OperationSpec, ParameterSpec
-from ._options import CallOptions
+from ._options import HEADER_NAME, CallOptions
 
 
 class WireHeaders:
@@ -24,7 +24,7 @@ class WireHeaders:
 
     def set(self, name: str, value: str | None) -> None:
         """None takes it away."""
-        if not _NAME.fullmatch(name) or name.lower() in _FRAMING:
+        if not HEADER_NAME.fullmatch(name) or name.lower() in _FRAMING:
             raise SvcError("A header cannot have that name, or belongs to the transport.")
         if value is None:
             self._values.pop(name.lower(), None)
@@ -43,7 +43,6 @@ class WireHeaders:
         return [*self._values.values(), *missing]
 
 
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 # They say where a message ends: told twice, two readers may find two ends.
 _FRAMING = frozenset(

@@ -373,7 +373,7 @@ class AsyncOperations:
         Operation `renewCanonicalOutboxLease` of the contract, here `renew_canonical_outbox_lease`:
         docs/reference/operations.md#renewcanonicaloutboxlease
         """
-        given = Given(path=(tenant_id, event_id,), request=request)
+        given = Given(path=(tenant_id, event_id), request=request)
         return await self._caller.call(spec.RENEW_CANONICAL_OUTBOX_LEASE, given, options)
 
     async def acknowledge_canonical_outbox(
@@ -416,7 +416,7 @@ class AsyncOperations:
         Operation `acknowledgeCanonicalOutbox` of the contract, here `acknowledge_canonical_outbox`:
         docs/reference/operations.md#acknowledgecanonicaloutbox
         """
-        given = Given(path=(tenant_id, event_id,), request=request)
+        given = Given(path=(tenant_id, event_id), request=request)
         return await self._caller.call(spec.ACKNOWLEDGE_CANONICAL_OUTBOX, given, options)
 
     async def release_canonical_outbox(
@@ -460,7 +460,7 @@ class AsyncOperations:
         Operation `releaseCanonicalOutbox` of the contract, here `release_canonical_outbox`:
         docs/reference/operations.md#releasecanonicaloutbox
         """
-        given = Given(path=(tenant_id, event_id,), request=request)
+        given = Given(path=(tenant_id, event_id), request=request)
         return await self._caller.call(spec.RELEASE_CANONICAL_OUTBOX, given, options)
 
     async def replay_canonical_outbox(
@@ -503,7 +503,7 @@ class AsyncOperations:
         Operation `replayCanonicalOutbox` of the contract, here `replay_canonical_outbox`:
         docs/reference/operations.md#replaycanonicaloutbox
         """
-        given = Given(path=(tenant_id, event_id,), request=request)
+        given = Given(path=(tenant_id, event_id), request=request)
         return await self._caller.call(spec.REPLAY_CANONICAL_OUTBOX, given, options)
 
     def query_canonical_documents(

@@ -369,7 +369,7 @@ class Operations:
         Operation `renewCanonicalOutboxLease` of the contract, here `renew_canonical_outbox_lease`:
         docs/reference/operations.md#renewcanonicaloutboxlease
         """
-        given = Given(path=(tenant_id, event_id,), request=request)
+        given = Given(path=(tenant_id, event_id), request=request)
         return self._caller.call(spec.RENEW_CANONICAL_OUTBOX_LEASE, given, options)
 
     def acknowledge_canonical_outbox(
@@ -412,7 +412,7 @@ class Operations:
         Operation `acknowledgeCanonicalOutbox` of the contract, here `acknowledge_canonical_outbox`:
         docs/reference/operations.md#acknowledgecanonicaloutbox
         """
-        given = Given(path=(tenant_id, event_id,), request=request)
+        given = Given(path=(tenant_id, event_id), request=request)
         return self._caller.call(spec.ACKNOWLEDGE_CANONICAL_OUTBOX, given, options)
 
     def release_canonical_outbox(
@@ -456,7 +456,7 @@ class Operations:
         Operation `releaseCanonicalOutbox` of the contract, here `release_canonical_outbox`:
         docs/reference/operations.md#releasecanonicaloutbox
         """
-        given = Given(path=(tenant_id, event_id,), request=request)
+        given = Given(path=(tenant_id, event_id), request=request)
         return self._caller.call(spec.RELEASE_CANONICAL_OUTBOX, given, options)
 
     def replay_canonical_outbox(
@@ -499,7 +499,7 @@ class Operations:
         Operation `replayCanonicalOutbox` of the contract, here `replay_canonical_outbox`:
         docs/reference/operations.md#replaycanonicaloutbox
         """
-        given = Given(path=(tenant_id, event_id,), request=request)
+        given = Given(path=(tenant_id, event_id), request=request)
         return self._caller.call(spec.REPLAY_CANONICAL_OUTBOX, given, options)
 
     def query_canonical_documents(
