@@ -52,7 +52,8 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
         to: `    if (this.isTransaction) return read();\n    this.run('BEGIN');`,
       },
     ],
-    shows: /is lost|is forgotten|given twice|other content|another tenant|neither old nor new|a query met|the probe was/,
+    shows:
+      /is lost|is forgotten|given twice|other content|another tenant|neither old nor new|a query met|the probe was/,
   },
   'torn-commits': {
     about: 'a commit is written in two transactions, the receipt and the documents before fences and events',
