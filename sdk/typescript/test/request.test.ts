@@ -30,6 +30,6 @@ test.each<[string, (client: ReturnType<Stage['client']>) => PromiseLike<unknown>
   await using stage = await Stage.open(json({}));
   const error = await thrown(call(stage.client()), Error);
   expect(error).toBeInstanceOf(SvcError);
-  expect(String((error as Error).stack)).not.toContain(SECRET);
+  expect(String(error.stack)).not.toContain(SECRET);
   expect(stage.seen).toEqual([]);
 });
