@@ -22,7 +22,11 @@ interface OpenApi {
 interface OpenApiOperation {
   readonly operationId: string;
   readonly security: readonly object[];
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly example?: string;
+  }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
   readonly responses: Readonly<Record<string, object>>;
   readonly 'x-svc-operation-id': string;
@@ -87,6 +91,14 @@ describe('catalog and OpenAPI', () => {
     const body = Object.values(object?.requestBody?.content ?? {}).map(({ schema }) => schema.$ref);
     const model = route.bodyFromParameters === true ? null : operation.request?.schema;
     expect(body).toEqual(model == null ? [] : [`#/components/schemas/${model}`]);
+  });
+
+  it('show a tenant to try with on every route of one, that of the example requests', () => {
+    const tenants = Object.values(openApi.paths)
+      .flatMap((item) => Object.values(item))
+      .flatMap(({ parameters = [] }) => parameters.filter(({ name }) => name === 'tenantId'));
+    expect(tenants.length).toBeGreaterThan(10);
+    expect(new Set(tenants.map(({ example }) => example))).toEqual(new Set(['acme']));
   });
 
   it('share their models with the bundle', () => {

@@ -139,16 +139,16 @@ interface LoadedGroup {
 /** Loads a group's code with the function that serves it, and no other group's. */
 const loadGroup: Readonly<Record<Group, (parts: Parts) => Promise<LoadedGroup>>> = {
   async server(parts) {
-    const [{ serverHandlers }, { bannerOperation, getBanner }, pages] = await Promise.all([
+    const [{ serverHandlers }, { serverInfoOperation, getServerInfo }, pages] = await Promise.all([
       import('./server/handlers.ts'),
-      import('./server/banner.ts'),
+      import('./server/server-info.ts'),
       loadDocs(parts.settings),
     ]);
     const dependencies = serverDependencies(parts);
-    const banner = getBanner({ release, docs: pages !== null });
+    const serverInfo = getServerInfo({ release, docs: pages !== null });
     return {
-      handlers: { ...serverHandlers(dependencies), [bannerOperation.id]: banner, ...pages?.handlers },
-      extra: [bannerOperation, ...(pages?.operations ?? [])],
+      handlers: { ...serverHandlers(dependencies), [serverInfoOperation.id]: serverInfo, ...pages?.handlers },
+      extra: [serverInfoOperation, ...(pages?.operations ?? [])],
     };
   },
   async canonical({ settings, store, world, log }) {

@@ -34,7 +34,7 @@ const budgets = {
 
 /** What each part of a budget is entered by; `start` is the static import closure of the entry point. */
 const parts: Readonly<Record<Exclude<keyof typeof budgets, 'start'>, readonly string[]>> = {
-  server: ['functions/server/handlers.ts', 'functions/server/banner.ts'],
+  server: ['functions/server/handlers.ts', 'functions/server/server-info.ts'],
   docs: ['functions/server/docs.ts'],
   guides: ['functions/server/docs-markdown.ts'],
   canonical: ['functions/canonical/handlers.ts', 'contracts/generated/validators/canonical.js'],

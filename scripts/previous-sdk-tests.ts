@@ -2,7 +2,10 @@
  * Whether who wrote against the last release can compile against this one: the SDK tests of the last tag are type-checked
  * against the sources of now, TypeScript by tsc, the typed usage of Python by pyright.
  *
- *     npm run sdk:previous [-- --tree <folder>]    a folder with the `sdk` of a release, in place of the last tag
+ *     npm run sdk:previous [-- --ref <commit>]     a tag, branch or commit, in place of the last tag
+ *     npm run sdk:previous [-- --tree <folder>]    a folder with a release, or as much of it as differs
+ *
+ * A last tag without an SDK is told by its name and is no failure; whoever names a commit wants it compared.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -11,19 +14,21 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const root = resolve(import.meta.dirname, '..');
+const SOURCE = 'sdk/typescript/src';
 const TYPESCRIPT = 'sdk/typescript/test';
 const PYTHON = 'sdk/python/tests/typing/usage.py';
 
-const { values } = parseArgs({ options: { tree: { type: 'string' } } });
+const { values } = parseArgs({ options: { tree: { type: 'string' }, ref: { type: 'string' } } });
 const work = mkdtempSync(join(tmpdir(), 'sdk-previous-'));
 try {
   process.exitCode = main();
@@ -32,10 +37,10 @@ try {
 }
 
 function main(): number {
-  const released = values.tree === undefined ? lastTag() : { name: values.tree, tree: resolve(values.tree) };
+  const released = release();
   if ('none' in released) {
-    console.log(released.none);
-    return 0;
+    console.log(`${released.none}: nothing to compare with`);
+    return values.ref === undefined ? 0 : 1;
   }
   const checks = [checkTypeScript(released.tree), checkPython(released.tree)];
   for (const { output } of checks) if (output !== '') console.error(output);
@@ -45,19 +50,39 @@ function main(): number {
   return failed ? 1 : 0;
 }
 
-/** The SDKs of the last tag, unpacked; or why there are none. */
-function lastTag(): { readonly name: string; readonly tree: string } | { readonly none: string } {
-  if (!existsSync(join(root, '.git'))) return { none: 'this is no clone: nothing to compare with' };
+interface Released {
+  readonly name: string;
+  /** A folder that holds it. */
+  readonly tree: string;
+}
+
+/** The release, unpacked; or why there is none to compare with. */
+function release(): Released | { readonly none: string } {
+  if (values.tree !== undefined) return { name: values.tree, tree: resolve(values.tree) };
+  if (!existsSync(join(root, '.git'))) return { none: 'this is no clone' };
+  const name = values.ref ?? lastTag();
+  if (name === undefined) return { none: 'there is no tag here' };
+  const [commit = ''] = git('rev-list', '--max-count=1', '--ignore-missing', '--end-of-options', name).split(
+    '\n',
+  );
+  if (commit === '') return { none: `${name} is no commit here` };
+  const tests = git('ls-tree', '-r', '--name-only', commit, TYPESCRIPT, PYTHON);
+  if (tests === '') return { none: `${name} has no SDK` };
+  return unpacked(name, commit);
+}
+
+function lastTag(): string | undefined {
   const [name = ''] = git('tag', '--list', 'v*', '--sort=-v:refname').trim().split('\n');
-  if (name === '') return { none: 'there is no tag here: nothing to compare with' };
-  if (git('ls-tree', '--name-only', name, 'sdk') === '')
-    return { none: `${name} has no SDK: nothing to compare with` };
+  return name === '' ? undefined : name;
+}
+
+function unpacked(name: string, commit: string): Released {
   const tree = join(work, 'tag');
   mkdirSync(tree);
   const archive = join(work, 'tag.tar');
-  git('archive', '--output', archive, name, 'sdk');
+  git('archive', '--output', archive, commit);
   const { status } = spawnSync('tar', ['-xf', archive, '-C', tree]);
-  if (status !== 0) throw new Error(`the SDKs of ${name} could not be unpacked`);
+  if (status !== 0) throw new Error(`${name} could not be unpacked`);
   return { name, tree };
 }
 
@@ -73,23 +98,38 @@ interface Check {
   readonly output: string;
 }
 
-/** The project of now, in which only the tests of the SDK are those of the release. */
+/**
+ * The project of the release, in which only the source of the SDK is that of now: what else its tests lean on may change as it
+ * likes. So may the inside of the SDK, and a test that imports it tells nothing of what was promised.
+ */
 function checkTypeScript(tree: string): Check {
   const tests = join(tree, TYPESCRIPT);
   if (!existsSync(tests)) return { what: 'no tests in TypeScript', ok: true, output: '' };
   const place = join(work, 'project');
-  linkAllBut(root, place, ['sdk', 'tsconfig.json', 'dist', '.git']);
-  linkAllBut(join(root, 'sdk'), join(place, 'sdk'), ['typescript']);
-  linkAllBut(join(root, 'sdk/typescript'), join(place, 'sdk/typescript'), ['test', 'dist']);
-  cpSync(tests, join(place, TYPESCRIPT), { recursive: true });
+  linkAllBut(place, ['.'], tree, ['sdk', 'tsconfig.json', 'dist', '.git', 'node_modules']);
+  symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
+  linkAllBut(place, ['sdk'], tree, ['typescript']);
+  linkAllBut(place, ['sdk', 'typescript'], tree, ['test', 'src', 'dist']);
+  symlinkSync(join(root, SOURCE), join(place, SOURCE));
+  const inner = readdirSync(tests).filter((name) => looksInside(readFileSync(join(tests, name), 'utf8')));
+  cpSync(tests, join(place, TYPESCRIPT), {
+    recursive: true,
+    filter: (path) => !inner.includes(relative(tests, path)),
+  });
   const config = {
     extends: join(root, 'tsconfig.json'),
-    // Links stay what they are, so that the tests find the sources of now where they expect those of their release.
-    compilerOptions: { preserveSymlinks: true },
+    // Links stay what they are, so that the tests find the source of now where they expect that of their release. What the
+    // source does not use is no matter of who calls it.
+    compilerOptions: { preserveSymlinks: true, noUnusedLocals: false, noUnusedParameters: false },
     include: [TYPESCRIPT],
   };
   writeFileSync(join(place, 'tsconfig.json'), JSON.stringify(config));
-  return checked('tests in TypeScript', 'tsc', ['-p', place], place);
+  const but = inner.length === 0 ? '' : ` (but ${inner.join(', ')}, of the inside)`;
+  return checked(`tests in TypeScript${but}`, 'tsc', ['-p', place], place);
+}
+
+function looksInside(text: string): boolean {
+  return /from '\.\.\/src\/(?!index\.ts')/.test(text);
 }
 
 function checkPython(tree: string): Check {
@@ -118,9 +158,19 @@ function checked(what: string, tool: string, args: readonly string[], cwd: strin
   return { what, ok: status === 0, output: status === 0 ? '' : stdout };
 }
 
-function linkAllBut(from: string, to: string, without: readonly string[]): void {
+/** Links what the release has in this folder, and from the project of now what it does not have. */
+function linkAllBut(
+  place: string,
+  folder: readonly string[],
+  tree: string,
+  without: readonly string[],
+): void {
+  const to = join(place, ...folder);
   mkdirSync(to, { recursive: true });
-  for (const name of readdirSync(from)) {
-    if (!without.includes(name)) symlinkSync(join(from, name), join(to, name));
+  for (const from of [join(tree, ...folder), join(root, ...folder)]) {
+    for (const name of existsSync(from) ? readdirSync(from) : []) {
+      if (!without.includes(name) && !existsSync(join(to, name)))
+        symlinkSync(join(from, name), join(to, name));
+    }
   }
 }

@@ -1,11 +1,13 @@
 /**
- * One release, one version: holds the service, the contract, the SDKs and the fixtures of the release against `package.json`.
+ * One release, one version: holds the service, the contract and the SDKs against `package.json`, and every fixture of that
+ * release against what it was made of.
  *
  *     npm run versions
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { releaseFixtures } from './release-fixtures.ts';
 
 interface Place {
   readonly path: string;
@@ -46,14 +48,10 @@ export function versionFaults(root: string): string[] {
     const said = existsSync(join(root, path)) ? read(text(path)) : undefined;
     return said === version ? [] : [`${path} says ${said ?? 'no version'}, package.json says ${version}`];
   });
-  const fixtures = `contracts/releases/${version}`;
-  for (const [name, names] of [
-    ['openapi.json', ['info', 'version']],
-    ['catalog.json', ['catalogVersion']],
-  ] as const) {
-    const path = join(root, fixtures, name);
-    const said = existsSync(path) ? member(...names)(readFileSync(path, 'utf8')) : undefined;
-    if (said !== version) faults.push(`${fixtures}/${name} says ${said ?? 'no version'}: npm run release`);
+  for (const { name, source, text: made } of releaseFixtures(root)) {
+    const path = `contracts/releases/${version}/${name}`;
+    if (!existsSync(join(root, path))) faults.push(`${path} is missing: npm run release`);
+    else if (text(path) !== made) faults.push(`${path} is not ${source}: npm run release`);
   }
   const pyproject = text('sdk/python/pyproject.toml');
   if (

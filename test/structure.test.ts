@@ -46,6 +46,16 @@ describe('the direction of imports', () => {
       `import type { A } from '../../canonical/commit.ts';`,
     ],
     ['a port that imports a provider', 'functions/store/port.ts', `export { a } from './sqlite/store.ts';`],
+    [
+      'a group that loads a place for objects',
+      'functions/canonical/x.ts',
+      `await import('../blobs/files/store.ts');`,
+    ],
+    [
+      'a place for objects that imports a store',
+      'functions/blobs/files/x.ts',
+      `import '../../store/port.ts';`,
+    ],
     ['http that imports a group', 'functions/http/x.ts', `import '../canonical/handlers.ts';`],
     ['a kernel that imports http', 'functions/kernel/x.ts', `import {\n  a,\n} from '../http/chain.ts';`],
     ['a room without a rule', 'functions/utils/x.ts', `import { a } from '../kernel/world.ts';`],
@@ -84,6 +94,7 @@ describe('the direction of imports', () => {
     ['functions/compose.ts', 'root'],
     ['functions/store/port.ts', 'store'],
     ['functions/store/sqlite/store.ts', 'store/sqlite'],
+    ['functions/blobs/files/store.ts', 'blobs/files'],
     ['functions/canonical/commit.ts', 'canonical'],
   ])('%s lies in the room %s', (path, room) => {
     expect(roomOf(path)).toBe(room);

@@ -114,7 +114,7 @@ async function openCheck(settings: Settings): Promise<Check> {
   const remedy =
     provider === 'sqlite'
       ? 'Check CanonicalStore:DatabasePath and the rights on the file.'
-      : 'Check that the database runs, and the settings that lead to it: npm run svc -- config show.';
+      : 'Check that the database runs, and the settings that lead to it: npm run -s svc -- config show.';
   return failed('database', `The provider ${provider} does not answer: ${fault}.`, remedy);
 }
 

@@ -7,6 +7,7 @@ import {
   isPublished,
   routeParameters,
 } from './catalog.ts';
+import { textNamed } from './examples.ts';
 import { PROBLEM_MODEL } from './roles.ts';
 import type { Json } from './schema.ts';
 import type { ContractSource, ProblemSource } from './source.ts';
@@ -83,7 +84,10 @@ function routeObject(operation: CatalogOperation, route: CatalogRoute, source: C
     description: routeDescription(operation, alias),
     deprecated: stability === 'deprecated' ? true : undefined,
     security: source.catalog.authorizationClasses[operation.authorizationClass]?.security,
-    parameters: parameters.length === 0 ? undefined : (parameters.map(parameterObject) as Json),
+    parameters:
+      parameters.length === 0
+        ? undefined
+        : (parameters.map((each) => parameterObject(each, operation, source)) as Json),
     requestBody: takesBody
       ? { required: needsBody(request.schema, source), content: content(request.mediaType, request.schema) }
       : undefined,
@@ -125,21 +129,36 @@ export function routeDescription(operation: CatalogOperation, alias = false): st
     .join(' ');
 }
 
-function parameterObject({
-  in: place,
-  name,
-  required,
-  prefix,
-  schema,
-  description,
-}: CatalogParameter): JsonObject {
-  return {
+function parameterObject(
+  parameter: CatalogParameter,
+  operation: CatalogOperation,
+  source: ContractSource,
+): JsonObject {
+  const { in: place, name, required, prefix, schema, description } = parameter;
+  return compact({
     name: prefix === true ? `${name}{key}` : name,
     in: place,
     required,
     description,
     schema: schema as Json,
-  };
+    example: place === 'path' ? pathExample(name, operation, source) : undefined,
+  });
+}
+
+/** What an example says under the same name: of the request, so that path and body agree, of an answer, of the group. */
+function pathExample(
+  name: string,
+  { request, responses: answers, group }: CatalogOperation,
+  { models }: ContractSource,
+): string | undefined {
+  const own = [request?.schema, ...answers.map(({ schema }) => schema)].map((model) =>
+    models.get(model ?? ''),
+  );
+  const others = [...models.values()].filter(({ file }) => file === group);
+  return [...own, ...others]
+    .flatMap((model) => model?.schema.examples ?? [])
+    .map((example) => textNamed(example, name))
+    .find((text) => text !== undefined);
 }
 
 function content(mediaType: string, model: string | null): Json {

@@ -77,7 +77,7 @@ const depotModels: Readonly<Record<string, Schema>> = {
       artifact: { description: 'Its bytes.', type: 'string', 'x-svc-binary': true },
     },
     required: ['manifest', 'artifact'],
-    examples: [{ manifest: { id: 'a' }, artifact: '' }],
+    examples: [{ manifest: { id: 'm' }, artifact: '' }],
   },
   ParcelQuery: {
     description: 'Which parcel.',

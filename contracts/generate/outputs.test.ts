@@ -110,6 +110,22 @@ export const used = [query, parcel, operations.peek.routes, problems.not_found.s
     expect(page).not.toContain('peek');
   });
 
+  it('gives path parameters the example that the models have for them', () => {
+    const { paths } = JSON.parse(output('contracts/generated/openapi/svc.json')) as {
+      paths: Record<string, Record<string, { parameters: { name: string; example?: string }[] }>>;
+    };
+    const parameters = paths['/depots/{depotId}/parcels/{id}']?.['get']?.parameters ?? [];
+    expect(parameters.find(({ name }) => name === 'id')?.example, 'of its request').toBe('a');
+    expect(
+      parameters.find(({ name }) => name === 'depotId'),
+      'of none',
+    ).not.toHaveProperty('example');
+    expect(
+      parameters.find(({ name }) => name === 'limit'),
+      'of a query',
+    ).not.toHaveProperty('example');
+  });
+
   it('describes bodies of parts and bytes, statuses and headers', () => {
     const { paths } = JSON.parse(output('contracts/generated/openapi/svc.json')) as {
       paths: Record<

@@ -18,7 +18,7 @@ export function settingsPage(): string {
     'The later source wins: defaults, `svcsettings.json`, `svcsettings.{Environment}.json`, the environment (short names, then',
     '`Section__Key`), the command line (`--Section:Key=value`). Names are read whatever their case. `--settings FILE` or',
     '`SVC_SETTINGS` names another file. An unknown key, a value that cannot be read or a rule that is broken stops the start,',
-    'all faults told at once. `npm run svc -- config show` tells what is in force and where it comes from;',
+    'all faults told at once. `npm run -s svc -- config show` tells what is in force and where it comes from;',
     '[svcsettings.schema.json](svcsettings.schema.json) lets an editor check and complete a file.',
     '',
     'A list comes from one source only. `[]`, in a file or as the text of the list itself, is an empty list and takes the place',

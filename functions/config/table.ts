@@ -119,7 +119,7 @@ export const table = {
     apiKeys: setting<readonly Secret[]>('Server:ApiKeys', list(apiKey), [],
       'Keys that callers may present, in clear: for development. Elsewhere the service warns of them; give their hashes, or a file of them.'),
     apiKeyHashes: setting<readonly string[]>('Server:ApiKeyHashes', list(keyHash), [],
-      'Keys that callers may present, by their hashes: npm run svc -- api-key create makes a key and tells its hash.'),
+      'Keys that callers may present, by their hashes: npm run -s svc -- api-key create makes a key and tells its hash.'),
     apiKeyFile: setting<string | null>('Server:ApiKeyFile', anyText, null,
       'File with the hashes of keys that callers may present, read again every 30 seconds: a key that is taken out is refused within a minute.', { variables: ['SVC_API_KEY_FILE'] }),
     apiKey: setting<Secret | null>('Server:ApiKey', apiKey, null,

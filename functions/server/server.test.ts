@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import openApi from '../../contracts/generated/openapi/svc.json' with { type: 'json' };
 import schemas from '../../contracts/generated/schemas/svc-public.schema.json' with { type: 'json' };
 import { responseValidators } from '../../contracts/generated/validators/server.js';
+import catalog from '../../contracts/public-sdk-surface.json' with { type: 'json' };
 import type { CallContext } from '../http/handler.ts';
 import { RawBody } from '../http/message.ts';
 import type { Timers } from '../kernel/world.ts';
 import { type RecordStore, StoreError } from '../store/port.ts';
-import { getBanner } from './banner.ts';
 import type { CanonicalConfiguration, ServerDependencies } from './dependencies.ts';
 import { serverHandlers } from './handlers.ts';
+import { getServerInfo, serverInfoOperation } from './server-info.ts';
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const context: CallContext = {
@@ -188,8 +189,13 @@ describe('the published contract', () => {
 });
 
 test('the banner is text for people', async () => {
-  const { body } = await getBanner({ release: { service: 'svc', version: '0.1.0' }, docs: false })();
+  const { body } = await getServerInfo({ release: { service: 'svc', version: '0.1.0' }, docs: false })();
   expect(body).toBeInstanceOf(RawBody);
   expect(body.content).toMatch(/^svc 0\.1\.0\n/);
   expect(body.content).toContain('/openapi/svc.json');
+});
+
+test('the banner is called what the catalog calls it', () => {
+  const listed = catalog.excluded.find(({ path }) => path === '/')?.operationId;
+  expect(serverInfoOperation).toMatchObject({ id: listed, routes: [{ operationId: listed }] });
 });

@@ -25,29 +25,42 @@ def made(client: Client, each: dict[str, Any], kept: dict[str, Any]) -> dict[str
     try:
         result = called(client, each, kept)
     except APIStatusError as error:
-        return {
-            "error": {
-                "class": type(error).__name__,
-                "status": error.status,
-                "code": error.code,
-                "retryable": error.retryable,
-                "retryAfter": error.retry_after,
-                "correlationId": error.correlation_id,
-                "problem": error.problem,
-                "errors": error.errors,
-            }
-        }
-    for name, place in each.get("keep", {}).items():
-        kept[name] = at(result, place)
+        return told(error)
+    keep(each, result, kept)
     return {"result": result}
 
 
-def called(client: Client, each: dict[str, Any], kept: dict[str, Any]) -> Any:
+def told(error: APIStatusError) -> dict[str, Any]:
+    return {
+        "error": {
+            "class": type(error).__name__,
+            "status": error.status,
+            "code": error.code,
+            "retryable": error.retryable,
+            "retryAfter": error.retry_after,
+            "correlationId": error.correlation_id,
+            "problem": error.problem,
+            "errors": error.errors,
+        }
+    }
+
+
+def keep(each: dict[str, Any], result: Any, kept: dict[str, Any]) -> None:
+    for name, place in each.get("keep", {}).items():
+        kept[name] = at(result, place)
+
+
+def begun(client: Any, each: dict[str, Any], kept: dict[str, Any]) -> Any:
+    """What the method gives: an answer, pages, or what gives them when it is awaited."""
     method = getattr(client, each["method"]["python"])
     named: dict[str, Any] = {}
     if "correlationId" in each:
         named["options"] = {"correlation_id": each["correlationId"]}
-    answer = method(*(filled(given, kept) for given in each.get("arguments", [])), **named)
+    return method(*(filled(given, kept) for given in each.get("arguments", [])), **named)
+
+
+def called(client: Client, each: dict[str, Any], kept: dict[str, Any]) -> Any:
+    answer = begun(client, each, kept)
     if each.get("read") == "all":
         return answer.collect()
     if each.get("read") == "pages":

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../contracts/generated/limits.ts';
+import type { JsonBounds, OverLimit, Stability } from '../../contracts/operation.ts';
 
 /** Whether a contract still keeps what an earlier one promised: things may be added, and nothing else. */
 
@@ -20,7 +22,16 @@ export interface CatalogOperation {
   }[];
   readonly authorizationClass: string;
   readonly accessOperation: string | null;
+  readonly stability: Stability;
+  readonly request: CatalogRequest | null;
   readonly responses: readonly { readonly status: number }[];
+  readonly problems: readonly string[];
+}
+
+interface CatalogRequest {
+  readonly bodyLimitBytes: number;
+  readonly json?: JsonBounds;
+  readonly overLimit?: Pick<OverLimit, 'problem'>;
 }
 
 export interface ErrorCode {
@@ -57,6 +68,17 @@ const kept = [
   'mcp',
 ] as const;
 
+/**
+ * What a promise may become: a firmer one, or one with an announced end. Who was told that an operation is public may not
+ * find it in preview, and nothing that was published may be hidden.
+ */
+const mayBecome: Readonly<Record<Stability, readonly Stability[]>> = {
+  internal: ['internal', 'preview', 'public', 'deprecated'],
+  preview: ['preview', 'public', 'deprecated'],
+  public: ['public', 'deprecated'],
+  deprecated: ['deprecated', 'public'],
+};
+
 export function catalogFaults(released: Catalog, now: Catalog): string[] {
   const classes = Object.entries(released.authorizationClasses).flatMap(([name, { security }]) =>
     isDeepStrictEqual(now.authorizationClasses[name]?.security, security)
@@ -80,7 +102,35 @@ function operationFaults(released: CatalogOperation, catalog: Catalog): string[]
     responses.map(({ status }) => status).toSorted((a, b) => a - b);
   if (!isDeepStrictEqual(statuses(released), statuses(now)))
     faults.push(`${released.id}: it succeeds with other statuses`);
+  if (!mayBecome[released.stability].includes(now.stability))
+    faults.push(`${released.id}: ${released.stability} may not become ${now.stability}`);
+  // No exception: a code that is declared no more is a refusal that now comes under another name, or a rule that was
+  // dropped on which callers counted.
+  for (const code of released.problems.filter((each) => !now.problems.includes(each)))
+    faults.push(`${released.id}: it no longer declares the problem ${code}`);
+  return [...faults, ...requestFaults(released.request, now.request).map((it) => `${released.id}: ${it}`)];
+}
+
+/** Media type and model are the document's to compare; it does not see how much of them is taken. */
+function requestFaults(released: CatalogRequest | null, now: CatalogRequest | null): string[] {
+  if (released === null) return [];
+  if (now === null) return ['it takes no body any more'];
+  const [before, after] = [taken(released), taken(now)];
+  const faults = Object.entries(before)
+    .filter(([name, value]) => (after[name] ?? Infinity) < value)
+    .map(([name, value]) => `${name} shrank from ${value} to ${after[name]}`);
+  if (refusal(released) !== refusal(now))
+    faults.push(`a larger body is refused as ${refusal(now)}, no longer as ${refusal(released)}`);
   return faults;
+}
+
+function taken({ bodyLimitBytes, json }: CatalogRequest): Readonly<Record<string, number>> {
+  const usual = { depthMax: limits.jsonDepthMax, membersMax: limits.jsonMembersMax };
+  return { bodyLimitBytes, ...(json ?? usual) };
+}
+
+function refusal({ overLimit }: CatalogRequest): string {
+  return overLimit?.problem ?? 'payload_too_large';
 }
 
 export function errorFaults(released: readonly ErrorCode[], now: readonly ErrorCode[]): string[] {

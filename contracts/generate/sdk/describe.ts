@@ -2,9 +2,9 @@ import type { SdkOperation, SdkRequest } from './ir.ts';
 
 /**
  * What a reader of a method's comment has to know, in words that hold in every language: what it does, its route, its
- * bounds, when a client repeats it. Each says where the rule stands.
+ * bounds, when a client repeats it. Each says where the rule stands. `firstPage` is how a language asks for one page alone.
  */
-export function docParagraphs(operation: SdkOperation): readonly string[] {
+export function docParagraphs(operation: SdkOperation, firstPage: string): readonly string[] {
   const { summary, description, stability, deprecation } = operation;
   return [
     `${summary}. ${description}`,
@@ -19,7 +19,7 @@ export function docParagraphs(operation: SdkOperation): readonly string[] {
     repeatSentence(operation),
     operation.paging === null
       ? ''
-      : `Pages: awaited, the first one; iterated, every entry of \`${operation.paging.items}\` up to the last page.`,
+      : `A list in pages, asked for as it is used. ${firstPage} the first page; iterated, every entry of \`${operation.paging.items}\` up to the last page.`,
   ].filter((text) => text !== '');
 }
 

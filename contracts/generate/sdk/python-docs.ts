@@ -10,22 +10,16 @@ export function methodDoc(
   contract: SdkContract,
   { isAsync }: PythonFlavour,
 ): readonly string[] {
-  const { id, names, paging } = operation;
+  const { id, names } = operation;
   const deprecated = deprecationText(operation, contract);
   return [
-    ...docParagraphs({ ...operation, paging: null, deprecation: null }),
+    ...docParagraphs({ ...operation, deprecation: null }, isAsync ? 'Awaited,' : '`first()` is'),
     deprecated === null ? '' : `**Deprecated** ${deprecated}.`,
-    paging === null ? '' : pagesSentence(paging.items, isAsync),
     section('Args', argumentLines(operation)),
     section('Returns', answerLines(operation)),
     section('Raises', problemLines(operation, contract)),
     `Operation \`${id}\` of the contract${id === names.python ? '' : `, here \`${names.python}\``}: docs/reference/operations.md#${id.toLowerCase()}`,
   ];
-}
-
-function pagesSentence(items: string, isAsync: boolean): string {
-  const first = isAsync ? 'Awaited, the first page' : '`first()` is the first page';
-  return `A list in pages, asked for as it is used. ${first}; iterated, every entry of \`${items}\` up to the last page.`;
 }
 
 function section(title: string, lines: readonly string[]): string {

@@ -126,7 +126,7 @@ function methodText(operation: SdkOperation, contract: SdkContract): string {
       : `PagedCall<${answer}, ${typeText(paging.item, 'response', 'Models.')}>`;
   const made = `operations${memberAccess(id)}, ${input.length === 0 ? '{}' : `{ ${input.join(', ')} }`}, options`;
   return (
-    `\n${docBlock(docParagraphs(operation), docTags(operation, contract), '  ')}` +
+    `\n${docBlock(docParagraphs(operation, 'Awaited,'), docTags(operation, contract), '  ')}` +
     `  ${name}(${joined(parameters, name.length + result.length)}): ${result} {\n` +
     `    return this.#caller.${paging === null ? 'call' : 'pages'}(${made});\n  }\n`
   );

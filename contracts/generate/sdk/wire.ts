@@ -1,4 +1,6 @@
+import { textNamed } from '../examples.ts';
 import type { Json } from '../schema.ts';
+import { completed, MOMENT, type Models } from './complete.ts';
 import type { SdkContract, SdkOperation, SdkParameter, SdkRequest } from './ir.ts';
 
 /**
@@ -7,7 +9,7 @@ import type { SdkContract, SdkOperation, SdkParameter, SdkRequest } from './ir.t
  */
 export interface WireCase {
   readonly operation: string;
-  /** `example`: what must be given, as the models' examples say. `everything`: all that can be given, in odd characters. */
+  /** `example`: what must be given, as the models' examples say. `everything`: all that can be given, every member of every model too, in odd characters. */
   readonly case: 'example' | 'everything';
   readonly typescript: string;
   readonly python: string;
@@ -42,25 +44,23 @@ export interface WirePart {
 }
 
 export function wireRequests({ operations, models, version }: SdkContract) {
-  const examples = new Map(models.map(({ name, example }) => [name, example]));
+  const byName = new Map(models.map((model) => [model.name, model]));
   const cases = operations.flatMap((operation) => {
-    const example = wireCase(operation, 'example', examples);
-    const everything = wireCase(operation, 'everything', examples);
+    const example = wireCase(operation, 'example', byName);
+    const everything = wireCase(operation, 'everything', byName);
     const differ = JSON.stringify(example.arguments) !== JSON.stringify(everything.arguments);
     return differ ? [example, everything] : [example];
   });
   return { generated: 'by npm run generate. Do not edit.', version, cases };
 }
 
-function wireCase(
-  operation: SdkOperation,
-  kind: WireCase['case'],
-  examples: ReadonlyMap<string, Json>,
-): WireCase {
+function wireCase(operation: SdkOperation, kind: WireCase['case'], models: Models): WireCase {
   const { id, names, method, pathTemplate, idempotency, request } = operation;
   const everything = kind === 'everything';
-  const body = request === null ? null : requestOf(request, everything, examples);
-  const path = operation.path.map((parameter) => pathValue(parameter, everything, body?.given ?? null));
+  const example = exampleOf(request, everything, models);
+  const path = operation.path.map((parameter) => pathValue(parameter, everything, example));
+  const route = Object.fromEntries(operation.path.map(({ name }, at) => [name, path[at] ?? null]));
+  const body = request === null ? null : requestOf(request, everything, example, route);
   const taken = (all: readonly SdkParameter[]) =>
     all
       .filter(({ required }) => required || everything)
@@ -107,37 +107,42 @@ function valueOf({ type }: SdkParameter, everything: boolean): Scalar {
   if (type.kind === 'integer') return 2;
   if (type.kind === 'number') return 2.5;
   if (type.kind === 'boolean') return true;
-  if (type.kind === 'string' && type.format === 'date-time') return '2026-01-02T03:04:05.678+01:00';
+  if (type.kind === 'string' && type.format === 'date-time') return MOMENT;
   return everything ? TEXTS.everything : TEXTS.plain;
+}
+
+/** What the model's example says, of everything with every member; without what only repeats the route. */
+function exampleOf(request: SdkRequest | null, everything: boolean, models: Models): Json {
+  if (request === null || request.kind === 'bytes') return null;
+  const example = models.get(request.model)?.example ?? {};
+  if (!everything) return example;
+  const whole = completed(request.model, example, models);
+  if (request.kind === 'multipart' || Array.isArray(whole)) return whole;
+  const repeated = new Set(request.repeatsRoute);
+  return Object.fromEntries(Object.entries(whole ?? {}).filter(([name]) => !repeated.has(name)));
 }
 
 /** What the request says of the same thing, so that both agree. */
 function pathValue(parameter: SdkParameter, everything: boolean, request: Json): Scalar {
-  return saidIn(request, parameter.name) ?? valueOf(parameter, everything);
-}
-
-/** The first text that stands under this name, at any depth. */
-function saidIn(value: Json, name: string): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const members = Object.entries(value);
-  const own = members.find(([member, text]) => member === name && typeof text === 'string');
-  if (own !== undefined) return own[1] as string;
-  return members.map(([, member]) => saidIn(member, name)).find((text) => text !== undefined);
+  return textNamed(request, parameter.name) ?? valueOf(parameter, everything);
 }
 
 function requestOf(
   request: SdkRequest,
   everything: boolean,
-  examples: ReadonlyMap<string, Json>,
+  example: Json,
+  route: Readonly<Record<string, Json>>,
 ): { readonly given: Json; readonly sent: WireBody } {
   const base64 = Buffer.from([0, 255, 13, 10, 45, 45]).toString('base64');
   if (request.kind === 'bytes') return { given: { base64 }, sent: { base64 } };
-  const example = examples.get(request.model) ?? {};
   if (request.kind === 'json') {
-    const repeated = new Set(everything ? request.repeatsRoute : []);
-    const given = Array.isArray(example)
-      ? example
-      : Object.fromEntries(Object.entries(example ?? {}).filter(([name]) => !repeated.has(name)));
+    const repeated = everything
+      ? request.repeatsRoute.map((name) => [name, route[name] ?? null] as const)
+      : [];
+    const given: Json =
+      typeof example !== 'object' || example === null || Array.isArray(example)
+        ? example
+        : Object.fromEntries([...Object.entries(example), ...repeated]);
     return { given, sent: { json: canonical(given) } };
   }
   const values = example as Readonly<Record<string, Json>>;

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from flavours import NAMES, Flavour, flavour
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 from report import Report
+from stage import Stage
+from stage import json as answer
 from wire import ROOT
 
 NODE = ROOT / "node_modules/.bin/node"
@@ -58,6 +61,43 @@ def depots(request: pytest.FixtureRequest, fixture_module: Any) -> Iterator[Flav
     made = flavour(request.param, fixture_module)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    names = "subjectAltName=IP:127.0.0.1"
+    subprocess.run(
+        [
+            *(
+                openssl,
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-days",
+                "2",
+                "-subj",
+                "/CN=stage",
+            ),
+            *("-addext", names, "-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+@pytest.fixture
+def tls_stage(certificate: Path) -> Iterator[Stage]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    with Stage(answer({"secure": True}), context=context) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

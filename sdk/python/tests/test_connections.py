@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import socket
 import ssl
-import subprocess
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -255,67 +253,31 @@ def test_and_hang_up() -> None:
             client.commit_canonical_transaction("t", cast("Any", LARGE))
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    names = "subjectAltName=IP:127.0.0.1"
-    subprocess.run(
-        [
-            *(
-                openssl,
-                "req",
-                "-x509",
-                "-newkey",
-                "rsa:2048",
-                "-nodes",
-                "-days",
-                "2",
-                "-subj",
-                "/CN=stage",
-            ),
-            *("-addext", names, "-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return folder
-
-
 class TestTls:
-    @pytest.fixture
-    def stage(self, certificate: Path) -> Iterator[Stage]:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
-        with Stage(answer({"secure": True}), context=context) as made:
-            yield made
-
     def test_an_authority_of_the_callers_is_trusted(
-        self, sdk: Flavour, stage: Stage, certificate: Path
+        self, sdk: Flavour, tls_stage: Stage, certificate: Path
     ) -> None:
         context = ssl.create_default_context(cafile=str(certificate / "cert.pem"))
-        client = sdk.client(stage, ssl_context=context, api_key="k")
+        client = sdk.client(tls_stage, ssl_context=context, api_key="k")
         assert sdk.call(client, "health") == sdk.call(client, "health") == {"secure": True}
-        assert connections(stage) == 1
-        assert stage.seen[0].headers["x-svc-api-key"] == "k"
+        assert connections(tls_stage) == 1
+        assert tls_stage.seen[0].headers["x-svc-api-key"] == "k"
 
-    def test_an_unknown_one_is_not(self, sdk: Flavour, stage: Stage) -> None:
+    def test_an_unknown_one_is_not(self, sdk: Flavour, tls_stage: Stage) -> None:
         with pytest.raises(APIConnectionError) as failed:
-            sdk.call(sdk.client(stage, api_key="k", max_retries=0), "health")
+            sdk.call(sdk.client(tls_stage, api_key="k", max_retries=0), "health")
         # On trio httpx2 keeps the reason to itself.
         assert sdk.name == "trio" or "CERTIFICATE_VERIFY_FAILED" in "".join(
             traceback.format_exception(failed.value)
         )
-        assert stage.seen == []
+        assert tls_stage.seen == []
 
-    def test_nor_is_one_of_another_host(self, sdk: Flavour, stage: Stage, certificate: Path) -> None:
+    def test_nor_is_one_of_another_host(self, sdk: Flavour, tls_stage: Stage, certificate: Path) -> None:
         context = ssl.create_default_context(cafile=str(certificate / "cert.pem"))
-        elsewhere = stage.address.replace("127.0.0.1", "localhost")
+        elsewhere = tls_stage.address.replace("127.0.0.1", "localhost")
         with pytest.raises(APIConnectionError):
             sdk.call(sdk.client(elsewhere, ssl_context=context, max_retries=0), "health")
-        assert stage.seen == []
+        assert tls_stage.seen == []
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import pickle
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from flavours import Flavour
 from hypothesis import given, strategies
-from stage import Stage, empty, foreign, hang_up, problem
+from stage import Clock, Stage, empty, foreign, hang_up, problem
 from stage import json as answer
 
 import svc_client
@@ -101,7 +102,17 @@ def test_an_error_tells_what_is_in_the_headers_where_the_body_says_nothing(sdk: 
 
 @pytest.mark.parametrize(
     ("said", "heard"),
-    [(99.5, 99.5), (99, 99), ("99", None), (True, None), (-1, None), (None, None), (1e400, None)],
+    [
+        (99.5, 99.5),
+        (99, 99),
+        ("99", None),
+        (True, None),
+        (-1, None),
+        (None, None),
+        (1e300, 1e300),
+        (10**400, float("inf")),
+        ([1], None),
+    ],
 )
 def test_when_to_come_back_is_also_in_the_body(sdk: Flavour, said: Any, heard: float | None) -> None:
     with Stage(problem(429, "rate_limited", {"retryable": True, "retryAfterSeconds": said})) as stage:
@@ -125,13 +136,13 @@ SOUND = {
 @pytest.mark.parametrize(
     "broken",
     [
-        *(b"", b"null", b"[]", b'"c"', b"{", b"\xff", b"[" * 100_000),
+        *(b"", b"null", b"NaN", b"[]", b'"c"', b"{", b"\xff", b"[" * 100_000),
         *(
             json.dumps({**SOUND, **change}).encode()
             for change in ({"code": 1}, {"retryable": "no"}, {"errors": {}}, {"title": None})
         ),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_a_problem_that_is_none_of_ours_is_none(broken: bytes) -> None:
     assert problem_of("application/problem+json", broken) is None
@@ -159,6 +170,47 @@ def test_no_document_breaks_whoever_reads_it(changes: dict[str, Any], whole: boo
         assert isinstance(error.code, str)
         assert isinstance(error.retryable, bool)
         assert isinstance(error.errors, list)
+
+
+def test_of_a_problem_nothing_is_believed_that_is_of_another_type(sdk: Flavour) -> None:
+    place = {"pointer": "/a", "detail": "d"}
+    wrong = [None, 5, "x", [], {}, {"pointer": "/a"}, {**place, "detail": 5}, {**place, "keyword": None}]
+    more = {"errors": [*wrong, place], "retryAfterSeconds": "5", "hint": None}
+    with Stage(problem(400, "validation_failed", more)) as stage:
+        with pytest.raises(BadRequestError) as refused:
+            sdk.call(sdk.client(stage), "health")
+    error = refused.value
+    assert (error.code, error.errors, error.retry_after) == ("validation_failed", [place], None)
+    assert error.problem is not None
+    assert "retryAfterSeconds" not in error.problem
+    assert error.problem.get("errors") == [place]
+    assert dict(error.problem)["hint"] is None
+
+
+def encoded(status: int, body: bytes, media_type: str = "application/json") -> Any:
+    headers = {"content-type": media_type, "content-encoding": "gzip"}
+    return lambda reply, _: reply.send(status, headers, body)
+
+
+@pytest.mark.parametrize("body", [gzip.compress(b"{}"), b"{}"], ids=["gzip", "none in truth"])
+def test_an_encoding_that_was_not_asked_for(sdk: Flavour, body: bytes) -> None:
+    with Stage(encoded(200, body)) as stage:
+        client = sdk.client(stage, Clock())
+        for call in (sdk.call, sdk.raw, sdk.stream):
+            with pytest.raises(APIResponseError, match="encoding"):
+                call(client, "health")
+        assert [seen.headers["accept-encoding"] for seen in stage.seen] == ["identity"] * 3
+    with Stage(encoded(502, body), encoded(404, body, "application/problem+json")) as stage:
+        client = sdk.client(stage)
+        for status in (502, 404):
+            with pytest.raises(APIStatusError) as refused:
+                sdk.call(client, "health")
+            assert (refused.value.status, refused.value.problem) == (status, None)
+
+
+def test_identity_is_no_encoding(sdk: Flavour) -> None:
+    with Stage(answer({"a": 1}, 200, {"Content-Encoding": "Identity"})) as stage:
+        assert sdk.call(sdk.client(stage), "health") == {"a": 1}
 
 
 @pytest.mark.parametrize(

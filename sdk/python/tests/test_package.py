@@ -120,7 +120,10 @@ def test_in_an_empty_environment_it_talks_to_a_real_service(installed: Path) -> 
         commit = EXAMPLES[0].replace("http://127.0.0.1:5220", address)
         assert [run(installed, commit, env), run(installed, commit, env)] == ["False 1\n", "True 1\n"]
         program = """
+import sys
+import svc_client
 from svc_client import Client, NotFoundError
+assert svc_client.__file__.startswith(sys.prefix)
 with Client() as client:
     print(client.health()["status"], [each["id"] for each in client.query_canonical_documents("acme")])
     try:
@@ -129,6 +132,24 @@ with Client() as client:
         print(error.code)
 """
         assert run(installed, program, env) == "ok ['1042']\nnot_found\n"
+
+
+def test_with_the_extra_it_does_so_side_by_side(built: tuple[Path, Path], tmp_path: Path) -> None:
+    with zipfile.ZipFile(built[0]) as wheel:
+        wheel.extractall(tmp_path)
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import anyio
+import svc_client
+assert svc_client.__file__.startswith({str(tmp_path)!r})
+async def main():
+    async with svc_client.AsyncClient() as client:
+        print([each async for each in client.query_canonical_documents("t")])
+anyio.run(main)
+"""
+    with Stage(answer({"items": [1], "continuationToken": None})) as stage:
+        assert run(sys.executable, program, {"SVC_BASE_URL": stage.address}) == "[1]\n"
 
 
 def test_without_the_extra_it_says_what_is_missing(installed: Path) -> None:
@@ -249,7 +270,7 @@ def imports_of(path: Path) -> set[str]:
     return found
 
 
-ASYNC = {"_async_transport.py": {"anyio", "httpx2"}}
+ASYNC = {"_async_transport.py": {"anyio", "httpx2"}, "_async_connections.py": {"httpx2"}}
 
 
 @pytest.mark.parametrize("module", [path for path in MODULES if path.suffix == ".py"], ids=str)

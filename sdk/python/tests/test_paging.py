@@ -96,6 +96,49 @@ def test_the_same_token_twice_is_an_error_and_no_endless_loop(sdk: Flavour) -> N
             next(pages)
 
 
+def test_a_token_of_any_page_before_is_an_error(sdk: Flavour) -> None:
+    with Stage(page([1], "a"), page([], "b"), page([], "a")) as stage:
+        found = sdk.call(sdk.client(stage), "query_canonical_documents", "t")
+        with pytest.raises(APIResponseError, match="continuation token"):
+            sdk.run(found.collect)
+        assert len(stage.seen) == 3
+        pages = sdk.each(found.iter_pages())
+        with pytest.raises(APIResponseError, match="continuation token"):
+            list(pages)
+
+
+def test_also_the_token_that_the_caller_gave(sdk: Flavour) -> None:
+    with Stage(page([1], "b"), page([2], "a")) as stage:
+        query = {"continuationToken": "a"}
+        found = sdk.call(sdk.client(stage), "query_canonical_documents", "t", query)
+        with pytest.raises(APIResponseError, match="continuation token"):
+            sdk.run(found.collect)
+    assert tokens(stage) == ["a", "b"]
+
+
+def test_a_thousand_empty_pages_in_a_row_are_an_error(sdk: Flavour) -> None:
+    def counting(reply: Any, _: Any) -> None:
+        at = len(stage.seen)
+        page([1] if at == 400 else [], str(at))(reply, _)
+
+    with Stage(counting) as stage:
+        found = sdk.call(sdk.client(stage), "query_canonical_documents", "t")
+        with pytest.raises(APIResponseError, match="1000 pages"):
+            sdk.run(found.collect)
+    assert len(stage.seen) == 1_400
+
+
+@pytest.mark.parametrize("body", [None, 5, [], {"items": 5}, {"items": {"a": 1}}, {"items": "ab"}])
+def test_a_page_that_is_none(sdk: Flavour, body: Any) -> None:
+    with Stage(answer(body)) as stage:
+        found = sdk.call(sdk.client(stage), "query_canonical_documents", "t")
+        with pytest.raises(APIResponseError, match="page"):
+            sdk.run(found.collect)
+        with pytest.raises(APIResponseError, match="page"):
+            list(sdk.each(found.iter_pages()))
+    assert len(stage.seen) == 2
+
+
 @pytest.mark.parametrize("token", [None, "", 5, False])
 def test_what_is_no_token_ends_the_list(sdk: Flavour, token: Any) -> None:
     with Stage(page([1], token)) as stage:

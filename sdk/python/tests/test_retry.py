@@ -18,7 +18,7 @@ from svc_client import (
     SvcError,
     UnavailableError,
 )
-from svc_client._retry import Failure, RetryQuestion, parse_retry_after, retry_delay
+from svc_client._retry import Failure, RetryQuestion, retry_after, retry_delay
 
 TABLE = json.loads((ROOT / "sdk/retry-table.json").read_bytes())
 
@@ -79,38 +79,43 @@ def test_whatever_fails_the_rules_hold(question: RetryQuestion) -> None:
     assert delay <= max(8.0, question.failure.retry_after or 0)
 
 
-NOW = 1_767_225_600.0
+@pytest.mark.parametrize("case", TABLE["retryAfter"], ids=lambda case: case["name"])
+def test_how_long_an_answer_asks_to_wait(case: dict[str, Any]) -> None:
+    seconds = retry_after(case["header"], case.get("bodyRetryAfterSeconds"), case["nowEpochSeconds"])
+    if case["seconds"] == "too long":
+        assert seconds is not None
+        assert seconds > 60
+    else:
+        assert seconds == case["seconds"]
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("3", 3),
-        (" 0.5 ", 0.5),
-        ("Thu, 01 Jan 2026 00:00:07 GMT", 7),
-        ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
-        ("soon", None),
-        ("-1", None),
-        ("2026", 2026),
-        ("Thu, 99 Foo 2026", None),
-        ("", None),
-        (None, None),
-        ("9" * 400, None),
-        ("\u0663", None),
-        ("Thu, 01 Jan 99999999999999999999 00:00:00 GMT", None),
-    ],
-    ids=range(13),
-)
-def test_retry_after(value: str | None, seconds: float | None) -> None:
-    assert parse_retry_after(value, NOW) == seconds
+def test_the_table_of_waits_names_every_case_once() -> None:
+    names = [case["name"] for case in TABLE["retryAfter"]]
+    assert len(set(names)) == len(names) > 50
+
+
+@pytest.mark.parametrize("asked", [{"retry-after": "9" * 400}, {"retry-after": "61"}])
+def test_a_wait_that_is_too_long_is_not_waited_for(sdk: Flavour, asked: dict[str, str]) -> None:
+    with Stage(foreign(503, asked)) as stage:
+        with pytest.raises(UnavailableError) as refused:
+            sdk.call(sdk.client(stage, Clock()), "health")
+    assert len(stage.seen) == 1
+    assert (refused.value.retry_after or 0) > 60
+
+
+json_scalars = strategies.none() | strategies.booleans() | strategies.text() | strategies.floats()
 
 
 @given(
-    strategies.text() | strategies.from_regex(r"\A[A-Z][a-z]{2}, [0-9]{1,9} [A-Z][a-z]{2} [0-9:+ GMT-]*\Z")
+    strategies.none()
+    | strategies.text()
+    | strategies.from_regex(r"\A[A-Z][a-z]{2}, [0-9]{1,9} [A-Z][a-z]{2} [0-9:+ GMT-]*\Z")
+    | strategies.from_regex(r"\A(Mon|Tue), [0-9]{2} (Feb|Dec) [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT\Z"),
+    json_scalars | strategies.integers(),
 )
-def test_retry_after_is_no_trap(value: str) -> None:
-    seconds = parse_retry_after(value, NOW)
-    assert seconds is None or 0 <= seconds < float("inf")
+def test_retry_after_is_no_trap(header: str | None, said: Any) -> None:
+    seconds = retry_after(header, said, 1_767_225_600.0)
+    assert seconds is None or seconds >= 0
 
 
 CONTENDED = problem(

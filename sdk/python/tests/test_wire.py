@@ -15,6 +15,7 @@ from wire import ROOT, call, cases, name_of, observed
 from svc_client import Client, SvcError
 from svc_client._operation import Given, OperationSpec
 from svc_client._request import wire_request
+from svc_client._settings import settle
 
 CASES = cases()
 CATALOG = json.loads((ROOT / "contracts/public-sdk-surface.json").read_bytes())
@@ -57,7 +58,7 @@ def test_whatever_a_segment_holds_it_stays_one(text: str) -> None:
     spec = OperationSpec("x", "GET", "/a/{b}/c", retry="safe", answers={})
     if text in (".", ".."):
         return
-    target = wire_request(spec, Given(path=(text,)), {}, {}, lambda: 0.0).target
+    target = wire_request(spec, Given(path=(text,)), settle("https://x.example", {}), {}, lambda: 0.0).target
     before, segment, after = target.removeprefix("/").split("/")
     assert (before, after, unquote(segment)) == ("a", "c", text)
     assert re.fullmatch(r"(?:[A-Za-z0-9._~-]|%[0-9A-F]{2})+", segment)

@@ -45,7 +45,8 @@ export class Call<T> extends Promise<T> {
 
   /**
    * The answer as `fetch` gives it, with its body unread; refusals are thrown all the same. To be asked for where the call
-   * is made: `client.health().asResponse()`. The call's time does not bind whoever reads the body; its signal does.
+   * is made: `client.health().asResponse()`. Who reads the body waits for its next bytes for the time of the call at most,
+   * however long the whole of it takes; the signal of the call ends it.
    */
   async asResponse(): Promise<Response> {
     if (this.#state.isSent) throw new SvcError('asResponse must be asked for where the call is made.');
@@ -60,40 +61,61 @@ interface SendState {
   isSent: boolean;
 }
 
+const emptyPagesMax = 1000;
+
 /** A call for a list in pages. Awaited, it gives the first page; iterated, the entries of all pages. */
 export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<Item> {
   readonly #paging: PagingSpec;
+  readonly #begin: unknown;
   readonly #next: (token: string) => PromiseLike<Page>;
 
+  /** `begin` is the token that the caller gave, if any. */
   constructor(
     send: (raw: boolean) => Promise<Outcome>,
     paging: PagingSpec,
+    begin: unknown,
     next: (token: string) => PromiseLike<Page>,
   ) {
     super(send);
     this.#paging = paging;
+    this.#begin = begin;
     this.#next = next;
   }
 
-  /** The pages, each asked for when the one before was used. A page may be short or empty and not be the last. */
+  /**
+   * The pages, each asked for when the one before was used. A page may be short or empty and not be the last. A list that
+   * would not end is an error: one that names a token again, or 1,000 empty pages in a row with more to come.
+   */
   async *pages(): AsyncGenerator<Page, void, undefined> {
-    let before: string | null = null;
-    for (let page: Page = await this; ; ) {
+    const seen = new Set([this.#begin]);
+    let empty = 0;
+    for (let page = this.#checked(await this); ; ) {
       yield page;
       const token = (page as Readonly<Record<string, unknown>>)[this.#paging.responseToken];
       if (typeof token !== 'string' || token === '') return;
-      // The same page over and over would never end.
-      if (token === before)
-        throw new APIResponseError('Two pages in a row have the same continuation token.');
-      before = token;
-      page = await this.#next(token);
+      if (seen.has(token)) throw new APIResponseError('A continuation token came a second time.');
+      seen.add(token);
+      empty = this.#itemsOf(page).length === 0 ? empty + 1 : 0;
+      if (empty === emptyPagesMax)
+        throw new APIResponseError(`${emptyPagesMax} pages in a row are empty, and there is one more.`);
+      page = this.#checked(await this.#next(token));
     }
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     for await (const page of this.pages()) {
-      yield* (page as Readonly<Record<string, readonly Item[]>>)[this.#paging.items] ?? [];
+      yield* this.#itemsOf(page);
     }
+  }
+
+  #itemsOf(page: Page): readonly Item[] {
+    return (page as Readonly<Record<string, readonly Item[]>>)[this.#paging.items] ?? [];
+  }
+
+  /** A page that holds entries, or none. */
+  #checked(page: Page): Page {
+    if (typeof page === 'object' && page !== null && Array.isArray(this.#itemsOf(page))) return page;
+    throw new APIResponseError('A page of a list is none.');
   }
 
   /**

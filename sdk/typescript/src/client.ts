@@ -66,10 +66,11 @@ function callerOf(settings: Settings): Caller {
       const member = tokenIn === 'body' ? 'request' : 'parameters';
       const request = prepared(settings, operation, input, options);
       // As it was when the list was asked for.
-      const first = { ...(input[member] as object | undefined) };
+      const first: Readonly<Record<string, unknown>> = { ...(input[member] as object | undefined) };
       return new PagedCall<Page, Item>(
         (raw) => exchange(settings, operation, request, { ...options, raw }),
         paging,
+        first[requestToken],
         (token) =>
           caller.call<Page>(operation, { ...input, [member]: { ...first, [requestToken]: token } }, options),
       );

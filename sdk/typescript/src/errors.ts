@@ -32,6 +32,7 @@ export class APIResponseError extends SvcError {}
 
 /** A service answered that the request did not succeed. */
 export class APIStatusError extends SvcError {
+  /** 0 where a browser hides it, as it does with redirects. */
   readonly status: number;
   /** The problem document (RFC 9457); `null` where the answer holds none, such as that of a proxy. */
   readonly problem: Problem | null;
@@ -112,15 +113,15 @@ export interface FailedAnswer {
   readonly headers: Headers;
   readonly problem: Problem | null;
   readonly retryAfter: number | null;
+  readonly isRedirect: boolean;
 }
 
 /** The error of an answer, of the class of its status. */
 export function statusError(answer: FailedAnswer): APIStatusError {
-  const { status, problem } = answer;
+  const { status, problem, isRedirect } = answer;
   const Class = byStatus[status] ?? (status >= 500 ? InternalServerError : APIStatusError);
   if (problem !== null)
     return new Class(`${status} ${problem.title} [${problem.code}]: ${problem.detail}`, answer);
-  const redirect = status >= 300 && status < 400;
-  const why = redirect ? 'a redirect, which is not followed' : 'without a problem document';
+  const why = isRedirect ? 'a redirect, which is not followed' : 'without a problem document';
   return new Class(`${status}: ${why}`, answer);
 }

@@ -1,3 +1,5 @@
+import { addressOf } from './address.ts';
+import { isCredentialHeader } from './credentials.ts';
 import { SvcError } from './errors.ts';
 import { RETRY } from './retry.ts';
 import { machine, type World } from './world.ts';
@@ -8,7 +10,7 @@ export type Credential = string | (() => string | Promise<string>);
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface ClientOptions {
-  /** Address of the service; a path is kept. `SVC_BASE_URL` or `SVC_SERVER` where it is not given. */
+  /** Address of the service, of host, port and path; a path is kept. `SVC_BASE_URL` or `SVC_SERVER` where it is not given. */
   readonly baseUrl?: string | undefined;
   /** `SVC_API_KEY` where it is not given; `null` for none. */
   readonly apiKey?: Credential | null | undefined;
@@ -61,6 +63,8 @@ export interface Settings {
   readonly maxRetries: number;
   readonly fetch: FetchLike;
   readonly world: World;
+  /** Whether a credential may go where the address leads. */
+  readonly mayCarry: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -73,52 +77,49 @@ export function environment(): Environment {
 export function settle(options: ClientOptions, env: Environment): Settings {
   const apiKey = given(options.apiKey, env['SVC_API_KEY']);
   const token = given(options.token, env['SVC_IDENTITY_TOKEN']);
-  const url = addressOf(options.baseUrl ?? (env['SVC_BASE_URL'] || env['SVC_SERVER']));
+  const { baseUrl, isReadable } = addressOf(options.baseUrl ?? (env['SVC_BASE_URL'] || env['SVC_SERVER']));
   const { timeout = 60_000, maxRetries = RETRY.maxRetries } = options;
-  if (url.protocol === 'http:' && options.insecure !== true && !isThisMachine(url.hostname)) {
-    if (apiKey !== null || token !== null)
-      throw new SvcError(
-        `${url.origin} is plain HTTP to another machine: a credential sent there can be read on the way. Use https, or the option insecure where the way is safe.`,
-      );
-  }
+  const apiKeyHeader = options.apiKeyHeader ?? (env['SVC_API_KEY_HEADER'] || 'X-Svc-Api-Key');
+  if (!headerName.test(apiKeyHeader)) throw new SvcError('apiKeyHeader is no name of a header.');
+  const headers = { ...options.headers };
+  const mayCarry = options.insecure === true || !isReadable;
+  if (!mayCarry && (apiKey !== null || token !== null || carries(headers, apiKeyHeader)))
+    throw new SvcError(`${new URL(baseUrl).origin} ${READABLE}`);
   const { fetch = (target: string, init: RequestInit) => globalThis.fetch(target, init) } = options;
   return {
-    baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, '')}`,
+    baseUrl,
     apiKey,
-    apiKeyHeader: options.apiKeyHeader ?? (env['SVC_API_KEY_HEADER'] || 'X-Svc-Api-Key'),
+    apiKeyHeader,
     token,
-    headers: options.headers ?? {},
+    headers,
     timeout: checkTimeout(timeout),
     maxRetries: checkRetries(maxRetries),
     fetch,
     world: options.world ?? machine,
+    mayCarry,
   };
+}
+
+/** A token of RFC 9110 section 5.6.2. */
+const headerName = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+const READABLE =
+  'is plain HTTP to another machine: a credential sent there can be read on the way. Use https, or the option insecure where the way is safe.';
+
+function carries(headers: HeaderValues, apiKeyHeader: string): boolean {
+  return Object.entries(headers).some(
+    ([name, value]) => value !== null && value !== undefined && isCredentialHeader(name, apiKeyHeader),
+  );
+}
+
+/** Refuses a call whose own headers hold a credential that may not go where the address leads. */
+export function checkCarried({ mayCarry, apiKeyHeader, baseUrl }: Settings, headers: HeaderValues): void {
+  if (!mayCarry && carries(headers, apiKeyHeader))
+    throw new SvcError(`${new URL(baseUrl).origin} ${READABLE}`);
 }
 
 function given(option: Credential | null | undefined, variable: string | undefined): Credential | null {
   return option === undefined ? variable || null : option;
-}
-
-/** What is refused is not quoted: it may hold a password. */
-function addressOf(text: string | undefined): URL {
-  if (!text) throw new SvcError('The client needs the address of a service: baseUrl, or SVC_BASE_URL.');
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw new SvcError('baseUrl is no address such as https://svc.example.com.');
-  }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new SvcError('baseUrl is neither http nor https.');
-  if (url.username || url.password || url.search || url.hash)
-    throw new SvcError('baseUrl holds more than host, port and path. A credential has options of its own.');
-  return url;
-}
-
-function isThisMachine(host: string): boolean {
-  return (
-    host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
-  );
 }
 
 // The longest time that a timer takes.

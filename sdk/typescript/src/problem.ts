@@ -37,8 +37,23 @@ export function problemOf(mediaType: string, text: string): Problem | null {
     return null;
   }
   if (typeof value !== 'object' || value === null) return null;
-  const { code, title, detail, correlationId, retryable, errors } = value as Partial<Record<string, unknown>>;
-  const said = [code, title, detail, correlationId].every((member) => typeof member === 'string');
-  const whole = said && typeof retryable === 'boolean' && (errors === undefined || Array.isArray(errors));
-  return whole ? (value as Problem) : null;
+  const { errors, retryAfterSeconds, ...members } = value as Partial<Record<string, unknown>>;
+  const said = texts.every((name) => typeof members[name] === 'string');
+  if (!said || typeof members['retryable'] !== 'boolean') return null;
+  if (errors !== undefined && !Array.isArray(errors)) return null;
+  // What is not of the type that readers count on is left out, and takes nothing from the rest.
+  const isTime = typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0;
+  return {
+    ...members,
+    ...(errors === undefined ? {} : { errors: errors.filter(isPlace) }),
+    ...(isTime ? { retryAfterSeconds } : {}),
+  } as unknown as Problem;
+}
+
+const texts = ['code', 'title', 'detail', 'correlationId'];
+
+function isPlace(value: unknown): value is ProblemPlace {
+  if (typeof value !== 'object' || value === null) return false;
+  const { pointer, detail, keyword = '' } = value as Partial<Record<string, unknown>>;
+  return [pointer, detail, keyword].every((member) => typeof member === 'string');
 }

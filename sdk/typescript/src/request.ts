@@ -15,6 +15,8 @@ export interface WireRequest {
   readonly replayable: boolean;
   /** Whether the caller gave an idempotency key where the operation reads it. */
   readonly keyGiven: boolean;
+  /** Headers that the caller took away, in lower case: the client adds none of these. */
+  readonly takenAway: ReadonlySet<string>;
 }
 
 /** `boundary` stands between the parts of a body, and must be in none of them. */
@@ -31,9 +33,14 @@ export function wireRequest(
   for (const [name, value] of entries(operation.headers ?? [], parameters)) headers.set(name, value);
   if (options.correlationId !== undefined) headers.set('X-Correlation-ID', options.correlationId);
   if (options.idempotencyKey !== undefined) headers.set(keyHeader(operation), options.idempotencyKey);
-  for (const [name, value] of Object.entries({ ...defaults, ...options.headers })) {
-    if (value === null) headers.delete(name);
-    else if (value !== undefined) headers.set(name, value);
+  const takenAway = new Set<string>();
+  for (const [name, value] of [...Object.entries(defaults), ...Object.entries(options.headers ?? {})]) {
+    if (value === undefined) continue;
+    if (value !== null) headers.set(name, value);
+    else {
+      headers.delete(name);
+      takenAway.add(name.toLowerCase());
+    }
   }
   const query = entries(operation.query ?? [], parameters).map(
     ([name, value]) => `${encode(name)}=${encode(value)}`,
@@ -44,6 +51,7 @@ export function wireRequest(
     headers,
     ...body,
     keyGiven: isKeyGiven(operation, input.request, headers),
+    takenAway,
   };
 }
 

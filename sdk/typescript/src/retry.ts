@@ -59,10 +59,26 @@ function mayPass(failure: Failure): boolean {
   return retryable ?? ((status === 429 || status === 503) && retryAfterMs !== null);
 }
 
-/** `Retry-After` (RFC 9110 section 10.2.3), seconds or a date, in milliseconds; `null` for what is neither. */
-export function parseRetryAfter(value: string | null, now: number): number | null {
-  const text = value?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
-  const moment = /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(moment) ? null : Math.max(0, moment - now);
+/** In seconds: the longer of what `Retry-After` and the problem document ask for; `null` where neither asks for anything. */
+export function retryAfterOf(header: string | null, body: unknown, now: number): number | null {
+  const inBody = typeof body === 'number' && body >= 0 ? body : null;
+  const inHeader = headerSeconds(header ?? '', now);
+  if (inBody === null && inHeader === null) return null;
+  // As many digits as one likes are infinity, which JSON would write as null.
+  return Math.min(Math.max(inBody ?? 0, inHeader ?? 0), Number.MAX_SAFE_INTEGER);
+}
+
+const seconds = /^[ \t]*(\d+(?:\.\d+)?)[ \t]*$/;
+const date = /^[ \t]*[A-Z][a-z]{2}, (\d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)[ \t]*$/;
+
+/** RFC 9110 section 10.2.3: seconds, or a date of its section 5.6.7 that is not of the obsolete forms. */
+function headerSeconds(text: string, now: number): number | null {
+  const number = seconds.exec(text)?.[1];
+  if (number !== undefined) return Number(number);
+  const said = date.exec(text)?.[1];
+  if (said === undefined) return null;
+  const moment = new Date(said);
+  // A platform makes the 3rd of March out of the 31st of February.
+  if (Number.isNaN(moment.getTime()) || !moment.toUTCString().endsWith(` ${said}`)) return null;
+  return Math.max(0, (moment.getTime() - now) / 1000);
 }

@@ -1,19 +1,12 @@
+import { connected, failureOf, formOf, parsed, refusal } from './answer.ts';
 import { CallTime } from './call-time.ts';
-import { credentialHeaders } from './credentials.ts';
-import {
-  APIAbortError,
-  APIConnectionError,
-  APIResponseError,
-  APIStatusError,
-  APITimeoutError,
-  SvcError,
-  statusError,
-} from './errors.ts';
+import { withCredentials } from './credentials.ts';
+import { SvcError } from './errors.ts';
+import { idleBounded, withBody } from './idle.ts';
 import type { CallInput, OperationSpec } from './operation.ts';
-import { checkRetries, checkTimeout, type KeyedCallOptions, type Settings } from './options.ts';
-import { PROBLEM, problemOf } from './problem.ts';
+import { checkCarried, checkRetries, checkTimeout, type KeyedCallOptions, type Settings } from './options.ts';
 import { type WireRequest, wireRequest } from './request.ts';
-import { type Failure, parseRetryAfter, retryDelay } from './retry.ts';
+import { retryDelay } from './retry.ts';
 import { pause, type World } from './world.ts';
 
 /** What a call ended with. */
@@ -28,12 +21,14 @@ export interface Outcome {
  * it is thrown by whoever asks for it, so that a call fails in one way only.
  */
 export function prepared(
-  { world, headers }: Settings,
+  settings: Settings,
   operation: OperationSpec,
   input: CallInput,
   options: KeyedCallOptions,
 ): () => WireRequest {
   try {
+    const { world, headers } = settings;
+    checkCarried(settings, options.headers ?? {});
     const request = wireRequest(operation, input, { headers, options }, boundary(world));
     return () => request;
   } catch (error) {
@@ -67,7 +62,7 @@ export async function exchange(
     for (let failures = 1; ; failures += 1) {
       try {
         time.check();
-        return await time.bound(attempt(settings, operation, request, { signal: time.signal, raw }));
+        return await time.bound(attempt(settings, operation, request, { time, timeout, raw }));
       } catch (error) {
         const delay = retryDelay({
           retry: operation.retry,
@@ -94,7 +89,8 @@ function boundary(world: World): string {
 }
 
 interface AttemptOptions {
-  readonly signal: AbortSignal;
+  readonly time: CallTime;
+  readonly timeout: number;
   readonly raw: boolean;
 }
 
@@ -102,17 +98,15 @@ async function attempt(
   settings: Settings,
   operation: OperationSpec,
   request: WireRequest,
-  { signal, raw }: AttemptOptions,
+  { time, timeout, raw }: AttemptOptions,
 ): Promise<Outcome> {
-  const headers = new Headers(request.headers);
-  for (const [name, value] of await credentialHeaders(settings))
-    if (!headers.has(name)) headers.set(name, value);
+  const headers = await withCredentials(settings, request);
   const body = request.body();
   const init: RequestInit & { duplex?: 'half' } = {
     method: request.method,
     headers,
     redirect: 'manual',
-    signal,
+    signal: time.signal,
   };
   if (body !== undefined) init.body = body;
   if (body instanceof ReadableStream) init.duplex = 'half';
@@ -121,77 +115,16 @@ async function attempt(
   );
   const form = formOf(operation, response);
   if (form === null) throw await refusal(operation.id, response, settings.world);
-  if (raw) return { response, data: undefined };
-  if (form === 'bytes') return { response, data: response.body ?? new Blob([]).stream() };
+  const streamed = () =>
+    response.body === null
+      ? null
+      : idleBounded(operation.id, response.body, { time, world: settings.world, idleMs: timeout });
+  if (raw) return { response: withBody(response, streamed()), data: undefined };
+  if (form === 'bytes') return { response, data: streamed() ?? new Blob([]).stream() };
   if (form === 'none') {
     await response.body?.cancel();
     return { response, data: null };
   }
   const text = await connected(operation.id, () => response.text());
   return { response, data: parsed(operation.id, text) };
-}
-
-async function connected<T>(operation: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    throw new APIConnectionError(`${operation}: the connection failed, and no whole answer came.`, {
-      operation,
-      cause,
-    });
-  }
-}
-
-/** How an answer is read; `null` where it is a refusal. */
-function formOf(operation: OperationSpec, response: Response): 'json' | 'bytes' | 'none' | null {
-  const mediaType = mediaTypeOf(response);
-  if (mediaType === PROBLEM) return null;
-  const described = operation.answers[response.status];
-  if (described !== undefined || !response.ok) return described ?? null;
-  // A later release may answer with another success.
-  return /^application\/([\w.-]+\+)?json$/.test(mediaType) ? 'json' : 'none';
-}
-
-async function refusal(operation: string, response: Response, world: World): Promise<SvcError> {
-  const { status, headers } = response;
-  if (response.type === 'opaqueredirect')
-    return new APIResponseError(`${operation}: a redirect, which is not followed.`, { operation });
-  const text = await connected(operation, () => response.text());
-  const problem = problemOf(mediaTypeOf(response), text);
-  const header = parseRetryAfter(headers.get('retry-after'), world.now());
-  const said = header === null ? undefined : header / 1000;
-  return statusError({
-    operation,
-    status,
-    headers,
-    problem,
-    retryAfter: said ?? problem?.retryAfterSeconds ?? null,
-  });
-}
-
-function parsed(operation: string, text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (cause) {
-    throw new APIResponseError(`${operation}: the answer is no JSON.`, { operation, cause });
-  }
-}
-
-function mediaTypeOf({ headers }: Response): string {
-  return (headers.get('content-type') ?? '').replace(/;.*$/s, '').trim().toLowerCase();
-}
-
-function failureOf(error: unknown): Failure {
-  if (error instanceof APIStatusError) {
-    const { status, retryable, retryAfter } = error;
-    return {
-      kind: 'status',
-      status,
-      retryable,
-      retryAfterMs: retryAfter === null ? null : retryAfter * 1000,
-    };
-  }
-  if (error instanceof APITimeoutError) return { kind: 'timeout' };
-  if (error instanceof APIAbortError) return { kind: 'abort' };
-  return { kind: error instanceof APIConnectionError ? 'connection' : 'response' };
 }

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type ClientOptions, SvcClient, SvcError } from '../src/index.ts';
+import { type ClientOptions, type HeaderValues, SvcClient, SvcError } from '../src/index.ts';
 import { foreign, hangUp, json, problem, Stage, thrown } from './stage.ts';
 
 afterEach(() => {
@@ -44,6 +44,59 @@ describe('what says who is calling', () => {
     await stage.client({ apiKey: key, headers: { 'x-svc-api-key': 'other' } }).health();
     expect(stage.seen[0]?.headers['x-svc-api-key']).toBe('other');
   });
+
+  test('what a caller takes away is not sent, and not asked for', async () => {
+    await using stage = await Stage.open(json({}));
+    const asked: string[] = [];
+    const credential = (name: string) => () => {
+      asked.push(name);
+      return name;
+    };
+    const both = { apiKey: credential('key'), token: credential('token') };
+    const sent = async (options: ClientOptions, headers: HeaderValues) => {
+      await stage.client({ ...both, ...options }).health({ headers });
+      const {
+        'x-svc-api-key': one,
+        'x-serverless-authorization': two,
+        'x-own-key': own,
+      } = stage.seen.at(-1)?.headers ?? {};
+      return [one, two, own, asked.splice(0).join()];
+    };
+    const without = { headers: { 'X-Svc-Api-Key': null } };
+    const bearer = 'Bearer token';
+    expect(await sent(without, {})).toEqual([undefined, bearer, undefined, 'token']);
+    expect(await sent({}, { 'x-svc-api-KEY': null })).toEqual([undefined, bearer, undefined, 'token']);
+    expect(await sent({}, { 'x-serverless-authorization': null })).toEqual([
+      'key',
+      undefined,
+      undefined,
+      'key',
+    ]);
+    expect(await sent({ apiKeyHeader: 'X-Own-Key' }, { 'x-own-key': null })).toEqual([
+      undefined,
+      bearer,
+      undefined,
+      'token',
+    ]);
+    expect(await sent(without, { 'x-svc-api-key': 'call' })).toEqual(['call', bearer, undefined, 'token']);
+    expect(await sent(without, { 'X-Svc-Api-Key': undefined })).toEqual([
+      undefined,
+      bearer,
+      undefined,
+      'token',
+    ]);
+  });
+
+  test.each(['X A', '', ' X-A', 'X-A:', 'X\r\nA', 'X-Ä', 'a"b'])(
+    'a header cannot be named %j',
+    (apiKeyHeader) => {
+      const make = () => new SvcClient({ baseUrl: 'https://x.example', apiKey: key, apiKeyHeader });
+      expect(make).toThrow(SvcError);
+      expect(make).toThrow(/apiKeyHeader/);
+      vi.stubEnv('SVC_API_KEY_HEADER', apiKeyHeader || 'a b');
+      expect(() => new SvcClient({ baseUrl: 'https://x.example' })).toThrow(SvcError);
+    },
+  );
 
   test('an error of who gives it is the caller’s', async () => {
     await using stage = await Stage.open(json({}));
@@ -175,6 +228,45 @@ describe('plain HTTP to another machine', () => {
       expect(() => new SvcClient({ baseUrl, ...none, apiKey: 'k', insecure: true })).not.toThrow();
     },
   );
+
+  test.each([
+    'Authorization',
+    'authorization',
+    'AUTHORIZATION',
+    'x-svc-api-KEY',
+    'X-Serverless-Authorization',
+    'Cookie',
+    'Proxy-Authorization',
+    'X-Api-Key',
+  ])('gets none as the header %s either', async (name) => {
+    const sent: string[] = [];
+    const own = { baseUrl: 'http://svc.example', apiKey: null, token: null, maxRetries: 0 };
+    const fetch = (url: string) => {
+      sent.push(url);
+      return Promise.resolve(Response.json({}));
+    };
+    const headers = { [name]: 'Bearer canary' };
+    expect(() => new SvcClient({ ...own, headers })).toThrow(/svc\.example is plain HTTP(?!.*canary)/);
+    const client = new SvcClient({ ...own, fetch });
+    expect((await thrown(client.health({ headers }), SvcError)).message).toMatch(/plain HTTP(?!.*canary)/);
+    expect(sent).toEqual([]);
+    // Nothing is said, taken away, meant so, or sent where nobody listens.
+    for (const value of [null, undefined]) {
+      expect(() => new SvcClient({ ...own, headers: { [name]: value } })).not.toThrow();
+      await client.health({ headers: { [name]: value } });
+    }
+    await new SvcClient({ ...own, fetch, insecure: true }).health({ headers });
+    expect(() => new SvcClient({ ...own, headers, insecure: true })).not.toThrow();
+    await new SvcClient({ ...own, fetch, baseUrl: 'https://svc.example' }).health({ headers });
+    await new SvcClient({ ...own, fetch, baseUrl: 'http://127.0.0.1:1' }).health({ headers });
+    expect(sent).toHaveLength(5);
+  });
+
+  test('another header of a key is one too', () => {
+    const own = { baseUrl: 'http://svc.example', apiKey: null, token: null, apiKeyHeader: 'X-Own-Key' };
+    expect(() => new SvcClient({ ...own, headers: { 'x-own-key': 'k' } })).toThrow(/plain HTTP/);
+    expect(() => new SvcClient({ ...own, headers: { 'x-other': 'k' } })).not.toThrow();
+  });
 
   test.each([
     'http://localhost',

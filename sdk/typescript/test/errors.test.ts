@@ -124,6 +124,47 @@ describe('what an error tells', () => {
       ),
     ];
     for (const text of broken) expect(problemOf('application/problem+json', text), text).toBeNull();
+    const errors = [
+      { pointer: '/a', detail: 'd', keyword: 'k' },
+      { pointer: '', detail: 'd' },
+    ];
+    for (const more of [{ errors }, { errors: [] }, { retryAfterSeconds: 0.5 }, { hint: null }])
+      expect(problemOf('application/problem+json', JSON.stringify({ ...sound, ...more }))).toEqual({
+        ...sound,
+        ...more,
+      });
+  });
+
+  test.each([
+    null,
+    'no',
+    1,
+    [],
+    { pointer: '' },
+    { detail: 'd' },
+    { pointer: 1, detail: 'd' },
+    { pointer: '', detail: 'd', keyword: null },
+  ])('a place that is none is left out: %j', async (place) => {
+    const sound = { pointer: '/a', detail: 'd', keyword: 'k' };
+    await using stage = await Stage.open(problem(400, 'validation_failed', { errors: [place, sound] }));
+    const error = await thrown(stage.client().health(), BadRequestError);
+    expect(error.errors).toEqual([sound]);
+    expect(error.problem?.errors).toEqual([sound]);
+  });
+
+  test.each(['2', -1, true, null, {}, [2]])('a time that is none is left out: %j', (retryAfterSeconds) => {
+    const { retryable, ...sound } = {
+      type: 't',
+      title: 't',
+      status: 503,
+      detail: 'd',
+      instance: 'i',
+      code: 'c',
+      retryable: true,
+      correlationId: 'c',
+    };
+    const text = JSON.stringify({ ...sound, retryable, retryAfterSeconds });
+    expect(problemOf('application/problem+json', text)).toEqual({ ...sound, retryable });
   });
 
   test('its type is that of the contract', () => {
@@ -159,7 +200,10 @@ describe('answers that are not what they should be', () => {
     const hidden = Object.defineProperty(Response.error(), 'type', { value: 'opaqueredirect' });
     await using stage = await Stage.open(silence());
     const client = stage.client({ fetch: () => Promise.resolve(hidden) });
-    expect((await thrown(client.health(), APIResponseError)).message).toContain('redirect');
+    const error = await thrown(client.health(), APIStatusError);
+    expect(error.constructor).toBe(APIStatusError);
+    expect(error).toMatchObject({ status: 0, code: null, problem: null, retryAfter: null });
+    expect(error.message).toContain('redirect');
   });
 
   test('a later release may answer with another success', async () => {

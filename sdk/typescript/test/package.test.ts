@@ -56,7 +56,7 @@ describe('the package', () => {
     });
     const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
     const modules =
-      'call call-time client credentials errors index multipart operation options problem request retry transport world'
+      'address answer call call-time client credentials errors idle index multipart operation options problem request retry transport world'
         .split(' ')
         .concat('client models operations problems version'.split(' ').map((name) => `generated/${name}`));
     const expected = modules.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);

@@ -88,10 +88,61 @@ describe('a list in pages', () => {
     expect(found).toEqual([1]);
   });
 
+  test.each([null, 'text', 1, { items: {} }, { items: 'ab' }])('has no page such as %j', async (odd) => {
+    await using stage = await Stage.open(page([1], 'a'), json(odd));
+    await thrown(stage.client().queryCanonicalDocuments('t', query).all(), APIResponseError);
+  });
+
   test('does not go round in a circle', async () => {
     await using stage = await Stage.open(page([1], 'a'));
     await thrown(stage.client().queryCanonicalDocuments('t', query).all(), APIResponseError);
     expect(stage.seen).toHaveLength(2);
+  });
+
+  test('nor in one of several pages', async () => {
+    await using stage = await Stage.open(page([1], 'a'), page([2], 'b'), page([3], 'c'), page([4], 'a'));
+    const found: unknown[] = [];
+    const error = await thrown(
+      (async () => {
+        for await (const each of stage.client().queryCanonicalDocuments('t', query).pages()) found.push(each);
+      })(),
+      APIResponseError,
+    );
+    expect(error.message).toContain('second time');
+    expect(found).toHaveLength(4);
+    expect(stage.seen).toHaveLength(4);
+  });
+
+  test.each([
+    ['queryCanonicalDocuments', { ...query, continuationToken: 'b' }],
+    ['queryCanonicalOutbox', { continuationToken: 'b' }],
+  ] as const)('nor back to where it began: %s', async (method, request) => {
+    await using stage = await Stage.open(page([1], 'b'));
+    const call = stage.client()[method]('t', request);
+    await thrown(call.all(), APIResponseError);
+    expect(stage.seen).toHaveLength(1);
+  });
+
+  test('may name in one iteration what another has named', async () => {
+    await using stage = await Stage.open(page([1], 'a'), page([2], null), page([2], null));
+    const call = stage.client().queryCanonicalDocuments('t', query);
+    expect([await call.all(), await call.all()]).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
+  test('does not ask for ever where nothing comes', async () => {
+    const empties = (name: string) => Array.from({ length: 999 }, (_, index) => page([], `${name}${index}`));
+    const empty = empties('p');
+    await using between = await Stage.open(...empty, page([1], 'more'), ...empties('q'), page([2], null));
+    expect(await between.client().queryCanonicalDocuments('t', query).all()).toEqual([1, 2]);
+    await using last = await Stage.open(...empty, page([], null));
+    expect(await last.client().queryCanonicalDocuments('t', query).all()).toEqual([]);
+    await using more = await Stage.open(...empty, page([], 'p999'), page([1], null));
+    const refused = await thrown(more.client().queryCanonicalDocuments('t', query).all(), APIResponseError);
+    expect(refused.message).toContain('1000 pages');
+    expect(more.seen).toHaveLength(1000);
   });
 });
 

@@ -7,7 +7,7 @@ import {
   RateLimitError,
   UnavailableError,
 } from '../src/index.ts';
-import { type Failure, parseRetryAfter, retryDelay } from '../src/retry.ts';
+import { type Failure, RETRY, retryAfterOf, retryDelay } from '../src/retry.ts';
 import { foreign, hangUp, json, ManualTime, problem, Stage, thrown } from './stage.ts';
 
 const seconds = (value: number | null | undefined) => (value == null ? null : value * 1000);
@@ -31,21 +31,64 @@ describe('the table that all SDKs share', () => {
   });
 });
 
+/** Seconds, or that they are more than a client waits. */
+function longOr(found: number | null): number | string | null {
+  return found !== null && found * 1000 > RETRY.retryAfterCapMs ? 'too long' : found;
+}
+
 describe('Retry-After', () => {
-  const now = Date.UTC(2026, 0, 1);
-  test.each<[string | null, number | null]>([
-    ['3', 3000],
-    [' 0.5 ', 500],
-    ['Thu, 01 Jan 2026 00:00:07 GMT', 7000],
-    ['Wed, 31 Dec 2025 23:00:00 GMT', 0],
-    ['soon', null],
-    ['-1', null],
-    ['2026', 2_026_000],
-    ['Thu, 99 Foo 2026', null],
-    ['', null],
-    [null, null],
-  ])('%j is %j ms', (value, expected) => {
-    expect(parseRetryAfter(value, now)).toBe(expected);
+  test.each(table.retryAfter)(
+    '$name',
+    ({ header, nowEpochSeconds, bodyRetryAfterSeconds, seconds: expected }) => {
+      const found = retryAfterOf(header, bodyRetryAfterSeconds, nowEpochSeconds * 1000);
+      expect(longOr(found)).toBe(expected);
+      // What an error tells can be written as JSON.
+      expect(JSON.parse(JSON.stringify(found))).toBe(found);
+    },
+  );
+
+  test('names every case once', () => {
+    expect(new Set(table.retryAfter.map(({ name }) => name)).size).toBe(table.retryAfter.length);
+  });
+
+  test.each([Number.NaN, undefined, 3n])('is not %s of a body', (body) => {
+    expect(retryAfterOf(null, body, 0)).toBeNull();
+  });
+
+  test('too long is no second try, and no wait', async () => {
+    await using stage = await Stage.open(
+      foreign(503, { 'retry-after': '9'.repeat(400) }),
+      problem(503, 'unavailable', { retryable: true, retryAfterSeconds: 1e300 }, { 'retry-after': '1' }),
+    );
+    const world = new ManualTime();
+    for (const _ of [1, 2]) {
+      const error = await thrown(stage.client({ world }).health(), UnavailableError);
+      expect(error.retryAfter).toBe(Number.MAX_SAFE_INTEGER);
+    }
+    expect(stage.seen).toHaveLength(2);
+  });
+
+  test('is waited for as long as the longer of header and body say', async () => {
+    const said = problem(
+      503,
+      'unavailable',
+      { retryable: true, retryAfterSeconds: 5 },
+      { 'retry-after': '2' },
+    );
+    await using stage = await Stage.open(said, json({}));
+    const world = new ManualTime();
+    const call = stage.client({ world }).health();
+    await world.pass(5000);
+    await call;
+  });
+
+  test('of a body that is none does not keep a read from going again', async () => {
+    const odd = problem(503, 'unavailable', { retryable: true, retryAfterSeconds: '61' });
+    await using stage = await Stage.open(odd, json({}));
+    const world = new ManualTime();
+    const call = stage.client({ world }).health();
+    await world.pass(500);
+    await call;
   });
 });
 

@@ -57,8 +57,13 @@ export class Stage implements AsyncDisposable {
     return new SvcClient({ baseUrl: this.address, apiKey: null, token: null, ...options });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Breaks every connection off. */
+  cut(): void {
     this.#server.closeAllConnections();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
     this.#server.close();
     await once(this.#server, 'close');
   }
@@ -132,10 +137,20 @@ export class ManualTime implements World {
     return this.#timers.map(({ delayMs }) => delayMs);
   }
 
-  /** Waits until somebody waits for exactly that long, then lets it pass. */
-  async pass(delayMs: number): Promise<void> {
+  /** Waits until somebody waits for exactly that long. */
+  async awaited(delayMs: number): Promise<void> {
     if (!this.pending.includes(delayMs))
       await new Promise<void>((resolve) => this.#waiting.push({ delayMs, resolve }));
+  }
+
+  /** Waits until somebody waits for exactly that long, then lets it pass. */
+  async pass(delayMs: number): Promise<void> {
+    await this.awaited(delayMs);
+    this.go(delayMs);
+  }
+
+  /** Lets so much time pass. */
+  go(delayMs: number): void {
     const end = this.#now + delayMs;
     this.#now = end;
     const due = this.#timers.filter(({ dueAt }) => dueAt <= end);

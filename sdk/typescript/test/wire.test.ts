@@ -67,6 +67,12 @@ describe('headers', () => {
     expect([a, b, id]).toEqual(['client', 'call', 'c-1']);
     expect(Object.keys(rest).filter((name) => name.startsWith('x-'))).toEqual([]);
   });
+
+  test('of which nothing is said of the call are those of the client', async () => {
+    await using stage = await Stage.open(json({}));
+    await stage.client({ headers: { 'X-A': 'client' } }).health({ headers: { 'X-A': undefined } });
+    expect(stage.seen[0]?.headers['x-a']).toBe('client');
+  });
 });
 
 describe('a key where none is taken', () => {

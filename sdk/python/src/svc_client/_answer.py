@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import NoReturn
 
 from ._errors import (
     APIAbortError,
@@ -18,9 +17,9 @@ from ._errors import (
 )
 from ._headers import Headers
 from ._operation import AnswerForm, OperationSpec
-from ._problem import PROBLEM, problem_of
+from ._problem import PROBLEM, problem_of, refuse_constant
 from ._request import WireRequest
-from ._retry import Failure, RetryQuestion, parse_retry_after, retry_delay
+from ._retry import Failure, RetryQuestion, retry_after, retry_delay
 
 _JSON = re.compile(r"application/([\w.-]+\+)?json")
 
@@ -41,19 +40,23 @@ def media_type_of(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+def is_readable(operation: OperationSpec, form: AnswerForm | None, headers: Headers) -> bool:
+    """Whether a body is what it says. One in an encoding was not asked for: that of a refusal is not read, since its
+    status says enough."""
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding in ("", "identity"):
+        return True
+    if form is None or form == "none":
+        return False
+    message = f"{operation.id}: the answer comes in an encoding that was not asked for."
+    raise APIResponseError(message, operation=operation.id)
+
+
 def refusal(operation: str, status: int, headers: Headers, content: bytes, now: float) -> APIStatusError:
     problem = problem_of(media_type_of(headers), content)
-    retry_after = parse_retry_after(headers.get("retry-after"), now)
-    if retry_after is None and problem is not None:
-        retry_after = _seconds(problem.get("retryAfterSeconds"))
-    return status_error(operation, status, headers, problem, retry_after)
-
-
-def _seconds(value: object) -> float | None:
-    """What a service says of itself is not taken on trust."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    return float(value) if 0 <= value < 1e9 else None
+    said = None if problem is None else problem.get("retryAfterSeconds")
+    asked = retry_after(headers.get("retry-after"), said, now)
+    return status_error(operation, status, headers, problem, asked)
 
 
 def parsed(operation: str, form: AnswerForm, content: bytes) -> object:
@@ -63,13 +66,9 @@ def parsed(operation: str, form: AnswerForm, content: bytes) -> object:
     if form == "none":
         return None
     try:
-        return json.loads(content, parse_constant=_refuse)
+        return json.loads(content, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise APIResponseError(f"{operation}: the answer is no JSON.", operation=operation) from error
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 from . import _logging as _logging
 from ._async_transport import ASYNC_MACHINE, AsyncLink, Connections, exchange
 from ._client import warn
-from ._credentials import keep_in
+from ._credentials import keep
 from ._generated.async_client import (
     AsyncOperations,
     AsyncOperationsWithRawResponse,
     AsyncOperationsWithStreamingResponse,
 )
 from ._operation import Given, OperationSpec
-from ._options import AsyncCallOptions, AsyncClientOptions, check_call, settle
-from ._paging import AsyncPages, as_it_is, paging_of, with_token
+from ._options import AsyncCallOptions, AsyncClientOptions, check_call, keep_in
+from ._paging import AsyncPages, as_it_is, begin_of, paging_of, with_token
+from ._settings import settle
 from ._transport import Mode
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class AsyncClient(AsyncOperations):
     def __init__(self, base_url: str | None = None, **options: Unpack[AsyncClientOptions]) -> None:
         """`base_url` is the address of the service, a path is kept; `SVC_BASE_URL` or `SVC_SERVER` where it is not
         given. The other options stand in `AsyncClientOptions`."""
+        # Under the same names, so that no variable shows them as they were.
+        base_url, options = keep(base_url), cast("AsyncClientOptions", keep_in(options))
         self._connect(base_url, options, None)
 
     def _connect(
@@ -40,8 +43,7 @@ class AsyncClient(AsyncOperations):
         settings = settle(base_url, options)
         if connections is None:
             connections = Connections(settings, options.get("http_client"))
-        self._base_url = base_url
-        self._options = cast("AsyncClientOptions", keep_in(options))
+        self._options = cast("AsyncClientOptions", {**options, **settings.given()})
         self._link = AsyncLink(settings, connections, options.get("world", ASYNC_MACHINE))
         super().__init__(_AsyncCaller(self._link, "data"))
 
@@ -52,10 +54,11 @@ class AsyncClient(AsyncOperations):
 
     def with_options(self, base_url: str | None = None, **options: Unpack[AsyncClientOptions]) -> Self:
         """Another client, with these options before those of this one. It shares the connections where it can."""
+        base_url, options = keep(base_url), cast("AsyncClientOptions", keep_in(options))
         other = copy.copy(self)
         elsewhere = "ssl_context" in options or "http_client" in options
         merged = cast("AsyncClientOptions", {**self._options, **options})
-        other._connect(base_url or self._base_url, merged, None if elsewhere else self._link.connections)
+        other._connect(base_url or self.base_url, merged, None if elsewhere else self._link.connections)
         return other
 
     @property
@@ -79,7 +82,9 @@ class AsyncClient(AsyncOperations):
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}{self._link.settings!r}"
+        # One whose options were refused has no settings, and is shown by those who show every variable.
+        link = vars(self).get("_link")
+        return f"{type(self).__name__}{'()' if link is None else repr(link.settings)}"
 
 
 class _AsyncCaller:
@@ -91,16 +96,20 @@ class _AsyncCaller:
 
     async def call(self, operation: OperationSpec, given: Given, options: AsyncCallOptions | None) -> Any:
         warn(operation.notice)
-        return await exchange(self._link, operation, given, check_call(options), self._mode)
+        options = check_call(options)
+        return await exchange(self._link, operation, given, options, self._mode)
 
     def pages(self, operation: OperationSpec, given: Given, options: AsyncCallOptions | None) -> Any:
         warn(operation.notice)
-        first, checked = as_it_is(given), check_call(options)
+        first, options = as_it_is(given), check_call(options)
 
         async def ask(token: str | None) -> Any:
             return await exchange(
-                self._link, operation, with_token(operation, first, token), checked, self._mode
+                self._link, operation, with_token(operation, first, token), options, self._mode
             )
 
         # Of an answer beside its body there is one: that of the first page.
-        return AsyncPages[Any, Any](paging_of(operation), ask) if self._mode == "data" else ask(None)
+        if self._mode != "data":
+            return ask(None)
+        paging = paging_of(operation)
+        return AsyncPages[Any, Any](paging, ask, begin_of(paging, first))

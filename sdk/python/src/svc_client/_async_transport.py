@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -18,15 +18,17 @@ except ImportError as error:
         "AsyncClient needs httpx2: install the package with its extra 'async'.", name=error.name
     ) from error
 
-from ._answer import Plan, form_of, parsed, refusal
+from ._answer import Plan, form_of, is_readable, parsed, refusal
+from ._async_connections import Connections as Connections
 from ._body import Body, ContentError
 from ._credentials import API_KEY, TOKEN, Secret, async_given, bearer
-from ._errors import SvcError
+from ._errors import SvcError, without_frames
 from ._headers import Headers
 from ._operation import Given, OperationSpec
-from ._options import AsyncCallOptions, Settings, check_call, check_retries, check_timeout
+from ._options import AsyncCallOptions, check_call, check_retries, check_timeout
 from ._request import WireRequest, wire_request
 from ._responses import APIResponse, check_open
+from ._settings import Settings
 from ._transport import Mode
 from ._world import AsyncWorld, chance, now
 
@@ -86,37 +88,6 @@ class AsyncStreamedResponse:
         return f"AsyncStreamedResponse(status={self.status!r})"
 
 
-class Connections:
-    """The connections of a client and of those made of it."""
-
-    def __init__(self, settings: Settings, given: httpx2.AsyncClient | None) -> None:
-        self._settings = settings
-        self._given = given
-        self._own: httpx2.AsyncClient | None = None
-
-    def client(self) -> httpx2.AsyncClient:
-        if self._given is not None:
-            return self._given
-        if self._own is None:
-            context = self._settings.ssl_context
-            self._own = httpx2.AsyncClient(
-                # Neither proxies nor credentials of the environment: a call goes where it was told to.
-                trust_env=False,
-                # Nothing that one answer brings goes along with the next call.
-                cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
-                verify=True if context is None else context,
-                limits=httpx2.Limits(
-                    max_connections=None, max_keepalive_connections=20, keepalive_expiry=4.0
-                ),
-            )
-        return self._own
-
-    async def aclose(self) -> None:
-        own, self._own = self._own, None
-        if own is not None:
-            await own.aclose()
-
-
 @dataclass(frozen=True)
 class AsyncLink:
     settings: Settings
@@ -131,7 +102,7 @@ async def exchange(
     settings, world = link.settings, link.world
     timeout = check_timeout(options.get("timeout", settings.timeout))
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
-    request = wire_request(operation, given, settings.headers, check_call(options), world.random)
+    request = wire_request(operation, given, settings, check_call(options), world.random)
     plan = Plan(operation, request, world.now() + timeout, max_retries)
     failures = 0
     while True:
@@ -159,11 +130,12 @@ async def _attempt(link: AsyncLink, plan: Plan, idle: float, mode: Mode) -> obje
         status, answered = response.status_code, Headers(response.headers.multi_items())
         _log.debug("%s: %s", plan.operation.id, status)
         form = form_of(plan.operation, status, answered)
+        readable = is_readable(plan.operation, form, answered)
         if form is not None and (mode == "stream" or (mode == "data" and form == "bytes")):
             handed_over = True
             return AsyncStreamedResponse(status, answered, _chunks(plan, response), response.aclose)
         with _failures_of(plan):
-            content = await response.aread()
+            content = await response.aread() if readable else b""
     finally:
         if not handed_over:
             await response.aclose()
@@ -186,27 +158,51 @@ async def _sent(
     client: httpx2.AsyncClient,
     settings: Settings,
     request: WireRequest,
-    headers: list[tuple[str, str]],
+    headers: list[tuple[str, Secret]],
     idle: float,
 ) -> httpx2.Response:
     body = request.body
     length = 0 if body is None else body.length
     framed = [] if length is None or request.method == "GET" else [("Content-Length", str(length))]
+    content = None if body is None else _Content(body)
     made = client.build_request(
         request.method,
         f"{settings.base_url}{request.target}",
         headers=[(name.encode("ascii"), value.encode("latin-1")) for name, value in (*headers, *framed)],
-        content=None if body is None else _content_of(body),
+        content=content,
         # The call's own time ends it; this bounds whoever reads a stream later.
         timeout=httpx2.Timeout(None, read=idle),
     )
-    return await client.send(made, stream=True, auth=None, follow_redirects=False)
+    if content is not None:
+        # httpx2 wraps it in a generator, which it leaves behind where the connection fails.
+        made.stream = content
+    try:
+        return await client.send(made, stream=True, auth=None, follow_redirects=False)
+    except BaseException as error:
+        # Below, variables hold the headers as they are, whatever it is that ends the call, such as a cancellation.
+        raise error.with_traceback(None)  # noqa: B904
+    finally:
+        if content is not None:
+            await content.aclose()
 
 
-async def _content_of(body: Body) -> AsyncIterator[bytes]:
-    async for chunk in body.async_chunks(anyio.to_thread.run_sync):
-        if chunk:
-            yield chunk
+class _Content(httpx2.AsyncByteStream, AsyncIterator[bytes]):
+    """A body, as httpx2 asks for it."""
+
+    def __init__(self, body: Body) -> None:
+        self._chunks = body.async_chunks(anyio.to_thread.run_sync)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        # An empty chunk would end the body.
+        while not (chunk := await anext(self._chunks)):
+            pass
+        return chunk
+
+    async def aclose(self) -> None:
+        await self._chunks.aclose()
 
 
 async def _chunks(plan: Plan, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
@@ -220,14 +216,15 @@ async def _chunks(plan: Plan, response: httpx2.Response) -> AsyncGenerator[bytes
 def _failures_of(plan: Plan) -> Generator[None, None, None]:
     """Whatever the platform throws, in the words of this client."""
     foreign: BaseException
+    outside = sys.exc_info()[1]
     try:
         yield
         return
     except ContentError as error:
         foreign = error.error
     except httpx2.ReadTimeout as error:
-        raise plan.timeout() from error
-    except (httpx2.TransportError, httpx2.StreamError, OSError) as error:
-        raise plan.broken() from error
+        raise plan.timeout() from without_frames(error, outside)
+    except (httpx2.RequestError, httpx2.StreamError, OSError) as error:
+        raise plan.broken() from without_frames(error, outside)
     # What the caller gave as content failed: that is the caller's to see, as it was.
     raise foreign

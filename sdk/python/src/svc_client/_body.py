@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -78,7 +78,7 @@ class Body:
             except Exception as error:
                 raise ContentError(error) from error
 
-    async def async_chunks(self, read: Callable[..., Awaitable[Any]]) -> AsyncIterator[bytes]:
+    async def async_chunks(self, read: Callable[..., Awaitable[Any]]) -> AsyncGenerator[bytes, None]:
         """The same. `read` calls what blocks, elsewhere."""
         for segment in self.segments:
             if isinstance(segment, bytes):

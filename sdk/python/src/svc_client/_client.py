@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _logging as _logging
 from ._connection import Pool
-from ._credentials import keep_in
+from ._credentials import keep
 from ._generated.client import Operations, OperationsWithRawResponse, OperationsWithStreamingResponse
 from ._operation import Given, NoticeSpec, OperationSpec, PreviewWarning
-from ._options import CallOptions, ClientOptions, check_call, settle
-from ._paging import Pages, as_it_is, paging_of, with_token
+from ._options import CallOptions, ClientOptions, check_call, keep_in
+from ._paging import Pages, as_it_is, begin_of, paging_of, with_token
+from ._settings import settle
 from ._transport import Link, Mode, exchange
 from ._world import MACHINE
 
@@ -29,14 +30,15 @@ class Client(Operations):
     def __init__(self, base_url: str | None = None, **options: Unpack[ClientOptions]) -> None:
         """`base_url` is the address of the service, a path is kept; `SVC_BASE_URL` or `SVC_SERVER` where it is not
         given. The other options stand in `ClientOptions`."""
+        # Under the same names, so that no variable shows them as they were.
+        base_url, options = keep(base_url), cast("ClientOptions", keep_in(options))
         self._connect(base_url, options, None)
 
     def _connect(self, base_url: str | None, options: ClientOptions, pool: Pool | None) -> None:
         settings = settle(base_url, options)
         world = options.get("world", MACHINE)
         pool = Pool(settings.url, settings.ssl_context, world.now) if pool is None else pool
-        self._base_url = base_url
-        self._options = cast("ClientOptions", keep_in(options))
+        self._options = cast("ClientOptions", {**options, **settings.given()})
         self._link = Link(settings, pool, world)
         super().__init__(_Caller(self._link, "data"))
 
@@ -47,10 +49,11 @@ class Client(Operations):
 
     def with_options(self, base_url: str | None = None, **options: Unpack[ClientOptions]) -> Self:
         """Another client, with these options before those of this one. It shares the connections where it can."""
+        base_url, options = keep(base_url), cast("ClientOptions", keep_in(options))
         other = copy.copy(self)
         elsewhere = base_url is not None or "ssl_context" in options or "world" in options
         merged: ClientOptions = {**self._options, **options}
-        other._connect(base_url or self._base_url, merged, None if elsewhere else self._link.pool)
+        other._connect(base_url or self.base_url, merged, None if elsewhere else self._link.pool)
         return other
 
     @property
@@ -74,7 +77,9 @@ class Client(Operations):
         self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}{self._link.settings!r}"
+        # One whose options were refused has no settings, and is shown by those who show every variable.
+        link = vars(self).get("_link")
+        return f"{type(self).__name__}{'()' if link is None else repr(link.settings)}"
 
 
 class _Caller:
@@ -86,17 +91,21 @@ class _Caller:
 
     def call(self, operation: OperationSpec, given: Given, options: CallOptions | None) -> object:
         warn(operation.notice)
-        return exchange(self._link, operation, given, check_call(options), self._mode)
+        options = check_call(options)
+        return exchange(self._link, operation, given, options, self._mode)
 
     def pages(self, operation: OperationSpec, given: Given, options: CallOptions | None) -> object:
         warn(operation.notice)
-        first, checked = as_it_is(given), check_call(options)
+        first, options = as_it_is(given), check_call(options)
 
         def ask(token: str | None) -> Any:
-            return exchange(self._link, operation, with_token(operation, first, token), checked, self._mode)
+            return exchange(self._link, operation, with_token(operation, first, token), options, self._mode)
 
         # Of an answer beside its body there is one: that of the first page.
-        return Pages[Any, Any](paging_of(operation), ask) if self._mode == "data" else ask(None)
+        if self._mode != "data":
+            return ask(None)
+        paging = paging_of(operation)
+        return Pages[Any, Any](paging, ask, begin_of(paging, first))
 
 
 def warn(notice: NoticeSpec | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ._errors import SvcError
 
@@ -31,14 +31,25 @@ class Secret(str):
         return "'[redacted]'"
 
 
-def keep(credential: AsyncCredential | None) -> AsyncCredential | None:
+class Unfit:
+    """Stands for what was given where a text belongs: that is refused, and may be a credential all the same."""
+
+    def __repr__(self) -> str:
+        return "[redacted]"
+
+
+def keep(credential: Any) -> Any:
     """The credential, not to be printed by accident."""
-    return Secret(credential) if isinstance(credential, str) else credential
+    if credential is None or callable(credential):
+        return credential
+    return Secret(credential) if isinstance(credential, str) else Unfit()
 
 
-def keep_in(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options whose credentials are not printed by accident."""
-    return {name: keep(value) if name in ("api_key", "token") else value for name, value in options.items()}
+def keep_headers(headers: Mapping[Any, Any] | None) -> Any:
+    """Headers, of which each may hold a credential."""
+    if not isinstance(cast("object", headers), Mapping):
+        return None if headers is None else Unfit()
+    return {name: keep(value) for name, value in (headers or {}).items()}
 
 
 def checked(what: str, value: object, form: re.Pattern[str]) -> Secret:
@@ -55,17 +66,20 @@ def given(credential: AsyncCredential | None, what: str, form: re.Pattern[str]) 
     """The credential as it is now."""
     if credential is None:
         return None
-    value = credential() if callable(credential) else credential
+    value: Any = credential() if callable(credential) else credential
     if isawaitable(value):
         close = getattr(value, "close", None)
         if close is not None:
             close()
         raise SvcError(f"The {what} comes from a coroutine, which AsyncClient takes.")
+    # Under the same name, so that no variable holds it as it was.
+    value = keep(value)
     return checked(what, value, form)
 
 
 async def async_given(credential: AsyncCredential | None, what: str, form: re.Pattern[str]) -> Secret | None:
     if credential is None:
         return None
-    value = credential() if callable(credential) else credential
-    return checked(what, await value if isawaitable(value) else value, form)
+    value: Any = credential() if callable(credential) else credential
+    value = keep(await value if isawaitable(value) else value)
+    return checked(what, value, form)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ._headers import Headers
 
@@ -121,6 +121,23 @@ class InternalServerError(APIStatusError):
 
 class UnavailableError(APIStatusError):
     """503: not now."""
+
+
+Failure = TypeVar("Failure", bound=BaseException)
+
+
+def without_frames(error: Failure, outside: BaseException | None) -> Failure:
+    """A failure as it says itself, and without the frames it came through, in which what was sent stands as it is. What
+    a caller was dealing with when the call was made, `outside`, is no part of it."""
+    todo: list[BaseException | None] = [error]
+    seen = {id(outside)}
+    while todo:
+        each = todo.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            todo += (each.__cause__, each.__context__)
+    return error
 
 
 _BY_STATUS: dict[int, type[APIStatusError]] = {

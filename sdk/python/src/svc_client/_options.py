@@ -1,20 +1,14 @@
-"""What a client and a call can be told, and what follows where nothing is said."""
+"""What a client and a call can be told."""
 
 from __future__ import annotations
 
-import ipaddress
-import os
-import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
-from urllib.parse import SplitResult, urlsplit
 
 from ._cancellation import Cancellation
-from ._credentials import AsyncCredential, Credential, keep
+from ._credentials import AsyncCredential, Credential, keep, keep_headers
 from ._errors import SvcError
-from ._retry import MAX_RETRIES
 
 if TYPE_CHECKING:
     import httpx2
@@ -81,97 +75,24 @@ class CallOptions(AsyncCallOptions, total=False):
     """Ends the call, a pause between repeats included."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The options with everything that was left open decided, and judged."""
-
-    base_url: str
-    url: SplitResult
-    api_key: AsyncCredential | None
-    api_key_header: str
-    token: AsyncCredential | None
-    headers: Mapping[str, str | None]
-    timeout: float
-    max_retries: int
-    ssl_context: ssl.SSLContext | None
-
-    def __repr__(self) -> str:
-        return (
-            f"(base_url={self.base_url!r}, timeout={self.timeout!r}, max_retries={self.max_retries!r}, "
-            f"api_key={_shown(self.api_key)}, token={_shown(self.token)})"
-        )
-
-
-_NAMES = {
+NAMES = {
     *SharedOptions.__annotations__,
     *("api_key", "token", "world", "http_client"),
 }
+_CALL_NAMES = frozenset({*AsyncCallOptions.__annotations__, *CallOptions.__annotations__})
+_PLAIN_NAMES = (NAMES | _CALL_NAMES) - {"api_key", "token", "headers"}
 
 
-def settle(base_url: str | None, options: Mapping[str, Any], env: Mapping[str, str] = os.environ) -> Settings:
-    for name in options:
-        if name not in _NAMES:
-            raise TypeError(f"there is no option {name!r}")
-    api_key = keep(options.get("api_key", env.get("SVC_API_KEY") or None))
-    token = keep(options.get("token", env.get("SVC_IDENTITY_TOKEN") or None))
-    url = _address_of(base_url or env.get("SVC_BASE_URL") or env.get("SVC_SERVER"))
-    carries = api_key is not None or token is not None
-    readable = url.scheme == "http" and not _is_this_machine(url.hostname or "")
-    if readable and carries and not options.get("insecure", False):
-        raise SvcError(
-            f"{url.scheme}://{url.netloc} is plain HTTP to another machine: a credential sent there can be read "
-            "on the way. Use https, or the option insecure where the way is safe."
-        )
-    header = options.get("api_key_header") or env.get("SVC_API_KEY_HEADER") or "X-Svc-Api-Key"
-    if not HEADER_NAME.fullmatch(header):
-        raise SvcError("api_key_header is no name of a header.")
-    return Settings(
-        base_url=f"{url.scheme}://{url.netloc}{url.path}",
-        url=url,
-        api_key=api_key,
-        api_key_header=header,
-        token=token,
-        headers=options.get("headers") or {},
-        timeout=check_timeout(options.get("timeout", 60.0)),
-        max_retries=check_retries(options.get("max_retries", MAX_RETRIES)),
-        ssl_context=options.get("ssl_context"),
-    )
-
-
-HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-# Nothing that a parser would strip, mend or read in two ways.
-_PLAIN = re.compile(r"[!-\[\]-~]+")
-
-
-def _address_of(text: str | None) -> SplitResult:
-    """What is refused is not quoted: it may hold a password."""
-    if not text:
-        raise SvcError("The client needs the address of a service: base_url, or SVC_BASE_URL.")
-    try:
-        url = urlsplit(text) if _PLAIN.fullmatch(text) else None
-        sound = url is not None and bool(url.hostname) and url.port != 0
-    except ValueError:
-        url, sound = None, False
-    if url is None or not sound:
-        raise SvcError("base_url is no address such as https://svc.example.com.")
-    if url.scheme not in ("http", "https"):
-        raise SvcError("base_url is neither http nor https.")
-    if "@" in url.netloc or "?" in text or "#" in text:
-        raise SvcError("base_url holds more than host, port and path. A credential has options of its own.")
-    return url._replace(path=url.path.rstrip("/"), netloc=url.netloc.lower())
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _shown(credential: object) -> str:
-    return "None" if credential is None else "[redacted]"
+def keep_in(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a client or a call, whose credentials are not printed by accident. One may stand under a name that is
+    misspelt."""
+    kept: dict[str, Any] = {}
+    for name, value in options.items():
+        if name == "headers":
+            kept[name] = keep_headers(value)
+        else:
+            kept[name] = value if name in _PLAIN_NAMES else keep(value)
+    return kept
 
 
 # The longest wait that a platform's sockets take.
@@ -190,12 +111,19 @@ def check_retries(max_retries: object) -> int:
     raise SvcError("max_retries is a whole number from 0.")
 
 
-_CALL_NAMES = frozenset({*AsyncCallOptions.__annotations__, *CallOptions.__annotations__})
-
-
 def check_call(options: CallOptions | AsyncCallOptions | None) -> CallOptions:
     """A call's options, whose names are checked: a misspelt one would do nothing."""
-    for name in options or ():
+    options = cast("CallOptions", keep_in(options or {}))
+    for name in options:
         if name not in _CALL_NAMES:
             raise TypeError(f"there is no option {name!r} of a call")
-    return cast("CallOptions", {**(options or {})})
+    return options
+
+
+def check_headers(headers: object) -> dict[str, str | None]:
+    """Those of a client or a call. What their names and values are is judged when they are sent."""
+    if headers is None:
+        return {}
+    if isinstance(headers, Mapping) and all(isinstance(name, str) for name in cast("Any", headers)):
+        return {**cast("Mapping[str, str | None]", headers)}
+    raise SvcError("headers is a mapping of names to texts.")

@@ -13,30 +13,33 @@ Page = TypeVar("Page")
 Item = TypeVar("Item")
 
 _MOST = 10_000
+_EMPTY_MOST = 1_000
 
 
 class Pages(Generic[Item, Page]):
     """The entries of a list, asked for page by page as they are used. Nothing is asked for before that, and whoever
     iterates twice asks twice."""
 
-    def __init__(self, paging: PagingSpec, ask: Callable[[str | None], Page]) -> None:
+    def __init__(self, paging: PagingSpec, ask: Callable[[str | None], Page], begin: object = None) -> None:
         self._paging = paging
         self._ask = ask
+        self._begin = begin
 
     def first(self) -> Page:
         """The first page alone."""
         return self._ask(None)
 
     def iter_pages(self) -> Iterator[Page]:
-        """The pages. A page may be short or empty and not be the last."""
-        page = self._ask(None)
-        token: str | None = None
+        """The pages. A page may be short or empty and not be the last. A list that would not end is an error: one that
+        names a token again, or 1,000 empty pages in a row with more to come."""
+        bounds = _Bounds(self._paging, self._begin)
+        page = _checked(self._paging, self._ask(None))
         while True:
             yield page
-            token = _next_token(self._paging, page, token)
+            token = bounds.next_token(page)
             if token is None:
                 return
-            page = self._ask(token)
+            page = _checked(self._paging, self._ask(token))
 
     def __iter__(self) -> Iterator[Item]:
         for page in self.iter_pages():
@@ -60,9 +63,12 @@ class AsyncPages(Generic[Item, Page]):
     """The entries of a list, asked for page by page as they are used. Awaited, it gives the first page; iterated, all
     entries. Nothing is asked for before that, and whoever iterates twice asks twice."""
 
-    def __init__(self, paging: PagingSpec, ask: Callable[[str | None], Awaitable[Page]]) -> None:
+    def __init__(
+        self, paging: PagingSpec, ask: Callable[[str | None], Awaitable[Page]], begin: object = None
+    ) -> None:
         self._paging = paging
         self._ask = ask
+        self._begin = begin
 
     def __await__(self) -> Generator[Any, Any, Page]:
         return self.first().__await__()
@@ -72,8 +78,9 @@ class AsyncPages(Generic[Item, Page]):
         return await self._ask(None)
 
     def iter_pages(self) -> AsyncIterator[Page]:
-        """The pages. A page may be short or empty and not be the last."""
-        return _AsyncPageIterator(self._paging, self._ask)
+        """The pages. A page may be short or empty and not be the last. A list that would not end is an error: one that
+        names a token again, or 1,000 empty pages in a row with more to come."""
+        return _AsyncPageIterator(self._paging, self._ask, self._begin)
 
     def __aiter__(self) -> AsyncIterator[Item]:
         return _AsyncItemIterator(self._paging, self.iter_pages())
@@ -96,18 +103,22 @@ class AsyncPages(Generic[Item, Page]):
 
 
 class _AsyncPageIterator(AsyncIterator[Page]):
-    def __init__(self, paging: PagingSpec, ask: Callable[[str | None], Awaitable[Page]]) -> None:
+    def __init__(
+        self, paging: PagingSpec, ask: Callable[[str | None], Awaitable[Page]], begin: object
+    ) -> None:
         self._paging = paging
+        self._bounds = _Bounds(paging, begin)
         self._ask = ask
         self._token: str | None = None
         self._page: Page | None = None
 
     async def __anext__(self) -> Page:
         if self._page is not None:
-            self._token = _next_token(self._paging, self._page, self._token)
+            self._token = self._bounds.next_token(self._page)
             if self._token is None:
                 raise StopAsyncIteration
-        self._page = await self._ask(self._token)
+            self._page = None
+        self._page = _checked(self._paging, await self._ask(self._token))
         return self._page
 
 
@@ -122,6 +133,12 @@ class _AsyncItemIterator(AsyncIterator[Item]):
             for item in self._items:
                 return item
             self._items = iter(_items(self._paging, await self._pages.__anext__()))
+
+
+def begin_of(paging: PagingSpec, given: Given) -> object:
+    """The token that the caller gave, if any."""
+    place = given.request if paging.token_in == "body" else given.parameters
+    return cast("Any", place).get(paging.request_token) if isinstance(place, Mapping) else None
 
 
 def as_it_is(given: Given) -> Given:
@@ -150,18 +167,37 @@ def paging_of(operation: OperationSpec) -> PagingSpec:
     return operation.paging
 
 
-def _next_token(paging: PagingSpec, page: object, before: str | None) -> str | None:
-    token = cast("Mapping[str, object]", page).get(paging.response_token)
-    if not isinstance(token, str) or token == "":
-        return None
-    # The same page over and over would never end.
-    if token == before:
-        raise APIResponseError("Two pages in a row have the same continuation token.")
-    return token
+def _checked(paging: PagingSpec, page: Page) -> Page:
+    said: Any = page
+    if not isinstance(said, Mapping) or not isinstance(cast("Any", said).get(paging.items, []), list):
+        raise APIResponseError("A page of a list is none.")
+    return page
+
+
+class _Bounds:
+    """What lets every list end, whatever the other side says."""
+
+    def __init__(self, paging: PagingSpec, begin: object) -> None:
+        self._paging = paging
+        self._seen: set[str] = {begin} if isinstance(begin, str) else set()
+        self._empty = 0
+
+    def next_token(self, page: object) -> str | None:
+        token = cast("Mapping[str, object]", page).get(self._paging.response_token)
+        if not isinstance(token, str) or token == "":
+            return None
+        # The same pages over and over would never end.
+        if token in self._seen:
+            raise APIResponseError("Two pages of a list have the same continuation token.")
+        self._seen.add(token)
+        self._empty = 0 if _items(self._paging, page) else self._empty + 1
+        if self._empty == _EMPTY_MOST:
+            raise APIResponseError(f"{_EMPTY_MOST} pages of a list in a row are empty.")
+        return token
 
 
 def _items(paging: PagingSpec, page: object) -> list[Any]:
-    return cast("Mapping[str, Any]", page).get(paging.items) or []
+    return cast("Mapping[str, list[Any]]", page).get(paging.items, [])
 
 
 def _check_limit(limit: int | None) -> int:

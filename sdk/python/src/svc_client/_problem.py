@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, cast
 
 if sys.version_info >= (3, 11):
     from typing import NotRequired
@@ -43,7 +43,7 @@ def problem_of(media_type: str, content: bytes) -> Problem | None:
     if media_type != PROBLEM:
         return None
     try:
-        value: object = json.loads(content)
+        value: object = json.loads(content, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
@@ -52,4 +52,28 @@ def problem_of(media_type: str, content: bytes) -> Problem | None:
     texts = (given.get(name) for name in ("code", "title", "detail", "correlationId"))
     said = all(isinstance(text, str) for text in texts) and isinstance(given.get("retryable"), bool)
     places: Any = given.get("errors", [])
-    return cast("Problem", given) if said and isinstance(places, list) else None
+    return cast("Problem", _trusted(given)) if said and isinstance(places, list) else None
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """For those that `json` reads though JSON has them not."""
+    raise ValueError(f"{name} is no JSON")
+
+
+def _trusted(given: dict[str, Any]) -> dict[str, Any]:
+    """Without what is not of the type that readers count on."""
+    sound = {**given}
+    if "errors" in given:
+        sound["errors"] = [place for place in given["errors"] if _is_place(place)]
+    seconds = given.get("retryAfterSeconds")
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        sound.pop("retryAfterSeconds", None)
+    return sound
+
+
+def _is_place(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    place = cast("dict[str, Any]", value)
+    texts = (place.get("pointer"), place.get("detail"), place.get("keyword", ""))
+    return all(isinstance(text, str) for text in texts)

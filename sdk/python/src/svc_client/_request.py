@@ -9,38 +9,41 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from ._body import Body, content_segments, json_text
+from ._credentials import Secret
 from ._errors import SvcError
 from ._generated.version import VERSION
 from ._multipart import multipart
 from ._operation import BodySpec, Given, OperationSpec, ParameterSpec
-from ._options import HEADER_NAME, CallOptions
+from ._options import CallOptions, check_headers
+from ._settings import HEADER_NAME, Settings, refuse_readable
 
 
 class WireHeaders:
     """What goes out, in the order in which it was set. Nothing in it can end a header and begin another."""
 
     def __init__(self) -> None:
-        self._values: dict[str, tuple[str, str]] = {}
+        self._values: dict[str, tuple[str, Secret | None]] = {}
 
     def set(self, name: str, value: str | None) -> None:
-        """None takes it away."""
+        """None takes it away, also where it is a credential."""
         if not HEADER_NAME.fullmatch(name) or name.lower() in _FRAMING:
             raise SvcError("A header cannot have that name, or belongs to the transport.")
         if value is None:
-            self._values.pop(name.lower(), None)
+            self._values[name.lower()] = (name, None)
             return
         if not isinstance(cast("object", value), str) or not _VALUE.fullmatch(value):
             raise SvcError(f"The header {name} holds what a header cannot hold.")
-        self._values[name.lower()] = (name, value.strip(" \t"))
+        self._values[name.lower()] = (name, Secret(value.strip(" \t")))
 
     def get(self, name: str) -> str | None:
         held = self._values.get(name.lower())
         return None if held is None else held[1]
 
-    def with_credentials(self, credentials: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
-        """All headers. What the caller set goes before a credential."""
+    def with_credentials(self, credentials: Iterator[tuple[str, Secret]]) -> list[tuple[str, Secret]]:
+        """All headers. What the caller set, or took away, goes before a credential."""
+        set_ = [(name, value) for name, value in self._values.values() if value is not None]
         missing = [(name, value) for name, value in credentials if name.lower() not in self._values]
-        return [*self._values.values(), *missing]
+        return [*set_, *missing]
 
 
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -78,7 +81,7 @@ class WireRequest:
 def wire_request(
     operation: OperationSpec,
     given: Given,
-    defaults: Mapping[str, str | None],
+    settings: Settings,
     options: CallOptions,
     random: Callable[[], float],
 ) -> WireRequest:
@@ -99,9 +102,11 @@ def wire_request(
     headers.set("X-Correlation-ID", options.get("correlation_id"))
     if operation.key is not None and operation.key.place == "header":
         headers.set(operation.key.name, given.idempotency_key)
-    for more in (defaults, options.get("headers") or {}):
+    of_call = check_headers(options.get("headers"))
+    for more in (settings.headers, of_call):
         for name, said in more.items():
             headers.set(name, said)
+    refuse_readable(settings, [name for name, said in of_call.items() if said is not None])
     return WireRequest(
         method=operation.method,
         target=_target(operation, given),

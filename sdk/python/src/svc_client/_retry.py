@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from datetime import timezone
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timezone
 from typing import Literal
 
 RetryRule = Literal["safe", "with-key", "never"]
@@ -78,20 +77,46 @@ def _may_pass(failure: Failure) -> bool:
 
 
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
-_DATE = re.compile(r"[A-Z][a-z]{2}, ")
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+# An IMF-fixdate (RFC 9110 section 5.6.7), the only form that is still sent.
+_DATE = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), "
+    rf"([0-9]{{2}}) ({'|'.join(_MONTHS)}) ([0-9]{{4}}) ([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}}) GMT"
+)
 
 
-def parse_retry_after(value: str | None, now: float) -> float | None:
-    """`Retry-After` (RFC 9110 section 10.2.3), seconds or a date, in seconds; None for what is neither."""
-    text = (value or "").strip()
+def retry_after(header: str | None, said: object, now: float) -> float | None:
+    """How many seconds an answer asks to wait, by its header or by its problem document, the longer where
+    both do; None where neither does. Infinity for what no number holds."""
+    asked = [each for each in (_of_header(header, now), _of_body(said)) if each is not None]
+    return max(asked, default=None)
+
+
+def _of_header(value: str | None, now: float) -> float | None:
+    """`Retry-After` (RFC 9110 section 10.2.3)."""
+    text = (value or "").strip(" \t")
     if _SECONDS.fullmatch(text):
-        seconds = float(text)
-        return seconds if math.isfinite(seconds) else None
-    if not _DATE.match(text):
+        return float(text)
+    date = _DATE.fullmatch(text)
+    if date is None:
+        return None
+    day, month, year, hour, minute, second = date.groups()
+    try:
+        moment = datetime(
+            *(int(year), _MONTHS.index(month) + 1, int(day)),
+            *(int(hour), int(minute), int(second)),
+            tzinfo=timezone.utc,
+        )
+    except ValueError:
+        return None
+    return max(0.0, moment.timestamp() - now)
+
+
+def _of_body(said: object) -> float | None:
+    """What a service says of itself is not taken on trust."""
+    if not isinstance(said, (int, float)) or isinstance(said, bool) or not said >= 0:
         return None
     try:
-        moment = parsedate_to_datetime(text)
-        aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
-        return max(0.0, aware.timestamp() - now)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
+        return float(said)
+    except OverflowError:
+        return math.inf

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import http.client
 import logging
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Event
 from typing import Literal
 
-from ._answer import Plan, form_of, parsed, refusal
+from ._answer import Plan, form_of, is_readable, parsed, refusal
 from ._body import ContentError
 from ._connection import Connection, Pool
 from ._credentials import API_KEY, TOKEN, Secret, bearer, given
-from ._errors import SvcError
+from ._errors import SvcError, without_frames
 from ._headers import Headers
 from ._limit import Cancelled, IdleLimit, Limit
 from ._operation import Given, OperationSpec
-from ._options import CallOptions, Settings, check_retries, check_timeout
+from ._options import CallOptions, check_retries, check_timeout
 from ._request import WireRequest, wire_request
 from ._responses import APIResponse, StreamedResponse
+from ._settings import Settings
 from ._world import World
 
 Mode = Literal["data", "raw", "stream"]
@@ -43,7 +45,7 @@ def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOp
     settings, world = link.settings, link.world
     timeout = check_timeout(options.get("timeout", settings.timeout))
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
-    request = wire_request(operation, given, settings.headers, options, world.random)
+    request = wire_request(operation, given, settings, options, world.random)
     plan = Plan(operation, request, world.now() + timeout, max_retries)
     cancellation = options.get("cancellation")
     limit = Limit(world.now, plan.until, cancellation)
@@ -64,14 +66,17 @@ def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOp
 def _failures_of(plan: Plan, limit: Limit) -> Generator[None, None, None]:
     """Whatever the platform throws, in the words of this client."""
     foreign: BaseException
+    outside = sys.exc_info()[1]
     try:
         yield
         return
-    except Cancelled:
+    except Cancelled as error:
+        without_frames(error, outside)
         raise plan.aborted() from None
     except ContentError as error:
         foreign = error.error
     except (OSError, http.client.HTTPException, UnicodeError) as error:
+        without_frames(error, outside)
         if limit.cancellation is not None and limit.cancellation.cancelled:
             raise plan.aborted() from None
         # The system has times of its own, which carry a number.
@@ -105,12 +110,13 @@ class _Attempt:
             status, answered = response.status, Headers(response.getheaders())
             _log.debug("%s: %s", plan.operation.id, status)
             form = form_of(plan.operation, status, answered)
+            readable = is_readable(plan.operation, form, answered)
             if form is not None and (mode == "stream" or (mode == "data" and form == "bytes")):
                 connection.limit = IdleLimit(self._timeout, self._limit.cancellation)
                 handed_over = True
                 chunks = self._chunks(connection, response)
                 return StreamedResponse(status, answered, chunks, self._give_up)
-            content = b"".join(self._chunks(connection, response))
+            content = b"".join(self._chunks(connection, response)) if readable else b""
         finally:
             if not handed_over:
                 self._give_up()
@@ -150,7 +156,7 @@ class _Attempt:
 
 
 def _sent(
-    connection: Connection, base: str, request: WireRequest, headers: list[tuple[str, str]]
+    connection: Connection, base: str, request: WireRequest, headers: list[tuple[str, Secret]]
 ) -> http.client.HTTPResponse:
     body = request.body
     connection.putrequest(request.method, f"{base}{request.target}", skip_accept_encoding=True)
@@ -163,7 +169,7 @@ def _sent(
     elif body is not None or request.method != "GET":
         connection.putheader("Content-Length", str(length or 0))
     try:
-        connection.endheaders()
+        _end_headers(connection)
         for chunk in () if body is None else body.chunks():
             if chunk:
                 connection.send(b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked else chunk)
@@ -176,6 +182,15 @@ def _sent(
         except (OSError, http.client.HTTPException):
             raise error from None
     return connection.getresponse()
+
+
+def _end_headers(connection: Connection) -> None:
+    """Sends what was put together, after it has connected."""
+    try:
+        connection.endheaders()
+    except BaseException as error:
+        # Below, the variables hold the headers as they are, whatever it is that ends the call, such as Control-C.
+        raise error.with_traceback(None)  # noqa: B904
 
 
 def _body_of(response: http.client.HTTPResponse) -> Iterator[bytes]:

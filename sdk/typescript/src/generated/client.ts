@@ -224,7 +224,8 @@ export class Operations {
    *
    * A read: the client sends it again after a failure that may pass.
    *
-   * Pages: awaited, the first one; iterated, every entry of `items` up to the last page.
+   * A list in pages, asked for as it is used. Awaited, the first page; iterated, every entry of `items` up to
+   * the last page.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -389,7 +390,8 @@ export class Operations {
    *
    * A read: the client sends it again after a failure that may pass.
    *
-   * Pages: awaited, the first one; iterated, every entry of `items` up to the last page.
+   * A list in pages, asked for as it is used. Awaited, the first page; iterated, every entry of `items` up to
+   * the last page.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)

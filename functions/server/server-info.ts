@@ -4,8 +4,8 @@ import type { Release, ServerDependencies } from './dependencies.ts';
 import { pathOf } from './health.ts';
 
 /** `GET /`: a greeting for people. Served like an operation, but none of the contract, so no SDK has it. */
-export const bannerOperation: OperationEntry = {
-  id: 'getBanner',
+export const serverInfoOperation: OperationEntry = {
+  id: 'getServerInfo',
   group: 'server',
   stability: 'internal',
   authorizationClass: 'anonymous',
@@ -15,7 +15,7 @@ export const bannerOperation: OperationEntry = {
   idempotency: { requirement: 'not-applicable', location: null },
   routes: [
     {
-      operationId: 'getBanner',
+      operationId: 'getServerInfo',
       method: 'GET',
       segments: [],
       path: [],
@@ -32,12 +32,12 @@ export const bannerOperation: OperationEntry = {
   problems: [],
 };
 
-export interface BannerDependencies extends Pick<ServerDependencies, 'release'> {
+export interface ServerInfoDependencies extends Pick<ServerDependencies, 'release'> {
   /** Whether there is a page `/docs`. */
   readonly docs: boolean;
 }
 
-export function getBanner({ release, docs }: BannerDependencies) {
+export function getServerInfo({ release, docs }: ServerInfoDependencies) {
   const text = bannerText(release, docs);
   return async () => ({ status: 200 as const, body: new RawBody('text/plain; charset=utf-8', text) });
 }

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { wireVectors } from './wire-vectors.ts';
+
+/**
+ * What a release keeps of itself, by its place below `contracts/releases/<version>/`, and the file that it is kept of; beside
+ * these the tables of `sdk/`, which every SDK is held against.
+ */
+const kept: Readonly<Record<string, string>> = {
+  'openapi.json': 'contracts/generated/openapi/svc.json',
+  'catalog.json': 'contracts/public-sdk-surface.json',
+  'errors.json': 'contracts/errors.json',
+  'limits.json': 'contracts/limits.json',
+  'sdk/requests.json': 'sdk/wire/requests.json',
+  'sdk/scenario.json': 'sdk/scenario/scenario.json',
+  'sdk/transcript.json': 'sdk/scenario/transcript.json',
+};
+
+export interface ReleaseFixture {
+  /** Below the folder of the release. */
+  readonly name: string;
+  /** What it is made of. */
+  readonly source: string;
+  readonly text: string;
+}
+
+/** The fixtures that the project below `root` would be released with. */
+export function releaseFixtures(root: string): readonly ReleaseFixture[] {
+  const tables = readdirSync(join(root, 'sdk')).filter((name) => name.endsWith('.json'));
+  const sources = [...Object.entries(kept), ...tables.map((name) => [`sdk/${name}`, `sdk/${name}`] as const)];
+  const copies = sources.map(([name, source]) => ({
+    name,
+    source,
+    text: readFileSync(join(root, source), 'utf8'),
+  }));
+  const wire = { name: 'wire.json', source: 'what the code writes', text: jsonText(wireVectors()) };
+  return [...copies, wire];
+}
+
+function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,40 @@
+"""The connections of an `AsyncClient`, which are those of httpx2."""
+
+from __future__ import annotations
+
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+import httpx2
+
+from ._settings import Settings
+
+
+class Connections:
+    """The connections of a client and of those made of it."""
+
+    def __init__(self, settings: Settings, given: httpx2.AsyncClient | None) -> None:
+        self._settings = settings
+        self._given = given
+        self._own: httpx2.AsyncClient | None = None
+
+    def client(self) -> httpx2.AsyncClient:
+        if self._given is not None:
+            return self._given
+        if self._own is None:
+            context = self._settings.ssl_context
+            self._own = httpx2.AsyncClient(
+                # Neither proxies nor credentials of the environment: a call goes where it was told to.
+                trust_env=False,
+                # Nothing that one answer brings goes along with the next call.
+                cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
+                verify=True if context is None else context,
+                limits=httpx2.Limits(
+                    max_connections=None, max_keepalive_connections=20, keepalive_expiry=4.0
+                ),
+            )
+        return self._own
+
+    async def aclose(self) -> None:
+        own, self._own = self._own, None
+        if own is not None:
+            await own.aclose()

@@ -1,0 +1,73 @@
+import {
+  APIAbortError,
+  APIConnectionError,
+  APIResponseError,
+  APIStatusError,
+  APITimeoutError,
+  type SvcError,
+  statusError,
+} from './errors.ts';
+import type { OperationSpec } from './operation.ts';
+import { PROBLEM, problemOf } from './problem.ts';
+import { type Failure, retryAfterOf } from './retry.ts';
+import type { World } from './world.ts';
+
+/** What an answer is, decided from what came over the wire. */
+
+export async function connected<T>(operation: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new APIConnectionError(`${operation}: the connection failed, and no whole answer came.`, {
+      operation,
+      cause,
+    });
+  }
+}
+
+/** How an answer is read; `null` where it is a refusal. */
+export function formOf(operation: OperationSpec, response: Response): 'json' | 'bytes' | 'none' | null {
+  const mediaType = mediaTypeOf(response);
+  if (mediaType === PROBLEM) return null;
+  const described = operation.answers[response.status];
+  if (described !== undefined || !response.ok) return described ?? null;
+  // A later release may answer with another success.
+  return /^application\/([\w.-]+\+)?json$/.test(mediaType) ? 'json' : 'none';
+}
+
+/** The error of an answer that is a refusal. */
+export async function refusal(operation: string, response: Response, world: World): Promise<SvcError> {
+  const { status, headers } = response;
+  const text = await connected(operation, () => response.text());
+  const problem = problemOf(mediaTypeOf(response), text);
+  const retryAfter = retryAfterOf(headers.get('retry-after'), problem?.retryAfterSeconds, world.now());
+  const isRedirect = (status >= 300 && status < 400) || response.type === 'opaqueredirect';
+  return statusError({ operation, status, headers, problem, retryAfter, isRedirect });
+}
+
+export function parsed(operation: string, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new APIResponseError(`${operation}: the answer is no JSON.`, { operation, cause });
+  }
+}
+
+function mediaTypeOf({ headers }: Response): string {
+  return (headers.get('content-type') ?? '').replace(/;.*$/s, '').trim().toLowerCase();
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof APIStatusError) {
+    const { status, retryable, retryAfter } = error;
+    return {
+      kind: 'status',
+      status,
+      retryable,
+      retryAfterMs: retryAfter === null ? null : retryAfter * 1000,
+    };
+  }
+  if (error instanceof APITimeoutError) return { kind: 'timeout' };
+  if (error instanceof APIAbortError) return { kind: 'abort' };
+  return { kind: error instanceof APIConnectionError ? 'connection' : 'response' };
+}

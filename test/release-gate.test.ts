@@ -1,0 +1,277 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  type Catalog,
+  type CatalogOperation,
+  catalogFaults,
+  type ErrorCode,
+  errorFaults,
+  type OpenApi,
+  type OpenApiOperation,
+  type OpenApiSchema,
+  openApiFaults,
+} from './support/release-gate.ts';
+import { directions, type Limit, limitFaults } from './support/release-limits.ts';
+
+const read = <T>(path: string): T => JSON.parse(readFileSync(path, 'utf8')) as T;
+const OPENAPI = 'contracts/generated/openapi/svc.json';
+const CATALOG = 'contracts/public-sdk-surface.json';
+const ERRORS = 'contracts/errors.json';
+const LIMITS = 'contracts/limits.json';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-release-gate-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const COMMIT = '/canonical/tenants/{tenantId}/transactions';
+
+/** Changes that break a client, each on a copy of the contract as it is. */
+describe('the comparison finds', () => {
+  const inDocument: readonly [kind: string, what: string, (document: OpenApi) => void][] = [
+    ['a removed operation', '/health', ({ paths }) => delete paths['/health']],
+    ['a removed field', 'of an answer', inSchema('CanonicalDocument', takeAway('etag'))],
+    ['a removed field', 'of a request', inSchema('CanonicalTransactionRequest', takeAway('actor'))],
+    ['a removed field', 'no longer promised', inSchema('CanonicalTransactionResult', unpromise('replayed'))],
+    [
+      'a narrowed schema',
+      'required',
+      inSchema('CanonicalTransactionRequest', (s) => s.required.push('actor')),
+    ],
+    ['a narrowed schema', 'maxItems', limited('CanonicalTransactionRequest', 'mutations', 'maxItems', 1)],
+    ['a narrowed schema', 'maximum', limited('CanonicalDocumentRevisionQuery', 'limit', 'maximum', 10)],
+    ['a narrowed schema', 'pattern', limited('CanonicalTransactionRequest', 'actor', 'pattern', '^a')],
+    ['a narrowed schema', 'not null', limited('CanonicalTransactionRequest', 'actor', 'type', 'string')],
+    [
+      'a narrowed schema',
+      'a value fewer',
+      limited('CanonicalOutboxQuery', 'state', 'enum', ['ready', 'delivered', null]),
+    ],
+    [
+      'a changed status vocabulary',
+      'one more value',
+      inSchema('CanonicalMutationOperation', addValue('merge')),
+    ],
+    ['a changed status vocabulary', '409 is gone', onCommit(({ responses }) => delete responses['409'])],
+    [
+      'a changed status vocabulary',
+      '201 for 200',
+      onCommit(({ responses }) => {
+        responses['201'] = responses['200'] ?? {};
+        delete responses['200'];
+      }),
+    ],
+    [
+      'a changed authorization',
+      'narrowed',
+      onCommit((operation) => (operation.security = [{ SvcBearer: [] }])),
+    ],
+    ['a changed authorization', 'opened', onCommit((operation) => (operation.security = []))],
+    [
+      'a changed authorization',
+      'closed',
+      ({ paths }) => {
+        for (const operation of Object.values(paths['/health'] ?? {}))
+          operation.security = [{ SvcBearer: [] }];
+      },
+    ],
+  ];
+
+  it.each(inDocument)('%s in the document: %s', async (kind, what, change) => {
+    const document = read<OpenApi>(OPENAPI);
+    change(document);
+    const changed = join(folder, `${kind}-${what}.json`.replaceAll('/', ' '));
+    writeFileSync(changed, JSON.stringify(document));
+    expect(await openApiFaults(OPENAPI, changed)).not.toEqual([]);
+  });
+
+  const inCatalog: readonly [kind: string, change: object, found: string][] = [
+    ['another method name', { sdk: { typescript: 'commit', python: 'commit' } }, 'sdk'],
+    ['a changed authorization class', { authorizationClass: 'anonymous' }, 'authorizationClass'],
+    ['a changed access operation', { accessOperation: 'read' }, 'accessOperation'],
+    ['a key that is no longer asked for', { idempotency: { requirement: 'optional' } }, 'idempotency'],
+    ['a changed success', { responses: [{ status: 202 }] }, 'other statuses'],
+    ['a removed route', { routes: [] }, 'is gone'],
+    ['a public operation in preview', { stability: 'preview' }, 'public may not become preview'],
+    ['a public operation hidden', { stability: 'internal' }, 'public may not become internal'],
+    ['a problem fewer', { problems: problemsBut('fence_conflict') }, 'the problem fence_conflict'],
+    ['a smaller body', withRequest({ bodyLimitBytes: 8_388_607 }), 'bodyLimitBytes shrank from 8388608'],
+    ['a flatter body', withRequest({ json: bounds({ depthMax: 63 }) }), 'depthMax shrank from 64 to 63'],
+    ['a sparser body', withRequest({ json: bounds({ membersMax: 9 }) }), 'membersMax shrank'],
+    [
+      'a larger body refused as something else',
+      withRequest({ overLimit: { problem: 'snapshot_too_large', advice: 'None.' } }),
+      'no longer as payload_too_large',
+    ],
+    ['a body no longer taken', { request: null }, 'takes no body'],
+  ];
+
+  it.each(inCatalog)('%s in the catalog', (_, change, found) => {
+    const now = read<Catalog>(CATALOG);
+    const operations = now.operations.map((operation) =>
+      operation.id === 'commitCanonicalTransaction' ? { ...operation, ...change } : operation,
+    );
+    const faults = catalogFaults(now, { ...now, operations });
+    expect(faults).toEqual([expect.stringContaining(found)]);
+  });
+
+  it.each<[string, string, object]>([
+    ['an announced end', 'commitCanonicalTransaction', { stability: 'deprecated' }],
+    ['a problem more', 'commitCanonicalTransaction', { problems: [...commit().problems, 'not_found'] }],
+    ['a larger body', 'commitCanonicalTransaction', withRequest({ bodyLimitBytes: 8_388_609 })],
+    ['a deeper body', 'commitCanonicalTransaction', withRequest({ json: bounds({ depthMax: 65 }) })],
+  ])('nothing in %s', (_, id, change) => {
+    const now = read<Catalog>(CATALOG);
+    const operations = now.operations.map((each) => (each.id === id ? { ...each, ...change } : each));
+    expect(catalogFaults(now, { ...now, operations })).toEqual([]);
+  });
+
+  it.each([
+    ['preview', 'public', true],
+    ['internal', 'preview', true],
+    ['deprecated', 'public', true],
+    ['deprecated', 'preview', false],
+    ['deprecated', 'internal', false],
+    ['preview', 'internal', false],
+  ] as const)('whether what was %s may be %s: %s', (before, after, allowed) => {
+    const now = read<Catalog>(CATALOG);
+    const as = (stability: CatalogOperation['stability']): Catalog => ({
+      ...now,
+      operations: [{ ...commit(), stability }],
+    });
+    const found = catalogFaults(as(before), as(after));
+    expect(found).toEqual(allowed ? [] : [expect.stringContaining(`${before} may not become ${after}`)]);
+  });
+
+  it('a body that may hold less than it was specially allowed', () => {
+    const now = read<Catalog>(CATALOG);
+    const operations = now.operations.map((operation) => {
+      if (operation.request === null) return operation;
+      const { json: _, ...request } = operation.request;
+      return { ...operation, request };
+    });
+    expect(catalogFaults(now, { ...now, operations }).map((fault) => fault.split(' shrank')[0])).toEqual([
+      'restoreCanonicalTenant: depthMax',
+      'restoreCanonicalTenant: membersMax',
+    ]);
+  });
+
+  it('an authorization class that asks for less', () => {
+    const now = read<Catalog>(CATALOG);
+    const authorizationClasses = { ...now.authorizationClasses, 'canonical-policy': { security: [] } };
+    expect(catalogFaults(now, { ...now, authorizationClasses })).toHaveLength(1);
+  });
+
+  it.each<[string, Partial<ErrorCode>]>([
+    ['another code', { code: 'other' }],
+    ['another status', { status: 409 }],
+    ['another retryability', { retryable: true }],
+  ])('%s among the errors', (_, change) => {
+    const { errors } = read<{ errors: ErrorCode[] }>(ERRORS);
+    const now = errors.map((each) => (each.code === 'not_found' ? { ...each, ...change } : each));
+    expect(errorFaults(errors, now)).toEqual([expect.stringContaining('not_found')]);
+  });
+
+  it.each<[string, string, Partial<Limit> | null, string | null]>([
+    ['a ceiling that fell', 'queryLimitMax', { value: 999 }, 'went from 1000 to 999'],
+    ['nothing in a ceiling that rose', 'queryLimitMax', { value: 1001 }, null],
+    ['a floor that rose', 'identifierLengthMin', { value: 2 }, 'went from 1 to 2'],
+    ['nothing in a floor that fell', 'requestBodyBytesPerSecondMin', { value: 1 }, null],
+    ['another default', 'queryLimitDefault', { value: 101 }, 'it may go nowhere'],
+    ['less time', 'requestBodySeconds', { value: 14 }, 'it may go up'],
+    ['a longer window', 'rateLimitWindowSecondsDefault', { value: 61 }, 'it may go down'],
+    ['another unit', 'queryLimitMax', { unit: 'pages' }, 'counts pages'],
+    ['a limit that is gone', 'queryLimitMax', null, 'is gone'],
+  ])('%s among the limits', (_, name, change, found) => {
+    const { limits } = read<{ limits: Limit[] }>(LIMITS);
+    const now = limits.flatMap((each) => {
+      if (each.name !== name) return [each];
+      return change === null ? [] : [{ ...each, ...change }];
+    });
+    expect(limitFaults(limits, now)).toEqual(found === null ? [] : [expect.stringContaining(found)]);
+  });
+
+  it('a new limit that does not say where it may go', () => {
+    const { limits } = read<{ limits: Limit[] }>(LIMITS);
+    const now = [...limits, { name: 'patienceSeconds', value: 1, unit: 'seconds' }];
+    expect(limitFaults(limits, now)).toEqual([expect.stringContaining('patienceSeconds may go where?')]);
+    expect(limitFaults(now, now)).toHaveLength(1);
+  });
+
+  it('no limit in its table that is none', () => {
+    const names = read<{ limits: Limit[] }>(LIMITS).limits.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(Object.keys(directions)));
+  });
+
+  it('nothing where something is added', async () => {
+    const document = read<OpenApi>(OPENAPI);
+    inSchema(
+      'CanonicalTransactionRequest',
+      ({ properties }) => (properties.note = { type: 'string' }),
+    )(document);
+    const changed = join(folder, 'added.json');
+    writeFileSync(changed, JSON.stringify(document));
+    expect(await openApiFaults(OPENAPI, changed)).toEqual([]);
+  });
+});
+
+function inSchema(name: string, change: (schema: OpenApiSchema) => unknown) {
+  return ({ components }: OpenApi): void => {
+    const schema = components.schemas[name];
+    if (schema === undefined) throw new Error(`there is no schema ${name}`);
+    change(schema);
+  };
+}
+
+function unpromise(member: string) {
+  return (schema: OpenApiSchema): void => {
+    schema.required = schema.required.filter((name) => name !== member);
+  };
+}
+
+function takeAway(member: string) {
+  return (schema: OpenApiSchema): void => {
+    delete schema.properties[member];
+    unpromise(member)(schema);
+  };
+}
+
+function limited(name: string, member: string, keyword: string, value: unknown) {
+  return inSchema(name, ({ properties }) => {
+    properties[member] = { ...properties[member], [keyword]: value };
+  });
+}
+
+function addValue(value: string) {
+  return (schema: OpenApiSchema): void => {
+    schema.enum = [...schema.enum, value];
+  };
+}
+
+function onCommit(change: (operation: OpenApiOperation) => unknown) {
+  return ({ paths }: OpenApi): void => {
+    const operation = paths[COMMIT]?.post;
+    if (operation === undefined) throw new Error(`there is no POST ${COMMIT}`);
+    change(operation);
+  };
+}
+
+function commit(): CatalogOperation {
+  const { operations } = read<Catalog>(CATALOG);
+  return operations.find(({ id }) => id === 'commitCanonicalTransaction') ?? expect.fail();
+}
+
+function problemsBut(code: string): readonly string[] {
+  const { problems } = commit();
+  expect(problems).toContain(code);
+  return problems.filter((each) => each !== code);
+}
+
+function withRequest(change: object): object {
+  return { request: { ...commit().request, ...change } };
+}
+
+/** More than a usual body may hold, with a change. */
+function bounds(change: object): object {
+  return { depthMax: 72, membersMax: 300_000, containersMax: 300_000, ...change };
+}

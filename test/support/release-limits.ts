@@ -1,0 +1,58 @@
+/** Whether the published limits still allow what an earlier release allowed. */
+
+export interface Limit {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+}
+
+/** Where a limit may go: nobody who stayed within it may find himself outside. */
+type Direction = 'up' | 'down' | 'nowhere';
+
+/**
+ * The limits whose name does not say it. What holds for those who name nothing stays as it is, because they count on it
+ * without knowing; what guards the service and may be configured may be eased.
+ */
+export const directions: Readonly<Record<string, Direction>> = {
+  queryLimitDefault: 'nowhere',
+  outboxLeaseItemsDefault: 'nowhere',
+  outboxLeaseSecondsDefault: 'nowhere',
+  outboxRetryAfterSecondsDefault: 'nowhere',
+  archiveChunkBytesDefault: 'nowhere',
+  requestBodySeconds: 'up',
+  rateLimitPermitsDefault: 'up',
+  rateLimitPermitsDevelopmentDefault: 'up',
+  rateLimitWindowSecondsDefault: 'down',
+  rateLimitQueueDefault: 'up',
+};
+
+const kept: Readonly<Record<Direction, (released: number, now: number) => boolean>> = {
+  up: (released, now) => now >= released,
+  down: (released, now) => now <= released,
+  nowhere: (released, now) => now === released,
+};
+
+/** A ceiling may rise, a floor may fall. */
+function directionOf(name: string): Direction | undefined {
+  if (name.endsWith('Max')) return 'up';
+  if (name.endsWith('Min')) return 'down';
+  return Object.hasOwn(directions, name) ? directions[name] : undefined;
+}
+
+export function limitFaults(released: readonly Limit[], now: readonly Limit[]): string[] {
+  // Asked of the new ones as well, so that the question is answered before they are released.
+  const names = new Set([...released, ...now].map(({ name }) => name));
+  const unknown = [...names]
+    .filter((name) => directionOf(name) === undefined)
+    .map((name) => `${name} may go where? Say so in test/support/release-limits.ts`);
+  return [...unknown, ...released.flatMap((limit) => narrowed(limit, now))];
+}
+
+function narrowed({ name, value, unit }: Limit, all: readonly Limit[]): string[] {
+  const now = all.find((each) => each.name === name);
+  if (now === undefined) return [`${name} is gone`];
+  if (now.unit !== unit) return [`${name} counts ${now.unit}, no longer ${unit}`];
+  const direction = directionOf(name);
+  if (direction === undefined || kept[direction](value, now.value)) return [];
+  return [`${name} went from ${value} to ${now.value}, it may go ${direction}`];
+}
