@@ -20,8 +20,12 @@ export function importsOf(text: string): Import[] {
 export function roomOf(path: string): string {
   const [, first = '', second = '', third] = path.split('/');
   if (second === '') return 'root';
-  return first === 'store' && third !== undefined ? `store/${second}` : first;
+  return ports.has(first) && third !== undefined ? `${first}/${second}` : first;
 }
+
+/** Rooms of a port, whose folders are its providers. */
+const ports: ReadonlySet<string> = new Set(['store', 'blobs']);
+const isProviderRoom = (room: string) => room.includes('/');
 
 /** As in the contract, so that a new group has its rule from the start. */
 const groups: ReadonlySet<string> = new Set(Object.values(operations).map(({ group }) => group));
@@ -30,12 +34,13 @@ const shared = ['kernel', 'contracts'];
 /** What each room may import beside itself, other than packages. A room that is not listed has no rule yet: a fault. */
 function allowedFrom(room: string): readonly string[] | undefined {
   if (room === 'root') return undefined;
-  if (room.startsWith('store/')) return ['kernel', 'store'];
-  if (groups.has(room)) return [...shared, 'store', 'http', 'identity'];
+  if (isProviderRoom(room)) return ['kernel', room.split('/')[0] ?? ''];
+  if (groups.has(room)) return [...shared, ...ports, 'http', 'identity'];
   const rooms: Readonly<Record<string, readonly string[]>> = {
     kernel: ['contracts'],
     config: shared,
     store: shared,
+    blobs: shared,
     identity: shared,
     http: [...shared, 'identity', 'store'],
   };
@@ -51,7 +56,7 @@ export function importFaults(path: string, text: string): string[] {
     if (!specifier.startsWith('.')) return packageFault(path, room, specifier);
     const target = resolveFrom(path, specifier);
     const to = target.startsWith('functions/') ? roomOf(target) : (target.split('/')[0] ?? '');
-    if (to.startsWith('store/') && room !== to) {
+    if (isProviderRoom(to) && room !== to) {
       if (room !== 'root') return [`${path} imports the provider ${to}`];
       return path === 'functions/compose.ts' && dynamic
         ? []
@@ -74,6 +79,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['@google-cloud/functions-framework'],
   identity: ['google-auth-library'],
   server: ['marked'],
+  'blobs/cloud-storage': ['google-auth-library'],
   'store/firestore': ['@google-cloud/firestore'],
   'store/mysql': ['mysql2/promise'],
   'store/postgres': ['pg'],

@@ -1,0 +1,29 @@
+import { lazy } from '../../kernel/lazy.ts';
+import type { OutgoingHttp } from '../../kernel/world.ts';
+
+/** The headers that prove who is asking; a token is kept until it is about to expire. */
+export type Credentials = () => Promise<Headers>;
+
+const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
+
+/** Application Default Credentials, looked for at the first call: https://cloud.google.com/docs/authentication. */
+export function applicationDefault(http: OutgoingHttp): Credentials {
+  const opened = lazy(
+    () => open(http),
+    () => Promise.resolve(),
+  );
+  return async () => (await opened.get())();
+}
+
+async function open(http: OutgoingHttp): Promise<Credentials> {
+  const { GoogleAuth } = await import('./auth-library.ts');
+  const auth = new GoogleAuth({
+    scopes: scope,
+    clientOptions: { transporterOptions: { fetchImplementation: (input, init) => http(urlOf(input), init) } },
+  });
+  return () => auth.getRequestHeaders();
+}
+
+function urlOf(input: string | URL | Request): string | URL {
+  return input instanceof Request ? input.url : input;
+}

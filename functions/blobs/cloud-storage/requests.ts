@@ -1,0 +1,147 @@
+import { delay, type OutgoingHttp, type RandomSource, type Timers } from '../../kernel/world.ts';
+import { BlobError } from '../port.ts';
+import type { Credentials } from './credentials.ts';
+
+export interface RequestOptions {
+  /** Such as `https://storage.googleapis.com`. */
+  readonly endpoint: string;
+  /** `null` for an endpoint that asks for none. */
+  readonly credentials: Credentials | null;
+  readonly http: OutgoingHttp;
+  readonly timers: Timers;
+  readonly random: RandomSource;
+}
+
+export interface StorageCall {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array<ArrayBuffer>;
+  /** What the answer may have; more is an error. */
+  readonly answerBytesMax: number;
+}
+
+export interface StorageAnswer {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
+export const jsonBytesMax = 4 * 1024 * 1024;
+
+const triesMax = 4;
+const tryMs = 30_000;
+const firstPauseMs = 500;
+const pauseMsMax = 8000;
+
+/** https://cloud.google.com/storage/docs/retry-strategy: what may be another answer the next time. */
+const passing = new Set([408, 429, 500, 502, 503, 504]);
+
+/**
+ * Calls of the JSON API. Every one of them may be sent again: reading changes nothing, deleting twice deletes once, and an
+ * object is only created where none is. So a call whose answer is lost is tried a few times, with growing pauses.
+ */
+export class StorageRequests {
+  readonly #options: RequestOptions;
+
+  constructor(options: RequestOptions) {
+    this.#options = options;
+  }
+
+  /** Any answer but those that pass by themselves, which end in `unavailable`. */
+  async send(call: StorageCall): Promise<StorageAnswer> {
+    for (let tries = 1; ; tries++) {
+      const outcome = await this.#try(call);
+      if ('answer' in outcome) return outcome.answer;
+      if (tries === triesMax || outcome.final === true) throw outcome.failure;
+      await delay(this.#options.timers, Math.max(this.#pauseMs(tries), outcome.afterMs ?? 0));
+    }
+  }
+
+  async #try(call: StorageCall): Promise<Outcome> {
+    const late = Promise.withResolvers<never>();
+    const aborting = new AbortController();
+    const cancel = this.#options.timers.after(tryMs, () => {
+      late.reject(new Error(`no answer within ${tryMs} ms`));
+      aborting.abort();
+    });
+    try {
+      return await Promise.race([this.#exchange(call, aborting.signal), late.promise]);
+    } catch (error) {
+      if (error instanceof BlobError) return { failure: error, final: true };
+      return { failure: new BlobError('unavailable', `Cloud Storage: ${textOf(error)}`, { cause: error }) };
+    } finally {
+      cancel();
+    }
+  }
+
+  async #exchange(call: StorageCall, signal: AbortSignal): Promise<Outcome> {
+    const { endpoint, credentials, http } = this.#options;
+    const headers = new Headers(credentials === null ? {} : await credentials());
+    for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
+    const { method, body = null } = call;
+    // A redirect would take the credentials elsewhere.
+    const response = await http(`${endpoint}${call.path}`, {
+      method,
+      headers,
+      body,
+      signal,
+      redirect: 'error',
+    });
+    const isPassing = passing.has(response.status);
+    const answer = {
+      status: response.status,
+      body: await readBounded(response, response.ok ? call.answerBytesMax : jsonBytesMax),
+    };
+    if (!isPassing) return { answer };
+    return { failure: refusal(answer), afterMs: retryAfterMs(response) };
+  }
+
+  /** Between half of the pause and all of it, so that callers who failed together do not come back together. */
+  #pauseMs(tries: number): number {
+    const [byte = 0] = this.#options.random.bytes(1);
+    return Math.min(firstPauseMs * 2 ** (tries - 1), pauseMsMax) * (0.5 + byte / 510);
+  }
+}
+
+type Outcome =
+  | { readonly answer: StorageAnswer }
+  | { readonly failure: BlobError; readonly afterMs?: number; readonly final?: boolean };
+
+/** An answer that no caller expects, such as a missing permission. */
+export function refusal({ status, body }: StorageAnswer): BlobError {
+  const failure = status === 413 ? 'too_large' : 'unavailable';
+  return new BlobError(failure, `Cloud Storage answered ${status}${messageIn(body)}`);
+}
+
+function messageIn(body: Uint8Array): string {
+  try {
+    const { error } = JSON.parse(Buffer.from(body).toString()) as { error: { message: string } };
+    return `: ${error.message.slice(0, 300)}`;
+  } catch {
+    // What stands between may answer with a page of its own.
+    return '';
+  }
+}
+
+async function readBounded(response: Response, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the rest.
+    if (size > bytesMax) throw new BlobError('corrupt', 'Cloud Storage sent more than the object has');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function retryAfterMs(response: Response): number {
+  const seconds = Number(response.headers.get('retry-after') ?? 0);
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, pauseMsMax) : 0;
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}

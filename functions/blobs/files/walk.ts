@@ -1,0 +1,26 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { orIfAbsent } from './disk.ts';
+
+const folderName = /^[a-z0-9_-]{1,80}$/;
+const objectName = /^[a-z0-9_-]{1,80}\.[a-z0-9]{1,8}$/;
+
+/**
+ * The keys under a prefix that come after `after`, in their order; the names of one folder at a time are in memory. What
+ * others have put between our files is passed over.
+ */
+export async function* keysUnder(root: string, prefix: string, after: string): AsyncGenerator<string> {
+  const found = await orIfAbsent(readdir(join(root, prefix), { withFileTypes: true }), []);
+  const keys = found.flatMap((entry) => {
+    if (entry.isDirectory()) return folderName.test(entry.name) ? [`${prefix}${entry.name}/`] : [];
+    return entry.isFile() && objectName.test(entry.name) ? [`${prefix}${entry.name}`] : [];
+  });
+  // With their slash, folders and objects sort as the whole keys do: `a-b/x.json` comes before `a/x.json`.
+  for (const key of keys.sort()) {
+    if (!key.endsWith('/')) {
+      if (key > after) yield key;
+    } else if (key > after || after.startsWith(key)) {
+      yield* keysUnder(root, key, after);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * `BlobStore`: what the service asks a place for large objects to keep. An object is written once under a key of its own
+ * and never changed, so nothing here needs a transaction: whoever read a key in the record store reads the object that was
+ * meant, or learns that it is gone.
+ */
+export interface BlobStore {
+  /** The provider's name in settings and status documents, such as `files`. */
+  readonly provider: string;
+
+  /**
+   * Writes an object that is not there yet; when this resolves it outlives a crash. Where the key holds the same content
+   * already, nothing is written and its first attributes stay, so a put may be tried again. Throws `conflict` where it
+   * holds another content, and `too_large` or `full` with nothing written.
+   */
+  put(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void>;
+
+  /**
+   * The whole object, `null` where there is none. Throws `too_large`, without reading it, where it has more than
+   * `bytesMax` bytes, and `corrupt` where the bytes are not those that were put.
+   */
+  get(key: string, bytesMax: number): Promise<StoredBlob | null>;
+
+  /** Nothing is wrong with an object that is gone already. */
+  remove(key: string): Promise<void>;
+
+  /**
+   * Removes what lies under the prefix when it is called, and tells how many objects that were. An object that is put
+   * meanwhile may stay; when this throws, some may be gone: call it again.
+   */
+  removeAll(prefix: string): Promise<number>;
+
+  /** What lies under the prefix (`''`: everything) in the order of the keys, a page at a time. */
+  list(prefix: string, request: BlobListRequest): Promise<BlobPage>;
+
+  /** How the object is named to callers: nothing that they could open without this service. */
+  uriOf(key: string): string;
+
+  /** Resolves when the place answers; throws `full` where it is known to have no room for writes, else `unavailable`. */
+  ping(): Promise<void>;
+
+  /** Waits for what is under way and lets go of the place. */
+  close(): Promise<void>;
+}
+
+export interface BlobAttributes {
+  /** A media type of our own choice, never a caller's: whoever opens the object elsewhere is told to run it otherwise. */
+  readonly contentType: string;
+  /** `sha256:` and 64 lower-case hexadecimal digits of the bytes. */
+  readonly sha256: string;
+  /** Facts for operators who meet the object outside the service; no rule reads them. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface StoredBlob extends BlobAttributes {
+  readonly bytes: Uint8Array;
+}
+
+export interface BlobListRequest {
+  /** 1 to 1000. */
+  readonly limit: number;
+  /** `next` of the page before, with the same prefix. */
+  readonly after?: string;
+}
+
+/** A page may be short or empty and still have a `next`. */
+export interface BlobPage {
+  readonly keys: readonly string[];
+  readonly next: string | null;
+}
+
+/**
+ * - `unavailable`: the place did not answer; whether the write was made is unknown.
+ * - `conflict`: the key holds another content; nothing was written.
+ * - `too_large`: more than one object may hold, or than the reader allows.
+ * - `full`: no space left; nothing was written.
+ * - `corrupt`: what is stored is not what was put.
+ */
+export type BlobFailure = 'unavailable' | 'conflict' | 'too_large' | 'full' | 'corrupt';
+
+export class BlobError extends Error {
+  readonly failure: BlobFailure;
+
+  constructor(failure: BlobFailure, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'BlobError';
+    this.failure = failure;
+  }
+}

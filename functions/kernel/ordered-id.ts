@@ -1,0 +1,173 @@
+import { hash } from 'node:crypto';
+import type { Clock, RandomSource } from './world.ts';
+
+/**
+ * Ordered ids: positive 63-bit integers as 20 digits, so that their texts sort as they were made. From the top: 50 bits
+ * of microseconds since the epoch, 9 bits of node, 4 bits of counter.
+ *
+ * An id does not fit a double. It is handled as two halves, the microseconds and the 13 bits below them, which is several
+ * times as fast as `BigInt`; a text is written and read as two groups of ten digits.
+ */
+
+const EPOCH_MS = 1_666_777_777_000;
+const LOW_BITS = 2 ** 13;
+const MICROS_MAX = 2 ** 50 - 1;
+const COUNTER_MAX = 15;
+const NODES = 512;
+/** Not given out: with the highest counter its ids would be those that end a range. */
+const NODE_RESERVED = NODES - 1;
+
+const ZERO = '0'.repeat(20);
+const LARGEST = '09223372036854775807';
+/** What a group of ten digits counts to. */
+const GROUP = 1e10;
+
+export interface OrderedIdOptions {
+  readonly clock: Clock;
+  /** 0 to 510; see `nodeOf`. */
+  readonly node: number;
+  /**
+   * Where in its millisecond the first id lies, which the clock does not tell. Without it all instances begin at the same
+   * microsecond, and two that have the same node make the same id whenever they draw in the same millisecond.
+   */
+  readonly random?: RandomSource;
+}
+
+export interface OrderedIdParts {
+  readonly timestampMs: number;
+  readonly node: number;
+  readonly sequence: number;
+}
+
+export class OrderedIds {
+  readonly #clock: Clock;
+  readonly #nodeBits: number;
+  readonly #random: RandomSource | undefined;
+  /** The latest reading of the clock, in milliseconds since the epoch of the ids. */
+  #reading = 0;
+  /** The halves of the last id. */
+  #micros = 0;
+  #counter = 0;
+
+  constructor({ clock, node, random }: OrderedIdOptions) {
+    if (!Number.isInteger(node) || node < 0 || node >= NODE_RESERVED) {
+      throw new RangeError(`the node of ordered ids must be a whole number from 0 to ${NODE_RESERVED - 1}`);
+    }
+    this.#clock = clock;
+    this.#nodeBits = node * (COUNTER_MAX + 1);
+    this.#random = random;
+  }
+
+  /**
+   * Greater than every id that this instance gave, whatever the clock does, and greater than `after`. When the ids of a
+   * millisecond are used up, or `after` lies ahead of the clock, it runs ahead of the clock rather than wait for it. An
+   * `after` from the future takes all later ids along, so it must come from what this service has stored.
+   */
+  next(after?: string): string {
+    this.#advance();
+    if (after !== undefined) this.#pass(after);
+    if (this.#micros > MICROS_MAX) throw new RangeError('no ordered id is left for this time');
+    return textOf(this.#micros, this.#nodeBits + this.#counter);
+  }
+
+  #advance(): void {
+    const now = Math.floor(this.#clock.now()) - EPOCH_MS;
+    if (now > this.#reading) {
+      this.#reading = now;
+      const micros = now * 1000 + this.#startInMillisecond();
+      if (micros > this.#micros) {
+        this.#micros = micros;
+        this.#counter = 0;
+        return;
+      }
+    }
+    if (this.#counter < COUNTER_MAX && this.#micros > 0) {
+      this.#counter += 1;
+    } else {
+      this.#micros += 1;
+      this.#counter = 0;
+    }
+  }
+
+  #pass(after: string): void {
+    const { micros, low } = halvesOf(after);
+    if (micros < this.#micros || (micros === this.#micros && low < this.#nodeBits + this.#counter)) return;
+    this.#micros = micros + 1;
+    this.#counter = 0;
+  }
+
+  #startInMillisecond(): number {
+    const [high = 0, low = 0] = this.#random?.bytes(2) ?? [];
+    return (high * 256 + low) % 1000;
+  }
+}
+
+/** What an id is made of, to the millisecond; `null` where the text is no ordered id. Zeros in front may be missing. */
+export function parseOrderedId(text: string): OrderedIdParts | null {
+  const [, digits] = /^\s*0*([1-9][0-9]{0,18})\s*$/.exec(text) ?? [];
+  if (digits === undefined) return null;
+  const padded = digits.padStart(20, '0');
+  if (padded > LARGEST) return null;
+  const { micros, low } = halvesOf(padded);
+  return {
+    timestampMs: Math.floor(micros / 1000) + EPOCH_MS,
+    node: Math.floor(low / (COUNTER_MAX + 1)),
+    sequence: low % (COUNTER_MAX + 1),
+  };
+}
+
+/** No id made at this moment or later, in milliseconds since 1970, is smaller. */
+export function orderedIdBefore(ms: number): string {
+  return reference(ms, 0);
+}
+
+/**
+ * No id of the microsecond with which this millisecond begins is greater. Ids made later in the same millisecond are:
+ * what was made up to its end is smaller than `orderedIdBefore(ms + 1)`.
+ */
+export function orderedIdAfter(ms: number): string {
+  return reference(ms, LOW_BITS - 1);
+}
+
+function reference(ms: number, low: number): string {
+  const micros = Math.floor(ms - EPOCH_MS) * 1000;
+  if (micros <= 0) return ZERO;
+  return micros > MICROS_MAX ? LARGEST : textOf(micros, low);
+}
+
+/**
+ * The node of this instance: an integer counts by its remainder, another text by its hash, and without a setting `machine`
+ * tells what makes this process different from all others. There are few nodes, so among some dozens of instances two are
+ * likely to share one: give each a number of its own where that matters.
+ */
+export function nodeOf(setting: string | null, machine: () => string): number {
+  const text = setting?.trim() ?? '';
+  const node = /^[+-]?[0-9]+$/.test(text)
+    ? Number(BigInt.asUintN(9, BigInt(text)))
+    : hash('sha256', text === '' ? machine() : text, 'buffer').readUInt32LE(0) % NODES;
+  return Math.min(node, NODE_RESERVED - 1);
+}
+
+function textOf(micros: number, low: number): string {
+  // In steps that each stay below 2^53: micros = upper * 10^6 + lower, and upper * 2^13 * 10^6 is divided by 10^10.
+  const upper = Math.floor(micros / 1e6);
+  const scaled = upper * LOW_BITS;
+  const carried = Math.floor(scaled / 1e4);
+  const rest = (scaled - carried * 1e4) * 1e6 + (micros - upper * 1e6) * LOW_BITS + low;
+  const carry = rest >= GROUP ? 1 : 0;
+  return `${groupText(carried + carry)}${groupText(rest - carry * GROUP)}`;
+}
+
+function groupText(group: number): string {
+  return String(group).padStart(10, '0');
+}
+
+/** Throws for what is no ordered id of 20 digits. */
+function halvesOf(text: string): { micros: number; low: number } {
+  if (!/^[0-9]{20}$/.test(text) || text > LARGEST) throw new TypeError('not an ordered id');
+  const high = Number(text.slice(0, 10));
+  // 10^10 = 2^13 * 1220703 + 2^10.
+  const rest = high * 1024 + Number(text.slice(10));
+  const carry = Math.floor(rest / LOW_BITS);
+  return { micros: high * 1_220_703 + carry, low: rest - carry * LOW_BITS };
+}

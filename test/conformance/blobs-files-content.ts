@@ -1,0 +1,18 @@
+import type { BlobAttributes } from '../../functions/blobs/port.ts';
+import { sha256 } from '../../functions/kernel/canonical-json.ts';
+
+/** What the killed writers and those who look after them agree on. */
+
+/** A key that the writers fight for. */
+export function sharedKey(number: number): string {
+  return `shared/${number % 7}/${number}.bin`;
+}
+
+/** Large enough that writing it takes a while. */
+export function contentOf(writer: string, key: string): Buffer {
+  return Buffer.alloc(150_000 + key.length, `${writer} ${key};`);
+}
+
+export function writerAttributes(content: Uint8Array): BlobAttributes {
+  return { contentType: 'application/octet-stream', sha256: sha256(content), metadata: {} };
+}

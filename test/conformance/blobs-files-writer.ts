@@ -1,0 +1,45 @@
+import { openFileBlobs } from '../../functions/blobs/files/store.ts';
+import { BlobError } from '../../functions/blobs/port.ts';
+import { machine } from '../../functions/compose.ts';
+import { contentOf, sharedKey, writerAttributes } from './blobs-files-content.ts';
+
+/**
+ * A process that puts and removes until it is killed, and tells what it was acknowledged: `put <key>` and their number, `lost <key>` where
+ * another writer's object was there, `removing <prefix>` before a removal and `removed <prefix>` after it.
+ */
+
+const [folder = '', writer = '', from = '0'] = process.argv.slice(2);
+const store = await openFileBlobs({ folder, ...machine });
+let next = Number(from);
+let acknowledged = 0;
+
+// Written to a pipe at once, so that what was told before the end has been told.
+const tell = (line: string) => process.stdout.write(`${line}\n`);
+
+async function put(key: string): Promise<void> {
+  const content = contentOf(writer, key);
+  try {
+    await store.put(key, content, writerAttributes(content));
+    tell(`put ${key}`);
+    acknowledged += 1;
+    tell(`acknowledged ${acknowledged}`);
+  } catch (error) {
+    if (!(error instanceof BlobError) || error.failure !== 'conflict') throw error;
+    tell(`lost ${key}`);
+  }
+}
+
+async function lane(): Promise<never> {
+  for (;;) {
+    const number = next++;
+    await put(sharedKey(number));
+    const prefix = `removed/${writer}-${number}/`;
+    await Promise.all(['a', 'b', 'c'].map((name) => put(`${prefix}${name}.bin`)));
+    if (number % 3 !== 0) continue;
+    tell(`removing ${prefix}`);
+    await store.removeAll(prefix);
+    tell(`removed ${prefix}`);
+  }
+}
+
+await Promise.all([lane(), lane(), lane()]);
