@@ -142,7 +142,7 @@ describe('P04: what is deployed is what is listed', () => {
     const kinds = readdirSync(join(root, outdir)).map((name) => name.replace(/-[A-Z0-9]{8}(?=\.js)/, ''));
     const chunks = [
       'auth-library',
-      'banner',
+      'server-info',
       'canonical',
       'chunk',
       'dist',
