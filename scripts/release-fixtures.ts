@@ -14,6 +14,8 @@ const kept: Readonly<Record<string, string>> = {
   'sdk/requests.json': 'sdk/wire/requests.json',
   'sdk/scenario.json': 'sdk/scenario/scenario.json',
   'sdk/transcript.json': 'sdk/scenario/transcript.json',
+  'sdk/typescript-surface.txt': 'sdk/typescript/surface.txt',
+  'sdk/python-surface.txt': 'sdk/python/surface.txt',
 };
 
 export interface ReleaseFixture {

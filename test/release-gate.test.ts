@@ -14,6 +14,7 @@ import {
   openApiFaults,
 } from './support/release-gate.ts';
 import { directions, type Limit, limitFaults } from './support/release-limits.ts';
+import { schemaFaults } from './support/release-schemas.ts';
 
 const read = <T>(path: string): T => JSON.parse(readFileSync(path, 'utf8')) as T;
 const OPENAPI = 'contracts/generated/openapi/svc.json';
@@ -83,6 +84,88 @@ describe('the comparison finds', () => {
     const changed = join(folder, `${kind}-${what}.json`.replaceAll('/', ' '));
     writeFileSync(changed, JSON.stringify(document));
     expect(await openApiFaults(OPENAPI, changed)).not.toEqual([]);
+  });
+
+  /** What the comparison of the documents takes for none, or a small one. */
+  const inSchemas: readonly [what: string, change: (document: OpenApi) => void, found: string][] = [
+    [
+      'a value of an answer fewer',
+      limited('CanonicalDataPlanePreflightCheck', 'status', 'enum', ['passed']),
+      'is gone',
+    ],
+    [
+      'a value fewer of a model that answers share',
+      inSchema('ServerCheckStatus', (schema) => (schema.enum = schema.enum.slice(1))),
+      'is gone',
+    ],
+    [
+      'another default of a body',
+      limited('CanonicalDocumentQuery', 'orderDirection', 'default', 'descending'),
+      'was "ascending", and is "descending"',
+    ],
+    [
+      'a default that is gone',
+      limited('CanonicalOutboxLeaseRequest', 'leaseSeconds', 'default', undefined),
+      'was 60, and is none',
+    ],
+    [
+      'another default of a parameter',
+      ({ paths }) => {
+        const parameters = Object.values(paths).flatMap(({ get }) => get?.parameters ?? []);
+        const found = parameters.find(({ name }) => name === 'includeDeleted') ?? expect.fail();
+        found.schema = { ...found.schema, default: true };
+      },
+      'was false, and is true',
+    ],
+    [
+      'less room',
+      limited('CanonicalDocumentInput', 'data', 'x-svc-max-bytes', 899_999),
+      'x-svc-max-bytes went from 900000 to 899999',
+    ],
+    [
+      'room that was not bounded',
+      limited('CanonicalTransactionRequest', 'actor', 'x-svc-max-bytes', 10),
+      'went from none to 10',
+    ],
+  ];
+
+  it.each(inSchemas)('%s in the schemas', (_, change, found) => {
+    const document = read<OpenApi>(OPENAPI);
+    change(document);
+    expect(schemaFaults(read(OPENAPI), document)).toContainEqual(expect.stringContaining(found));
+  });
+
+  it.each<[string, (document: OpenApi) => void]>([
+    ['more room', limited('CanonicalDocumentInput', 'data', 'x-svc-max-bytes', 900_001)],
+    ['room without a bound', limited('CanonicalDocumentInput', 'data', 'x-svc-max-bytes', undefined)],
+    ['a default where none was told', limited('CanonicalTransactionRequest', 'actor', 'default', null)],
+    ['a value more', inSchema('ServerCheckStatus', addValue('unknown'))],
+    [
+      'parameters in another order',
+      ({ paths }) => {
+        for (const { get } of Object.values(paths)) get?.parameters?.reverse();
+      },
+    ],
+    [
+      'a schema that has a name now',
+      (document) => {
+        const { properties } = document.components.schemas['CanonicalDocumentQuery'] ?? expect.fail();
+        document.components.schemas['Direction'] = properties['orderDirection'] as unknown as OpenApiSchema;
+        properties['orderDirection'] = { $ref: '#/components/schemas/Direction' };
+      },
+    ],
+  ])('nothing in the schemas in %s', (_, change) => {
+    const document = read<OpenApi>(OPENAPI);
+    change(document);
+    expect(schemaFaults(read(OPENAPI), document)).toEqual([]);
+  });
+
+  it('what it finds by itself among what it is handed', async () => {
+    const document = read<OpenApi>(OPENAPI);
+    limited('CanonicalDocumentInput', 'data', 'x-svc-max-bytes', 1)(document);
+    const changed = join(folder, 'room.json');
+    writeFileSync(changed, JSON.stringify(document));
+    expect(await openApiFaults(OPENAPI, changed)).toContainEqual(expect.stringContaining('to 1'));
   });
 
   const inCatalog: readonly [kind: string, change: object, found: string][] = [

@@ -8,6 +8,7 @@ import { versionFaults } from '../scripts/versions.ts';
 import { wireVectors } from '../scripts/wire-vectors.ts';
 import { catalogFaults, type ErrorCode, errorFaults, openApiFaults } from './support/release-gate.ts';
 import { type Limit, limitFaults } from './support/release-limits.ts';
+import { surfaceFaults } from './support/release-surface.ts';
 
 const RELEASES = 'contracts/releases';
 const read = <T>(...path: string[]): T => JSON.parse(readFileSync(join(...path), 'utf8')) as T;
@@ -66,6 +67,8 @@ describe('the release in hand', () => {
       'sdk/requests.json',
       'sdk/scenario.json',
       'sdk/transcript.json',
+      'sdk/typescript-surface.txt',
+      'sdk/python-surface.txt',
       ...tables.map((name) => `sdk/${name}`),
     ];
     expect(releaseFixtures('.').map(({ name }) => name)).toEqual(expect.arrayContaining(names));
@@ -82,6 +85,7 @@ describe('the release in hand', () => {
 
   it('may be written anew until it is tagged', () => {
     const copy = copyOfRelease('anew');
+    const { version } = read<{ version: string }>('package.json');
     const write = () =>
       spawnSync(process.execPath, [resolve('scripts/release.ts')], { cwd: copy, encoding: 'utf8' });
     change(copy, LIMITS, (text) => `${text} `);
@@ -92,8 +96,14 @@ describe('the release in hand', () => {
     };
     git('init', '--quiet');
     git('commit', '--quiet', '--allow-empty', '--message', 'x');
+    expect(write().stderr, 'no tags were fetched').toContain('git fetch --tags');
+    git('tag', 'v0.1.0');
+    expect(write().stderr, 'not all of them were').toMatch(/lacks the tags of .*0\.2\.0.*git fetch --tags/);
+    expect(versionFaults(copy)).toHaveLength(1);
+    const headings = readFileSync('CHANGELOG.md', 'utf8').matchAll(/^## ([0-9.]+) \(/gm);
+    const earlier = [...headings].map(([, name]) => `v${name}`).filter((tag) => tag !== `v${version}`);
+    for (const tag of earlier) git('tag', '--force', tag);
     expect([write().status, versionFaults(copy)]).toEqual([0, []]);
-    const { version } = read<{ version: string }>('package.json');
     git('tag', `v${version}`);
     expect(write().status, 'nothing changed').toBe(0);
     change(copy, LIMITS, (text) => `${text} `);
@@ -132,6 +142,14 @@ describe.each(releases)('release %s still holds', (release) => {
   it('in the limits, of which none was narrowed', () => {
     const { limits } = read<{ limits: Limit[] }>(promised, 'limits.json');
     expect(limitFaults(limits, read<{ limits: Limit[] }>(LIMITS).limits)).toEqual([]);
+  });
+
+  it.for(['typescript', 'python'])('in all that callers of the SDK for %s can name', (language, { skip }) => {
+    const surface = join(promised, 'sdk', `${language}-surface.txt`);
+    if (!existsSync(surface)) skip('this release kept no list of it');
+    expect(
+      surfaceFaults(readFileSync(surface, 'utf8'), readFileSync(`sdk/${language}/surface.txt`, 'utf8')),
+    ).toEqual([]);
   });
 
   it('in every hash, id and record that it wrote', () => {

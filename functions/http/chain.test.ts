@@ -62,6 +62,22 @@ describe('the order of the steps', () => {
     expect((await preflight('/items/a')).status).toBe(204);
   });
 
+  test('a page of an allowed origin may read what an answer says beside its body', async () => {
+    const origin = 'http://localhost:5173';
+    const chain = echoChain({ cors: { allowedOrigins: [origin] } });
+    const { headers } = await inject(chain, { ...good, headers: { origin } });
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers':
+        'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed',
+    });
+    const other = await inject(chain, {
+      ...good,
+      headers: { origin: 'http://other.example' },
+    });
+    expect(other.headers).not.toHaveProperty('access-control-expose-headers');
+  });
+
   test('the route goes before the credential', async () => {
     const chain = echoChain(secured);
     expect((await inject(chain, { ...good, ...broken, path: '/unknown' })).status).toBe(404);

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../contracts/generated/limits.ts';
 import type { JsonBounds, OverLimit, Stability } from '../../contracts/operation.ts';
+import { schemaFaults } from './release-schemas.ts';
 
 /** Whether a contract still keeps what an earlier one promised: things may be added, and nothing else. */
 
@@ -49,6 +50,7 @@ export interface OpenApiOperation {
   operationId: string;
   security: readonly object[];
   readonly responses: Record<string, object>;
+  readonly parameters?: { readonly name: string; schema: object }[];
 }
 
 export interface OpenApiSchema {
@@ -139,7 +141,10 @@ export function errorFaults(released: readonly ErrorCode[], now: readonly ErrorC
     .map(({ code }) => `${code} is gone, or has another status or retryability`);
 }
 
-/** What the comparison of the documents calls a major change, and what it does not see: operations that were opened. */
+/**
+ * What the comparison of the documents calls a major change, and what it does not see: operations that were opened, and
+ * changes in schemas that it takes for small.
+ */
 export async function openApiFaults(releasedPath: string, nowPath: string): Promise<string[]> {
   const [released, now] = await Promise.all([documentAt(releasedPath), documentAt(nowPath)]);
   const opened = Object.entries(released.paths).flatMap(([path, item]) =>
@@ -150,7 +155,8 @@ export async function openApiFaults(releasedPath: string, nowPath: string): Prom
     ),
   );
   const { code, output } = await redoclyDiff(releasedPath, nowPath);
-  return code === 0 ? opened : [...opened, output];
+  const own = [...opened, ...schemaFaults(released, now)];
+  return code === 0 ? own : [...own, output];
 }
 
 async function documentAt(path: string): Promise<OpenApi> {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from svc_client import CredentialFilter
+from svc_client._credentials import CREDENTIAL_HEADERS
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,13 @@ from svc_client import CredentialFilter
         "export SVC_IDENTITY_TOKEN='a canary'",
         "environ({'SVC_API_KEY': 'a canary'})",
         "Client('https://x.example', api_key='a canary')",
+        "Cookie: session=canary",
+        "Cookie: a=b; session=canary",
+        "{'Cookie': 'a=b; session=canary', 'a': 'b'}",
+        "Set-Cookie: session=canary; HttpOnly",
+        "('set-cookie', 'session=canary; Secure')",
+        "X-Api-Key: canary",
+        "proxy-authorization: canary",
         "X-Own-Key: canary",
         "X-Own-Key = a,canary",
     ],
@@ -44,6 +52,11 @@ def test_takes_out_what_stands_behind_the_names(text: str) -> None:
     found = CredentialFilter(["X-Own-Key"]).redact(text)
     assert "canary" not in found
     assert "[redacted]" in found
+
+
+@pytest.mark.parametrize("name", CREDENTIAL_HEADERS)
+def test_knows_every_header_that_a_client_takes_for_a_credential(name: str) -> None:
+    assert CredentialFilter().redact(f"{name.title()}: canary") == f"{name.title()}: [redacted]"
 
 
 def test_a_basic_credential_needs_no_name() -> None:

@@ -101,6 +101,14 @@ def test_holds_these_files_and_no_others(built: tuple[Path, Path]) -> None:
     assert files == {f"src/{name}" for name in inside} | extra
 
 
+def test_has_the_name_under_which_its_readme_installs_it(built: tuple[Path, Path]) -> None:
+    [pattern] = re.findall(
+        r'^pip install "\$\(ls /path/to/sdk/python/dist/(\S+)\)\[async\]"', README, re.MULTILINE
+    )
+    assert built[0].match(pattern)
+    assert "](../../docs/guides/README.md)" in README
+
+
 def test_is_made_byte_for_byte_again(built: tuple[Path, Path], tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))

@@ -35,19 +35,31 @@ export function formOf(operation: OperationSpec, response: Response): 'json' | '
   return /^application\/([\w.-]+\+)?json$/.test(mediaType) ? 'json' : 'none';
 }
 
-/** The error of an answer that is a refusal. */
+/**
+ * The error of an answer that is a refusal. A body that does not come whole or cannot be decoded says nothing, and takes
+ * nothing from the status, which is an answer.
+ */
 export async function refusal(operation: string, response: Response, world: World): Promise<SvcError> {
   const { status, headers } = response;
-  const text = await connected(operation, () => response.text());
-  const problem = problemOf(mediaTypeOf(response), text);
+  const text = await response.arrayBuffer().then(decoded, () => null);
+  const problem = text === null ? null : problemOf(mediaTypeOf(response), text);
   const retryAfter = retryAfterOf(headers.get('retry-after'), problem?.retryAfterSeconds, world.now());
   const isRedirect = (status >= 300 && status < 400) || response.type === 'opaqueredirect';
   return statusError({ operation, status, headers, problem, retryAfter, isRedirect });
 }
 
-export function parsed(operation: string, text: string): unknown {
+/** What bytes in UTF-8 spell; `null` where they are none. */
+function decoded(bytes: ArrayBuffer): string | null {
   try {
-    return JSON.parse(text) as unknown;
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+export function parsed(operation: string, bytes: ArrayBuffer): unknown {
+  try {
+    return JSON.parse(decoded(bytes) ?? '') as unknown;
   } catch (cause) {
     throw new APIResponseError(`${operation}: the answer is no JSON.`, { operation, cause });
   }

@@ -10,17 +10,23 @@ export interface AnswerInfo {
   readonly correlationId: string | null;
 }
 
+/** Whether a call is sent by itself, or once somebody asks what came of it. */
+type Start = 'by itself' | 'when used';
+
 /**
  * A call on its way. Awaited, it gives what the answer's body holds. It is sent whether or not anybody awaits it, after the
- * code that made it has run to its next pause.
+ * code that made it has run to its next pause; a list in pages waits until it is used.
  */
 export class Call<T> extends Promise<T> {
   readonly #outcome: Promise<Outcome>;
   readonly #state: SendState;
 
-  constructor(send: (raw: boolean) => Promise<Outcome>) {
+  constructor(send: (raw: boolean) => Promise<Outcome>, start: Start = 'by itself') {
     const state: SendState = { isRaw: false, isSent: false };
-    const outcome = Promise.resolve().then(() => {
+    const begun = new Promise<void>((resolve) => {
+      state.begin = resolve;
+    });
+    const outcome = begun.then(() => {
       state.isSent = true;
       return send(state.isRaw);
     });
@@ -29,6 +35,17 @@ export class Call<T> extends Promise<T> {
     });
     this.#outcome = outcome;
     this.#state = state;
+    if (start === 'by itself') state.begin?.();
+  }
+
+  /** However often it is asked for what came of it, a call is sent once. */
+  // oxlint-disable-next-line no-thenable -- every promise has one
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.#state.begin?.();
+    return super.then(onFulfilled, onRejected);
   }
 
   /** What follows from a call is no call. */
@@ -57,13 +74,17 @@ export class Call<T> extends Promise<T> {
 }
 
 interface SendState {
+  begin?: () => void;
   isRaw: boolean;
   isSent: boolean;
 }
 
 const emptyPagesMax = 1000;
 
-/** A call for a list in pages. Awaited, it gives the first page; iterated, the entries of all pages. */
+/**
+ * A call for a list in pages. Awaited, it gives the first page; iterated, the entries of all pages. Nothing is asked for
+ * before that, and the first page once.
+ */
 export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<Item> {
   readonly #paging: PagingSpec;
   readonly #begin: unknown;
@@ -76,7 +97,7 @@ export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<I
     begin: unknown,
     next: (token: string) => PromiseLike<Page>,
   ) {
-    super(send);
+    super(send, 'when used');
     this.#paging = paging;
     this.#begin = begin;
     this.#next = next;
@@ -109,7 +130,8 @@ export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<I
   }
 
   #itemsOf(page: Page): readonly Item[] {
-    return (page as Readonly<Record<string, readonly Item[]>>)[this.#paging.items] ?? [];
+    const items = (page as Readonly<Record<string, readonly Item[] | undefined>>)[this.#paging.items];
+    return items === undefined ? [] : items;
   }
 
   /** A page that holds entries, or none. */

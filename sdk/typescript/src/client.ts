@@ -15,7 +15,7 @@ export class SvcClient extends Operations {
   constructor(options: ClientOptions = {}) {
     const settings = settle(options, environment());
     super(callerOf(settings));
-    this.#options = options;
+    this.#options = kept(options, settings);
     this.#settings = settings;
   }
 
@@ -23,9 +23,9 @@ export class SvcClient extends Operations {
     return this.#settings.baseUrl;
   }
 
-  /** Another client, with these options before those of this one. */
+  /** Another client, with these options before those of this one, as they were when it was made. */
   withOptions(options: ClientOptions): SvcClient {
-    return new SvcClient({ ...this.#options, ...options });
+    return new SvcClient({ ...this.#options, ...said(options) });
   }
 
   toJSON(): object {
@@ -41,6 +41,21 @@ export class SvcClient extends Operations {
 
 function shown(credential: unknown): string | null {
   return credential === null ? null : '[redacted]';
+}
+
+/**
+ * The options with what was decided of them, so that whoever is made of these is not told otherwise by an environment that
+ * has changed.
+ */
+function kept(options: ClientOptions, settings: Settings): ClientOptions {
+  const { baseUrl, apiKey, apiKeyHeader, token, headers, timeout, maxRetries, fetch, world } = settings;
+  const { insecure } = options;
+  return { baseUrl, apiKey, apiKeyHeader, token, headers, timeout, maxRetries, fetch, world, insecure };
+}
+
+/** Those that are said: one that is not is no change. */
+function said(options: ClientOptions): ClientOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** How the generated methods make calls. */
@@ -65,16 +80,28 @@ function callerOf(settings: Settings): Caller {
       const { tokenIn, requestToken } = paging;
       const member = tokenIn === 'body' ? 'request' : 'parameters';
       const request = prepared(settings, operation, input, options);
-      // As it was when the list was asked for.
-      const first: Readonly<Record<string, unknown>> = { ...(input[member] as object | undefined) };
+      // As they were when the list was made, whatever becomes of the caller's objects before its last page.
+      const first = asItIs(input);
+      const its = { ...options, headers: { ...options.headers } };
+      const begin = first[member] as Readonly<Record<string, unknown>> | undefined;
       return new PagedCall<Page, Item>(
-        (raw) => exchange(settings, operation, request, { ...options, raw }),
+        (raw) => exchange(settings, operation, request, { ...its, raw }),
         paging,
-        first[requestToken],
+        begin?.[requestToken],
         (token) =>
-          caller.call<Page>(operation, { ...input, [member]: { ...first, [requestToken]: token } }, options),
+          caller.call<Page>(operation, { ...first, [member]: { ...begin, [requestToken]: token } }, its),
       );
     },
   };
   return caller;
+}
+
+/** What was given, as JSON says it: a list is asked for in JSON, or in a query. */
+function asItIs(input: CallInput): CallInput {
+  try {
+    return JSON.parse(JSON.stringify(input)) as CallInput;
+  } catch {
+    // No request can carry it, which the first page tells.
+    return {};
+  }
 }

@@ -125,6 +125,6 @@ async function attempt(
     await response.body?.cancel();
     return { response, data: null };
   }
-  const text = await connected(operation.id, () => response.text());
-  return { response, data: parsed(operation.id, text) };
+  const bytes = await connected(operation.id, () => response.arrayBuffer());
+  return { response, data: parsed(operation.id, bytes) };
 }

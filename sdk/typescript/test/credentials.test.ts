@@ -135,6 +135,24 @@ describe('the variables of the process', () => {
     expect(stage.seen[1]?.headers).not.toHaveProperty('x-own-key');
   });
 
+  test('are read once: what is made of a client keeps what it was made with', async () => {
+    await using stage = await Stage.open(json({}));
+    vi.stubEnv('SVC_BASE_URL', stage.address);
+    vi.stubEnv('SVC_API_KEY', key);
+    vi.stubEnv('SVC_API_KEY_HEADER', 'X-Own-Key');
+    vi.stubEnv('SVC_IDENTITY_TOKEN', token);
+    const client = new SvcClient();
+    vi.stubEnv('SVC_BASE_URL', 'https://elsewhere.example');
+    for (const name of ['SVC_API_KEY', 'SVC_API_KEY_HEADER', 'SVC_IDENTITY_TOKEN']) vi.stubEnv(name, 'other');
+    await client.withOptions({ timeout: 5_000, apiKey: undefined, baseUrl: undefined }).health();
+    expect(stage.seen[0]?.headers).toMatchObject({
+      'x-own-key': key,
+      'x-serverless-authorization': `Bearer ${token}`,
+    });
+    await client.withOptions({ apiKey: null }).withOptions({ maxRetries: 0 }).health();
+    expect(stage.seen[1]?.headers).not.toHaveProperty('x-own-key');
+  });
+
   test('SVC_SERVER, which the tool reads, does as well', () => {
     vi.stubEnv('SVC_SERVER', 'https://tool.example/');
     expect(settings()).toMatchObject({ baseUrl: 'https://tool.example', apiKey: null, token: null });

@@ -50,6 +50,17 @@ describe('the package', () => {
     expect(readFileSync(join(sdk, 'LICENSE'))).toEqual(readFileSync(resolve(sdk, '../../LICENSE')));
   });
 
+  test('has the name under which its README installs it', async () => {
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: installed,
+    });
+    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+    const readme = readFileSync(join(sdk, 'README.md'), 'utf8');
+    const [, pattern = ''] = /^npm install \/path\/to\/(\S+)\*\.tgz /m.exec(readme) ?? [];
+    expect([pattern, filename.startsWith(pattern)]).toEqual([expect.stringMatching(/client-$/), true]);
+    expect(readme).toContain('](../../docs/guides/README.md)');
+  });
+
   test('holds these files and no others', async () => {
     const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: installed,

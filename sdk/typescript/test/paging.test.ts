@@ -53,6 +53,73 @@ describe('a list in pages', () => {
     expect(stage.seen).toHaveLength(2);
   });
 
+  test('asks for nothing before it is used, and for its first page once', async () => {
+    await using stage = await Stage.open(page([1], null));
+    const asked: string[] = [];
+    const client = stage.client({
+      fetch(url, init) {
+        asked.push(url);
+        return fetch(url, init);
+      },
+    });
+    const call = client.queryCanonicalDocuments('t', query);
+    await client.health();
+    expect(asked).toEqual([`${stage.address}/health`]);
+    const [first, again, { data }] = await Promise.all([
+      call,
+      call.then((each) => each),
+      call.withResponse(),
+    ]);
+    expect([again, data]).toEqual([first, first]);
+    expect(await call.all()).toEqual([1]);
+    expect(stage.seen).toHaveLength(2);
+  });
+
+  test('may be made and left, whatever is wrong with it', async () => {
+    await using stage = await Stage.open(problem(500, 'internal_error'));
+    const client = stage.client();
+    void client.queryCanonicalDocuments('', query);
+    void client.queryCanonicalDocuments('t', query);
+    await thrown(client.health(), APIStatusError);
+    expect(stage.seen).toHaveLength(1);
+  });
+
+  test('is used by whoever asks how it ended', async () => {
+    await using stage = await Stage.open(page([1], null));
+    const list = () => stage.client().queryCanonicalDocuments('t', query);
+    expect(await list().finally(() => {})).toMatchObject({ items: [1] });
+    expect(await list().catch(() => null)).toMatchObject({ items: [1] });
+  });
+
+  test('gives its first page unread where that is asked for', async () => {
+    await using stage = await Stage.open(page([1], null));
+    const response = await stage.client().queryCanonicalDocuments('t', query).asResponse();
+    expect(await response.json()).toEqual({ items: [1], continuationToken: null });
+  });
+
+  test('asks for what it was made with, whatever becomes of that', async () => {
+    await using stage = await Stage.open(page([1], 'a'), page([2], null));
+    const request = { ...query, indexes: { status: 'open' } };
+    const options = { headers: { 'x-note': 'first' } };
+    const call = stage.client().queryCanonicalDocuments('t', request, options);
+    request.indexes.status = 'closed';
+    options.headers['x-note'] = 'second';
+    for await (const _ of call.pages()) request.documentType = 'other';
+    expect(sent(stage)).toEqual([
+      { ...query, indexes: { status: 'open' } },
+      { ...query, indexes: { status: 'open' }, continuationToken: 'a' },
+    ]);
+    expect(stage.seen.map(({ headers }) => headers['x-note'])).toEqual(['first', 'first']);
+  });
+
+  test('writes what is in its request as the first page does', async () => {
+    await using stage = await Stage.open(page([1], 'a'), page([2], null));
+    const from = { toJSON: () => 'written' };
+    const odd = { ...query, indexes: { from } } as unknown as typeof query;
+    await stage.client().queryCanonicalDocuments('t', odd).all();
+    expect(sent(stage)).toMatchObject([{ indexes: { from: 'written' } }, { indexes: { from: 'written' } }]);
+  });
+
   test('needs no request where none is needed', async () => {
     await using stage = await Stage.open(page([1], 'a'), page([2], null));
     expect(await stage.client().queryCanonicalOutbox('t').all()).toEqual([1, 2]);
@@ -88,10 +155,13 @@ describe('a list in pages', () => {
     expect(found).toEqual([1]);
   });
 
-  test.each([null, 'text', 1, { items: {} }, { items: 'ab' }])('has no page such as %j', async (odd) => {
-    await using stage = await Stage.open(page([1], 'a'), json(odd));
-    await thrown(stage.client().queryCanonicalDocuments('t', query).all(), APIResponseError);
-  });
+  test.each([null, 'text', 1, { items: {} }, { items: 'ab' }, { items: null }])(
+    'has no page such as %j',
+    async (odd) => {
+      await using stage = await Stage.open(page([1], 'a'), json(odd));
+      await thrown(stage.client().queryCanonicalDocuments('t', query).all(), APIResponseError);
+    },
+  );
 
   test('does not go round in a circle', async () => {
     await using stage = await Stage.open(page([1], 'a'));

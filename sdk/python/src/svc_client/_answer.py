@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from ._errors import (
 )
 from ._headers import Headers
 from ._operation import AnswerForm, OperationSpec
-from ._problem import PROBLEM, problem_of, refuse_constant
+from ._problem import PROBLEM, json_of, problem_of
 from ._request import WireRequest
 from ._retry import Failure, RetryQuestion, retry_after, retry_delay
 
@@ -52,6 +51,11 @@ def is_readable(operation: OperationSpec, form: AnswerForm | None, headers: Head
     raise APIResponseError(message, operation=operation.id)
 
 
+def is_said_by_status(form: AnswerForm | None, error: APIConnectionError) -> bool:
+    """Whether an answer whose body did not come whole is one all the same: a refusal is, without a problem document."""
+    return form is None and not isinstance(error, APITimeoutError)
+
+
 def refusal(operation: str, status: int, headers: Headers, content: bytes, now: float) -> APIStatusError:
     problem = problem_of(media_type_of(headers), content)
     said = None if problem is None else problem.get("retryAfterSeconds")
@@ -66,7 +70,7 @@ def parsed(operation: str, form: AnswerForm, content: bytes) -> object:
     if form == "none":
         return None
     try:
-        return json.loads(content, parse_constant=refuse_constant)
+        return json_of(content)
     except (ValueError, RecursionError) as error:
         raise APIResponseError(f"{operation}: the answer is no JSON.", operation=operation) from error
 

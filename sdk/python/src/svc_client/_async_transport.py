@@ -18,11 +18,11 @@ except ImportError as error:
         "AsyncClient needs httpx2: install the package with its extra 'async'.", name=error.name
     ) from error
 
-from ._answer import Plan, form_of, is_readable, parsed, refusal
+from ._answer import Plan, form_of, is_readable, is_said_by_status, parsed, refusal
 from ._async_connections import Connections as Connections
 from ._body import Body, ContentError
 from ._credentials import API_KEY, TOKEN, Secret, async_given, bearer
-from ._errors import SvcError, without_frames
+from ._errors import APIConnectionError, SvcError, without_frames
 from ._headers import Headers
 from ._operation import Given, OperationSpec
 from ._options import AsyncCallOptions, check_call, check_retries, check_timeout
@@ -134,8 +134,13 @@ async def _attempt(link: AsyncLink, plan: Plan, idle: float, mode: Mode) -> obje
         if form is not None and (mode == "stream" or (mode == "data" and form == "bytes")):
             handed_over = True
             return AsyncStreamedResponse(status, answered, _chunks(plan, response), response.aclose)
-        with _failures_of(plan):
-            content = await response.aread() if readable else b""
+        try:
+            with _failures_of(plan):
+                content = await response.aread() if readable else b""
+        except APIConnectionError as error:
+            if not is_said_by_status(form, error):
+                raise
+            content = b""
     finally:
         if not handed_over:
             await response.aclose()

@@ -93,9 +93,22 @@ class _AnswerReader(io.BufferedReader):
         super().close()
 
 
+class _Answer(http.client.HTTPResponse):
+    """The last answer to a request (RFC 9110 section 15.2): whatever comes before it, such as 103 with its hints, is
+    read and left. `http.client` does so with 100 alone. With 101 the other side has left HTTP."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            version, status, reason = cast("Any", super())._read_status()
+            if not 100 <= status < 200 or status == 101:
+                return version, status, reason
+            http.client.parse_headers(self.fp)
+
+
 class Connection(http.client.HTTPConnection):
     """One connection. Whoever has it may set `limit`, and nobody else uses it meanwhile."""
 
+    response_class = _Answer
     # Not even if somebody has made `http.client` print what it sends, which would be credentials.
     debuglevel = 0
     limit: Limit

@@ -24,6 +24,13 @@ API_KEY = re.compile(r"[\x21-\x7e]{1,512}")
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,16384}=*")
 
 
+CREDENTIAL_HEADERS = (
+    *("authorization", "proxy-authorization", "cookie", "set-cookie"),
+    *("x-serverless-authorization", "x-svc-api-key", "x-api-key"),
+)
+"""The headers that say who is calling, or hand out what does, in lower case."""
+
+
 class Secret(str):
     """Text that tools which print variables do not print."""
 

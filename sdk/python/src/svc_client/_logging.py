@@ -6,8 +6,10 @@ import logging
 import re
 from collections.abc import Iterable
 
+from ._credentials import CREDENTIAL_HEADERS
+
 _NAMES = (
-    *("authorization", "proxy-authorization", "x-serverless-authorization", "x-svc-api-key"),
+    *CREDENTIAL_HEADERS,
     *("leasetoken", "lease_token", "lease-token", "svc_api_key", "svc_identity_token", "api_key"),
 )
 

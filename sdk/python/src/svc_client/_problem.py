@@ -43,7 +43,7 @@ def problem_of(media_type: str, content: bytes) -> Problem | None:
     if media_type != PROBLEM:
         return None
     try:
-        value: object = json.loads(content, parse_constant=refuse_constant)
+        value = json_of(content)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
@@ -55,7 +55,12 @@ def problem_of(media_type: str, content: bytes) -> Problem | None:
     return cast("Problem", _trusted(given)) if said and isinstance(places, list) else None
 
 
-def refuse_constant(name: str) -> NoReturn:
+def json_of(content: bytes) -> object:
+    """What a body says, which is UTF-8: `json` would take other encodings too."""
+    return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> NoReturn:
     """For those that `json` reads though JSON has them not."""
     raise ValueError(f"{name} is no JSON")
 

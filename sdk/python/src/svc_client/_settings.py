@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import SplitResult
 
-from ._credentials import AsyncCredential, keep
+from ._credentials import CREDENTIAL_HEADERS, AsyncCredential, keep
 from ._errors import SvcError
 from ._options import NAMES, check_headers, check_retries, check_timeout
 from ._retry import MAX_RETRIES
@@ -86,18 +86,12 @@ def _settled(base_url: str | None, options: Mapping[str, Any], env: Mapping[str,
     return settings
 
 
-_CREDENTIAL_NAMES = (
-    *("authorization", "proxy-authorization", "cookie"),
-    *("x-serverless-authorization", "x-svc-api-key", "x-api-key"),
-)
-
-
 def refuse_readable(settings: Settings, names: Iterable[str]) -> None:
     """Refuses to send credentials, by the names of their headers, where they could be read on the way."""
     url = settings.url
     if settings.insecure or url.scheme != "http" or _is_this_machine(url.hostname or ""):
         return
-    credentials = {*_CREDENTIAL_NAMES, settings.api_key_header.lower()}
+    credentials = {*CREDENTIAL_HEADERS, settings.api_key_header.lower()}
     if any(name.lower() in credentials for name in names):
         raise SvcError(
             f"{url.scheme}://{url.netloc} is plain HTTP to another machine: a credential sent there can be read "

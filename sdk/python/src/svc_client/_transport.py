@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Literal
 
-from ._answer import Plan, form_of, is_readable, parsed, refusal
+from ._answer import Plan, form_of, is_readable, is_said_by_status, parsed, refusal
 from ._body import ContentError
 from ._connection import Connection, Pool
 from ._credentials import API_KEY, TOKEN, Secret, bearer, given
-from ._errors import SvcError, without_frames
+from ._errors import APIConnectionError, SvcError, without_frames
 from ._headers import Headers
 from ._limit import Cancelled, IdleLimit, Limit
 from ._operation import Given, OperationSpec
@@ -116,7 +116,12 @@ class _Attempt:
                 handed_over = True
                 chunks = self._chunks(connection, response)
                 return StreamedResponse(status, answered, chunks, self._give_up)
-            content = b"".join(self._chunks(connection, response)) if readable else b""
+            try:
+                content = b"".join(self._chunks(connection, response)) if readable else b""
+            except APIConnectionError as error:
+                if not is_said_by_status(form, error):
+                    raise
+                content = b""
         finally:
             if not handed_over:
                 self._give_up()

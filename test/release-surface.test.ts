@@ -1,0 +1,129 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { pythonSurface, typescriptSurface } from '../scripts/sdk-surface.ts';
+import { surfaceFaults } from './support/release-surface.ts';
+
+const read = (language: string) => readFileSync(`sdk/${language}/surface.txt`, 'utf8');
+const folder = mkdtempSync(join(tmpdir(), 'svc-surface-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The list of an SDK for TypeScript whose source was changed so. */
+function typescriptWith(file: string, from: string, to: string): string {
+  const project = mkdtempSync(join(folder, 'sdk-'));
+  for (const name of ['src', 'tsconfig.json', 'package.json'])
+    cpSync(join('sdk/typescript', name), join(project, name), { recursive: true });
+  change(join(project, 'src', file), from, to);
+  return typescriptSurface(project);
+}
+
+describe('the list of what callers can name', () => {
+  it('is that of the sources', ({ skip }) => {
+    expect(read('typescript')).toBe(typescriptSurface());
+    const python = pythonSurface();
+    if (python === null) skip('there is no Python');
+    expect(read('python')).toBe(python);
+  });
+
+  it.each<[what: string, file: string, from: string, to: string, found: string]>([
+    ['an error that is exported no more', 'index.ts', '  ConflictError,\n', '', 'ConflictError is gone'],
+    ['another name', 'errors.ts', 'correlationId:', 'correlation:', 'APIStatusError.correlationId is gone'],
+    [
+      'any',
+      'errors.ts',
+      'readonly retryAfter: number | null;',
+      'readonly retryAfter: any;',
+      'and is readonly retryAfter: any',
+    ],
+    ['an option', 'options.ts', 'insecure', 'unsafe', 'ClientOptions.insecure is gone'],
+    ['an option of calls', 'options.ts', 'readonly signal?', 'readonly abort?', 'CallOptions.signal is gone'],
+    ['a method', 'call.ts', 'asResponse(', 'raw(', 'Call.asResponse is gone'],
+    [
+      'another base',
+      'errors.ts',
+      'APITimeoutError extends APIConnectionError',
+      'APITimeoutError extends SvcError',
+      'APITimeoutError was',
+    ],
+    [
+      'a member asked for',
+      'options.ts',
+      'export interface CallOptions {',
+      'export interface CallOptions {\n  readonly trace: string;',
+      'CallOptions.trace is asked of callers',
+    ],
+    ['a code fewer', 'generated/problems.ts', "'not_found'", "'no_such'", "ProblemCode was = 'not_found'"],
+  ])('tells of a change in TypeScript: %s', (_, file, from, to, found) => {
+    expect(surfaceFaults(read('typescript'), typescriptWith(file, from, to))).toContainEqual(
+      expect.stringContaining(found),
+    );
+  });
+
+  it.each<[what: string, file: string, from: string, to: string, found: string]>([
+    ['what is exported no more', '__init__.py', '"CredentialFilter",', '', 'CredentialFilter is gone'],
+    ['an option', '_options.py', 'insecure: bool', 'unsafe: bool', 'ClientOptions.insecure is gone'],
+    ['an option of calls', '_options.py', 'cancellation: C', 'cancel: C', 'CallOptions.cancellation is gone'],
+    ['any', '_errors.py', 'retry_after: float | None\n', 'retry_after: Any\n', 'and is retry_after: Any'],
+    [
+      'an attribute',
+      '_responses.py',
+      'self.status = status',
+      'self.code = status',
+      'StreamedResponse.status is gone',
+    ],
+    ['a method', '_paging.py', 'def collect(', 'def gather(', 'AsyncPages.collect is gone'],
+    [
+      'a method of raw answers',
+      '_generated/client.pyi',
+      'def health(',
+      'def alive(',
+      'OperationsWithRawResponse.health is gone',
+    ],
+    ['a member of a model', '_generated/models.py', 'etag:', 'tag:', 'models.CanonicalDocument.etag is gone'],
+    ['a parameter asked for', '_paging.py', '*, limit: int', '*, wait: int, limit: int', 'Pages.collect was'],
+  ])('tells of a change in Python: %s', (_, file, from, to, found) => {
+    const sources = mkdtempSync(join(folder, 'python-'));
+    cpSync('sdk/python/src/svc_client', sources, { recursive: true });
+    change(join(sources, file), from, to);
+    const surface = pythonSurface(sources);
+    if (surface !== null)
+      expect(surfaceFaults(read('python'), surface)).toContainEqual(expect.stringContaining(found));
+  });
+});
+
+describe('what callers lose nothing by', () => {
+  const was = [
+    'Client.query  def query(self, tenant: str, *, limit: int | None=None) -> str',
+    'Code  = "a"',
+    'Options  class(TypedDict)',
+    'Options.timeout  timeout: NotRequired[float]',
+    'SvcClient.query  query(tenant: string, options?: CallOptions): Call<string>',
+    'SvcClient  class SvcClient',
+  ].join('\n');
+
+  it.each([
+    ['a name more', 'Code  = "a"', 'Code  = "a"\nOther  str'],
+    ['a part more of a union', 'Code  = "a"', 'Code  = "a"\nCode  = "b"'],
+    ['an option more', 'Options.t', 'Options.retries  retries: NotRequired[int]\nOptions.t'],
+    ['an option that takes more', '[float]', '[float | None]'],
+    ['a named parameter that may be left out', '*, limit', "*, kind: str='all', limit"],
+    ['a last parameter that may be left out', 'CallOptions)', 'CallOptions, kind?: string)'],
+  ])('%s', (_, from, to) => expect(surfaceFaults(was, was.replace(from, to))).toEqual([]));
+
+  it.each([
+    ['a parameter between others', 'tenant: string, ', 'tenant: string, kind?: string, '],
+    ['a parameter before those with names', 'tenant: str, ', "tenant: str, kind: str='all', "],
+    ['a last parameter that is asked for', 'CallOptions)', 'CallOptions, kind: string)'],
+    ['a named parameter that is asked for', '*, limit', '*, kind: str, limit'],
+    ['another answer', 'Call<string>', 'Call<number>'],
+    ['an option that takes less', '[float]', '[int]'],
+    ['an option that is asked for', 'Options.t', 'Options.retries  retries: int\nOptions.t'],
+  ])('but not %s', (_, from, to) => expect(surfaceFaults(was, was.replace(from, to))).toHaveLength(1));
+});
+
+function change(path: string, from: string, to: string): void {
+  const source = readFileSync(path, 'utf8');
+  expect(source).toContain(from);
+  writeFileSync(path, source.replaceAll(from, to));
+}

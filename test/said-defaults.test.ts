@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { limits } from '../contracts/generated/limits.ts';
+import { machine } from '../functions/compose.ts';
+import { type RunningService, startService } from './support/service.ts';
+
+/** What the document says of absent members and of room is what the service does. */
+
+interface Schema {
+  readonly default?: unknown;
+  readonly 'x-svc-max-bytes'?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+interface Document {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { parameters?: readonly { name: string; schema: Schema }[] }>>>
+  >;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+const openApi = JSON.parse(readFileSync('contracts/generated/openapi/svc.json', 'utf8')) as Document;
+
+/** The members of models, and the parameters of routes, by their place. */
+const places = new Map<string, Schema>([
+  ...Object.entries(openApi.components.schemas).flatMap(([model, { properties = {} }]) =>
+    Object.entries(properties).map(([name, schema]) => [`${model}.${name}`, schema] as const),
+  ),
+  ...Object.entries(openApi.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, { parameters = [] }]) =>
+      parameters.map(({ name, schema }) => [`${method.toUpperCase()} ${path} ${name}`, schema] as const),
+    ),
+  ),
+]);
+const saying = (keyword: keyof Schema) =>
+  [...places].filter(([, schema]) => schema[keyword] !== undefined).map(([place]) => place);
+
+const DOCUMENT = '/canonical/tenants/{tenantId}/documents/{documentType}/{id}';
+
+/** Defaults that are one of the published limits, which code reads (`contracts/limits.test.ts`). */
+const asLimit: Readonly<Record<string, number>> = {
+  [`GET ${DOCUMENT}/revisions limit`]: limits.queryLimitDefault,
+  'CanonicalDocumentRevisionQuery.limit': limits.queryLimitDefault,
+  'CanonicalDocumentQuery.limit': limits.queryLimitDefault,
+  'CanonicalOutboxQuery.limit': limits.queryLimitDefault,
+  'CanonicalOutboxLeaseRequest.maxItems': limits.outboxLeaseItemsDefault,
+  'CanonicalOutboxLeaseRequest.leaseSeconds': limits.outboxLeaseSecondsDefault,
+  'CanonicalOutboxLeaseRenewalRequest.leaseSeconds': limits.outboxLeaseSecondsDefault,
+};
+
+/** Room that callers have is a published limit. What the service tells of itself has room that nobody has to know of. */
+const room: Readonly<Record<string, number>> = {
+  'CanonicalDocumentInput.data': limits.documentDataBytesMax,
+  'CanonicalDocument.data': limits.documentDataBytesMax,
+  'CanonicalOutboxWrite.payload': limits.outboxPayloadBytesMax,
+  'CanonicalOutboxEvent.payload': limits.outboxPayloadBytesMax,
+  'ServerEmbeddingStatus.runtime': 65_536,
+  'ServerSecurityStatus.providerRunLimits': 65_536,
+  'ServerReadinessReport.embedding': 65_536,
+  'ServerReadinessReport.operationalLimits': 65_536,
+  'ServerReadinessCheck.details': 65_536,
+  'OpenApiDocument.info': 65_536,
+  'OpenApiDocument.paths': 16_777_216,
+  'OpenApiDocument.components': 16_777_216,
+  'PublicSchemaBundle.$defs': 16_777_216,
+};
+
+/** How long lease calls asked to wait. */
+let waits: number[] = [];
+let service: RunningService;
+beforeAll(async () => {
+  const after: typeof machine.timers.after = (delayMs, callback) => {
+    const isWait = delayMs > 0 && delayMs <= limits.outboxWaitSecondsMax * 1000 && delayMs % 1000 === 0;
+    if (isWait) waits.push(delayMs);
+    return machine.timers.after(isWait ? 1 : delayMs, callback);
+  };
+  service = await startService({ world: { ...machine, timers: { after } } });
+});
+afterAll(() => service.close());
+
+/** A tenant of its own. */
+class Tenant {
+  readonly #id = `t-${randomUUID()}`;
+  readonly #base = `/canonical/tenants/${this.#id}`;
+
+  async call(method: string, path: string, body?: object) {
+    const answer = await service.call({ method, path: `${this.#base}${path}`, body });
+    return { status: answer.status, body: answer.body === '' ? null : answer.json() };
+  }
+
+  post(path: string, body: object) {
+    return this.call('POST', path, body);
+  }
+
+  async commit(request: object) {
+    return this.post('/transactions', { idempotencyKey: 'k', ...request });
+  }
+
+  written(id: string, indexes = {}) {
+    const document = { tenantId: this.#id, documentType: 'claim', id, schemaVersion: '1', data: {}, indexes };
+    return { operation: 'upsert', document };
+  }
+
+  /** Two documents, of which one is deleted again. */
+  async withDeleted() {
+    await this.commit({ mutations: [this.written('kept'), this.written('gone')] });
+    const gone = { operation: 'delete', documentType: 'claim', id: 'gone' };
+    expect((await this.commit({ idempotencyKey: 'l', mutations: [gone] })).status).toBe(200);
+  }
+
+  async idsOf(query: object) {
+    const { body } = await this.post('/documents/query', { documentType: 'claim', ...query });
+    return (body as { items: readonly { id: string }[] }).items.map(({ id }) => id);
+  }
+}
+
+/** What the service does with a request to which this is added, in a tenant of its own; and a value that is not the default. */
+interface Behaviour {
+  readonly other: unknown;
+  readonly of: (tenant: Tenant, added: object) => Promise<unknown>;
+}
+
+const asDone: Readonly<Record<string, Behaviour>> = {
+  [`GET ${DOCUMENT} includeDeleted`]: {
+    other: true,
+    async of(tenant, added) {
+      await tenant.withDeleted();
+      const query = Object.entries(added).map(([name, value]) => `?${name}=${String(value)}`);
+      return (await tenant.call('GET', `/documents/claim/gone${query.join('')}`)).status;
+    },
+  },
+  'CanonicalDocumentReadRequest.includeDeleted': {
+    other: true,
+    async of(tenant, added) {
+      await tenant.withDeleted();
+      return (await tenant.post('/documents/read', { documentType: 'claim', id: 'gone', ...added })).status;
+    },
+  },
+  'CanonicalDocumentQuery.includeDeleted': {
+    other: true,
+    async of(tenant, added) {
+      await tenant.withDeleted();
+      return tenant.idsOf(added);
+    },
+  },
+  'CanonicalDocumentQuery.orderDirection': {
+    other: 'descending',
+    async of(tenant, added) {
+      await tenant.commit({
+        mutations: [tenant.written('b', { at: '1' }), tenant.written('a', { at: '2' })],
+      });
+      const ids = await tenant.idsOf({ orderByIndex: 'at', ...added });
+      expect(ids).toHaveLength(2);
+      return ids;
+    },
+  },
+  'CanonicalMutation.operation': {
+    other: 'delete',
+    async of(tenant, added) {
+      const { document } = tenant.written('a');
+      const { status } = await tenant.commit({ mutations: [{ document, ...added }] });
+      return [status, await tenant.idsOf({})];
+    },
+  },
+  'CanonicalFenceMutation.operation': {
+    other: 'release',
+    async of(tenant, added) {
+      const fence = { name: 'n', value: 'v', ownerDocumentType: 'claim', ownerDocumentId: 'a', ...added };
+      return (await tenant.commit({ mutations: [tenant.written('a')], fences: [fence] })).status;
+    },
+  },
+  'CanonicalOutboxLeaseRequest.waitSeconds': {
+    other: 7,
+    async of(tenant, added) {
+      waits = [];
+      const { status } = await tenant.post('/outbox/leases', { consumerId: 'c', ...added });
+      return [status, waits];
+    },
+  },
+  'CanonicalOutboxReplayRequest.resetDeliveryCount': {
+    other: true,
+    async of(tenant, added) {
+      const event = { id: 'e', topic: 't', key: 'k', payload: {}, maxDeliveryAttempts: 1 };
+      await tenant.commit({ outbox: [event] });
+      const { body } = await tenant.post('/outbox/leases', { consumerId: 'c' });
+      const leaseToken = (body as readonly { leaseToken: string }[])[0]?.leaseToken;
+      await tenant.post('/outbox/e/nack', { leaseToken });
+      expect((await tenant.post('/outbox/e/replay', added)).status).toBe(204);
+      return (await tenant.post('/outbox/query', {})).body;
+    },
+  },
+};
+
+describe('what the document says of what is left out', () => {
+  test('is known for every place, and for no other', () => {
+    expect(saying('default').toSorted()).toEqual(
+      [...Object.keys(asLimit), ...Object.keys(asDone)].toSorted(),
+    );
+  });
+
+  test.each(Object.entries(asLimit))('is the limit that is meant: %s', (place, limit) => {
+    expect(places.get(place)?.default).toBe(limit);
+  });
+
+  test.each(Object.entries(asDone))('is what is done: %s', async (place, { other, of }) => {
+    const name = place.split(/[. ]/).at(-1) ?? '';
+    const said = places.get(place)?.default;
+    const [leftOut, given, changed] = [
+      await of(new Tenant(), {}),
+      await of(new Tenant(), { [name]: said }),
+      await of(new Tenant(), { [name]: other }),
+    ].map(plain);
+    expect(given).toEqual(leftOut);
+    expect(changed, 'it makes no difference').not.toEqual(leftOut);
+  });
+});
+
+describe('what the document says of room', () => {
+  test.each(saying('x-svc-max-bytes'))('is the limit that is meant: %s', (place) => {
+    expect(places.get(place)?.['x-svc-max-bytes']).toBe(room[place]);
+  });
+
+  test('is said in every place that has some', () => {
+    expect(Object.keys(room).toSorted()).toEqual(saying('x-svc-max-bytes').toSorted());
+  });
+});
+
+/** Without what differs from tenant to tenant. */
+function plain(value: unknown): unknown {
+  const text = JSON.stringify(value, (name, each: unknown) =>
+    /^(tenantId|.*Utc|etag|leaseToken|.*Id)$/.test(name) ? undefined : each,
+  );
+  return JSON.parse(text) as unknown;
+}

@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/**
+ * What the comparison of the documents takes for no change, or a small one, in schemas: a default that is another, a value
+ * of a vocabulary that is gone, also of an answer, and less room.
+ */
+export function schemaFaults(released: object, now: object): string[] {
+  const faults = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (before: Place, after: Place): void => {
+    const [old, young] = [followed(before), followed(after)];
+    const pair = `${old.at} ${young.at}`;
+    if (seen.has(pair) || !isObject(old.node)) return;
+    seen.add(pair);
+    const it = isObject(young.node) ? young.node : {};
+    for (const fault of changes(old.node, it)) faults.add(`${old.at}: ${fault}`);
+    for (const [name, child] of Object.entries(old.node)) {
+      if (said.has(name)) continue;
+      const key = keyOf(child, name, it);
+      visit(step(old, name, child), step(young, key, Reflect.get(it, key)));
+    }
+  };
+  for (const part of ['paths', 'components']) {
+    const [before, after] = [start(released, part), start(now, part)];
+    visit(before, after);
+  }
+  return [...faults];
+}
+
+/** A part of a document, with the way to it. */
+interface Place {
+  readonly document: object;
+  readonly at: string;
+  readonly node: unknown;
+}
+
+/** Examples are no schemas, whatever they hold. */
+const said = new Set(['example', 'examples', 'default', 'enum', 'const']);
+
+function start(document: object, part: string): Place {
+  return { document, at: `/${part}`, node: Reflect.get(document, part) };
+}
+
+function step({ document, at }: Place, name: string, node: unknown): Place {
+  return { document, at: `${at}/${name}`, node };
+}
+
+function followed(place: Place): Place {
+  const reference = isObject(place.node) ? Reflect.get(place.node, '$ref') : undefined;
+  if (typeof reference !== 'string') return place;
+  let node: unknown = place.document;
+  for (const name of reference.split('/').slice(1))
+    node = isObject(node) ? Reflect.get(node, name) : undefined;
+  return { document: place.document, at: reference.slice(1), node };
+}
+
+/** Parameters are known by their names, wherever they stand. */
+function keyOf(child: unknown, name: string, now: object): string {
+  if (!Array.isArray(now) || !isObject(child) || !('in' in child)) return name;
+  const index = now.findIndex((each: unknown) => {
+    return (
+      isObject(each) && ['name', 'in'].every((key) => Reflect.get(each, key) === Reflect.get(child, key))
+    );
+  });
+  return String(index);
+}
+
+function changes(released: object, now: object): string[] {
+  const faults: string[] = [];
+  const [before, after] = [of(released), of(now)];
+  if ('default' in released && !isDeepStrictEqual(before('default'), after('default')))
+    faults.push(`the default was ${text(before('default'))}, and is ${text(after('default'))}`);
+  const values = listOf(before('enum'));
+  const left = [...listOf(after('enum')), ...('const' in now ? [after('const')] : [])];
+  // Without a list every value is one.
+  const isOpen = !('enum' in now) && !('const' in now) && 'type' in now;
+  for (const value of isOpen ? [] : values)
+    if (!left.some((each) => isDeepStrictEqual(each, value))) faults.push(`the value ${text(value)} is gone`);
+  const [room, roomNow] = [before(BYTES), after(BYTES)];
+  if (typeof roomNow === 'number' && !(Number(room ?? Infinity) <= roomNow))
+    faults.push(`${BYTES} went from ${text(room)} to ${roomNow}`);
+  return faults;
+}
+
+const BYTES = 'x-svc-max-bytes';
+
+function of(schema: object) {
+  return (name: string): unknown => Reflect.get(schema, name);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string {
+  return value === undefined ? 'none' : JSON.stringify(value);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,93 @@
+import { alternatives, split } from '../../scripts/sdk-surface.ts';
+
+/**
+ * Whether the SDK of now still has all that an earlier one had to name, by the lists of `scripts/sdk-surface.ts`: a line of
+ * them is a name and what stands there, and a union is one line for each of its parts.
+ */
+export function surfaceFaults(released: string, now: string): string[] {
+  const [before, after] = [entriesOf(released), entriesOf(now)];
+  const lost = [...before].flatMap(([name, texts]) => {
+    const found = after.get(name) ?? [];
+    return texts
+      .filter((text) => !found.some((each) => each === text || isWider(name, text, each)))
+      .map((text) =>
+        found.length === 0 ? `${name} is gone` : `${name} was ${text}, and is ${found.join(', ')}`,
+      );
+  });
+  const asked = [...after]
+    .filter(([name]) => isWritten(name) && before.has(ownerOf(name)) && !before.has(name))
+    .filter(([, texts]) => !texts.every(mayBeLeftOut))
+    .map(([name]) => `${name} is asked of callers who were not told of it`);
+  return [...lost, ...asked];
+}
+
+function entriesOf(surface: string): ReadonlyMap<string, readonly string[]> {
+  const entries = new Map<string, string[]>();
+  for (const line of surface.split('\n').filter((each) => each !== '')) {
+    const end = line.indexOf('  ');
+    const name = line.slice(0, end);
+    entries.set(name, [...(entries.get(name) ?? []), line.slice(end + 2)]);
+  }
+  return entries;
+}
+
+function ownerOf(member: string): string {
+  return member.replace(/\.(?:'[^']*'|\[[^\]]*\]|[^.[\]]+)$/, '');
+}
+
+/** Whether callers write it, so that more in it is more of them. What requests hold is compared in the document. */
+function isWritten(name: string): boolean {
+  return /(?:Options|World|^FilePart|^BinaryReader)$/.test(ownerOf(name));
+}
+
+function mayBeLeftOut(text: string): boolean {
+  return /^(?:readonly )?\w+\?/.test(text) || text.includes(': NotRequired[') || / ?= ?\S/.test(text);
+}
+
+/** Whether all that could be given can be given, where the rest is the same. */
+function isWider(name: string, before: string, after: string): boolean {
+  if (isWritten(name) && takesMore(before, after)) return true;
+  const [old, young] = [signatureOf(before), signatureOf(after)];
+  if (old === null || young === null || old.head !== young.head || old.gives !== young.gives) return false;
+  // Whoever counts what he gives stops before what was added, whoever names it does not see it.
+  const same = young.parameters.slice(0, old.parameters.length);
+  const byName = old.parameters.some((each) => each === '*');
+  const isKept = byName
+    ? old.parameters.every((each) => young.parameters.includes(each)) &&
+      beforeNames(young.parameters).join() === beforeNames(old.parameters).join()
+    : same.join() === old.parameters.join();
+  return isKept && young.parameters.filter((each) => !old.parameters.includes(each)).every(mayBeLeftOut);
+}
+
+function beforeNames(parameters: readonly string[]): readonly string[] {
+  return parameters.slice(0, parameters.indexOf('*'));
+}
+
+function takesMore(before: string, after: string): boolean {
+  const [[head, ...type], [headNow, ...typeNow]] = [before.split(': '), after.split(': ')];
+  const parts = alternatives(inner(typeNow.join(': ')));
+  return head === headNow && alternatives(inner(type.join(': '))).every((each) => parts.includes(each));
+}
+
+function inner(type: string): string {
+  return /^NotRequired\[(.*)\]$/.exec(type)?.[1] ?? type;
+}
+
+/** A function or method: what stands before its parameters, these, and what it gives. */
+function signatureOf(text: string) {
+  const start = /^(?:@\S+ )*(?:async def |def |static )?[\w$]+(?:<[^()]*>)?\(/.exec(text)?.[0];
+  if (start === undefined) return null;
+  const rest = text.slice(start.length);
+  const end = closing(rest);
+  return { head: start, parameters: split(rest.slice(0, end), ','), gives: rest.slice(end) };
+}
+
+function closing(text: string): number {
+  let depth = 1;
+  for (const [index, character] of text.split('').entries()) {
+    if ('([{'.includes(character)) depth += 1;
+    if (')]}'.includes(character)) depth -= 1;
+    if (depth === 0) return index;
+  }
+  throw new Error(`nothing closes ${text}`);
+}
