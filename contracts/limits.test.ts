@@ -9,7 +9,10 @@ const code = globSync('functions/**/*.ts')
   .join('\n');
 const used = (name: string) => new RegExp(`\\blimits\\.${name}\\b`).test(code);
 
-/** Limits that a schema keeps, whether or not code reads them too: where, as model, members and keyword. */
+/**
+ * Limits that a schema keeps, whether or not code reads them too: where, as model, member and keyword. A keyword after a
+ * slash is one of the names or the values of a map.
+ */
 const keptBySchema: Readonly<Record<string, string>> = {
   identifierLengthMin: 'IdentifierInput minLength',
   mutationsPerCommitMax: 'CanonicalTransactionRequest mutations maxItems',
@@ -22,15 +25,63 @@ const keptBySchema: Readonly<Record<string, string>> = {
   outboxLeaseSecondsMax: 'CanonicalOutboxLeaseRequest leaseSeconds maximum',
   outboxRetryAfterSecondsMax: 'CanonicalOutboxNackRequest retryAfterSeconds maximum',
   outboxErrorLengthMax: 'CanonicalOutboxNackRequest error maxLength',
+  executionIdentifierLengthMax: 'ExecutionRun correlationId maxLength',
+  executionDisplayLengthMax: 'ExecutionRunUpdate currentStep maxLength',
+  executionDescriptionLengthMax: 'ExecutionHandlerDescriptor description maxLength',
+  executionLeaseTokenLengthMax: 'ExecutionExternalWorkerHeartbeatRequest leaseToken maxLength',
+  executionPayloadBytesMax: 'ExecutionRunRequest payload x-svc-max-bytes',
+  executionResultBytesMax: 'ExecutionRunResult result x-svc-max-bytes',
+  executionStatusDetailsBytesMax: 'ExecutionRunResult statusDetails x-svc-max-bytes',
+  executionErrorLengthMax: 'ExecutionRunResult error maxLength',
+  executionTraceMessageLengthMax: 'ExecutionExternalWorkerEventRequest message maxLength',
+  executionTraceDetailsBytesMax: 'ExecutionExternalWorkerEventRequest details x-svc-max-bytes',
+  executionArtifactUriLengthMax: 'ExecutionArtifactWrite uri maxLength',
+  executionArtifactBytesMax: 'ExecutionArtifactWrite content x-svc-max-bytes',
+  executionArtifactsPerRunMax: 'ExecutionArtifactList maxItems',
+  executionCheckpointBytesMax: 'ExecutionCheckpointWrite content x-svc-max-bytes',
+  executionTagsMax: 'ExecutionRunRequest tags maxProperties',
+  executionTagKeyLengthMax: 'ExecutionRunRequest tags propertyNames/maxLength',
+  executionTagValueLengthMax: 'ExecutionRunRequest tags additionalProperties/maxLength',
+  executionHandlersPerLeaseMax: 'ExecutionExternalWorkerLeaseRequest handlerIds maxItems',
+  executionAttemptsMax: 'ExecutionRetryPolicyInput maxAttempts maximum',
+  executionRetryDelaySecondsMax: 'ExecutionRetryPolicyInput maxDelaySeconds maximum',
+  executionLeaseSecondsMax: 'ExecutionExternalWorkerLeaseRequest ttlSeconds maximum',
+  executionLeaseSecondsDefault: 'ExecutionExternalWorkerLeaseRequest ttlSeconds default',
+  executionLeaseWaitSecondsMax: 'ExecutionExternalWorkerLeaseRequest waitSeconds maximum',
+  executionListLimitMax: 'ExecutionRunList maxItems',
+  executionHistoryLimitMax: 'ExecutionTraceEventList maxItems',
+};
+
+/** Limits that the catalog keeps in a parameter: of which operation, which one, and the keyword. */
+const keptByParameter: Readonly<Record<string, string>> = {
+  executionRunWaitSecondsMax: 'getExecutionRun waitSeconds maximum',
+  executionListLimitDefault: 'listExecutionRuns limit default',
+  executionHistoryLimitDefault: 'getExecutionRunHistory limit default',
+};
+
+/** Operations with a body limit of their own; every other has `jsonBodyBytesMax`. */
+const bodyLimits: Readonly<Record<string, readonly string[]>> = {
+  commitBodyBytesMax: ['commitCanonicalTransaction'],
+  migrationBodyBytesMax: ['applyCanonicalMigrations'],
+  restoreBodyBytesMax: ['restoreCanonicalTenant'],
+  executionRunBodyBytesMax: [
+    'startExecutionRun',
+    'raiseExecutionEvent',
+    'reportExternalExecutionLease',
+    'completeExternalExecutionLease',
+    'waitExternalExecutionLease',
+    'putExternalExecutionLeaseCheckpoint',
+  ],
+  executionEventBodyBytesMax: ['recordExternalExecutionLeaseEvent'],
+  executionArtifactBodyBytesMax: ['putExternalExecutionLeaseArtifact'],
 };
 
 /** Limits that the catalog keeps: the body limit of these operations, and of no other. */
 const keptByCatalog: Readonly<Record<string, (id: string) => boolean>> = {
-  commitBodyBytesMax: (id) => id === 'commitCanonicalTransaction',
-  migrationBodyBytesMax: (id) => id === 'applyCanonicalMigrations',
-  restoreBodyBytesMax: (id) => id === 'restoreCanonicalTenant',
-  jsonBodyBytesMax: (id) =>
-    !['commitCanonicalTransaction', 'applyCanonicalMigrations', 'restoreCanonicalTenant'].includes(id),
+  ...Object.fromEntries(
+    Object.entries(bodyLimits).map(([name, ids]) => [name, (id: string) => ids.includes(id)]),
+  ),
+  jsonBodyBytesMax: (id) => !Object.values(bodyLimits).flat().includes(id),
 };
 
 /** Limits that the catalog keeps for the JSON of these operations. */
@@ -42,11 +93,18 @@ const keptByJson: Readonly<
   restoreJsonContainersMax: ['restoreCanonicalTenant', 'containersMax'],
 };
 
+function under(schema: object | undefined, keyword: string): unknown {
+  return keyword
+    .split('/')
+    .reduce<unknown>((at, word) => (at as Readonly<Record<string, unknown>> | undefined)?.[word], schema);
+}
+
 describe('every published limit is one that something keeps', () => {
   it.each(source.limits)('$name', ({ name, value }) => {
     const place = keptBySchema[name];
     const operation = keptByCatalog[name];
     const json = keptByJson[name];
+    const parameter = keptByParameter[name];
     if (json !== undefined) {
       const [id, bound] = json;
       const kept = source.catalog.operations.find((entry) => entry.id === id)?.request?.json;
@@ -56,7 +114,13 @@ describe('every published limit is one that something keeps', () => {
       const keyword = members.pop() ?? '';
       const schema = source.models.get(model)?.schema;
       const at = members.length === 0 ? schema : schema?.properties?.[members[0] ?? ''];
-      expect((at as Readonly<Record<string, unknown>> | undefined)?.[keyword]).toBe(value);
+      expect(under(at, keyword)).toBe(value);
+    } else if (parameter !== undefined) {
+      const [id, query, keyword = ''] = parameter.split(' ');
+      const found = source.catalog.operations
+        .find((entry) => entry.id === id)
+        ?.parameters.find((each) => each.name === query);
+      expect(under(found?.schema, keyword)).toBe(value);
     } else if (operation !== undefined) {
       const bodies = source.catalog.operations.filter(({ id, request }) => request !== null && operation(id));
       expect(bodies.length).toBeGreaterThan(0);
@@ -69,6 +133,7 @@ describe('every published limit is one that something keeps', () => {
       ...Object.keys(keptBySchema),
       ...Object.keys(keptByCatalog),
       ...Object.keys(keptByJson),
+      ...Object.keys(keptByParameter),
     ];
     const names = new Set(source.limits.map(({ name }) => name));
     expect(exceptions.filter((name) => !names.has(name))).toEqual([]);

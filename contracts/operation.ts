@@ -66,7 +66,14 @@ export interface OverLimit {
 
 export type IdempotencyLocation =
   | { readonly in: 'body'; readonly pointer: string }
-  | { readonly in: 'header'; readonly name: string };
+  | {
+      readonly in: 'header';
+      readonly name: string;
+      /** Other names of the header, read in their order where it is absent. */
+      readonly aliases?: readonly string[];
+      /** A member of the body that says the same, and equals the header where both are given. */
+      readonly pointer?: string;
+    };
 
 export interface OperationEntry<Id extends string = string, Group extends string = string> {
   readonly id: Id;

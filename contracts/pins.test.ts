@@ -13,8 +13,12 @@ const PROBLEMS = `
 400 duplicate_in_request
 400 continuation_token_invalid
 400 content_hash_mismatch
+400 handler_missing
+400 plugin_mismatch
+400 run_mismatch
 401 unauthenticated
 403 permission_denied
+403 product_policy_violation
 404 not_found
 404 route_not_found
 405 method_not_allowed
@@ -33,11 +37,15 @@ const PROBLEMS = `
 413 commit_too_large
 413 snapshot_too_large
 415 unsupported_media_type
+422 admission_rejected
 429 rate_limited retryable
+429 queue_full retryable
+429 inbox_full retryable
 431 headers_too_large
 500 internal_error
 503 store_contention retryable
 503 storage_full
+503 handler_not_routed
 503 unavailable retryable
 `;
 
@@ -64,6 +72,26 @@ listCanonicalMigrations: GET /canonical/migrations listCanonicalMigrations
 applyCanonicalMigrations: POST /canonical/migrations applyCanonicalMigrations
 preflightCanonicalStore: GET /canonical/preflight preflightCanonicalStore
 probeCanonicalStoreDataPlane: POST /canonical/preflight/probe probeCanonicalStoreDataPlane
+getExecutionRuntime: GET /execution/runtime getExecutionRuntime
+getEffectiveExecutionRuntime: GET /execution/runtime/effective getEffectiveExecutionRuntime
+leaseExternalExecutionRun: POST /execution/workers/leases leaseExternalExecutionRun
+heartbeatExternalExecutionLease: POST /execution/workers/leases/heartbeat heartbeatExternalExecutionLease
+reportExternalExecutionLease: POST /execution/workers/leases/reports reportExternalExecutionLease
+recordExternalExecutionLeaseEvent: POST /execution/workers/leases/events recordExternalExecutionLeaseEvent
+putExternalExecutionLeaseArtifact: POST /execution/workers/leases/artifacts putExternalExecutionLeaseArtifact
+putExternalExecutionLeaseCheckpoint: POST /execution/workers/leases/checkpoints putExternalExecutionLeaseCheckpoint
+getExternalExecutionLeaseCheckpoint: POST /execution/workers/leases/checkpoints/read getExternalExecutionLeaseCheckpoint
+waitExternalExecutionLease: POST /execution/workers/leases/wait waitExternalExecutionLease
+completeExternalExecutionLease: POST /execution/workers/leases/complete completeExternalExecutionLease
+listExecutionRuns: GET /execution/runs listExecutionRuns
+startExecutionRun: POST /execution/runs startExecutionRun
+getExecutionRun: GET /execution/runs/{runId} getExecutionRun
+cancelExecutionRun: DELETE /execution/runs/{runId} cancelExecutionRun
+raiseExecutionEvent: POST /execution/runs/{runId}/events raiseExecutionEvent
+getExecutionRunHistory: GET /execution/runs/{runId}/history getExecutionRunHistory
+listExecutionRunArtifacts: GET /execution/runs/{runId}/artifacts listExecutionRunArtifacts
+getExecutionRunArtifact: GET /execution/runs/{runId}/artifacts/{artifactRef} getExecutionRunArtifact
+getExecutionRunCheckpoint: GET /execution/runs/{runId}/checkpoints/{key} getExecutionRunCheckpoint
 `;
 
 const ACCESS = `
@@ -87,6 +115,26 @@ listCanonicalMigrations canonical-policy admin read 200 null
 applyCanonicalMigrations canonical-policy admin write 204 1048576
 preflightCanonicalStore canonical-policy admin read 200,503 null
 probeCanonicalStoreDataPlane canonical-policy admin write 200,503 null
+getExecutionRuntime execution-policy maintenance read 200 null
+getEffectiveExecutionRuntime execution-policy start_run read 200 null
+leaseExternalExecutionRun execution-worker worker write 200,204 65536
+heartbeatExternalExecutionLease execution-worker worker write 200 65536
+reportExternalExecutionLease execution-worker worker write 200 1310720
+recordExternalExecutionLeaseEvent execution-worker worker write 204 131072
+putExternalExecutionLeaseArtifact execution-worker worker write 200 33554432
+putExternalExecutionLeaseCheckpoint execution-worker worker write 200 1310720
+getExternalExecutionLeaseCheckpoint execution-worker worker read 200 65536
+waitExternalExecutionLease execution-worker worker write 200 1310720
+completeExternalExecutionLease execution-worker worker write 200 1310720
+listExecutionRuns execution-policy read_run read 200 null
+startExecutionRun execution-policy start_run write 202 1310720
+getExecutionRun execution-policy read_run read 200 null
+cancelExecutionRun execution-policy cancel_run delete 200 null
+raiseExecutionEvent execution-policy raise_event write 200 1310720
+getExecutionRunHistory execution-policy read_run read 200 null
+listExecutionRunArtifacts execution-policy read_run read 200 null
+getExecutionRunArtifact execution-policy read_run read 200 null
+getExecutionRunCheckpoint execution-policy read_run read 200 null
 `;
 
 describe('what peers see', () => {

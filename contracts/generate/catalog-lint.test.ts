@@ -20,6 +20,8 @@ function faultsAfter(
   return lintCatalog({ ...source, catalog: catalog }, root);
 }
 
+const keyPlace = (operation: (id: string) => Loose) => operation('ingestParcel')['idempotency']?.['location'];
+
 const set = (target: Loose | undefined, members: object) => Object.assign(target as object, members);
 
 describe('the catalog lint', () => {
@@ -180,7 +182,32 @@ describe('the catalog lint', () => {
       'not-applicable to reads',
       (op) => set(op('peek'), { idempotency: { requirement: 'unsupported', location: null } }),
     ],
+    [
+      'a pattern without an example',
+      'needs an example',
+      (op) => set(op('listParcels')['parameters']?.[1]?.['schema'], { pattern: '^a$' }),
+    ],
+    [
+      'an example beside its pattern',
+      'needs an example',
+      (op) => set(op('listParcels')['parameters']?.[1]?.['schema'], { pattern: '^a$', examples: ['b'] }),
+    ],
     ['an undeclared key header', 'is not declared', (op) => set(op('putBytes'), { parameters: [] })],
+    [
+      'an undeclared alias of the key header',
+      'the idempotency header X-Key is not declared',
+      (op) => set(keyPlace(op), { aliases: ['X-Key'] }),
+    ],
+    [
+      'a header that no member repeats',
+      'no member of the request',
+      (op) => set(keyPlace(op), { pointer: '/key' }),
+    ],
+    [
+      'a header and a required member',
+      'must be optional',
+      (op) => set(keyPlace(op), { pointer: '/manifest' }),
+    ],
     [
       'a key that is no member',
       'no member of the request',

@@ -142,6 +142,11 @@ export function canonicalRoute(operation: CatalogOperation): CatalogRoute {
   return route;
 }
 
+/** Every header that an idempotency key may travel in; none where it is a member of the body alone. */
+export function idempotencyHeaders(location: IdempotencyLocation | null): readonly string[] {
+  return location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
+}
+
 export function isPublished(operation: CatalogOperation): boolean {
   return operation.stability !== 'internal';
 }

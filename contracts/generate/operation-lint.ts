@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Catalog, type CatalogOperation, canonicalRoute, routeParameters } from './catalog.ts';
+import {
+  type Catalog,
+  type CatalogOperation,
+  canonicalRoute,
+  idempotencyHeaders,
+  routeParameters,
+} from './catalog.ts';
 import { repeated } from './route-lint.ts';
 import type { ContractSource } from './source.ts';
 
@@ -101,19 +107,22 @@ function lintIdempotency(operation: CatalogOperation, { models }: ContractSource
   if ((operation.mutation === 'read') !== (requirement === 'not-applicable')) {
     faults.push('idempotency is not-applicable to reads, and only to them');
   }
-  if (location?.in === 'header') {
+  for (const header of idempotencyHeaders(location)) {
     const declared = operation.parameters.some(
-      ({ in: place, name }) => place === 'header' && name === location.name,
+      ({ in: place, name }) => place === 'header' && name === header,
     );
-    if (!declared) faults.push(`the idempotency header ${location.name} is not declared`);
+    if (!declared) faults.push(`the idempotency header ${header} is not declared`);
   }
-  if (location?.in === 'body') {
+  if (location?.pointer !== undefined) {
     const name = location.pointer.slice(1);
     const schema = models.get(operation.request?.schema ?? '')?.schema;
     if (schema?.properties?.[name] === undefined)
       faults.push(`the idempotency key ${location.pointer} is no member of the request`);
-    if (requirement === 'required' && !schema?.required?.includes(name))
+    const required = schema?.required?.includes(name) === true;
+    if (location.in === 'body' && requirement === 'required' && !required)
       faults.push(`${location.pointer} must be required`);
+    if (location.in === 'header' && required)
+      faults.push(`${location.pointer} must be optional, because the header says the same`);
   }
   return faults;
 }

@@ -76,8 +76,10 @@ describe('the profile', () => {
     expect(inAnswer({ type: 'object', 'x-svc-max-bytes': 9 })).toEqual([]);
   });
 
-  it('refuses arrays and maps that a request must have', () => {
+  it('refuses arrays and maps that a request must have, unless they must not be empty', () => {
     expect(inRequest({ type: 'array', maxItems: 3, items: { type: 'integer' } }, true)).toHaveLength(1);
+    const some: Schema = { type: 'array', minItems: 1, maxItems: 3, items: { type: 'integer' } };
+    expect(inRequest(some, true)).toEqual([]);
   });
 
   it('refuses members of an answer that may be missing', () =>

@@ -177,8 +177,9 @@ function lintRequestModel(schema: Schema, models: ReadonlyMap<string, Model>): s
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
     const { type } = member;
     const collection = typesOf(member).includes('array') || typeof member.additionalProperties === 'object';
-    if (required.has(name) && collection)
-      faults.push(`/properties/${name} is an array or map, so it must be optional`);
+    // What may be empty may be left out; what may not be empty must be said.
+    if (required.has(name) && collection && (member.minItems ?? member.minProperties ?? 0) === 0)
+      faults.push(`/properties/${name} is an array or map that may be empty, so it must be optional`);
     if (!required.has(name) && !acceptsNull(member, models) && member['x-svc-binary'] !== true) {
       faults.push(
         `/properties/${name} is optional, so it must accept null${type === undefined ? '' : ` beside ${typesOf(member).join(', ')}`}`,

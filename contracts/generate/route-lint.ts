@@ -59,6 +59,8 @@ function lintRoute(
       faults.push(`parameter ${name}: a prefix is for optional query parameters`);
     if (schema.pattern !== undefined) {
       faults.push(...lintPattern(schema.pattern).map((fault) => `parameter ${name} ${fault}`));
+      if (!fits(schema.pattern, schema.examples?.[0]))
+        faults.push(`parameter ${name} has a pattern, so it needs an example that fits it`);
     }
     if (schema.type === 'string' && schema.maxLength === undefined && schema.enum === undefined) {
       faults.push(`parameter ${name} needs a maxLength`);
@@ -77,6 +79,10 @@ function lintRoute(
   if (lacking.length > 0)
     faults.push(`${route.operationId}: required members without a parameter: ${lacking.join(', ')}`);
   return faults;
+}
+
+function fits(pattern: string, example: unknown): boolean {
+  return typeof example === 'string' && new RegExp(pattern, 'u').test(example);
 }
 
 /** The names that occur more than once. */

@@ -10,8 +10,12 @@ export type ProblemCode =
   | 'duplicate_in_request'
   | 'continuation_token_invalid'
   | 'content_hash_mismatch'
+  | 'handler_missing'
+  | 'plugin_mismatch'
+  | 'run_mismatch'
   | 'unauthenticated'
   | 'permission_denied'
+  | 'product_policy_violation'
   | 'not_found'
   | 'route_not_found'
   | 'method_not_allowed'
@@ -30,11 +34,15 @@ export type ProblemCode =
   | 'commit_too_large'
   | 'snapshot_too_large'
   | 'unsupported_media_type'
+  | 'admission_rejected'
   | 'rate_limited'
+  | 'queue_full'
+  | 'inbox_full'
   | 'headers_too_large'
   | 'internal_error'
   | 'store_contention'
   | 'storage_full'
+  | 'handler_not_routed'
   | 'unavailable';
 
 export interface ProblemDefinition {
@@ -70,10 +78,21 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
    * replaced.
    */
   content_hash_mismatch: { status: 400, title: 'Content hash mismatch', retryable: false },
+  /** No handler of this id is registered. The run was stored as rejected. */
+  handler_missing: { status: 400, title: 'Handler missing', retryable: false },
+  /** The handler belongs to another plugin than the request names. The run was stored as rejected. */
+  plugin_mismatch: { status: 400, title: 'Plugin mismatch', retryable: false },
+  /** The body names another run than the route. */
+  run_mismatch: { status: 400, title: 'Run mismatch', retryable: false },
   /** The credential is missing or was not accepted. */
   unauthenticated: { status: 401, title: 'Unauthenticated', retryable: false },
   /** The verified caller may not do this for this tenant. Says nothing about what exists. */
   permission_denied: { status: 403, title: 'Permission denied', retryable: false },
+  /**
+   * The policy of the product does not allow this handler, tenant, size or name, or the product has none.
+   * Nothing was stored.
+   */
+  product_policy_violation: { status: 403, title: 'Product policy violation', retryable: false },
   /** What was asked for does not exist, or is not visible to the caller. */
   not_found: { status: 404, title: 'Not found', retryable: false },
   /** No operation has this path. */
@@ -97,7 +116,8 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
    */
   lease_stale: { status: 409, title: 'Lease stale', retryable: false },
   /**
-   * The event has no lease that could be used: the lease expired, or the event is delivered or dead-lettered.
+   * The event or run has no lease that could be used: the lease expired or was given up, or the event is
+   * delivered or dead-lettered, or the run is not running.
    */
   lease_not_active: { status: 409, title: 'Lease not active', retryable: false },
   /** Only a dead-lettered event can be replayed. */
@@ -117,8 +137,14 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   snapshot_too_large: { status: 413, title: 'Snapshot too large', retryable: false },
   /** The body has another media type, charset or content encoding than the route accepts. */
   unsupported_media_type: { status: 415, title: 'Unsupported media type', retryable: false },
+  /** The work was rejected for another reason, which `admission` tells. */
+  admission_rejected: { status: 422, title: 'Admission rejected', retryable: false },
   /** Too many requests in the current window; the header `Retry-After` says when the next one begins. */
   rate_limited: { status: 429, title: 'Rate limited', retryable: true },
+  /** As many runs are active as may be. Nothing was stored, and the idempotency key is free. */
+  queue_full: { status: 429, title: 'Queue full', retryable: true },
+  /** The run holds as many events that no wait has taken as it may. Nothing was stored. */
+  inbox_full: { status: 429, title: 'Inbox full', retryable: true },
   /** The request has too many header fields or header bytes, or too long a target. */
   headers_too_large: { status: 431, title: 'Headers too large', retryable: false },
   /** The service met a fault of its own. */
@@ -127,6 +153,11 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   store_contention: { status: 503, title: 'Store contention', retryable: true },
   /** The store has no room for the write. Nothing was written. */
   storage_full: { status: 503, title: 'Storage full', retryable: false },
+  /**
+   * The handler is registered, but this deployment has no way to bring a run to it. The run was stored as
+   * rejected.
+   */
+  handler_not_routed: { status: 503, title: 'Handler not routed', retryable: false },
   /** The service is starting, stopping, or cannot reach its store. */
   unavailable: { status: 503, title: 'Unavailable', retryable: true },
 };

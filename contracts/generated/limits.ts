@@ -115,4 +115,94 @@ export const limits = {
   archiveChunkBytesMax: 16_777_216,
   /** Chunks of one archive. Unit: chunks. */
   archiveChunksMax: 100_000,
+  /**
+   * Longest id, name, key or kind of the execution runtime, after surrounding white space is removed. Unit:
+   * UTF-16 code units.
+   */
+  executionIdentifierLengthMax: 160,
+  /** Longest display name, current step or media type. Unit: UTF-16 code units. */
+  executionDisplayLengthMax: 200,
+  /** Longest description of a handler. Unit: UTF-16 code units. */
+  executionDescriptionLengthMax: 1_000,
+  /** Longest lease token that is looked at. Unit: UTF-16 code units. */
+  executionLeaseTokenLengthMax: 1_000,
+  /** Payload of a run, event or timer as canonical JSON, unless the deployment allows more. Unit: bytes. */
+  executionPayloadBytesDefault: 262_144,
+  /** The most that a deployment may allow for a payload. Unit: bytes. */
+  executionPayloadBytesMax: 1_048_576,
+  /** Result of a run as canonical JSON, unless the deployment allows more. Unit: bytes. */
+  executionResultBytesDefault: 262_144,
+  /** The most that a deployment may allow for a result. Unit: bytes. */
+  executionResultBytesMax: 1_048_576,
+  /** Status details of a run as canonical JSON. Unit: bytes. */
+  executionStatusDetailsBytesMax: 65_536,
+  /** Longest error of a run. Unit: UTF-16 code units. */
+  executionErrorLengthMax: 4_096,
+  /** Longest message of a trace event. Unit: UTF-16 code units. */
+  executionTraceMessageLengthMax: 4_096,
+  /** Details of a trace event as canonical JSON. Unit: bytes. */
+  executionTraceDetailsBytesMax: 65_536,
+  /** Trace events of one run. Unit: items. */
+  executionTraceEventsPerRunMax: 10_000,
+  /** Longest uri of an artifact. Unit: UTF-16 code units. */
+  executionArtifactUriLengthMax: 4_096,
+  /** One artifact: its text as UTF-8, or its content as canonical JSON. Unit: bytes. */
+  executionArtifactBytesMax: 16_777_216,
+  /** An artifact that is kept beside its run; larger ones are kept elsewhere. Unit: bytes. */
+  executionArtifactInlineBytesMax: 262_144,
+  /** Artifacts of one run. Unit: items. */
+  executionArtifactsPerRunMax: 1_000,
+  /** Content of one checkpoint as canonical JSON. Unit: bytes. */
+  executionCheckpointBytesMax: 1_048_576,
+  /** Tags of a run; also entries of metadata and of a trace context. Unit: items. */
+  executionTagsMax: 32,
+  /** Longest name of a tag or of such an entry. Unit: UTF-16 code units. */
+  executionTagKeyLengthMax: 80,
+  /** Longest value of a tag or of such an entry. Unit: UTF-16 code units. */
+  executionTagValueLengthMax: 512,
+  /** Handlers of one lease call. Unit: items. */
+  executionHandlersPerLeaseMax: 32,
+  /** Attempts that a retry policy may allow. Unit: attempts. */
+  executionAttemptsMax: 25,
+  /** Longest delay before a retry. Unit: seconds. */
+  executionRetryDelaySecondsMax: 86_400,
+  /** Longest lease of a run. Unit: seconds. */
+  executionLeaseSecondsMax: 86_400,
+  /** Lease of a call that names no time. Unit: seconds. */
+  executionLeaseSecondsDefault: 60,
+  /** Longest time that a lease call waits for a run to be due. Unit: seconds. */
+  executionLeaseWaitSecondsMax: 20,
+  /** Longest time that a read waits for a run to become terminal. Unit: seconds. */
+  executionRunWaitSecondsMax: 20,
+  /** Claims of a run that may be lost by expiry before the run is failed. Unit: leases. */
+  executionLeaseExpirationsDefault: 5,
+  /** Runs that may be queued, waiting or running at once, unless the deployment allows more. Unit: runs. */
+  executionActiveRunsDefault: 100,
+  /** Terminal runs that are kept, unless the deployment keeps more. Unit: runs. */
+  executionRetainedRunsDefault: 500,
+  /** Runs of a list that names no limit. Unit: items. */
+  executionListLimitDefault: 50,
+  /** Runs of one list. Unit: items. */
+  executionListLimitMax: 200,
+  /** Events of a history that names no limit. Unit: items. */
+  executionHistoryLimitDefault: 50,
+  /** Events of one history. Unit: items. */
+  executionHistoryLimitMax: 200,
+  /** Events of a run that no wait has taken. Unit: items. */
+  executionPendingEventsMax: 256,
+  /**
+   * Delay before a run that another one of its concurrency key held up is tried again. Unit: milliseconds.
+   */
+  executionConcurrencyRetryDelayMsDefault: 100,
+  /** How far ahead a schedule, timer or deadline may lie. Unit: days. */
+  executionScheduleDaysMax: 3_660,
+  /** JSON body that carries a payload, result or checkpoint: 1 MiB and what stands around it. Unit: bytes. */
+  executionRunBodyBytesMax: 1_310_720,
+  /** JSON body of a trace event: details, message and what stands around them. Unit: bytes. */
+  executionEventBodyBytesMax: 131_072,
+  /**
+   * JSON body of an artifact: as JSON text, quotes, backslashes and line ends take two bytes each. Unit:
+   * bytes.
+   */
+  executionArtifactBodyBytesMax: 33_554_432,
 } as const;

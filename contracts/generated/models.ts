@@ -715,6 +715,837 @@ export type ProblemDetails = {
   readonly errors?: readonly ProblemFault[];
   /** How long to wait before trying again, in seconds; the same as the header `Retry-After`. (at least 0) */
   readonly retryAfterSeconds?: number;
+  /** How the start of work was answered, where it was refused after its request was understood. */
+  readonly admission?: AdmissionReceipt;
+};
+
+/**
+ * The answer to the start of durable work: accepted, or rejected and why. The id stays the same over every
+ * read, replay and restart.
+ */
+export type AdmissionReceipt = {
+  /** Version of the receipt. */
+  readonly version: 'svc.admission.v1';
+  /**
+   * `adm_` and the SHA-256 of version, operation id and resource id, joined by line feeds. (at most 68
+   * characters)
+   */
+  readonly admissionId: string;
+  /** The operation that was asked for. (1 to 160 characters) */
+  readonly operationId: string;
+  /** Whether the work was taken on. */
+  readonly status: 'accepted' | 'rejected';
+  /** The run, also where it was rejected before it was stored. (1 to 160 characters) */
+  readonly resourceId: string;
+  /** SHA-256 of the payload as canonical JSON; that of the run. (at most 71 characters) */
+  readonly requestHash: string;
+  /**
+   * SHA-256 of the idempotency key, in bare hexadecimal digits; null without a key. (at most 64 characters)
+   */
+  readonly idempotencyKeyHash: string | null;
+  /** Whether this answers an earlier start with the same key; false in every later read. */
+  readonly replayed: boolean;
+  /** When the run was created. */
+  readonly admittedAtUtc: Timestamp;
+  /**
+   * Where the run is read: a relative reference, the same as the header `Location`. (1 to 2048 characters)
+   */
+  readonly statusUri: string;
+  /** Where its result is read, where that is elsewhere. (at most 2048 characters) */
+  readonly resultUri: string | null;
+  /** Kind of the rejection; null for what was accepted. (at most 160 characters) */
+  readonly failureClass: string | null;
+  /** The rejection in words; null for what was accepted. (at most 4096 characters) */
+  readonly error: string | null;
+};
+
+// ---- execution
+
+/**
+ * Where a run stands. `succeeded`, `failed`, `cancelled`, `rejected` and `timed_out` are terminal; the others
+ * count against the ceiling of active runs.
+ */
+export type ExecutionRunStatus = 
+  | 'queued'
+  | 'waiting'
+  | 'running'
+  | 'succeeded'
+  | 'failed'
+  | 'cancelled'
+  | 'rejected'
+  | 'timed_out';
+
+/** How a handler ends a run. */
+export type ExecutionTerminalStatus = 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out';
+
+/** What a run waits for: an event that somebody raises, or a moment. */
+export type ExecutionWaitKind = 'external_event' | 'timer';
+
+/** How a wait ended: by its event, by its timer, or because its time was over. */
+export type ExecutionWaitOutcome = 'external_event' | 'timer' | 'timed_out';
+
+/** Whose work a run is. Required where product or identity policies are configured. */
+export type ExecutionScopeInput = {
+  /** The product. */
+  readonly productId: IdentifierInput;
+  /** The tenant. */
+  readonly tenantId: IdentifierInput;
+  /**
+   * Who asks for the run. Taken from the verified identity, never believed as sent. 1 to 160 UTF-16 units
+   * after surrounding white space is removed. (at most 400 characters)
+   */
+  readonly serviceIdentity?: string | null;
+};
+
+/** Whose work a run is. */
+export type ExecutionScope = {
+  /** The product. */
+  readonly productId: Identifier;
+  /** The tenant. */
+  readonly tenantId: Identifier;
+  /** The verified identity that asked for the run; null where none was verified. (at most 160 characters) */
+  readonly serviceIdentity: string | null;
+};
+
+/**
+ * When a failed run is tried again. The delay before retry n is `initialDelaySeconds` times
+ * `backoffMultiplier` to the power of n - 1, at most `maxDelaySeconds`; without jitter.
+ */
+export type ExecutionRetryPolicyInput = {
+  /**
+   * Results `failed` and `timed_out` that the run may have in all; 0 means 1. Waits and lost leases are not
+   * counted. When absent: that of the handler, else 1. (0 to 25)
+   */
+  readonly maxAttempts?: number | null;
+  /** Delay before the first retry, in seconds; fractions allowed. (0 to 86400, 1 when absent) */
+  readonly initialDelaySeconds?: number | null;
+  /**
+   * Longest delay, in seconds; raised to `initialDelaySeconds` where it is less. (0 to 86400, 60 when absent)
+   */
+  readonly maxDelaySeconds?: number | null;
+  /** Factor from each delay to the next; 0 means 1. (0 to 1000000, 2 when absent) */
+  readonly backoffMultiplier?: number | null;
+};
+
+/** When a failed run is tried again, with every default filled in. */
+export type ExecutionRetryPolicy = {
+  /** Results `failed` and `timed_out` that the run may have in all. (1 to 25) */
+  readonly maxAttempts: number;
+  /** Delay before the first retry, in seconds. (0 to 86400) */
+  readonly initialDelaySeconds: number;
+  /** Longest delay, in seconds. (0 to 86400) */
+  readonly maxDelaySeconds: number;
+  /** Factor from each delay to the next. (0 to 1000000) */
+  readonly backoffMultiplier: number;
+};
+
+/** A run to start. */
+export type ExecutionRunRequest = {
+  /** The handler that does the work; it must be registered. */
+  readonly handlerId: IdentifierInput;
+  /**
+   * The plugin of the handler; derived from the handler when absent, refused with `plugin_mismatch` when it
+   * is another. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
+   */
+  readonly pluginId?: string | null;
+  /**
+   * What the handler is given: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
+   * more, and never more than 1 MiB.
+   */
+  readonly payload?: JsonValue;
+  /**
+   * Makes the start safe to repeat within product and tenant; the same as the header `Idempotency-Key`, and
+   * equal to it where both are given. 1 to 160 UTF-16 units after surrounding white space is removed. (at
+   * most 400 characters)
+   */
+  readonly idempotencyKey?: string | null;
+  /**
+   * The caller's own name for a chain of work; the id of the run when absent. 1 to 160 UTF-16 units after
+   * surrounding white space is removed. (at most 400 characters)
+   */
+  readonly correlationId?: string | null;
+  /** Whose work it is. */
+  readonly scope?: ExecutionScopeInput | null;
+  /**
+   * Not run earlier; at most 3,660 days ahead. A moment in the past means now. (at most 40 characters, RFC
+   * 3339)
+   */
+  readonly scheduledAtUtc?: string | null;
+  /** When a failure is tried again. */
+  readonly retryPolicy?: ExecutionRetryPolicyInput | null;
+  /**
+   * Texts that the run can be found by. Names that begin with `svc.` belong to the service. (at most 32
+   * entries)
+   */
+  readonly tags?: { readonly [name: string]: string } | null;
+};
+
+/** A run as it stands now. */
+export type ExecutionRun = {
+  /** How the start was answered; made anew by every read. */
+  readonly admission: AdmissionReceipt;
+  /** Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters) */
+  readonly id: string;
+  /** The handler. */
+  readonly handlerId: Identifier;
+  /** The plugin of the handler. (at most 160 characters) */
+  readonly pluginId: string | null;
+  /** Where it stands. */
+  readonly status: ExecutionRunStatus;
+  /** How often it was claimed: first start, retries, resumed waits, lost leases. (at least 0) */
+  readonly attempt: number;
+  /** Results `failed` and `timed_out` that it may have in all. (1 to 25) */
+  readonly maxAttempts: number;
+  /** When a failure is tried again. */
+  readonly retryPolicy: ExecutionRetryPolicy;
+  /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
+  readonly correlationId: string;
+  /** Whose work it is. */
+  readonly scope: ExecutionScope | null;
+  /** SHA-256 of the payload as canonical JSON (RFC 8785); of `null` without one. (at most 71 characters) */
+  readonly payloadHash: string;
+  /** What the handler is given: any JSON. */
+  readonly payload: JsonValue;
+  /** When it was admitted. */
+  readonly createdAtUtc: Timestamp;
+  /**
+   * What it waits for until then: its schedule, its next retry, the end of a wait. (at most 40 characters,
+   * RFC 3339)
+   */
+  readonly scheduledAtUtc: string | null;
+  /** When it was first claimed; kept from then on. (at most 40 characters, RFC 3339) */
+  readonly startedAtUtc: string | null;
+  /** When it last changed; a heartbeat is no change. */
+  readonly updatedAtUtc: Timestamp;
+  /** When it became terminal. (at most 40 characters, RFC 3339) */
+  readonly completedAtUtc: string | null;
+  /**
+   * From the first claim to the end, waits and retries included, in milliseconds; null before the end. (at
+   * least 0)
+   */
+  readonly durationMs: number | null;
+  /** Whether somebody asked to cancel it; its handler should then stop. */
+  readonly cancellationRequested: boolean;
+  /** Units of work asked for, as last reported. (0 to 9007199254740991) */
+  readonly requested: number | null;
+  /** Units of work begun, as last reported. (0 to 9007199254740991) */
+  readonly attempted: number | null;
+  /** Units of work done, as last reported. (0 to 9007199254740991) */
+  readonly succeeded: number | null;
+  /** Units of work that failed, as last reported. (0 to 9007199254740991) */
+  readonly failed: number | null;
+  /** Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1) */
+  readonly progress: number | null;
+  /** What it is at, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters) */
+  readonly currentStep: string | null;
+  /** Kind of the last failure; null after success. (at most 160 characters) */
+  readonly failureClass: string | null;
+  /** The last failure in words; null after success. (at most 4096 characters) */
+  readonly error: string | null;
+  /** What the handler answered or last reported: any JSON. Null in lists unless `includeResult` is true. */
+  readonly result: JsonValue;
+  /** What the handler tells beside it. */
+  readonly statusDetails: JsonObject | null;
+  /** Texts that the run can be found by. (at most 32 entries) */
+  readonly tags: { readonly [name: string]: string };
+};
+
+/**
+ * Runs, the newest first. There is no continuation token: older ones are asked for with `createdBeforeUtc`.
+ * (at most 200 items)
+ */
+export type ExecutionRunList = readonly ExecutionRun[];
+
+/** Something that happened to a run. */
+export type ExecutionTraceEvent = {
+  /** Identity of the event. (1 to 160 characters) */
+  readonly id: string;
+  /** Ordered id, 20 decimal digits: the order of the history. (20 to 20 characters) */
+  readonly sequenceId: string;
+  /** The run. (at most 160 characters) */
+  readonly runId: string;
+  /**
+   * What happened, such as `run.created` or `retry.scheduled`; workers add types of their own. (at most 160
+   * characters)
+   */
+  readonly type: string;
+  /** When. */
+  readonly timestampUtc: Timestamp;
+  /** The run's `attempt` at that time. (at least 0) */
+  readonly attempt: number;
+  /** The step that it belongs to; null where it belongs to none. (at most 160 characters) */
+  readonly stepId: string | null;
+  /** The status of the run after it; null where it says nothing of that. (at most 160 characters) */
+  readonly status: string | null;
+  /** How serious it is: `info`, `warning`, or a word of the worker's. (at most 160 characters) */
+  readonly severity: string;
+  /**
+   * In words. One that the service made and had to cut ends in `...[truncated]`. (at most 4096 characters)
+   */
+  readonly message: string | null;
+  /** More of it. Properties that a product policy names are `[redacted]`. */
+  readonly details: JsonObject | null;
+  /**
+   * Where it happened: `adapterId`, `runtimeKind`, `workerId`, `runId`, `correlationId`, `handlerId`,
+   * `pluginId`, `productId`, `tenantId`, `serviceIdentity`, as far as they are known. (at most 32 entries)
+   */
+  readonly context: { readonly [name: string]: string };
+};
+
+/**
+ * Events of one run in the order of their `sequenceId`. The last one's asks for those after it. (at most 200
+ * items)
+ */
+export type ExecutionTraceEventList = readonly ExecutionTraceEvent[];
+
+/** Something that a run produced and that outlives its result. */
+export type ExecutionArtifact = {
+  /** Ordered id, 20 decimal digits. (1 to 160 characters) */
+  readonly id: string;
+  /** The run. (at most 160 characters) */
+  readonly runId: string;
+  /** Its name; several artifacts of a run may have the same. */
+  readonly name: Identifier;
+  /** `json`, `text`, `object_reference`, or a word of the worker's. (at most 160 characters) */
+  readonly kind: string;
+  /** Media type of the content. (at most 200 characters) */
+  readonly mediaType: string | null;
+  /** SHA-256 of the text, else of the content as canonical JSON, else of the uri. (at most 71 characters) */
+  readonly contentHash: string;
+  /** Bytes of what was hashed. (at least 0) */
+  readonly sizeBytes: number;
+  /**
+   * The content as text. Null where it is none, or where it is kept elsewhere: see `metadata`. (at most
+   * 16777216 characters)
+   */
+  readonly text: string | null;
+  /** The content as any JSON. Null where it is none, or where it is kept elsewhere: see `metadata`. */
+  readonly content: JsonValue;
+  /** Where the content is kept, where that is elsewhere. (at most 4096 characters) */
+  readonly uri: string | null;
+  /** When it was written. */
+  readonly createdAtUtc: Timestamp;
+  /**
+   * Texts of the writer. Of content kept elsewhere also `storage`, `offloaded` and `inline`. (at most 32
+   * entries)
+   */
+  readonly metadata: { readonly [name: string]: string };
+};
+
+/** The artifacts of one run, the oldest first. (at most 1000 items) */
+export type ExecutionArtifactList = readonly ExecutionArtifact[];
+
+/** State that a handler keeps from one attempt to the next. The last write under a key counts. */
+export type ExecutionCheckpoint = {
+  /** The run. (at most 160 characters) */
+  readonly runId: string;
+  /** Its name within the run. */
+  readonly key: Identifier;
+  /** SHA-256 of the content as canonical JSON. (at most 71 characters) */
+  readonly contentHash: string;
+  /** When it was last written. */
+  readonly updatedAtUtc: Timestamp;
+  /** Any JSON, at most 1 MiB. */
+  readonly content: JsonValue;
+  /** Texts of the writer. (at most 32 entries) */
+  readonly metadata: { readonly [name: string]: string };
+};
+
+/** An event for a run. */
+export type ExecutionExternalEventRequest = {
+  /** What happened; a wait of the same name takes it. */
+  readonly name: IdentifierInput;
+  /**
+   * The run; taken from the route when absent, else equal to it (`run_mismatch`). 1 to 160 UTF-16 units after
+   * surrounding white space is removed. (at most 400 characters)
+   */
+  readonly runId?: string | null;
+  /**
+   * What the waiting handler is given: any JSON, at most 262,144 bytes of canonical JSON unless the
+   * deployment allows more, and never more than 1 MiB.
+   */
+  readonly payload?: JsonValue;
+};
+
+/** An event that was raised for a run. Exactly one wait takes it. */
+export type ExecutionExternalEvent = {
+  /** Ordered id, 20 decimal digits. (1 to 160 characters) */
+  readonly id: string;
+  /** What happened. */
+  readonly name: Identifier;
+  /** The run. (at most 160 characters) */
+  readonly runId: string | null;
+  /** When it was raised. */
+  readonly raisedAtUtc: Timestamp;
+  /** What came with it: any JSON. */
+  readonly payload: JsonValue;
+};
+
+/** A moment that a run waits or waited for. */
+export type ExecutionTimer = {
+  /** Ordered id, 20 decimal digits. (1 to 160 characters) */
+  readonly id: string;
+  /** Its name, that of the wait. */
+  readonly name: Identifier;
+  /** The run. (at most 160 characters) */
+  readonly runId: string | null;
+  /** The moment. */
+  readonly fireAtUtc: Timestamp;
+  /** When the wait began. */
+  readonly createdAtUtc: Timestamp;
+  /** What the wait gave it: any JSON. */
+  readonly payload: JsonValue;
+};
+
+/** How a wait ended. */
+export type ExecutionWaitResult = {
+  /** The name of the wait. */
+  readonly name: Identifier;
+  /** What ended it. */
+  readonly outcome: ExecutionWaitOutcome;
+  /** The event that ended it; null for every other outcome. */
+  readonly event: ExecutionExternalEvent | null;
+  /** The timer that ended it; null for every other outcome. */
+  readonly timer: ExecutionTimer | null;
+};
+
+/** What a worker reports of a run. A member that is left out or null keeps its value. */
+export type ExecutionRunUpdate = {
+  /** Only `running` can be reported; how a run ends is said by its completion. */
+  readonly status?: 'running' | null;
+  /** Units of work asked for, as last reported. (0 to 9007199254740991) */
+  readonly requested?: number | null;
+  /** Units of work begun, as last reported. (0 to 9007199254740991) */
+  readonly attempted?: number | null;
+  /** Units of work done, as last reported. (0 to 9007199254740991) */
+  readonly succeeded?: number | null;
+  /** Units of work that failed, as last reported. (0 to 9007199254740991) */
+  readonly failed?: number | null;
+  /** Share of the work that is done. (0 to 1) */
+  readonly progress?: number | null;
+  /** What the run is at, for people. (at most 200 characters) */
+  readonly currentStep?: string | null;
+  /**
+   * Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
+   * any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+   * characters)
+   */
+  readonly failureClass?: string | null;
+  /** The failure in words, for people. (at most 4096 characters) */
+  readonly error?: string | null;
+  /**
+   * What is known so far: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
+   * more, and never more than 1 MiB.
+   */
+  readonly result?: JsonValue;
+  /** More of it, at most 65,536 bytes of canonical JSON. */
+  readonly statusDetails?: JsonObject | null;
+};
+
+/**
+ * How a run ended. After `failed` or `timed_out` a retry is scheduled while the retry policy has one left.
+ */
+export type ExecutionRunResult = {
+  /** How it ended. ("succeeded" when absent) */
+  readonly status?: ExecutionTerminalStatus | null;
+  /**
+   * What came of it: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more, and
+   * never more than 1 MiB. What was reported before stays when absent.
+   */
+  readonly result?: JsonValue;
+  /**
+   * Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
+   * any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+   * characters)
+   */
+  readonly failureClass?: string | null;
+  /** The failure in words, for people. (at most 4096 characters) */
+  readonly error?: string | null;
+  /** More of it, at most 65,536 bytes of canonical JSON. What was reported before stays when absent. */
+  readonly statusDetails?: JsonObject | null;
+};
+
+/** An artifact to add. Holds at least one of `text`, `content` and `uri`. */
+export type ExecutionArtifactWrite = {
+  /** Its name; it begins with the prefix of the product policy, where there is one. */
+  readonly name: IdentifierInput;
+  /**
+   * `json`, `text`, `object_reference`, or a word of your own. 1 to 160 UTF-16 units after surrounding white
+   * space is removed. (at most 400 characters, "json" when absent)
+   */
+  readonly kind?: string | null;
+  /** Media type of the content. (at most 200 characters) */
+  readonly mediaType?: string | null;
+  /** The content as text, at most 16 MiB of UTF-8. (at most 16777216 characters) */
+  readonly text?: string | null;
+  /** The content as any JSON, at most 16 MiB of canonical JSON. */
+  readonly content?: JsonValue;
+  /** Where the content is kept, where that is elsewhere. (at most 4096 characters) */
+  readonly uri?: string | null;
+  /** Texts of yours. (at most 32 entries) */
+  readonly metadata?: { readonly [name: string]: string } | null;
+};
+
+/** State to keep from one attempt to the next. */
+export type ExecutionCheckpointWrite = {
+  /** Its name within the run. */
+  readonly key: IdentifierInput;
+  /** Any JSON, at most 1 MiB of canonical JSON. */
+  readonly content?: JsonValue;
+  /** Texts of yours. (at most 32 entries) */
+  readonly metadata?: { readonly [name: string]: string } | null;
+};
+
+/** A worker's wish for a run. A run is claimed by one worker at a time. */
+export type ExecutionExternalWorkerLeaseRequest = {
+  /** Who works; under identity policies one of the caller's own. */
+  readonly workerId: IdentifierInput;
+  /** The handlers that the worker has, each once. (1 to 32 items) */
+  readonly handlerIds: readonly string[];
+  /**
+   * Claims only this run, such as the one that a queue message names. 1 to 160 UTF-16 units after surrounding
+   * white space is removed. (at most 400 characters)
+   */
+  readonly runId?: string | null;
+  /**
+   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
+   * absent)
+   */
+  readonly ttlSeconds?: number | null;
+  /**
+   * How long the answer may wait for a run where none is due, in seconds; fractions allowed. The answer comes
+   * as soon as one was claimed. A bounded number of calls waits; those beyond it are answered at once. (0 to
+   * 20, 0 when absent)
+   */
+  readonly waitSeconds?: number | null;
+};
+
+/** The right of one worker to carry out one run. Its token is shown here and nowhere else. */
+export type ExecutionExternalWorkerLease = {
+  /** Name of the lease; opaque. */
+  readonly leaseKey: Identifier;
+  /** The secret that every further call needs: 64 hexadecimal digits. (at most 64 characters) */
+  readonly leaseToken: string;
+  /** The worker. */
+  readonly workerId: Identifier;
+  /** The run, with its payload. Stop when its `cancellationRequested` is true. */
+  readonly run: ExecutionRun;
+  /** When it was claimed. */
+  readonly acquiredAtUtc: Timestamp;
+  /** When the lease ends unless a heartbeat comes before. */
+  readonly expiresAtUtc: Timestamp;
+};
+
+/** A worker is still at it. */
+export type ExecutionExternalWorkerHeartbeatRequest = {
+  /** Of the lease, as the claim answered it. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /**
+   * How long the lease holds from now, in seconds; fractions allowed. (above 0, at most 86400, 60 when
+   * absent)
+   */
+  readonly ttlSeconds?: number | null;
+};
+
+/** A worker tells how far it is. */
+export type ExecutionExternalWorkerReportRequest = {
+  /** Of the lease, as the claim answered it. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /** What changed. */
+  readonly update: ExecutionRunUpdate;
+};
+
+/** A worker adds to the history of its run. */
+export type ExecutionExternalWorkerEventRequest = {
+  /** Of the lease, as the claim answered it. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /**
+   * What happened. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters,
+   * "log" when absent)
+   */
+  readonly type?: string | null;
+  /** In words. (at most 4096 characters) */
+  readonly message?: string | null;
+  /**
+   * How serious it is. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+   * characters, "info" when absent)
+   */
+  readonly severity?: string | null;
+  /** More of it, at most 65,536 bytes of canonical JSON. */
+  readonly details?: JsonObject | null;
+};
+
+/** A worker adds an artifact to its run. */
+export type ExecutionExternalWorkerArtifactRequest = {
+  /** Of the lease, as the claim answered it. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /** The artifact. */
+  readonly artifact: ExecutionArtifactWrite;
+};
+
+/** A worker keeps state for the next attempt. */
+export type ExecutionExternalWorkerCheckpointRequest = {
+  /** Of the lease, as the claim answered it. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /** The state. */
+  readonly checkpoint: ExecutionCheckpointWrite;
+};
+
+/** A worker reads what it kept. */
+export type ExecutionExternalWorkerCheckpointReadRequest = {
+  /** Of the lease, as the claim answered it. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /** Name of the checkpoint. */
+  readonly key: IdentifierInput;
+};
+
+/**
+ * A worker waits for an event or a moment, and its run with it. The same call is repeated after the run was
+ * claimed again, and then answers how the wait ended; kind and name tell waits apart.
+ */
+export type ExecutionExternalWorkerWaitRequest = {
+  /** Of the lease, as the claim answered it. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /** What is waited for. */
+  readonly kind: ExecutionWaitKind;
+  /** Name of the event or of the timer. */
+  readonly name: IdentifierInput;
+  /**
+   * When waiting for an event ends without one; never when absent. At most 3,660 days ahead. Says nothing for
+   * a timer. (at most 40 characters, RFC 3339)
+   */
+  readonly timeoutAtUtc?: string | null;
+  /**
+   * The moment of a timer, which needs it; refused for an event. At most 3,660 days ahead. (at most 40
+   * characters, RFC 3339)
+   */
+  readonly fireAtUtc?: string | null;
+  /**
+   * What the timer gives back: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
+   * more, and never more than 1 MiB. Says nothing for an event.
+   */
+  readonly payload?: JsonValue;
+};
+
+/**
+ * Whether to stop here. Suspended: the lease is over, and the run is claimed anew once the wait has ended.
+ */
+export type ExecutionExternalWorkerWaitResponse = {
+  /** The run. */
+  readonly run: ExecutionRun;
+  /** Whether the wait goes on: stop, without completing. */
+  readonly suspended: boolean;
+  /** How the wait ended; null while it goes on. */
+  readonly outcome: ExecutionWaitResult | null;
+};
+
+/**
+ * A worker is done with its run. Repeated with the same token it changes nothing and answers the run as it
+ * stands.
+ */
+export type ExecutionExternalWorkerCompletionRequest = {
+  /** Of the lease, as the claim answered it. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+  /** How it ended. */
+  readonly result: ExecutionRunResult;
+};
+
+/** What the runtime is made of. */
+export type ExecutionRuntimeAdapterDescriptor = {
+  /** The adapter. */
+  readonly adapterId: Identifier;
+  /** What it runs on; for diagnosis, nothing to branch on. (at most 160 characters) */
+  readonly runtimeKind: string;
+  /** Its name for people. (at most 200 characters) */
+  readonly displayName: string;
+  /** Its version. (at most 160 characters) */
+  readonly version: string;
+  /** What it can do, such as `durable.waits`; what to branch on. (at most 64 items) */
+  readonly capabilities: readonly string[];
+  /** More of it, for diagnosis. (at most 32 entries) */
+  readonly metadata: { readonly [name: string]: string };
+};
+
+/** The limits that this deployment keeps. */
+export type ExecutionOperationalPolicy = {
+  /** Runs that may be queued, waiting or running at once. (at least 0) */
+  readonly maxActiveRuns: number;
+  /** Terminal runs that are kept, the newest; null for all. (at least 0) */
+  readonly maxRetainedTerminalRuns: number | null;
+  /** Runs of a list that names no limit. (at least 1) */
+  readonly defaultListLimit: number;
+  /** Runs of one list at most. (at least 1) */
+  readonly maxListLimit: number;
+  /** Events of a history that names no limit. (at least 1) */
+  readonly defaultHistoryLimit: number;
+  /** Events of one history at most. (at least 1) */
+  readonly maxHistoryLimit: number;
+  /** Payload of a run, an event or a timer, in bytes of canonical JSON. (at least 0) */
+  readonly maxPayloadBytes: number;
+  /** Result, in bytes of canonical JSON. (at least 0) */
+  readonly maxResultBytes: number;
+  /** Status details, in bytes of canonical JSON. (at least 0) */
+  readonly maxStatusDetailsBytes: number;
+  /** One artifact, in bytes. (at least 0) */
+  readonly maxArtifactBytes: number;
+  /** An artifact that is kept beside its run, in bytes; larger ones are kept elsewhere. (at least 0) */
+  readonly maxArtifactInlineBytes: number;
+  /** Message of a trace event, in UTF-16 code units. (at least 0) */
+  readonly maxTraceMessageChars: number;
+  /** Details of a trace event, in bytes of canonical JSON. (at least 0) */
+  readonly maxTraceDetailsBytes: number;
+  /** Attempts that a retry policy may allow. (at least 1) */
+  readonly maxRetryAttempts: number;
+  /** Longest delay of a retry policy, in seconds. (at least 0) */
+  readonly maxRetryDelaySeconds: number;
+  /** Longest lease, in seconds. (at least 0) */
+  readonly maxLeaseTtlSeconds: number;
+  /**
+   * What handlers with the same concurrency key do, such as `serialize_running_runs`. (at most 160
+   * characters)
+   */
+  readonly concurrencyKeyPolicy: string;
+  /** When a run that another one of its key holds up is tried again, in milliseconds. (at least 0) */
+  readonly concurrencyRetryDelayMs: number | null;
+  /** Severity of a trace event that names none. (at most 160 characters) */
+  readonly defaultTraceSeverity: string;
+  /** What goes when a run goes, such as `run_owned`. (at most 160 characters) */
+  readonly retentionScope: string;
+};
+
+/** What becomes of runs when a process or a worker is lost. */
+export type ExecutionResumePolicy = {
+  /** How runs are taken up again. (at most 160 characters) */
+  readonly mode: string;
+  /** What becomes of a running run. (at most 160 characters) */
+  readonly interruptedRunningBehavior: string;
+  /** What becomes of a waiting run. (at most 160 characters) */
+  readonly scheduledWaitingBehavior: string;
+  /** What becomes of a terminal run. (at most 160 characters) */
+  readonly terminalBehavior: string;
+  /** Who makes sense of checkpoints. (at most 160 characters) */
+  readonly pluginCheckpointBehavior: string;
+  /** What an idempotency key is compared with. (at most 160 characters) */
+  readonly idempotencyScope: string;
+  /** Whether a retry is a run of its own. */
+  readonly createsLinkedFollowUpRuns: boolean;
+};
+
+/** How the runtime is. */
+export type ExecutionRuntimeAdapterStatus = {
+  /** What it is made of. */
+  readonly adapter: ExecutionRuntimeAdapterDescriptor;
+  /** Whether it takes work. */
+  readonly available: boolean;
+  /** In a word; `ok` when all is well. (at most 160 characters) */
+  readonly status: string;
+  /** When it was looked at. */
+  readonly checkedAtUtc: Timestamp;
+  /** Runs that are queued, waiting or running; null where that is not known. (at least 0) */
+  readonly activeRuns: number | null;
+  /** The limits that it keeps. */
+  readonly operationalPolicy: ExecutionOperationalPolicy | null;
+  /** What becomes of interrupted runs. */
+  readonly resumePolicy: ExecutionResumePolicy | null;
+  /** More of it, for operators; null for everybody else. */
+  readonly details: JsonObject | null;
+};
+
+/** Something that runs can be started for. */
+export type ExecutionHandlerDescriptor = {
+  /** The handler. */
+  readonly handlerId: Identifier;
+  /** Its plugin. (at most 160 characters) */
+  readonly pluginId: string | null;
+  /** Its name for people. (at most 200 characters) */
+  readonly displayName: string;
+  /** What it does. (at most 1000 characters) */
+  readonly description: string | null;
+  /** Attempts of a run whose retry policy names none; 0 means 1. (0 to 25) */
+  readonly maxAttempts: number;
+  /**
+   * Of all runs whose handlers have the same key, one runs at a time; null: no such bound. (at most 160
+   * characters)
+   */
+  readonly concurrencyKey: string | null;
+  /** Texts about it. (at most 32 entries) */
+  readonly tags: { readonly [name: string]: string };
+};
+
+/** A set of handlers that belong together. */
+export type ExecutionPluginDescriptor = {
+  /** The plugin. */
+  readonly pluginId: Identifier;
+  /** Its name for people. (at most 200 characters) */
+  readonly name: string;
+  /** Its version. (at most 160 characters) */
+  readonly version: string;
+  /** Its handlers. (at most 1000 items) */
+  readonly handlers: readonly ExecutionHandlerDescriptor[];
+};
+
+/** The whole runtime, for operators. */
+export type ExecutionRuntimeSurface = {
+  /** How it is. */
+  readonly status: ExecutionRuntimeAdapterStatus;
+  /** The plugins inside the service, by id. (at most 1000 items) */
+  readonly plugins: readonly ExecutionPluginDescriptor[];
+  /** All handlers, also those of external workers, by id. (at most 1000 items) */
+  readonly handlers: readonly ExecutionHandlerDescriptor[];
+};
+
+/** What an answer was narrowed to. */
+export type ExecutionRuntimeDiscoveryScope = {
+  /** Whether identity policies decide who may start what. */
+  readonly sharedExecution: boolean;
+  /** Whether product and tenant must be named before handlers are shown. */
+  readonly scopeRequired: boolean;
+  /** The product that was asked for. (at most 160 characters) */
+  readonly productId: string | null;
+  /** The tenant that was asked for. (at most 160 characters) */
+  readonly tenantId: string | null;
+};
+
+/** The runtime as its caller may use it. */
+export type EffectiveExecutionRuntimeSurface = {
+  /** How it is; without `details`. */
+  readonly status: ExecutionRuntimeAdapterStatus;
+  /** What the handlers are narrowed to. */
+  readonly scope: ExecutionRuntimeDiscoveryScope;
+  /** The handlers that the caller may start. (at most 1000 items) */
+  readonly handlers: readonly ExecutionHandlerDescriptor[];
 };
 
 // ---- server

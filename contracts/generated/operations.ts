@@ -3,7 +3,7 @@
 import type { OperationEntry } from '../operation.ts';
 import type * as Models from './models.ts';
 
-export type Group = 'server' | 'canonical';
+export type Group = 'server' | 'canonical' | 'execution';
 
 /** The operations of each group. */
 export interface GroupOperations {
@@ -29,6 +29,27 @@ export interface GroupOperations {
     | 'applyCanonicalMigrations'
     | 'preflightCanonicalStore'
     | 'probeCanonicalStoreDataPlane';
+  readonly execution:
+    | 'getExecutionRuntime'
+    | 'getEffectiveExecutionRuntime'
+    | 'leaseExternalExecutionRun'
+    | 'heartbeatExternalExecutionLease'
+    | 'reportExternalExecutionLease'
+    | 'recordExternalExecutionLeaseEvent'
+    | 'putExternalExecutionLeaseArtifact'
+    | 'putExternalExecutionLeaseCheckpoint'
+    | 'getExternalExecutionLeaseCheckpoint'
+    | 'waitExternalExecutionLease'
+    | 'completeExternalExecutionLease'
+    | 'listExecutionRuns'
+    | 'startExecutionRun'
+    | 'getExecutionRun'
+    | 'cancelExecutionRun'
+    | 'raiseExecutionEvent'
+    | 'getExecutionRunHistory'
+    | 'listExecutionRunArtifacts'
+    | 'getExecutionRunArtifact'
+    | 'getExecutionRunCheckpoint';
 }
 
 export type OperationId = GroupOperations[Group];
@@ -247,6 +268,214 @@ export interface OperationTypes {
     readonly response:
       | { readonly status: 200; readonly body: Models.CanonicalPreflightReport }
       | { readonly status: 503; readonly body: Models.CanonicalPreflightReport };
+  };
+  /**
+   * Show the whole execution runtime. Its adapter, limits, plugins and handlers, for operators. Needs the
+   * access operation `maintenance` of any product.
+   */
+  readonly getExecutionRuntime: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionRuntimeSurface };
+  };
+  /**
+   * Show the execution runtime as the caller may use it. Its limits, and the handlers that the caller may
+   * start for a product and tenant. Under identity policies both must be named before handlers are shown.
+   */
+  readonly getEffectiveExecutionRuntime: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: { readonly productId?: string; readonly tenantId?: string };
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.EffectiveExecutionRuntimeSurface };
+  };
+  /**
+   * Claim a due run. Claims the oldest due run of the given handlers, or the run that is named. Of several
+   * workers that ask at once, exactly one gets it. A worker that the product policy does not list finds
+   * nothing.
+   */
+  readonly leaseExternalExecutionRun: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerLeaseRequest;
+    readonly response:
+      | { readonly status: 200; readonly body: Models.ExecutionExternalWorkerLease }
+      | { readonly status: 204; readonly body: null };
+  };
+  /**
+   * Renew the lease of a run. The lease ends `ttlSeconds` from now, also where that is earlier than before.
+   * The answer tells whether the run is to be cancelled.
+   */
+  readonly heartbeatExternalExecutionLease: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerHeartbeatRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalWorkerLease };
+  };
+  /** Report the progress of a run. Sets the members that are given and keeps the others. */
+  readonly reportExternalExecutionLease: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerReportRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
+  };
+  /** Add to the history of a run. Appends one event to the history of the run. */
+  readonly recordExternalExecutionLeaseEvent: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerEventRequest;
+    readonly response: { readonly status: 204; readonly body: null };
+  };
+  /** Add an artifact to a run. Every call adds one, also under a name that the run has already. */
+  readonly putExternalExecutionLeaseArtifact: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerArtifactRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionArtifact };
+  };
+  /**
+   * Keep state of a run. Writes a checkpoint, or replaces the one of the same key. It survives retries, waits
+   * and restarts.
+   */
+  readonly putExternalExecutionLeaseCheckpoint: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerCheckpointRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionCheckpoint };
+  };
+  /**
+   * Read kept state of a run. A checkpoint of the leased run. Without a sound lease it is refused, whether or
+   * not there is one.
+   */
+  readonly getExternalExecutionLeaseCheckpoint: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerCheckpointReadRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionCheckpoint };
+  };
+  /**
+   * Let a run wait for an event or a moment. Answers at once where the event or the moment has come, and else
+   * ends the lease: the run is claimed again when it has. The repeated call then answers how the wait ended,
+   * once.
+   */
+  readonly waitExternalExecutionLease: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerWaitRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalWorkerWaitResponse };
+  };
+  /**
+   * End the work on a run. Makes the run terminal, or schedules its retry. Repeated with the same token it
+   * answers the run as it stands, whatever the body says. A run whose cancellation was requested becomes
+   * `cancelled`, except where its time was over.
+   */
+  readonly completeExternalExecutionLease: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerCompletionRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
+  };
+  /**
+   * List runs. Runs that fit every given filter, the newest first; those that the caller may not read are
+   * left out. There is no continuation token: ask for older ones with `createdBeforeUtc`.
+   */
+  readonly listExecutionRuns: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: { readonly handlerId?: string; readonly pluginId?: string; readonly status?: 'queued' | 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out'; readonly correlationId?: string; readonly idempotencyKey?: string; readonly createdAfterUtc?: string; readonly createdBeforeUtc?: string; readonly updatedAfterUtc?: string; readonly updatedBeforeUtc?: string; readonly [name: `tag.${string}`]: string; readonly limit?: number; readonly includeResult?: boolean };
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionRunList };
+  };
+  /**
+   * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
+   * and payload answers the first run unchanged; with others it is refused. What is rejected carries its
+   * receipt as the member `admission` of the problem.
+   */
+  readonly startExecutionRun: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: { readonly 'Idempotency-Key'?: string; readonly 'X-Idempotency-Key'?: string };
+    readonly body: Models.ExecutionRunRequest;
+    readonly response: { readonly status: 202; readonly body: Models.ExecutionRun; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
+  };
+  /** Read a run. One run as it stands, or as it stands once it is terminal. */
+  readonly getExecutionRun: {
+    readonly params: { readonly runId: string };
+    readonly query: { readonly includeResult?: boolean; readonly waitSeconds?: number };
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
+  };
+  /**
+   * Cancel a run. A queued or waiting run is cancelled at once. Of a running one cancellation is requested:
+   * it is cancelled when its handler stops, or when its lease ends. A terminal run stays as it is.
+   */
+  readonly cancelExecutionRun: {
+    readonly params: { readonly runId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
+  };
+  /**
+   * Raise an event for a run. Exactly one wait of the same name takes the event: the one that waits now, or a
+   * later one. Waits take events in the order in which they were raised.
+   */
+  readonly raiseExecutionEvent: {
+    readonly params: { readonly runId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalEventRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalEvent };
+  };
+  /**
+   * Read the history of a run. What happened to the run, the oldest first. Long histories are read in parts:
+   * `afterSequenceId` takes the `sequenceId` of the last event so far.
+   */
+  readonly getExecutionRunHistory: {
+    readonly params: { readonly runId: string };
+    readonly query: { readonly limit?: number; readonly afterSequenceId?: string };
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionTraceEventList };
+  };
+  /** List the artifacts of a run. All of them, the oldest first. */
+  readonly listExecutionRunArtifacts: {
+    readonly params: { readonly runId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionArtifactList };
+  };
+  /** Read an artifact of a run. By its id, or the newest of a name. */
+  readonly getExecutionRunArtifact: {
+    readonly params: { readonly runId: string; readonly artifactRef: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionArtifact };
+  };
+  /**
+   * Read a checkpoint of a run. What its handler last kept under the key. A key that is no path segment can
+   * be read by its worker only.
+   */
+  readonly getExecutionRunCheckpoint: {
+    readonly params: { readonly runId: string; readonly key: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionCheckpoint };
   };
 }
 
@@ -1275,6 +1504,1014 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
       'request_timeout',
       'unsupported_media_type',
       'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  getExecutionRuntime: {
+    id: 'getExecutionRuntime',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'maintenance',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getExecutionRuntime',
+        method: 'GET',
+        segments: [{ literal: 'execution' }, { literal: 'runtime' }],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'ExecutionRuntimeSurface', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  getEffectiveExecutionRuntime: {
+    id: 'getEffectiveExecutionRuntime',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'start_run',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getEffectiveExecutionRuntime',
+        method: 'GET',
+        segments: [{ literal: 'execution' }, { literal: 'runtime' }, { literal: 'effective' }],
+        path: [],
+        query: [
+          { name: 'productId', required: false, type: 'string', minLength: 1, maxLength: 160 },
+          { name: 'tenantId', required: false, type: 'string', minLength: 1, maxLength: 160 },
+        ],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'EffectiveExecutionRuntimeSurface', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  leaseExternalExecutionRun: {
+    id: 'leaseExternalExecutionRun',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'leaseExternalExecutionRun',
+        method: 'POST',
+        segments: [{ literal: 'execution' }, { literal: 'workers' }, { literal: 'leases' }],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerLeaseRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 65536,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'ExecutionExternalWorkerLease', headers: [] },
+      { status: 204, mediaType: null, schema: null, headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  heartbeatExternalExecutionLease: {
+    id: 'heartbeatExternalExecutionLease',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'heartbeatExternalExecutionLease',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'heartbeat' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerHeartbeatRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 65536,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'ExecutionExternalWorkerLease', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  reportExternalExecutionLease: {
+    id: 'reportExternalExecutionLease',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'reportExternalExecutionLease',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'reports' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerReportRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 1310720,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRun', headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  recordExternalExecutionLeaseEvent: {
+    id: 'recordExternalExecutionLeaseEvent',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'recordExternalExecutionLeaseEvent',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'events' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerEventRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 131072,
+    responses: [{ status: 204, mediaType: null, schema: null, headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  putExternalExecutionLeaseArtifact: {
+    id: 'putExternalExecutionLeaseArtifact',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'putExternalExecutionLeaseArtifact',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'artifacts' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerArtifactRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 33554432,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionArtifact', headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'product_policy_violation',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  putExternalExecutionLeaseCheckpoint: {
+    id: 'putExternalExecutionLeaseCheckpoint',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'putExternalExecutionLeaseCheckpoint',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'checkpoints' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerCheckpointRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 1310720,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionCheckpoint', headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  getExternalExecutionLeaseCheckpoint: {
+    id: 'getExternalExecutionLeaseCheckpoint',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getExternalExecutionLeaseCheckpoint',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'checkpoints' },
+          { literal: 'read' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerCheckpointReadRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 65536,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionCheckpoint', headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  waitExternalExecutionLease: {
+    id: 'waitExternalExecutionLease',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'waitExternalExecutionLease',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'wait' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerWaitRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 1310720,
+    responses: [
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'ExecutionExternalWorkerWaitResponse',
+        headers: [],
+      },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  completeExternalExecutionLease: {
+    id: 'completeExternalExecutionLease',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-worker',
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'completeExternalExecutionLease',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'complete' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerCompletionRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 1310720,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRun', headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  listExecutionRuns: {
+    id: 'listExecutionRuns',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'read_run',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'listExecutionRuns',
+        method: 'GET',
+        segments: [{ literal: 'execution' }, { literal: 'runs' }],
+        path: [],
+        query: [
+          { name: 'handlerId', required: false, type: 'string', minLength: 1, maxLength: 160 },
+          { name: 'pluginId', required: false, type: 'string', minLength: 1, maxLength: 160 },
+          {
+            name: 'status',
+            required: false,
+            type: 'string',
+            enum: [
+              'queued',
+              'waiting',
+              'running',
+              'succeeded',
+              'failed',
+              'cancelled',
+              'rejected',
+              'timed_out',
+            ],
+          },
+          { name: 'correlationId', required: false, type: 'string', minLength: 1, maxLength: 160 },
+          { name: 'idempotencyKey', required: false, type: 'string', minLength: 1, maxLength: 160 },
+          { name: 'createdAfterUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },
+          { name: 'createdBeforeUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },
+          { name: 'updatedAfterUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },
+          { name: 'updatedBeforeUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },
+          { name: 'tag.', required: false, type: 'string', prefix: true, maxLength: 512 },
+          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 200, default: 50 },
+          { name: 'includeResult', required: false, type: 'boolean', default: false },
+        ],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRunList', headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  startExecutionRun: {
+    id: 'startExecutionRun',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'start_run',
+    mutation: 'write',
+    completion: 'receipt-bound',
+    idempotency: {
+      requirement: 'supported',
+      location: {
+        in: 'header',
+        name: 'Idempotency-Key',
+        aliases: ['X-Idempotency-Key'],
+        pointer: '/idempotencyKey',
+      },
+    },
+    routes: [
+      {
+        operationId: 'startExecutionRun',
+        method: 'POST',
+        segments: [{ literal: 'execution' }, { literal: 'runs' }],
+        path: [],
+        query: [],
+        headers: [
+          { name: 'Idempotency-Key', required: false, type: 'string', minLength: 1, maxLength: 512 },
+          { name: 'X-Idempotency-Key', required: false, type: 'string', minLength: 1, maxLength: 512 },
+        ],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionRunRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 1310720,
+    responses: [
+      {
+        status: 202,
+        mediaType: 'application/json',
+        schema: 'ExecutionRun',
+        headers: ['Location', 'Idempotency-Replayed'],
+      },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'handler_missing',
+      'plugin_mismatch',
+      'unauthenticated',
+      'permission_denied',
+      'product_policy_violation',
+      'method_not_allowed',
+      'request_timeout',
+      'idempotency_conflict',
+      'payload_too_large',
+      'unsupported_media_type',
+      'admission_rejected',
+      'queue_full',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'handler_not_routed',
+      'unavailable',
+    ],
+  },
+  getExecutionRun: {
+    id: 'getExecutionRun',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'read_run',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getExecutionRun',
+        method: 'GET',
+        segments: [{ literal: 'execution' }, { literal: 'runs' }, { param: 'runId' }],
+        path: [{ name: 'runId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [
+          { name: 'includeResult', required: false, type: 'boolean', default: true },
+          { name: 'waitSeconds', required: false, type: 'number', minimum: 0, maximum: 20, default: 0 },
+        ],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRun', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  cancelExecutionRun: {
+    id: 'cancelExecutionRun',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'cancel_run',
+    mutation: 'delete',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'cancelExecutionRun',
+        method: 'DELETE',
+        segments: [{ literal: 'execution' }, { literal: 'runs' }, { param: 'runId' }],
+        path: [{ name: 'runId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRun', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  raiseExecutionEvent: {
+    id: 'raiseExecutionEvent',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'raise_event',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'raiseExecutionEvent',
+        method: 'POST',
+        segments: [{ literal: 'execution' }, { literal: 'runs' }, { param: 'runId' }, { literal: 'events' }],
+        path: [{ name: 'runId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalEventRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 1310720,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'ExecutionExternalEvent', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'run_mismatch',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      'inbox_full',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  getExecutionRunHistory: {
+    id: 'getExecutionRunHistory',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'read_run',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getExecutionRunHistory',
+        method: 'GET',
+        segments: [{ literal: 'execution' }, { literal: 'runs' }, { param: 'runId' }, { literal: 'history' }],
+        path: [{ name: 'runId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [
+          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 200, default: 50 },
+          {
+            name: 'afterSequenceId',
+            required: false,
+            type: 'string',
+            minLength: 20,
+            maxLength: 20,
+            pattern: '^[0-9]{20}$',
+          },
+        ],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'ExecutionTraceEventList', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  listExecutionRunArtifacts: {
+    id: 'listExecutionRunArtifacts',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'read_run',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'listExecutionRunArtifacts',
+        method: 'GET',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'runs' },
+          { param: 'runId' },
+          { literal: 'artifacts' },
+        ],
+        path: [{ name: 'runId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionArtifactList', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  getExecutionRunArtifact: {
+    id: 'getExecutionRunArtifact',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'read_run',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getExecutionRunArtifact',
+        method: 'GET',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'runs' },
+          { param: 'runId' },
+          { literal: 'artifacts' },
+          { param: 'artifactRef' },
+        ],
+        path: [
+          { name: 'runId', required: true, type: 'string', minLength: 1, maxLength: 160 },
+          { name: 'artifactRef', required: true, type: 'string', minLength: 1, maxLength: 160 },
+        ],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionArtifact', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  getExecutionRunCheckpoint: {
+    id: 'getExecutionRunCheckpoint',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-policy',
+    accessOperation: 'read_run',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getExecutionRunCheckpoint',
+        method: 'GET',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'runs' },
+          { param: 'runId' },
+          { literal: 'checkpoints' },
+          { param: 'key' },
+        ],
+        path: [
+          { name: 'runId', required: true, type: 'string', minLength: 1, maxLength: 160 },
+          { name: 'key', required: true, type: 'string', minLength: 1, maxLength: 160 },
+        ],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionCheckpoint', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
       'headers_too_large',
       'internal_error',
       'store_contention',

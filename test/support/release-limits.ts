@@ -24,6 +24,15 @@ export const directions: Readonly<Record<string, Direction>> = {
   rateLimitPermitsDevelopmentDefault: 'up',
   rateLimitWindowSecondsDefault: 'down',
   rateLimitQueueDefault: 'up',
+  executionPayloadBytesDefault: 'up',
+  executionResultBytesDefault: 'up',
+  executionLeaseSecondsDefault: 'nowhere',
+  executionLeaseExpirationsDefault: 'up',
+  executionActiveRunsDefault: 'up',
+  executionRetainedRunsDefault: 'up',
+  executionListLimitDefault: 'nowhere',
+  executionHistoryLimitDefault: 'nowhere',
+  executionConcurrencyRetryDelayMsDefault: 'down',
 };
 
 const kept: Readonly<Record<Direction, (released: number, now: number) => boolean>> = {

@@ -56,9 +56,11 @@ function repeatSentence({ retry, idempotency }: SdkOperation): string {
   if (retry === 'safe') return 'A read: the client sends it again after a failure that may pass.';
   if (place === null)
     return `The client never sends it again by itself: it takes no idempotency key (in the contract: ${requirement}).`;
-  const where =
-    place.in === 'body' ? `the member \`${place.member}\` of the request` : `the header \`${place.name}\``;
-  return `The client sends it again only with an idempotency key of yours, which goes into ${where} (in the contract: ${requirement}).`;
+  const places = [
+    ...(place.in === 'header' ? [`the header \`${place.name}\``] : []),
+    ...(place.member === null ? [] : [`the member \`${place.member}\` of the request`]),
+  ];
+  return `The client sends it again only with an idempotency key of yours, which goes into ${places.join(' or ')} (in the contract: ${requirement}).`;
 }
 
 function grouped(value: number): string {

@@ -71,7 +71,14 @@ describe('the operations', () => {
     expect(ingest.headers).toEqual([]);
     expect(ingest.idempotency).toEqual({
       requirement: 'supported',
-      place: { in: 'header', name: 'Idempotency-Key' },
+      place: { in: 'header', name: 'Idempotency-Key', member: null },
+    });
+    const start = of('startExecutionRun');
+    expect(start.headers).toEqual([]);
+    expect(start.idempotency.place).toEqual({
+      in: 'header',
+      name: 'Idempotency-Key',
+      member: 'idempotencyKey',
     });
     expect(of('putBytes', other).request).toMatchObject({
       kind: 'bytes',

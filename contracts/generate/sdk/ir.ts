@@ -4,6 +4,7 @@ import {
   type CatalogParameter,
   type CatalogResponse,
   canonicalRoute,
+  idempotencyHeaders,
   isPublished,
   routeParameters,
 } from '../catalog.ts';
@@ -59,7 +60,7 @@ export interface SdkOperation {
   /** Positional in every language, before the request. */
   readonly path: readonly SdkParameter[];
   readonly query: readonly SdkParameter[];
-  /** Without the header of the idempotency key, which `idempotency` tells of. */
+  /** Without the headers of the idempotency key, which `idempotency` tells of. */
   readonly headers: readonly SdkParameter[];
   readonly request: SdkRequest | null;
   /**
@@ -107,6 +108,8 @@ export interface SdkParameter {
   readonly description: string;
   /** What the server takes where none is given. */
   readonly default: string | number | boolean | null;
+  /** A value, where not every text is one. */
+  readonly example: string | null;
 }
 
 export type SdkRequest = (
@@ -162,7 +165,12 @@ export interface SdkIdempotency {
   readonly requirement: CatalogOperation['idempotency']['requirement'];
   readonly place:
     | { readonly in: 'body'; readonly pointer: string; readonly member: string }
-    | { readonly in: 'header'; readonly name: string }
+    | {
+        readonly in: 'header';
+        readonly name: string;
+        /** A member of the request that says the same; null where there is none. A key in either place is a key. */
+        readonly member: string | null;
+      }
     | null;
 }
 
@@ -223,9 +231,11 @@ function sdkOperation(
   const route = canonicalRoute(operation);
   const parameters = routeParameters(operation, route);
   const idempotency = idempotencyOf(operation);
-  const keyHeader = idempotency.place?.in === 'header' ? idempotency.place.name : null;
+  const keyHeaders = idempotencyHeaders(operation.idempotency.location);
   const all = (place: CatalogParameter['in']) =>
-    parameters.filter((each) => each.in === place && each.name !== keyHeader).map(sdkParameter);
+    parameters
+      .filter((each) => each.in === place && !(place === 'header' && keyHeaders.includes(each.name)))
+      .map(sdkParameter);
   const path = inOrderOf(route.path, all('path'));
   const [query, headers] = [all('query'), all('header')];
   refuseRepeated(path.map(nameOf), `path parameters of ${id}`);
@@ -267,10 +277,16 @@ function retryOf({ mutation, idempotency }: CatalogOperation): SdkOperation['ret
 }
 
 function idempotencyOf({ id, idempotency: { requirement, location } }: CatalogOperation): SdkIdempotency {
-  if (location?.in !== 'body') return { requirement, place: location };
-  const [, member, ...deeper] = location.pointer.split('/');
+  if (location === null) return { requirement, place: null };
+  const member = location.pointer === undefined ? null : memberAt(location.pointer, id);
+  if (location.in === 'header') return { requirement, place: { in: 'header', name: location.name, member } };
+  return { requirement, place: { in: 'body', pointer: location.pointer, member: member ?? '' } };
+}
+
+function memberAt(pointer: string, id: string): string {
+  const [, member, ...deeper] = pointer.split('/');
   if (member === undefined || deeper.length > 0) throw new Error(`the idempotency key of ${id} is no member`);
-  return { requirement, place: { in: 'body', pointer: location.pointer, member } };
+  return member;
 }
 
 function sdkParameter({ name, required, prefix, schema, description }: CatalogParameter): SdkParameter {
@@ -283,6 +299,7 @@ function sdkParameter({ name, required, prefix, schema, description }: CatalogPa
     type,
     description: describe({ ...schema, description }),
     default: (schema.default as SdkParameter['default'] | undefined) ?? null,
+    example: (schema.examples?.[0] as string | undefined) ?? null,
   };
 }
 

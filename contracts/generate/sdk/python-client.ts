@@ -8,7 +8,9 @@ import {
   PYTHON_HEADER,
   pythonCall,
   pythonImports,
+  pythonListed,
   pythonLiteral,
+  pythonParameter,
   pythonTuple,
   pythonType,
 } from './python-text.ts';
@@ -179,7 +181,7 @@ function signature(operation: SdkOperation, flavour: PythonFlavour, view: View):
   const { positional, keywords } = argumentsOf(operation);
   const options: Argument = { name: 'options', type: flavour.options, required: false };
   const text = ({ name: own, type, required }: Argument) =>
-    `${own}: ${type}${required ? '' : ' | None = None'}`;
+    pythonParameter(`${own}: ${type}${required ? '' : ' | None = None'}`, ' '.repeat(8));
   const parts = ['self', ...positional.map(text), '*', ...[...keywords, options].map(text)];
   const paged = operation.paging !== null;
   const [head, result] = given(resultType(operation, flavour, view), flavour.isAsync, paged, view);
@@ -211,13 +213,13 @@ export function answerType({ responses }: SdkOperation, bytes: string): string {
 
 function methodText(operation: SdkOperation, contract: SdkContract, flavour: PythonFlavour): string {
   const { path, query, headers, request, idempotency, paging } = operation;
-  const parameters = [...query, ...headers].map(argumentName);
+  const parameters = [...query, ...headers]
+    .map(argumentName)
+    .map((name) => `${pythonLiteral(name)}: ${name}`);
   const parts = [
     ...(path.length === 0 ? [] : [`path=${pythonTuple(path.map(argumentName))}`]),
     ...(request === null ? [] : ['request=request']),
-    ...(parameters.length === 0
-      ? []
-      : [`parameters={${parameters.map((name) => `${pythonLiteral(name)}: ${name}`).join(', ')}}`]),
+    ...(parameters.length === 0 ? [] : [pythonListed('parameters', parameters, ' '.repeat(12), ['{', '}'])]),
     ...(idempotency.place?.in === 'header' ? ['idempotency_key=idempotency_key'] : []),
   ];
   const input = pythonCall('Given', parts, '', '        ').trimStart();

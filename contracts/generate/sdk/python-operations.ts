@@ -6,6 +6,7 @@ import {
   PYTHON_WIDTH,
   pythonCall,
   pythonImports,
+  pythonListed,
   pythonLiteral,
   pythonTuple,
 } from './python-text.ts';
@@ -44,7 +45,7 @@ function specOf(operation: SdkOperation, contract: SdkContract): readonly string
   const { id, method, pathTemplate, retry, responses, query, headers, request, idempotency } = operation;
   const { place } = idempotency;
   const answers = responses.map(({ status, body }) => `${status}: ${pythonLiteral(body?.kind ?? 'none')}`);
-  const key = place?.in === 'body' ? place.member : place?.name;
+  const key = place?.in === 'header' ? [place.name, place.member ?? []].flat() : [place?.member ?? ''];
   const notice = noticeOf(operation, contract);
   return [
     pythonLiteral(id),
@@ -52,10 +53,10 @@ function specOf(operation: SdkOperation, contract: SdkContract): readonly string
     pythonLiteral(pathTemplate),
     `retry=${pythonLiteral(retry)}`,
     `answers={${answers.join(', ')}}`,
-    ...(query.length === 0 ? [] : [`query=${pythonTuple(query.map(parameterSpec))}`]),
-    ...(headers.length === 0 ? [] : [`headers=${pythonTuple(headers.map(parameterSpec))}`]),
+    ...(query.length === 0 ? [] : [pythonListed('query', query.map(parameterSpec), '    ')]),
+    ...(headers.length === 0 ? [] : [pythonListed('headers', headers.map(parameterSpec), '    ')]),
     ...(request === null ? [] : [`body=${bodySpec(request)}`]),
-    ...(place === null ? [] : [`key=KeySpec(${pythonLiteral(place.in)}, ${pythonLiteral(key ?? '')})`]),
+    ...(place === null ? [] : [`key=KeySpec(${[place.in, ...key].map(pythonLiteral).join(', ')})`]),
     ...pagingSpec(operation),
     ...(notice === null
       ? []

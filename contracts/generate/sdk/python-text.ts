@@ -111,6 +111,29 @@ export function pythonCall(head: string, parts: readonly string[], tail: string,
   return `${indent}${head}(\n${parts.map((part) => `${indent}    ${part},\n`).join('')}${indent})${tail}`;
 }
 
+/** A parameter with its type, whose literals stand on a line each where one line is not enough. */
+export function pythonParameter(text: string, indent: string): string {
+  if (indent.length + text.length + 1 <= PYTHON_WIDTH) return text;
+  return text.replace(/Literal\[([^\]]*)\]/, (_, values: string) => {
+    const lines = values.split(/, (?=")/).map((value) => `${indent}    ${value},\n`);
+    return `Literal[\n${lines.join('')}${indent}]`;
+  });
+}
+
+/** An argument that is a list in brackets, as it stands inside a call: on one line, or with each part on a line. */
+export function pythonListed(
+  name: string,
+  parts: readonly string[],
+  indent: string,
+  [open, close]: readonly [string, string] = ['(', ')'],
+): string {
+  // A tuple of one needs its comma.
+  const only = open === '(' && parts.length === 1 ? ',' : '';
+  const line = `${name}=${open}${parts.join(', ')}${only}${close}`;
+  if (indent.length + line.length + 1 <= PYTHON_WIDTH) return line;
+  return `${name}=${open}\n${parts.map((part) => `${indent}    ${part},\n`).join('')}${indent}${close}`;
+}
+
 export function pythonTuple(parts: readonly string[]): string {
   return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(', ')})`;
 }

@@ -21,7 +21,10 @@ function specOf(operation: SdkOperation): Json {
   const { id, method, pathTemplate, query, headers, request, retry, responses, paging, idempotency } =
     operation;
   const { place } = idempotency;
-  const key: Json = place?.in === 'body' ? { in: 'body', member: place.member } : { ...place };
+  const key: Json =
+    place?.in === 'header'
+      ? { in: 'header', name: place.name, ...(place.member === null ? {} : { member: place.member }) }
+      : { in: 'body', member: place?.member ?? '' };
   return {
     id,
     method,

@@ -60,9 +60,11 @@ function leftOut(
   const { location } = operation.idempotency;
   const parameters = routeParameters(operation, canonicalRoute(operation));
   const keyHeader = location?.in === 'header' ? location.name : null;
+  // Other names of the same header are for those who know no better.
+  const keyHeaders = location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
   const words = new Set(given.parameters?.map((parameter) => parameter.words.join('')));
   const missing = parameters
-    .filter((parameter) => parameter.in !== 'path' && parameter.name !== keyHeader)
+    .filter((parameter) => parameter.in !== 'path' && !keyHeaders.includes(parameter.name))
     .map(({ name }) => name.replace(/[^A-Za-z0-9]/g, '').toLowerCase())
     .filter((name) => !words.has(name));
   const paths = parameters.filter((parameter) => parameter.in === 'path').length;

@@ -72,7 +72,9 @@ function wireCase(operation: SdkOperation, kind: WireCase['case'], models: Model
   }));
   const keyHeader = idempotency.place?.in === 'header' ? idempotency.place.name : null;
   const key =
-    keyHeader !== null && (everything || idempotency.requirement === 'required') ? `key of ${id}` : null;
+    keyHeader !== null && (everything || idempotency.requirement === 'required')
+      ? (textNamed(body?.given ?? null, idempotency.place?.member ?? '') ?? `key of ${id}`)
+      : null;
   const pairs = query.flatMap(([parameter, value]) => queryPairs(parameter, value));
   return {
     operation: id,
@@ -102,7 +104,8 @@ const TEXTS = { everything: "ä b:'(1)*!~&=+", plain: 'sample-1' } as const;
 
 type Scalar = string | number | boolean;
 
-function valueOf({ type }: SdkParameter, everything: boolean): Scalar {
+function valueOf({ type, example }: SdkParameter, everything: boolean): Scalar {
+  if (example !== null) return example;
   if (type.kind === 'literal') return type.values.findLast((value) => typeof value === 'string') ?? '';
   if (type.kind === 'integer') return 2;
   if (type.kind === 'number') return 2.5;
@@ -122,7 +125,7 @@ function exampleOf(request: SdkRequest | null, everything: boolean, models: Mode
   return Object.fromEntries(Object.entries(whole ?? {}).filter(([name]) => !repeated.has(name)));
 }
 
-/** What the request says of the same thing, so that both agree. */
+/** What the request says of the same thing, so that both agree; so does a key that can be given twice. */
 function pathValue(parameter: SdkParameter, everything: boolean, request: Json): Scalar {
   return textNamed(request, parameter.name) ?? valueOf(parameter, everything);
 }

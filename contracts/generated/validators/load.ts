@@ -14,4 +14,5 @@ export interface GroupValidators {
 export const loadValidators: Readonly<Record<Group, () => Promise<GroupValidators>>> = {
   server: () => import('./server.js'),
   canonical: () => import('./canonical.js'),
+  execution: () => import('./execution.js'),
 };

@@ -133,6 +133,29 @@ def test_a_read_goes_again_after_the_pause_and_the_answer_is_that_of_the_last_ti
     assert clock.slept == [0.5, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("request_key", "argument", "headers", "times"),
+    [
+        (None, "k", {}, 2),
+        (None, None, {"Idempotency-Key": "k"}, 2),
+        ("k", None, {}, 2),
+        ("k", "k", {}, 2),
+        (" ", "", {}, 1),
+        (None, None, {}, 1),
+    ],
+)
+def test_a_start_goes_again_with_its_key_in_either_place(
+    sdk: Flavour, request_key: str | None, argument: str | None, headers: dict[str, str], times: int
+) -> None:
+    with Stage(hang_up, CONTENDED) as stage:
+        client = sdk.client(stage, Clock())
+        options = {"max_retries": 1, "headers": headers}
+        request = {"handlerId": "h", "idempotencyKey": request_key}
+        with pytest.raises(SvcError):
+            sdk.call(client, "start_execution_run", request, idempotency_key=argument, options=options)
+    assert len(stage.seen) == times
+
+
 def test_a_commit_goes_again_as_it_was_with_its_key(sdk: Flavour) -> None:
     clock = Clock()
     with Stage(hang_up, COMMITTED) as stage:

@@ -32,5 +32,5 @@ export type {
   HeaderValues,
   KeyedCallOptions,
 } from './options.ts';
-export type { Problem, ProblemPlace } from './problem.ts';
+export type { Problem, ProblemAdmission, ProblemPlace } from './problem.ts';
 export type { World } from './world.ts';

@@ -10,7 +10,7 @@ export interface OperationSpec {
   readonly body?: BodySpec;
   /** Where the caller's idempotency key goes; absent where none is taken. */
   readonly key?:
-    | { readonly in: 'header'; readonly name: string }
+    | { readonly in: 'header'; readonly name: string /** Says the same. */; readonly member?: string }
     | { readonly in: 'body'; readonly member: string };
   /** Whether the client may send it again: reads, writes with the caller's key, or never. */
   readonly retry: 'safe' | 'with-key' | 'never';

@@ -16,6 +16,8 @@ export interface Problem {
   readonly errors?: readonly ProblemPlace[];
   /** In seconds. */
   readonly retryAfterSeconds?: number;
+  /** How the start of work was answered, where it was refused after its request was understood. */
+  readonly admission?: ProblemAdmission;
   readonly [member: string]: unknown;
 }
 
@@ -25,6 +27,24 @@ export interface ProblemPlace {
   readonly pointer: string;
   readonly detail: string;
   readonly keyword?: string;
+}
+
+/** The receipt of work that was rejected: how its start was answered. */
+export interface ProblemAdmission {
+  readonly version: 'svc.admission.v1';
+  readonly admissionId: string;
+  readonly operationId: string;
+  readonly status: 'accepted' | 'rejected';
+  readonly resourceId: string;
+  readonly requestHash: string;
+  readonly idempotencyKeyHash: string | null;
+  readonly replayed: boolean;
+  readonly admittedAtUtc: string;
+  readonly statusUri: string;
+  readonly resultUri: string | null;
+  /** What to branch on, beside the code. */
+  readonly failureClass: string | null;
+  readonly error: string | null;
 }
 
 /** The problem document that a body holds; `null` where it holds none, or none of this service. */

@@ -126,9 +126,11 @@ function keyHeader({ id, key }: OperationSpec): string {
 
 function isKeyGiven({ key }: OperationSpec, request: unknown, headers: Headers): boolean {
   if (key === undefined) return false;
-  const value =
-    key.in === 'header'
-      ? headers.get(key.name)
-      : (request as Readonly<Record<string, unknown>> | null)?.[key.member];
-  return typeof value === 'string' && value.trim() !== '';
+  const member = key.member === undefined ? undefined : membersOf(request)?.[key.member];
+  const values = [key.in === 'header' ? headers.get(key.name) : null, member];
+  return values.some((value) => typeof value === 'string' && value.trim() !== '');
+}
+
+function membersOf(request: unknown): Readonly<Record<string, unknown>> | null | undefined {
+  return request as Readonly<Record<string, unknown>> | null | undefined;
 }

@@ -5,6 +5,7 @@ import {
   ConflictError,
   InternalServerError,
   RateLimitError,
+  SvcError,
   UnavailableError,
 } from '../src/index.ts';
 import { type Failure, RETRY, retryAfterOf, retryDelay } from '../src/retry.ts';
@@ -135,6 +136,24 @@ describe('over a socket', () => {
     const call = stage.client().commitCanonicalTransaction('t', request as never);
     await thrown(call, UnavailableError);
     expect(stage.seen).toHaveLength(1);
+  });
+
+  test.each([
+    ['as an option', { handlerId: 'h' }, { idempotencyKey: 'k' }, 2],
+    ['as a header', { handlerId: 'h' }, { headers: { 'Idempotency-Key': 'k' } }, 2],
+    ['in the request', { handlerId: 'h', idempotencyKey: 'k' }, {}, 2],
+    ['in both', { handlerId: 'h', idempotencyKey: 'k' }, { idempotencyKey: 'k' }, 2],
+    ['blank in both', { handlerId: 'h', idempotencyKey: ' ' }, { idempotencyKey: '' }, 1],
+    ['nowhere', { handlerId: 'h' }, {}, 1],
+  ])('a start with its key %s', async (_, request, options, times) => {
+    await using stage = await Stage.open(hangUp, contended);
+    const world = new ManualTime();
+    const call = stage.client({ world, maxRetries: 1 }).startExecutionRun(request, options);
+    const failed = thrown(call, SvcError);
+    // Whoever does not wait has failed by then.
+    await Promise.race([world.pass(500), failed]);
+    await failed;
+    expect(stage.seen).toHaveLength(times);
   });
 
   test('the key must be where the operation reads it', async () => {

@@ -34,7 +34,7 @@ from ._logging import CredentialFilter
 from ._operation import BinaryContent, BinaryReader, FilePart, PreviewWarning
 from ._options import AsyncCallOptions, AsyncClientOptions, CallOptions, ClientOptions
 from ._paging import AsyncPages, Pages
-from ._problem import Problem, ProblemPlace
+from ._problem import Problem, ProblemAdmission, ProblemPlace
 from ._responses import APIResponse, StreamedResponse
 from ._world import AsyncWorld, World
 
@@ -80,6 +80,7 @@ __all__ = [
     "PreconditionFailedError",
     "PreviewWarning",
     "Problem",
+    "ProblemAdmission",
     "ProblemCode",
     "ProblemPlace",
     "RateLimitError",

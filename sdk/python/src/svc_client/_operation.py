@@ -44,6 +44,8 @@ class KeySpec:
 
     place: Literal["header", "body"]
     name: str
+    member: str | None = None
+    """Of a header: the member of the request that says the same."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypedDict, cast
 
 if sys.version_info >= (3, 11):
     from typing import NotRequired
@@ -23,6 +23,25 @@ class ProblemPlace(TypedDict):
     keyword: NotRequired[str]
 
 
+class ProblemAdmission(TypedDict):
+    """The receipt of work that was rejected: how its start was answered."""
+
+    version: Literal["svc.admission.v1"]
+    admissionId: str
+    operationId: str
+    status: Literal["accepted", "rejected"]
+    resourceId: str
+    requestHash: str
+    idempotencyKeyHash: str | None
+    replayed: bool
+    admittedAtUtc: str
+    statusUri: str
+    resultUri: str | None
+    failureClass: str | None
+    """What to branch on, beside the code."""
+    error: str | None
+
+
 class Problem(TypedDict):
     """A refusal. Further members may be there, such as those that a code tells more with."""
 
@@ -36,6 +55,8 @@ class Problem(TypedDict):
     correlationId: str
     errors: NotRequired[list[ProblemPlace]]
     retryAfterSeconds: NotRequired[float]
+    admission: NotRequired[ProblemAdmission]
+    """How the start of work was answered, where it was refused after its request was understood."""
 
 
 def problem_of(media_type: str, content: bytes) -> Problem | None:

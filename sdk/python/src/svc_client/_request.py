@@ -185,8 +185,8 @@ def _is_key_given(operation: OperationSpec, request: Any, headers: WireHeaders) 
     key = operation.key
     if key is None:
         return False
-    if key.place == "header":
-        value: object = headers.get(key.name)
-    else:
-        value = cast("Any", request).get(key.name) if isinstance(request, Mapping) else None
-    return isinstance(value, str) and value.strip() != ""
+    member = key.name if key.place == "body" else key.member
+    values: list[object] = [headers.get(key.name)] if key.place == "header" else []
+    if member is not None and isinstance(request, Mapping):
+        values.append(cast("Any", request).get(member))
+    return any(isinstance(value, str) and value.strip() != "" for value in values)

@@ -2,9 +2,73 @@
 
 import type { Call, PagedCall } from '../call.ts';
 import type { Caller } from '../client.ts';
-import type { CallOptions } from '../options.ts';
+import type { CallOptions, KeyedCallOptions } from '../options.ts';
 import type * as Models from './models.ts';
 import { operations } from './operations.ts';
+
+/** What `getEffectiveExecutionRuntime` takes beside its path and its request. */
+export interface GetEffectiveExecutionRuntimeParameters {
+  /** The product. (1 to 160 characters) */
+  readonly productId?: string | undefined;
+  /** The tenant. (1 to 160 characters) */
+  readonly tenantId?: string | undefined;
+}
+
+/** What `listExecutionRuns` takes beside its path and its request. */
+export interface ListExecutionRunsParameters {
+  /** Only runs of this handler. (1 to 160 characters) */
+  readonly handlerId?: string | undefined;
+  /** Only runs of this plugin. (1 to 160 characters) */
+  readonly pluginId?: string | undefined;
+  /** Only runs of this status. */
+  readonly status?: 
+  | 'queued'
+  | 'waiting'
+  | 'running'
+  | 'succeeded'
+  | 'failed'
+  | 'cancelled'
+  | 'rejected'
+  | 'timed_out' | undefined;
+  /** Only runs of this correlation id. (1 to 160 characters) */
+  readonly correlationId?: string | undefined;
+  /** Only the runs that were started with this key. (1 to 160 characters) */
+  readonly idempotencyKey?: string | undefined;
+  /** Only runs created at this moment or later. (at most 40 characters, RFC 3339) */
+  readonly createdAfterUtc?: string | undefined;
+  /** Only runs created at this moment or earlier. (at most 40 characters, RFC 3339) */
+  readonly createdBeforeUtc?: string | undefined;
+  /** Only runs changed at this moment or later. (at most 40 characters, RFC 3339) */
+  readonly updatedAfterUtc?: string | undefined;
+  /** Only runs changed at this moment or earlier. (at most 40 characters, RFC 3339) */
+  readonly updatedBeforeUtc?: string | undefined;
+  /** Only runs whose tag of that name has this value; several must all fit. (at most 512 characters) */
+  readonly tag?: { readonly [name: string]: string } | undefined;
+  /** At most so many runs. (1 to 200, 50 when absent) */
+  readonly limit?: number | undefined;
+  /** Whether results are included; else they are null. (false when absent) */
+  readonly includeResult?: boolean | undefined;
+}
+
+/** What `getExecutionRun` takes beside its path and its request. */
+export interface GetExecutionRunParameters {
+  /** Whether the result is included; else it is null. (true when absent) */
+  readonly includeResult?: boolean | undefined;
+  /**
+   * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. The answer
+   * comes as soon as it is. A bounded number of calls waits; those beyond it are answered at once. (0 to 20,
+   * 0 when absent)
+   */
+  readonly waitSeconds?: number | undefined;
+}
+
+/** What `getExecutionRunHistory` takes beside its path and its request. */
+export interface GetExecutionRunHistoryParameters {
+  /** At most so many events. (1 to 200, 50 when absent) */
+  readonly limit?: number | undefined;
+  /** Only events after this one: a `sequenceId`, 20 decimal digits. (20 to 20 characters) */
+  readonly afterSequenceId?: string | undefined;
+}
 
 /** The operations of the contract. `SvcClient` brings what makes the calls. */
 export class Operations {
@@ -558,5 +622,505 @@ export class Operations {
    */
   probeCanonicalDataPlane(options: CallOptions = {}): Call<Models.CanonicalPreflightReport> {
     return this.#caller.call(operations.probeCanonicalStoreDataPlane, {}, options);
+  }
+
+  // ---- Execution runtime
+
+  /**
+   * Show the whole execution runtime. Its adapter, limits, plugins and handlers, for operators. Needs the
+   * access operation `maintenance` of any product.
+   *
+   * `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @returns 200: `ExecutionRuntimeSurface`. The runtime.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `getExecutionRuntime` of the contract: docs/reference/operations.md#getexecutionruntime
+   */
+  getExecutionRuntime(options: CallOptions = {}): Call<Models.ExecutionRuntimeSurface> {
+    return this.#caller.call(operations.getExecutionRuntime, {}, options);
+  }
+
+  /**
+   * Show the execution runtime as the caller may use it. Its limits, and the handlers that the caller may
+   * start for a product and tenant. Under identity policies both must be named before handlers are shown.
+   *
+   * `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @returns 200: `EffectiveExecutionRuntimeSurface`. What the caller may use.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `getEffectiveExecutionRuntime` of the contract:
+   * docs/reference/operations.md#geteffectiveexecutionruntime
+   */
+  getEffectiveExecutionRuntime(
+    parameters: GetEffectiveExecutionRuntimeParameters = {},
+    options: CallOptions = {},
+  ): Call<Models.EffectiveExecutionRuntimeSurface> {
+    return this.#caller.call(operations.getEffectiveExecutionRuntime, { parameters }, options);
+  }
+
+  /**
+   * Claim a due run. Claims the oldest due run of the given handlers, or the run that is named. Of several
+   * workers that ask at once, exactly one gets it. A worker that the product policy does not list finds
+   * nothing.
+   *
+   * `POST /execution/workers/leases`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 65,536 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionExternalWorkerLease`. The lease, with its token and the run. 204: no body. No run
+   * is due, also not after waiting.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `leaseExternalExecutionRun` of the contract:
+   * docs/reference/operations.md#leaseexternalexecutionrun
+   */
+  leaseExternalExecutionRun(
+    request: Models.ExecutionExternalWorkerLeaseRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionExternalWorkerLease | null> {
+    return this.#caller.call(operations.leaseExternalExecutionRun, { request }, options);
+  }
+
+  /**
+   * Renew the lease of a run. The lease ends `ttlSeconds` from now, also where that is earlier than before.
+   * The answer tells whether the run is to be cancelled.
+   *
+   * `POST /execution/workers/leases/heartbeat`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 65,536 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionExternalWorkerLease`. The lease with its new end.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
+   * (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `heartbeatExternalExecutionLease` of the contract:
+   * docs/reference/operations.md#heartbeatexternalexecutionlease
+   */
+  heartbeatExternalExecutionLease(
+    request: Models.ExecutionExternalWorkerHeartbeatRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionExternalWorkerLease> {
+    return this.#caller.call(operations.heartbeatExternalExecutionLease, { request }, options);
+  }
+
+  /**
+   * Report the progress of a run. Sets the members that are given and keeps the others.
+   *
+   * `POST /execution/workers/leases/reports`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 1,310,720 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionRun`. The run.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
+   * (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `reportExternalExecutionLease` of the contract:
+   * docs/reference/operations.md#reportexternalexecutionlease
+   */
+  reportExternalExecutionLease(
+    request: Models.ExecutionExternalWorkerReportRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionRun> {
+    return this.#caller.call(operations.reportExternalExecutionLease, { request }, options);
+  }
+
+  /**
+   * Add to the history of a run. Appends one event to the history of the run.
+   *
+   * `POST /execution/workers/leases/events`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 131,072 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 204: no body. The event is recorded.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
+   * (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `recordExternalExecutionLeaseEvent` of the contract:
+   * docs/reference/operations.md#recordexternalexecutionleaseevent
+   */
+  recordExternalExecutionLeaseEvent(
+    request: Models.ExecutionExternalWorkerEventRequest,
+    options: CallOptions = {},
+  ): Call<void> {
+    return this.#caller.call(operations.recordExternalExecutionLeaseEvent, { request }, options);
+  }
+
+  /**
+   * Add an artifact to a run. Every call adds one, also under a name that the run has already.
+   *
+   * `POST /execution/workers/leases/artifacts`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 33,554,432 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionArtifact`. The artifact.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `product_policy_violation`
+   * (403), `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+   * (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+   * `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `putExternalExecutionLeaseArtifact` of the contract:
+   * docs/reference/operations.md#putexternalexecutionleaseartifact
+   */
+  putExternalExecutionLeaseArtifact(
+    request: Models.ExecutionExternalWorkerArtifactRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionArtifact> {
+    return this.#caller.call(operations.putExternalExecutionLeaseArtifact, { request }, options);
+  }
+
+  /**
+   * Keep state of a run. Writes a checkpoint, or replaces the one of the same key. It survives retries, waits
+   * and restarts.
+   *
+   * `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 1,310,720 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionCheckpoint`. The checkpoint.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
+   * (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `putExternalExecutionLeaseCheckpoint` of the contract:
+   * docs/reference/operations.md#putexternalexecutionleasecheckpoint
+   */
+  putExternalExecutionLeaseCheckpoint(
+    request: Models.ExecutionExternalWorkerCheckpointRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionCheckpoint> {
+    return this.#caller.call(operations.putExternalExecutionLeaseCheckpoint, { request }, options);
+  }
+
+  /**
+   * Read kept state of a run. A checkpoint of the leased run. Without a sound lease it is refused, whether or
+   * not there is one.
+   *
+   * `POST /execution/workers/leases/checkpoints/read`; needs the access operation `worker` of
+   * `execution-worker`.
+   *
+   * The request is JSON, at most 65,536 bytes.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @returns 200: `ExecutionCheckpoint`. The checkpoint.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `not_found` (404),
+   * `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409),
+   * `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `getExternalExecutionLeaseCheckpoint` of the contract:
+   * docs/reference/operations.md#getexternalexecutionleasecheckpoint
+   */
+  getExternalExecutionLeaseCheckpoint(
+    request: Models.ExecutionExternalWorkerCheckpointReadRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionCheckpoint> {
+    return this.#caller.call(operations.getExternalExecutionLeaseCheckpoint, { request }, options);
+  }
+
+  /**
+   * Let a run wait for an event or a moment. Answers at once where the event or the moment has come, and else
+   * ends the lease: the run is claimed again when it has. The repeated call then answers how the wait ended,
+   * once.
+   *
+   * `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 1,310,720 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionExternalWorkerWaitResponse`. Whether to stop, or how the wait ended.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
+   * (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `waitExternalExecutionLease` of the contract:
+   * docs/reference/operations.md#waitexternalexecutionlease
+   */
+  waitExternalExecutionLease(
+    request: Models.ExecutionExternalWorkerWaitRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionExternalWorkerWaitResponse> {
+    return this.#caller.call(operations.waitExternalExecutionLease, { request }, options);
+  }
+
+  /**
+   * End the work on a run. Makes the run terminal, or schedules its retry. Repeated with the same token it
+   * answers the run as it stands, whatever the body says. A run whose cancellation was requested becomes
+   * `cancelled`, except where its time was over.
+   *
+   * `POST /execution/workers/leases/complete`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 1,310,720 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionRun`. The run: terminal, or waiting for its retry.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
+   * (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `completeExternalExecutionLease` of the contract:
+   * docs/reference/operations.md#completeexternalexecutionlease
+   */
+  completeExternalExecutionLease(
+    request: Models.ExecutionExternalWorkerCompletionRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionRun> {
+    return this.#caller.call(operations.completeExternalExecutionLease, { request }, options);
+  }
+
+  /**
+   * List runs. Runs that fit every given filter, the newest first; those that the caller may not read are
+   * left out. There is no continuation token: ask for older ones with `createdBeforeUtc`.
+   *
+   * `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @returns 200: `ExecutionRunList`. The runs.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `listExecutionRuns` of the contract: docs/reference/operations.md#listexecutionruns
+   */
+  listExecutionRuns(
+    parameters: ListExecutionRunsParameters = {},
+    options: CallOptions = {},
+  ): Call<Models.ExecutionRunList> {
+    return this.#caller.call(operations.listExecutionRuns, { parameters }, options);
+  }
+
+  /**
+   * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
+   * and payload answers the first run unchanged; with others it is refused. What is rejected carries its
+   * receipt as the member `admission` of the problem.
+   *
+   * `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
+   *
+   * The request is JSON, at most 1,310,720 bytes.
+   *
+   * The client sends it again only with an idempotency key of yours, which goes into the header
+   * `Idempotency-Key` or the member `idempotencyKey` of the request (in the contract: supported).
+   *
+   * @returns 202: `ExecutionRun`. The run is admitted, now or by an earlier start with the same key; then it
+   * may be over already.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated` (401),
+   * `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `admission_rejected` (422), `queue_full` (429), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed`
+   * (503), `unavailable` (503).
+   * @see Operation `startExecutionRun` of the contract: docs/reference/operations.md#startexecutionrun
+   */
+  startExecutionRun(
+    request: Models.ExecutionRunRequest,
+    options: KeyedCallOptions = {},
+  ): Call<Models.ExecutionRun> {
+    return this.#caller.call(operations.startExecutionRun, { request }, options);
+  }
+
+  /**
+   * Read a run. One run as it stands, or as it stands once it is terminal.
+   *
+   * `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @param runId The run. (1 to 160 characters)
+   * @returns 200: `ExecutionRun`. The run.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `getExecutionRun` of the contract: docs/reference/operations.md#getexecutionrun
+   */
+  getExecutionRun(
+    runId: string,
+    parameters: GetExecutionRunParameters = {},
+    options: CallOptions = {},
+  ): Call<Models.ExecutionRun> {
+    return this.#caller.call(operations.getExecutionRun, { path: [runId], parameters }, options);
+  }
+
+  /**
+   * Cancel a run. A queued or waiting run is cancelled at once. Of a running one cancellation is requested:
+   * it is cancelled when its handler stops, or when its lease ends. A terminal run stays as it is.
+   *
+   * `DELETE /execution/runs/{runId}`; needs the access operation `cancel_run` of `execution-policy`.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @param runId The run. (1 to 160 characters)
+   * @returns 200: `ExecutionRun`. The run.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `unavailable` (503).
+   * @see Operation `cancelExecutionRun` of the contract: docs/reference/operations.md#cancelexecutionrun
+   */
+  cancelExecutionRun(runId: string, options: CallOptions = {}): Call<Models.ExecutionRun> {
+    return this.#caller.call(operations.cancelExecutionRun, { path: [runId] }, options);
+  }
+
+  /**
+   * Raise an event for a run. Exactly one wait of the same name takes the event: the one that waits now, or a
+   * later one. Waits take events in the order in which they were raised.
+   *
+   * `POST /execution/runs/{runId}/events`; needs the access operation `raise_event` of `execution-policy`.
+   *
+   * The request is JSON, at most 1,310,720 bytes. Its `runId` can be left out: the route says it.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @param runId The run. (1 to 160 characters)
+   * @returns 200: `ExecutionExternalEvent`. The event is kept.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `run_mismatch` (400), `unauthenticated` (401),
+   * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
+   * `payload_too_large` (413), `unsupported_media_type` (415), `inbox_full` (429), `headers_too_large` (431),
+   * `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `raiseExecutionEvent` of the contract: docs/reference/operations.md#raiseexecutionevent
+   */
+  raiseExecutionEvent(
+    runId: string,
+    request: Models.ExecutionExternalEventRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionExternalEvent> {
+    return this.#caller.call(operations.raiseExecutionEvent, { path: [runId], request }, options);
+  }
+
+  /**
+   * Read the history of a run. What happened to the run, the oldest first. Long histories are read in parts:
+   * `afterSequenceId` takes the `sequenceId` of the last event so far.
+   *
+   * `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @param runId The run. (1 to 160 characters)
+   * @returns 200: `ExecutionTraceEventList`. The events.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `getExecutionRunHistory` of the contract:
+   * docs/reference/operations.md#getexecutionrunhistory
+   */
+  getExecutionRunHistory(
+    runId: string,
+    parameters: GetExecutionRunHistoryParameters = {},
+    options: CallOptions = {},
+  ): Call<Models.ExecutionTraceEventList> {
+    return this.#caller.call(operations.getExecutionRunHistory, { path: [runId], parameters }, options);
+  }
+
+  /**
+   * List the artifacts of a run. All of them, the oldest first.
+   *
+   * `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of `execution-policy`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @param runId The run. (1 to 160 characters)
+   * @returns 200: `ExecutionArtifactList`. The artifacts.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `listExecutionRunArtifacts` of the contract:
+   * docs/reference/operations.md#listexecutionrunartifacts
+   */
+  listExecutionRunArtifacts(runId: string, options: CallOptions = {}): Call<Models.ExecutionArtifactList> {
+    return this.#caller.call(operations.listExecutionRunArtifacts, { path: [runId] }, options);
+  }
+
+  /**
+   * Read an artifact of a run. By its id, or the newest of a name.
+   *
+   * `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
+   * `execution-policy`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @param runId The run. (1 to 160 characters)
+   * @param artifactRef Id or name of the artifact. (1 to 160 characters)
+   * @returns 200: `ExecutionArtifact`. The artifact.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `getExecutionRunArtifact` of the contract:
+   * docs/reference/operations.md#getexecutionrunartifact
+   */
+  getExecutionRunArtifact(
+    runId: string,
+    artifactRef: string,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionArtifact> {
+    return this.#caller.call(operations.getExecutionRunArtifact, { path: [runId, artifactRef] }, options);
+  }
+
+  /**
+   * Read a checkpoint of a run. What its handler last kept under the key. A key that is no path segment can
+   * be read by its worker only.
+   *
+   * `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
+   * `execution-policy`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @param runId The run. (1 to 160 characters)
+   * @param key Name of the checkpoint. (1 to 160 characters)
+   * @returns 200: `ExecutionCheckpoint`. The checkpoint.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `getExecutionRunCheckpoint` of the contract:
+   * docs/reference/operations.md#getexecutionruncheckpoint
+   */
+  getExecutionRunCheckpoint(
+    runId: string,
+    key: string,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionCheckpoint> {
+    return this.#caller.call(operations.getExecutionRunCheckpoint, { path: [runId, key] }, options);
   }
 }

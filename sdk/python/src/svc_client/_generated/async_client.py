@@ -8,6 +8,8 @@ from .._operation import Given
 from . import operations as spec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
     from .._options import AsyncCallOptions
     from .._paging import AsyncPages
     from . import models
@@ -768,6 +770,791 @@ class AsyncOperations:
         """
         given = Given()
         return await self._caller.call(spec.PROBE_CANONICAL_DATA_PLANE, given, options)
+
+    # ---- Execution runtime
+
+    async def get_execution_runtime(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRuntimeSurface:
+        """Show the whole execution runtime. Its adapter, limits, plugins and handlers, for operators. Needs
+        the access operation `maintenance` of any product.
+
+        `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionRuntimeSurface`. The runtime.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `getExecutionRuntime` of the contract, here `get_execution_runtime`:
+        docs/reference/operations.md#getexecutionruntime
+        """
+        given = Given()
+        return await self._caller.call(spec.GET_EXECUTION_RUNTIME, given, options)
+
+    async def get_effective_execution_runtime(
+        self,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.EffectiveExecutionRuntimeSurface:
+        """Show the execution runtime as the caller may use it. Its limits, and the handlers that the caller
+        may start for a product and tenant. Under identity policies both must be named before handlers are
+        shown.
+
+        `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            product_id: The product. (1 to 160 characters)
+            tenant_id: The tenant. (1 to 160 characters)
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `EffectiveExecutionRuntimeSurface`. What the caller may use.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `getEffectiveExecutionRuntime` of the contract, here `get_effective_execution_runtime`:
+        docs/reference/operations.md#geteffectiveexecutionruntime
+        """
+        given = Given(parameters={"product_id": product_id, "tenant_id": tenant_id})
+        return await self._caller.call(spec.GET_EFFECTIVE_EXECUTION_RUNTIME, given, options)
+
+    async def lease_external_execution_run(
+        self,
+        request: models.ExecutionExternalWorkerLeaseRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionExternalWorkerLease | None:
+        """Claim a due run. Claims the oldest due run of the given handlers, or the run that is named. Of
+        several workers that ask at once, exactly one gets it. A worker that the product policy does not
+        list finds nothing.
+
+        `POST /execution/workers/leases`; needs the access operation `worker` of `execution-worker`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerLeaseRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionExternalWorkerLease`. The lease, with its token and the run.
+            204: None. No run is due, also not after waiting.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `leaseExternalExecutionRun` of the contract, here `lease_external_execution_run`:
+        docs/reference/operations.md#leaseexternalexecutionrun
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.LEASE_EXTERNAL_EXECUTION_RUN, given, options)
+
+    async def heartbeat_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerHeartbeatRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionExternalWorkerLease:
+        """Renew the lease of a run. The lease ends `ttlSeconds` from now, also where that is earlier than
+        before. The answer tells whether the run is to be cancelled.
+
+        `POST /execution/workers/leases/heartbeat`; needs the access operation `worker` of
+        `execution-worker`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerHeartbeatRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionExternalWorkerLease`. The lease with its new end.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `heartbeatExternalExecutionLease` of the contract, here
+        `heartbeat_external_execution_lease`: docs/reference/operations.md#heartbeatexternalexecutionlease
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.HEARTBEAT_EXTERNAL_EXECUTION_LEASE, given, options)
+
+    async def report_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerReportRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """Report the progress of a run. Sets the members that are given and keeps the others.
+
+        `POST /execution/workers/leases/reports`; needs the access operation `worker` of
+        `execution-worker`.
+
+        The request is JSON, at most 1,310,720 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerReportRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionRun`. The run.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `reportExternalExecutionLease` of the contract, here `report_external_execution_lease`:
+        docs/reference/operations.md#reportexternalexecutionlease
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.REPORT_EXTERNAL_EXECUTION_LEASE, given, options)
+
+    async def record_external_execution_lease_event(
+        self,
+        request: models.ExecutionExternalWorkerEventRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> None:
+        """Add to the history of a run. Appends one event to the history of the run.
+
+        `POST /execution/workers/leases/events`; needs the access operation `worker` of `execution-worker`.
+
+        The request is JSON, at most 131,072 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerEventRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            204: None. The event is recorded.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `recordExternalExecutionLeaseEvent` of the contract, here
+        `record_external_execution_lease_event`:
+        docs/reference/operations.md#recordexternalexecutionleaseevent
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.RECORD_EXTERNAL_EXECUTION_LEASE_EVENT, given, options)
+
+    async def put_external_execution_lease_artifact(
+        self,
+        request: models.ExecutionExternalWorkerArtifactRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionArtifact:
+        """Add an artifact to a run. Every call adds one, also under a name that the run has already.
+
+        `POST /execution/workers/leases/artifacts`; needs the access operation `worker` of
+        `execution-worker`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerArtifactRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionArtifact`. The artifact.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `putExternalExecutionLeaseArtifact` of the contract, here
+        `put_external_execution_lease_artifact`:
+        docs/reference/operations.md#putexternalexecutionleaseartifact
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.PUT_EXTERNAL_EXECUTION_LEASE_ARTIFACT, given, options)
+
+    async def put_external_execution_lease_checkpoint(
+        self,
+        request: models.ExecutionExternalWorkerCheckpointRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionCheckpoint:
+        """Keep state of a run. Writes a checkpoint, or replaces the one of the same key. It survives retries,
+        waits and restarts.
+
+        `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of
+        `execution-worker`.
+
+        The request is JSON, at most 1,310,720 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerCheckpointRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionCheckpoint`. The checkpoint.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `putExternalExecutionLeaseCheckpoint` of the contract, here
+        `put_external_execution_lease_checkpoint`:
+        docs/reference/operations.md#putexternalexecutionleasecheckpoint
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.PUT_EXTERNAL_EXECUTION_LEASE_CHECKPOINT, given, options)
+
+    async def get_external_execution_lease_checkpoint(
+        self,
+        request: models.ExecutionExternalWorkerCheckpointReadRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionCheckpoint:
+        """Read kept state of a run. A checkpoint of the leased run. Without a sound lease it is refused,
+        whether or not there is one.
+
+        `POST /execution/workers/leases/checkpoints/read`; needs the access operation `worker` of
+        `execution-worker`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            request: `ExecutionExternalWorkerCheckpointReadRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionCheckpoint`. The checkpoint.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getExternalExecutionLeaseCheckpoint` of the contract, here
+        `get_external_execution_lease_checkpoint`:
+        docs/reference/operations.md#getexternalexecutionleasecheckpoint
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.GET_EXTERNAL_EXECUTION_LEASE_CHECKPOINT, given, options)
+
+    async def wait_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerWaitRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionExternalWorkerWaitResponse:
+        """Let a run wait for an event or a moment. Answers at once where the event or the moment has come,
+        and else ends the lease: the run is claimed again when it has. The repeated call then answers how
+        the wait ended, once.
+
+        `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
+
+        The request is JSON, at most 1,310,720 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerWaitRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionExternalWorkerWaitResponse`. Whether to stop, or how the wait ended.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `waitExternalExecutionLease` of the contract, here `wait_external_execution_lease`:
+        docs/reference/operations.md#waitexternalexecutionlease
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.WAIT_EXTERNAL_EXECUTION_LEASE, given, options)
+
+    async def complete_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerCompletionRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """End the work on a run. Makes the run terminal, or schedules its retry. Repeated with the same token
+        it answers the run as it stands, whatever the body says. A run whose cancellation was requested
+        becomes `cancelled`, except where its time was over.
+
+        `POST /execution/workers/leases/complete`; needs the access operation `worker` of
+        `execution-worker`.
+
+        The request is JSON, at most 1,310,720 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerCompletionRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionRun`. The run: terminal, or waiting for its retry.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `completeExternalExecutionLease` of the contract, here
+        `complete_external_execution_lease`: docs/reference/operations.md#completeexternalexecutionlease
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.COMPLETE_EXTERNAL_EXECUTION_LEASE, given, options)
+
+    async def list_execution_runs(
+        self,
+        *,
+        handler_id: str | None = None,
+        plugin_id: str | None = None,
+        status: Literal[
+            "queued",
+            "waiting",
+            "running",
+            "succeeded",
+            "failed",
+            "cancelled",
+            "rejected",
+            "timed_out",
+        ] | None = None,
+        correlation_id: str | None = None,
+        idempotency_key: str | None = None,
+        created_after_utc: str | None = None,
+        created_before_utc: str | None = None,
+        updated_after_utc: str | None = None,
+        updated_before_utc: str | None = None,
+        tag: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRunList:
+        """List runs. Runs that fit every given filter, the newest first; those that the caller may not read
+        are left out. There is no continuation token: ask for older ones with `createdBeforeUtc`.
+
+        `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            handler_id: Only runs of this handler. (1 to 160 characters)
+            plugin_id: Only runs of this plugin. (1 to 160 characters)
+            status: Only runs of this status.
+            correlation_id: Only runs of this correlation id. (1 to 160 characters)
+            idempotency_key: Only the runs that were started with this key. (1 to 160 characters)
+            created_after_utc: Only runs created at this moment or later. (at most 40 characters, RFC
+                3339)
+            created_before_utc: Only runs created at this moment or earlier. (at most 40 characters, RFC
+                3339)
+            updated_after_utc: Only runs changed at this moment or later. (at most 40 characters, RFC
+                3339)
+            updated_before_utc: Only runs changed at this moment or earlier. (at most 40 characters, RFC
+                3339)
+            tag: Only runs whose tag of that name has this value; several must all fit. (at most 512
+                characters)
+            limit: At most so many runs. (1 to 200, 50 when absent)
+            include_result: Whether results are included; else they are null. (false when absent)
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionRunList`. The runs.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `listExecutionRuns` of the contract, here `list_execution_runs`:
+        docs/reference/operations.md#listexecutionruns
+        """
+        given = Given(
+            parameters={
+                "handler_id": handler_id,
+                "plugin_id": plugin_id,
+                "status": status,
+                "correlation_id": correlation_id,
+                "idempotency_key": idempotency_key,
+                "created_after_utc": created_after_utc,
+                "created_before_utc": created_before_utc,
+                "updated_after_utc": updated_after_utc,
+                "updated_before_utc": updated_before_utc,
+                "tag": tag,
+                "limit": limit,
+                "include_result": include_result,
+            },
+        )
+        return await self._caller.call(spec.LIST_EXECUTION_RUNS, given, options)
+
+    async def start_execution_run(
+        self,
+        request: models.ExecutionRunRequest,
+        *,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """Start a run. Admits a run of a registered handler. The same idempotency key with the same handler,
+        plugin and payload answers the first run unchanged; with others it is refused. What is rejected
+        carries its receipt as the member `admission` of the problem.
+
+        `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
+
+        The request is JSON, at most 1,310,720 bytes.
+
+        The client sends it again only with an idempotency key of yours, which goes into the header
+        `Idempotency-Key` or the member `idempotencyKey` of the request (in the contract: supported).
+
+        Args:
+            request: `ExecutionRunRequest`.
+            idempotency_key: A name for this one intent. Repeated with the same request, it is done once.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            202: `ExecutionRun`. The run is admitted, now or by an earlier start with the same key; then
+                it may be over already.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated`
+                (401), `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed`
+                (405), `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `queue_full` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startExecutionRun` of the contract, here `start_execution_run`:
+        docs/reference/operations.md#startexecutionrun
+        """
+        given = Given(request=request, idempotency_key=idempotency_key)
+        return await self._caller.call(spec.START_EXECUTION_RUN, given, options)
+
+    async def get_execution_run(
+        self,
+        run_id: str,
+        *,
+        include_result: bool | None = None,
+        wait_seconds: float | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """Read a run. One run as it stands, or as it stands once it is terminal.
+
+        `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            run_id: The run. (1 to 160 characters)
+            include_result: Whether the result is included; else it is null. (true when absent)
+            wait_seconds: How long the answer may wait for the run to become terminal, in seconds;
+                fractions allowed. The answer comes as soon as it is. A bounded number of calls waits; those
+                beyond it are answered at once. (0 to 20, 0 when absent)
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionRun`. The run.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `unavailable` (503).
+
+        Operation `getExecutionRun` of the contract, here `get_execution_run`:
+        docs/reference/operations.md#getexecutionrun
+        """
+        given = Given(path=(run_id,), parameters={"include_result": include_result, "wait_seconds": wait_seconds})
+        return await self._caller.call(spec.GET_EXECUTION_RUN, given, options)
+
+    async def cancel_execution_run(
+        self,
+        run_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """Cancel a run. A queued or waiting run is cancelled at once. Of a running one cancellation is
+        requested: it is cancelled when its handler stops, or when its lease ends. A terminal run stays as
+        it is.
+
+        `DELETE /execution/runs/{runId}`; needs the access operation `cancel_run` of `execution-policy`.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            run_id: The run. (1 to 160 characters)
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionRun`. The run.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `cancelExecutionRun` of the contract, here `cancel_execution_run`:
+        docs/reference/operations.md#cancelexecutionrun
+        """
+        given = Given(path=(run_id,))
+        return await self._caller.call(spec.CANCEL_EXECUTION_RUN, given, options)
+
+    async def raise_execution_event(
+        self,
+        run_id: str,
+        request: models.ExecutionExternalEventRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionExternalEvent:
+        """Raise an event for a run. Exactly one wait of the same name takes the event: the one that waits
+        now, or a later one. Waits take events in the order in which they were raised.
+
+        `POST /execution/runs/{runId}/events`; needs the access operation `raise_event` of
+        `execution-policy`.
+
+        The request is JSON, at most 1,310,720 bytes. Its `runId` can be left out: the route says it.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            run_id: The run. (1 to 160 characters)
+            request: `ExecutionExternalEventRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionExternalEvent`. The event is kept.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `run_mismatch` (400), `unauthenticated`
+                (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
+                `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
+                `inbox_full` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `raiseExecutionEvent` of the contract, here `raise_execution_event`:
+        docs/reference/operations.md#raiseexecutionevent
+        """
+        given = Given(path=(run_id,), request=request)
+        return await self._caller.call(spec.RAISE_EXECUTION_EVENT, given, options)
+
+    async def get_execution_run_history(
+        self,
+        run_id: str,
+        *,
+        limit: int | None = None,
+        after_sequence_id: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionTraceEventList:
+        """Read the history of a run. What happened to the run, the oldest first. Long histories are read in
+        parts: `afterSequenceId` takes the `sequenceId` of the last event so far.
+
+        `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            run_id: The run. (1 to 160 characters)
+            limit: At most so many events. (1 to 200, 50 when absent)
+            after_sequence_id: Only events after this one: a `sequenceId`, 20 decimal digits. (20 to 20
+                characters)
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionTraceEventList`. The events.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `unavailable` (503).
+
+        Operation `getExecutionRunHistory` of the contract, here `get_execution_run_history`:
+        docs/reference/operations.md#getexecutionrunhistory
+        """
+        given = Given(path=(run_id,), parameters={"limit": limit, "after_sequence_id": after_sequence_id})
+        return await self._caller.call(spec.GET_EXECUTION_RUN_HISTORY, given, options)
+
+    async def list_execution_run_artifacts(
+        self,
+        run_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionArtifactList:
+        """List the artifacts of a run. All of them, the oldest first.
+
+        `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of
+        `execution-policy`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            run_id: The run. (1 to 160 characters)
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionArtifactList`. The artifacts.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `unavailable` (503).
+
+        Operation `listExecutionRunArtifacts` of the contract, here `list_execution_run_artifacts`:
+        docs/reference/operations.md#listexecutionrunartifacts
+        """
+        given = Given(path=(run_id,))
+        return await self._caller.call(spec.LIST_EXECUTION_RUN_ARTIFACTS, given, options)
+
+    async def get_execution_run_artifact(
+        self,
+        run_id: str,
+        artifact_ref: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionArtifact:
+        """Read an artifact of a run. By its id, or the newest of a name.
+
+        `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
+        `execution-policy`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            run_id: The run. (1 to 160 characters)
+            artifact_ref: Id or name of the artifact. (1 to 160 characters)
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionArtifact`. The artifact.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `unavailable` (503).
+
+        Operation `getExecutionRunArtifact` of the contract, here `get_execution_run_artifact`:
+        docs/reference/operations.md#getexecutionrunartifact
+        """
+        given = Given(path=(run_id, artifact_ref))
+        return await self._caller.call(spec.GET_EXECUTION_RUN_ARTIFACT, given, options)
+
+    async def get_execution_run_checkpoint(
+        self,
+        run_id: str,
+        key: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionCheckpoint:
+        """Read a checkpoint of a run. What its handler last kept under the key. A key that is no path segment
+        can be read by its worker only.
+
+        `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
+        `execution-policy`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            run_id: The run. (1 to 160 characters)
+            key: Name of the checkpoint. (1 to 160 characters)
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionCheckpoint`. The checkpoint.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `unavailable` (503).
+
+        Operation `getExecutionRunCheckpoint` of the contract, here `get_execution_run_checkpoint`:
+        docs/reference/operations.md#getexecutionruncheckpoint
+        """
+        given = Given(path=(run_id, key))
+        return await self._caller.call(spec.GET_EXECUTION_RUN_CHECKPOINT, given, options)
 
 
 class AsyncOperationsWithRawResponse(AsyncOperations):
