@@ -8,6 +8,16 @@ const people: Readonly<Record<string, readonly string[]>> = {
   'operator@local.example': ['read', 'export', 'restore', 'admin'],
 };
 
+/** The same for the runs of the local product. */
+const runPeople: Readonly<Record<string, readonly string[]>> = {
+  'reader@local.example': ['read_run'],
+  'writer@local.example': ['start_run', 'read_run', 'cancel_run', 'raise_event'],
+  'worker@local.example': ['worker'],
+  'operator@local.example': ['read_run', 'maintenance'],
+};
+const localProduct = 'local';
+const localWorker = 'local-worker';
+
 /** What the tokens of the local cloud are made for. */
 export const localAudience = 'svc-local';
 
@@ -19,19 +29,44 @@ export function localIdentity(
   issuer: OidcIssuer,
   given: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
-  const access = 'Server__CanonicalAccess__';
-  const settings: Record<string, string> = {
+  return {
     SVC_ENVIRONMENT: 'LocalCloud',
     Server__Oidc__Issuers__0: issuer.issuer,
     Server__Oidc__KeySetUrl: issuer.keySetUrl,
+    ...(says(given, canonicalAccess) ? {} : canonicalSettings()),
+    ...(says(given, executionAccess) || says(given, productPolicies) ? {} : executionSettings()),
   };
-  const own = Object.keys(given).some((name) => name.toLowerCase().startsWith(access.toLowerCase()));
-  if (own) return settings;
-  settings[`${access}AllowedAudiences__0`] = localAudience;
-  for (const [index, [principal, operations]] of Object.entries(people).entries()) {
+}
+
+const canonicalAccess = 'Server__CanonicalAccess__';
+const executionAccess = 'Server__ExecutionAccess__';
+const productPolicies = 'ExecutionRuntime__ProductPolicies__';
+
+function says(given: Readonly<Record<string, string | undefined>>, prefix: string): boolean {
+  return Object.keys(given).some((name) => name.toLowerCase().startsWith(prefix.toLowerCase()));
+}
+
+function canonicalSettings(): Record<string, string> {
+  return grantSettings(canonicalAccess, people, { AllowedTenantIds__0: '*' });
+}
+
+function executionSettings(): Record<string, string> {
+  return {
+    ...grantSettings(executionAccess, runPeople, { ProductId: localProduct, WorkerId: localWorker }),
+    [`${productPolicies}0__ProductId`]: localProduct,
+  };
+}
+
+function grantSettings(
+  access: string,
+  grants: Readonly<Record<string, readonly string[]>>,
+  members: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const settings: Record<string, string> = { [`${access}AllowedAudiences__0`]: localAudience };
+  for (const [index, [principal, operations]] of Object.entries(grants).entries()) {
     const policy = `${access}IdentityPolicies__${index}__`;
     settings[`${policy}Principal`] = principal;
-    settings[`${policy}AllowedTenantIds__0`] = '*';
+    for (const [name, value] of Object.entries(members)) settings[`${policy}${name}`] = value;
     for (const [at, operation] of operations.entries())
       settings[`${policy}AllowedOperations__${at}`] = operation;
   }
@@ -40,7 +75,7 @@ export function localIdentity(
 
 /** How a person gets a token, for a shell. */
 export function tokenHint({ issuer }: OidcIssuer): string {
-  const names = Object.keys(people).join(', ');
+  const names = [...new Set([...Object.keys(people), ...Object.keys(runPeople)])].join(', ');
   const body = `{"email":"writer@local.example","audience":"${localAudience}"}`;
   return [
     `Tokens for ${names}:`,

@@ -17,7 +17,13 @@ import {
 import { beforeDeadline } from './identity/deadline.ts';
 import { developmentCaller } from './identity/development.ts';
 import { createDevelopmentIdentity } from './identity/development-header.ts';
-import { createExecutionPolicy, type ExecutionAccessOperation } from './identity/execution-access.ts';
+import {
+  createExecutionAccess,
+  createExecutionPolicy,
+  type ExecutionAccess,
+  type ExecutionAccessOperation,
+  type ExecutionGrant,
+} from './identity/execution-access.ts';
 import { createKeySet, type KeySet } from './identity/oidc/key-set.ts';
 import { createOidcIdentity } from './identity/oidc/oidc-identity.ts';
 import type { WorkloadIdentity } from './identity/workload.ts';
@@ -38,9 +44,12 @@ export async function composeIdentity(settings: Settings, world: World, log: Log
   // One for all parts: they read tokens of the same issuer.
   const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
   const workloads: Record<string, WorkloadIdentity> = {};
+  const made = new Map<Part, WorkloadIdentity>();
   for (const [name, part] of Object.entries(accessParts)) {
-    if (settings[part].identityPolicies.length > 0)
-      workloads[name] = await workloadOf(settings, part, keys, world);
+    if (settings[part].identityPolicies.length === 0) continue;
+    const workload = made.get(part) ?? (await workloadOf(settings, part, keys, world));
+    made.set(part, workload);
+    workloads[name] = workload;
   }
   const apiKeys = await apiKeysOf(settings, world, log);
   const authenticator = createAuthenticator({
@@ -152,15 +161,16 @@ async function loadAuthenticator(type: string, timers: Timers): Promise<Identity
   }
 }
 
-function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
-  const { canonicalAccess, executionAccess } = settings;
-  // The rules of the configuration have refused every policy in which one of these is missing or unknown.
-  const canonical = canonicalAccess.identityPolicies.map((policy) => ({
-    principal: policy.Principal ?? '',
-    tenantIds: policy.AllowedTenantIds ?? [],
-    operations: (policy.AllowedOperations ?? []) as readonly CanonicalAccessOperation[],
-  }));
-  const execution = executionAccess.identityPolicies.map((policy) => ({
+/** What decides about single runs; `null` where no policy says otherwise than that whoever may call may do everything. */
+export function executionAccessOf(settings: Settings): ExecutionAccess | null {
+  const grants = executionGrants(settings);
+  const caseInsensitive = namesMailboxes(settings, 'executionAccess');
+  return grants.length === 0 ? null : createExecutionAccess(grants, { caseInsensitive });
+}
+
+function executionGrants({ executionAccess }: Settings): readonly ExecutionGrant[] {
+  // As below: what is missing or unknown was refused.
+  return executionAccess.identityPolicies.map((policy) => ({
     principal: policy.Principal ?? '',
     productId: policy.ProductId ?? '',
     workerId: policy.WorkerId ?? null,
@@ -168,14 +178,26 @@ function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
     handlerIds: policy.AllowedHandlerIds ?? [],
     operations: (policy.AllowedOperations ?? []) as readonly ExecutionAccessOperation[],
   }));
+}
+
+function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
+  const { canonicalAccess } = settings;
+  // The rules of the configuration have refused every policy in which one of these is missing or unknown.
+  const canonical = canonicalAccess.identityPolicies.map((policy) => ({
+    principal: policy.Principal ?? '',
+    tenantIds: policy.AllowedTenantIds ?? [],
+    operations: (policy.AllowedOperations ?? []) as readonly CanonicalAccessOperation[],
+  }));
+  const executionPolicy = createExecutionPolicy(executionGrants(settings), {
+    caseInsensitive: namesMailboxes(settings, 'executionAccess'),
+  });
   return {
     'canonical-policy': createCanonicalPolicy({
       grants: canonical,
       caseInsensitive: namesMailboxes(settings, 'canonicalAccess'),
     }),
-    'execution-policy': createExecutionPolicy(execution, {
-      caseInsensitive: namesMailboxes(settings, 'executionAccess'),
-    }),
+    'execution-policy': executionPolicy,
+    'execution-worker': executionPolicy,
   };
 }
 

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Group, operations } from '../contracts/generated/operations.ts';
 import { loadValidators } from '../contracts/generated/validators/load.ts';
 import type { OperationEntry } from '../contracts/operation.ts';
+import type { BlobStore } from './blobs/port.ts';
 import type { CanonicalConfiguration } from './canonical/dependencies.ts';
+import type { Execution } from './compose-execution.ts';
 import { composeIdentity } from './compose-identity.ts';
 import { isOpen, isServed, needsApiKey, trustsWhoeverReachesIt } from './config/rules.ts';
 import type { Provider, Settings } from './config/table.ts';
@@ -59,6 +62,8 @@ export interface Service {
   /** Opens the canonical store when it is not open yet. */
   readonly store: () => Promise<RecordStore>;
   readonly log: Log;
+  /** Begins what runs beside the requests: handlers of this process, timers, what was left from before. */
+  start(): Promise<void>;
   chain(groups: readonly Group[]): Promise<Chain>;
   close(): Promise<void>;
 }
@@ -77,13 +82,81 @@ export function compose(
 ): Service {
   const store = lazyStore(settings, world, createStore);
   const log = logAbove(settings.server.logLevel, createLog(writeLog));
+  const execution = lazy(
+    () => executionOf({ settings, world, store, log }),
+    (made) => made.stop(),
+  );
+  const groups = servedGroups(settings);
   return {
-    groups: servedGroups(settings),
+    groups,
     store: store.get,
     log,
-    chain: (groups) => composeChain({ settings, world, store, log }, groups),
-    close: store.close,
+    async start() {
+      if (groups.includes('execution')) await (await execution.get()).start();
+    },
+    chain: (wanted) => composeChain({ settings, world, store, log, execution }, wanted),
+    async close() {
+      await execution.close();
+      await store.close();
+    },
   };
+}
+
+async function executionOf({ settings, world, store, log }: Omit<Parts, 'execution'>): Promise<Execution> {
+  const [{ composeExecution }, { LocalQueue }] = await Promise.all([
+    import('./compose-execution.ts'),
+    import('./queue/local/local-queue.ts'),
+  ]);
+  let opened: RecordStore | undefined;
+  let mark: string | null = null;
+  const queue = new LocalQueue({
+    world,
+    recheckMs: settings.execution.recheckSeconds * 1_000,
+    mayHaveChanged() {
+      // Nobody has asked anything of the store yet, so nothing is waited for either.
+      if (opened === undefined) return false;
+      const before = mark;
+      mark = opened.changeMark?.() ?? null;
+      return mark === null || mark !== before;
+    },
+  });
+  return composeExecution({
+    settings,
+    world,
+    store: async () => {
+      opened = await store.get();
+      return opened;
+    },
+    log,
+    queue,
+    blobs: blobsOf(settings, world),
+    process: { host: hostname(), pid: process.pid, isAlive },
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Somebody else's process is alive too.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Artifacts that are too large for the store lie in files beside the embedded one; elsewhere nothing outlives the process. */
+function blobsOf(settings: Settings, { clock, random }: World): (() => Promise<BlobStore>) | null {
+  const { execution, service, canonicalStore } = settings;
+  if (execution.artifactDirectory === null && canonicalStore.provider !== 'sqlite') return null;
+  const folder = resolve(execution.artifactDirectory ?? join(service.dataDirectory, 'artifacts'));
+  const blobs = lazy(
+    async () => {
+      const { openFileBlobs } = await import('./blobs/files/store.ts');
+      return openFileBlobs({ folder, clock, random });
+    },
+    (opened) => opened.close(),
+  );
+  return blobs.get;
 }
 
 interface Parts {
@@ -91,6 +164,7 @@ interface Parts {
   readonly world: World;
   readonly store: Lazy<RecordStore>;
   readonly log: Log;
+  readonly execution: Lazy<Execution>;
 }
 
 async function composeChain(parts: Parts, groups: readonly Group[]): Promise<Chain> {
@@ -163,6 +237,13 @@ const loadGroup: Readonly<Record<Group, (parts: Parts) => Promise<LoadedGroup>>>
     const own = { pageTokens, configuration, waits, retention, copies: new CopyGate() };
     const dependencies = { store: store.get, world, log, ...own };
     return { handlers: canonicalHandlers(dependencies), extra: [] };
+  },
+  async execution(parts) {
+    const [{ executionHandlers }, execution] = await Promise.all([
+      import('./execution/handlers.ts'),
+      parts.execution.get(),
+    ]);
+    return { handlers: executionHandlers(execution.dependencies), extra: [] };
   },
 };
 
@@ -251,9 +332,13 @@ async function openStore(
   { clock, random, timers }: World,
   create: boolean,
 ): Promise<RecordStore> {
-  const { collections } = await import('./canonical/records.ts');
+  const [{ collections }, { executionCollections }] = await Promise.all([
+    import('./canonical/records.ts'),
+    import('./execution/records.ts'),
+  ]);
   const open = openProvider[settings.canonicalStore.provider];
-  return open(settings, { clock, random, timers, collections, create });
+  const all = [...collections, ...executionCollections];
+  return open(settings, { clock, random, timers, collections: all, create });
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {

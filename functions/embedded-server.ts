@@ -6,6 +6,7 @@ import { commandLine, readConfiguration } from './config/machine.ts';
 import { isOpen } from './config/rules.ts';
 import type { Settings } from './config/table.ts';
 import { type NodeHost, serveNode } from './http/host-node.ts';
+import { describeFailure } from './http/log.ts';
 import type { Chain } from './http/message.ts';
 import { release } from './release.ts';
 
@@ -51,7 +52,12 @@ async function start(settings: Settings, service: Service): Promise<NodeHost | s
   }
   try {
     const { host: name, port, drainSeconds } = settings.server;
-    return await serveNode(chain, { host: name, port, world: machine, drainMs: drainSeconds * 1000 });
+    const host = await serveNode(chain, { host: name, port, world: machine, drainMs: drainSeconds * 1000 });
+    // Answers are not waited for: a database that is away now is asked again.
+    service.start().catch((error: unknown) => {
+      service.log({ severity: 'ERROR', message: 'Runs are not executed', failure: describeFailure(error) });
+    });
+    return host;
   } catch (error) {
     await service.close();
     return listenFailure(settings, error);

@@ -24,7 +24,7 @@ export function roomOf(path: string): string {
 }
 
 /** Rooms of a port, whose folders are its providers. */
-const ports: ReadonlySet<string> = new Set(['store', 'blobs']);
+const ports: ReadonlySet<string> = new Set(['store', 'blobs', 'queue']);
 const isProviderRoom = (room: string) => room.includes('/');
 
 /** As in the contract, so that a new group has its rule from the start. */
@@ -41,6 +41,7 @@ function allowedFrom(room: string): readonly string[] | undefined {
     config: shared,
     store: shared,
     blobs: shared,
+    queue: shared,
     identity: shared,
     http: [...shared, 'identity', 'store'],
   };

@@ -31,20 +31,30 @@ const execution = {
 describe('Development is open', () => {
   test.each<[string, Record<string, string>, boolean]>([
     ['as it comes', {}, true],
-    ['with policies of a part that is not served', execution, true],
-    ['with policies of all that is served', canonical, false],
+    ['with policies of one part', execution, true],
+    ['with policies of the other', canonical, true],
+    ['with policies of all that is served', { ...canonical, ...execution }, false],
+    ['with policies of one part, and no other', { ...canonical, 'ExecutionRuntime:Enabled': 'false' }, false],
     ['with an API key', { 'Server:ApiKey': 'k' }, false],
-    ['where only what is open to everybody is served', { 'CanonicalStore:Enabled': 'false' }, false],
+    [
+      'where a part without policies is not served',
+      { ...execution, 'CanonicalStore:Enabled': 'false' },
+      false,
+    ],
+    [
+      'where only what is open to everybody is served',
+      { 'CanonicalStore:Enabled': 'false', 'ExecutionRuntime:Enabled': 'false' },
+      false,
+    ],
     ['elsewhere', { Environment: 'Staging', ...canonical }, false],
   ])('%s: %o', (_, given, open) => {
     expect(isOpen(settingsOf(given))).toBe(open);
   });
 
-  // What the contract is to hold once the execution runtime is served.
   const contract = [
     { group: 'server', authorizationClass: 'anonymous' },
     { group: 'canonical', authorizationClass: 'canonical-policy' },
-    { group: 'server', authorizationClass: 'execution-policy' },
+    { group: 'execution', authorizationClass: 'execution-policy' },
   ] as const;
   test.each<[string, Record<string, string>, boolean]>([
     ['policies of one part leave the other open', canonical, true],
@@ -62,9 +72,10 @@ describe('Development is open', () => {
 });
 
 test('only reaching it is needed where it is open or believes names, unless strangers are let in on purpose', () => {
-  const believing = { ...canonical, 'Server:CanonicalAccess:AuthenticationMode': 'development-header' };
+  const named = { ...canonical, ...execution };
+  const believing = { ...named, 'Server:CanonicalAccess:AuthenticationMode': 'development-header' };
   expect(trustsWhoeverReachesIt(settingsOf({}))).toBe(true);
   expect(trustsWhoeverReachesIt(settingsOf(believing))).toBe(true);
-  expect(trustsWhoeverReachesIt(settingsOf(canonical))).toBe(false);
+  expect(trustsWhoeverReachesIt(settingsOf(named))).toBe(false);
   expect(trustsWhoeverReachesIt(settingsOf({ 'Server:AllowRemoteDevelopment': 'true' }))).toBe(false);
 });

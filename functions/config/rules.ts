@@ -1,6 +1,7 @@
 import { type Group, operations } from '../../contracts/generated/operations.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { accessRules } from './access-rules.ts';
+import { executionRules } from './execution-rules.ts';
 import type { Fault } from './fault.ts';
 import type { Rule } from './rule.ts';
 import type { Host } from './setting.ts';
@@ -27,14 +28,20 @@ export function needsApiKey(settings: Settings): boolean {
 }
 
 /** Whether the settings let the operations of the group exist. */
-export function isServed({ canonicalStore }: Settings, group: Group): boolean {
-  return group !== 'canonical' || canonicalStore.enabled;
+export function isServed(settings: Settings, group: Group): boolean {
+  const { service, canonicalStore, execution, executionAccess } = settings;
+  if (group === 'canonical') return canonicalStore.enabled;
+  if (group !== 'execution') return true;
+  // Outside Development nothing is open to whoever comes; a deployment that names nobody has not asked for the runtime.
+  const named = executionAccess.identityPolicies.length > 0;
+  return execution.enabled && (service.environment === 'Development' || named);
 }
 
 /** The part of the settings that says who may call the operations of an authorization class. */
 export const accessParts = {
   'canonical-policy': 'canonicalAccess',
   'execution-policy': 'executionAccess',
+  'execution-worker': 'executionAccess',
 } as const;
 
 type Served = Pick<OperationEntry<string, Group>, 'group' | 'authorizationClass'>;
@@ -70,7 +77,7 @@ const requiredKey: Rule = (settings) => {
 
 // What HTTP, the platform or the service reads from a header of this name is not an API key or a name.
 const takenHeaders = new Set(
-  'authorization x-serverless-authorization cookie host connection content-type content-length content-encoding transfer-encoding te trailer upgrade expect accept accept-encoding origin referer user-agent via forwarded idempotency-key x-correlation-id traceparent tracestate baggage'.split(
+  'authorization x-serverless-authorization cookie host connection content-type content-length content-encoding transfer-encoding te trailer upgrade expect accept accept-encoding origin referer user-agent via forwarded idempotency-key x-idempotency-key x-correlation-id traceparent tracestate baggage'.split(
     ' ',
   ),
 );
@@ -141,4 +148,11 @@ const connection: Rule = ({ canonicalStore }) => {
   return [{ key: table.canonicalStore.connectionString.key, message }];
 };
 
-const rules: readonly Rule[] = [requiredKey, ambiguousHeader, connection, ...accessRules, openOnLoopbackOnly];
+const rules: readonly Rule[] = [
+  requiredKey,
+  ambiguousHeader,
+  connection,
+  ...accessRules,
+  ...executionRules,
+  openOnLoopbackOnly,
+];

@@ -31,6 +31,16 @@ export interface ProductPolicy {
   readonly RedactedJsonPropertyNames: readonly string[];
 }
 
+/** A handler that workers outside execute. */
+export interface ExternalHandler {
+  readonly HandlerId: string;
+  readonly PluginId: string;
+  readonly DisplayName: string;
+  readonly Description: string;
+  readonly MaxAttempts: number;
+  readonly ConcurrencyKey: string;
+}
+
 const anyText = text('some text', /^[^\p{Cc}]{1,1000}$/u);
 const headerName = text('the name of a header', /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/);
 const hostName = text('an address or a host name', /^[0-9A-Za-z.:_-]{1,253}$/);
@@ -159,12 +169,53 @@ export const table = {
     ...accessSettings('Server:ExecutionAccess'),
     identityPolicies: setting<readonly Partial<ExecutionIdentityPolicy>[]>('Server:ExecutionAccess:IdentityPolicies',
       list(members<ExecutionIdentityPolicy>({ Principal: anyText, ProductId: identifier, WorkerId: identifier, AllowedTenantIds: list(identifier), AllowedHandlerIds: list(identifier), AllowedOperations: list(anyText) })), [],
-      'Who may do what with the runs of which product: start_run, read_run, cancel_run, raise_event, worker, maintenance. For the execution runtime, which comes with a later release.'),
+      'Who may do what with the runs of which product: start_run, read_run, cancel_run, raise_event, worker, maintenance. Outside Development the execution runtime is served only where there is one.'),
   },
   execution: {
+    enabled: setting('ExecutionRuntime:Enabled', truth(), true,
+      'Whether there is an execution runtime; without one its routes do not exist.'),
+    adapter: setting<'local'>('ExecutionRuntime:Adapter', choice({ local: ['local-sqlite'] }), 'local',
+      'How runs reach their workers: local, a queue in the process over the store that CanonicalStore:Provider names.'),
+    maxActiveRuns: setting<number>('ExecutionRuntime:MaxActiveRuns', integer(1, 1_000_000), limits.executionActiveRunsDefault,
+      'Runs that may be queued, running or waiting at a time; a start beyond them is refused and stores nothing.', { unit: 'runs' }),
+    maxRetainedTerminalRuns: setting<number>('ExecutionRuntime:MaxRetainedTerminalRuns', integer(0, 10_000_000), limits.executionRetainedRunsDefault,
+      'Runs that are kept after their end; the oldest beyond them go when the runtime is pruned.', { unit: 'runs' }),
+    defaultListLimit: setting<number>('ExecutionRuntime:DefaultListLimit', integer(1, 1_000), limits.executionListLimitDefault,
+      'Runs of a list that names no limit.', { unit: 'runs' }),
+    maxListLimit: setting<number>('ExecutionRuntime:MaxListLimit', integer(1, 1_000), limits.executionListLimitMax,
+      'Runs of one list at most.', { unit: 'runs' }),
+    defaultHistoryLimit: setting<number>('ExecutionRuntime:DefaultHistoryLimit', integer(1, 1_000), limits.executionHistoryLimitDefault,
+      'Events of a history that names no limit.', { unit: 'events' }),
+    maxHistoryLimit: setting<number>('ExecutionRuntime:MaxHistoryLimit', integer(1, 1_000), limits.executionHistoryLimitMax,
+      'Events of one history at most.', { unit: 'events' }),
+    maxPayloadBytes: setting<number>('ExecutionRuntime:MaxPayloadBytes', integer(1, limits.executionPayloadBytesMax), limits.executionPayloadBytesDefault,
+      'Largest payload of a run, an event or a wait, as canonical JSON.', { unit: 'bytes' }),
+    maxResultBytes: setting<number>('ExecutionRuntime:MaxResultBytes', integer(1, limits.executionResultBytesMax), limits.executionResultBytesDefault,
+      'Largest result of a run, as canonical JSON.', { unit: 'bytes' }),
+    maxLeaseExpirations: setting<number>('ExecutionRuntime:MaxLeaseExpirations', integer(1, 1_000), limits.executionLeaseExpirationsDefault,
+      'Leases of one run that may run out before it fails: a run that kills its workers ends.', { unit: 'leases' }),
+    concurrencyRetryDelayMs: setting<number>('ExecutionRuntime:ConcurrencyRetryDelayMs', integer(10, 3_600_000), limits.executionConcurrencyRetryDelayMsDefault,
+      'Told to callers as the pause after which a run whose concurrency key is taken is tried again. The local adapter is told when a key becomes free, and need not try.', { unit: 'milliseconds' }),
+    workerId: setting<string | null>('ExecutionRuntime:WorkerId', identifier, null,
+      'Name of this process as a worker, in traces and leases. Unless set: made of host and process.'),
+    maxConcurrentRuns: setting('ExecutionRuntime:MaxConcurrentRuns', integer(1, 10_000), 64,
+      'Runs that the handlers of this process execute at a time.', { unit: 'runs' }),
+    leaseSeconds: setting('ExecutionRuntime:LeaseSeconds', integer(1, 86_400), 30,
+      'How long this process holds a run without a word; another may go on with it after that.', { unit: 'seconds' }),
+    recheckSeconds: setting('ExecutionRuntime:RecheckSeconds', integer(1, 3_600), 5,
+      'How often it is asked what other processes have left in the store. With the provider sqlite the database is asked only after they have written.', { unit: 'seconds' }),
+    orderedIdNode: setting<string | null>('ExecutionRuntime:OrderedIdNode', anyText, null,
+      'Node of the ordered ids that this process makes: a number, or a name that one is made of. Unless set: made of host and process.', { variables: ['SVC_ORDERED_ID_NODE'] }),
+    artifactDirectory: setting<string | null>('ExecutionRuntime:ArtifactDirectory', anyText, null,
+      'Folder of the artifacts that are too large to be kept inline. Unless set: artifacts in the data directory.'),
+    plugins: setting<readonly string[]>('ExecutionRuntime:Plugins', list(anyText), [],
+      'Modules whose handlers this process executes, such as ./claims-plugin.mjs; #Name for an export that is not the default.'),
+    externalHandlers: setting<readonly Partial<ExternalHandler>[]>('ExecutionRuntime:ExternalHandlers',
+      list(members<ExternalHandler>({ HandlerId: identifier, PluginId: identifier, DisplayName: anyText, Description: anyText, MaxAttempts: integer(1, limits.executionAttemptsMax), ConcurrencyKey: identifier })), [],
+      'Handlers that workers outside execute; only these may be leased.'),
     productPolicies: setting<readonly Partial<ProductPolicy>[]>('ExecutionRuntime:ProductPolicies',
       list(members<ProductPolicy>({ ProductId: identifier, AllowedHandlerIds: list(identifier), AllowedTenantIds: list(identifier), AllowedServiceIdentities: list(identifier), MaxPayloadBytes: integer(1, 1_048_576), ArtifactPrefix: identifier, RedactedJsonPropertyNames: list(identifier) })), [],
-      'What each product may do. For the execution runtime, which comes with a later release.'),
+      'What each product may do. Once there is one, a new run needs a product that is known and a tenant.'),
   },
   canonicalStore: {
     enabled: setting('CanonicalStore:Enabled', truth(), true,

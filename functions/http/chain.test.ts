@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { OperationEntry } from '../../contracts/operation.ts';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { echoChain, echoHandlers, echoOperations } from '../../test/wire/fixture/echo.ts';
 import { createApiKeys, hashApiKey } from '../identity/api-keys.ts';
@@ -142,6 +143,26 @@ describe('what the handler is given', () => {
       'validation_failed',
     );
     expect((await inject(echoChain(), keyed('x'.repeat(256)))).status).toBe(400);
+  });
+
+  test('a key that belongs into a header may have another name there, or stand in the body', async () => {
+    const pointer = '/idempotencyKey';
+    const location = { in: 'header', name: 'Idempotency-Key', aliases: ['X-Idempotency-Key'], pointer };
+    const echo = { ...echoOperations['echo'], idempotency: { requirement: 'supported', location } };
+    const chain = echoChain({ operations: { ...echoOperations, echo: echo as OperationEntry } });
+    const given = async (headers: Readonly<Record<string, string>>, body: object = {}) => {
+      const answer = await inject(chain, { ...good, headers, body });
+      return answer.json<{ body?: { idempotencyKey?: string }; code?: string }>();
+    };
+    const key = { body: { idempotencyKey: 'k-1' } };
+    expect(await given({ 'Idempotency-Key': 'k-1' })).toMatchObject(key);
+    expect(await given({ 'X-Idempotency-Key': 'k-1' })).toMatchObject(key);
+    expect(await given({ 'X-Idempotency-Key': 'k-2', 'Idempotency-Key': 'k-1' })).toMatchObject(key);
+    expect(await given({}, { idempotencyKey: 'k-1' })).toMatchObject(key);
+    expect(await given({ 'X-Idempotency-Key': 'k-1' }, { idempotencyKey: 'k-2' })).toMatchObject({
+      code: 'validation_failed',
+    });
+    expect((await given({})).body).not.toHaveProperty('idempotencyKey');
   });
 
   test('the call carries its time, its correlation id and the caller', async () => {

@@ -34,6 +34,7 @@ const single = new Set([
   'content-encoding',
   'transfer-encoding',
   'idempotency-key',
+  'x-idempotency-key',
   'expect',
   'origin',
 ]);

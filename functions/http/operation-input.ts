@@ -82,17 +82,19 @@ function refusalOf(error: unknown, { entry }: RouteMatch, limitBytes: number): u
 }
 
 async function checked(reader: InputReader, match: RouteMatch, sent: Json, headers: Headers): Promise<Json> {
-  const body = withIdempotencyKey(sent, match, headers.get('idempotency-key'));
+  const body = withIdempotencyKey(sent, match, headers);
   const validator = await reader.validatorFor(match);
   if (validator && !validator(body)) throw schemaRefusal(validator.errors);
   return withRouteMembers(body, match.params);
 }
 
 /** The draft header Idempotency-Key says the same as the member of the body, and may stand in for it. */
-function withIdempotencyKey(body: Json, { entry, route }: RouteMatch, header: string | undefined): Json {
+function withIdempotencyKey(body: Json, { entry, route }: RouteMatch, headers: Headers): Json {
   const { location } = entry.idempotency;
-  if (header === undefined || location?.in !== 'body' || route.bodyFromParameters || !isObject(body))
-    return body;
+  if (location?.pointer === undefined || route.bodyFromParameters || !isObject(body)) return body;
+  const names = location.in === 'header' ? [location.name, ...(location.aliases ?? [])] : ['Idempotency-Key'];
+  const header = names.map((name) => headers.get(name.toLowerCase())).find((value) => value !== undefined);
+  if (header === undefined) return body;
   // The draft writes a structured-field string; bare text is what most clients send.
   const key = /^"([\x20-\x21\x23-\x5b\x5d-\x7e]{1,255})"$/.exec(header)?.[1] ?? header;
   if (!/^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(key)) {
@@ -104,7 +106,8 @@ function withIdempotencyKey(body: Json, { entry, route }: RouteMatch, header: st
   const member = location.pointer.slice(1);
   const written = body[member];
   if (written === undefined || written === null) return { ...body, [member]: key };
-  if (written !== key) throw invalidMember(location.pointer, 'must equal the header Idempotency-Key.');
+  const said = typeof written === 'string' ? written.trim() : written;
+  if (said !== key) throw invalidMember(location.pointer, 'must equal the header Idempotency-Key.');
   return body;
 }
 

@@ -7,12 +7,14 @@ const specs: readonly ParameterSpec[] = [
   { name: 'deep', required: false, type: 'boolean' },
   { name: 'state', required: false, type: 'string', enum: ['ready', 'leased'], maxLength: 10 },
   { name: 'tag.', required: false, type: 'string', prefix: true, minLength: 1, maxLength: 8 },
+  { name: 'from', required: false, type: 'string', format: 'date-time', maxLength: 40 },
 ];
 
 test.each([
   ['', { limit: 100 }],
   ['limit=7&deep=false', { limit: 7, deep: false }],
   ['state=ready&', { limit: 100, state: 'ready' }],
+  ['from=2026-01-02T03:04:05%2B01:00', { limit: 100, from: '2026-01-02T03:04:05+01:00' }],
   ['tag.a=b+c&tag.%C3%BC=%2B', { limit: 100, 'tag.a': 'b c', 'tag.ü': '+' }],
 ])('%j is read', (query, values) => {
   expect(readQuery(specs, query)).toEqual(values);
@@ -28,6 +30,9 @@ test.each([
   'limit=07',
   'limit=0x7',
   'limit=9007199254740993',
+  'from=2026-01-02',
+  'from=2026-01-02T03:04:05',
+  'from=2026-01-02T03:04:05+01:00',
   'limit=1&limit=1',
   'deep',
   'deep=1',

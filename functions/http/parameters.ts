@@ -1,3 +1,4 @@
+import { isDateTime } from '../../contracts/date-time.ts';
 import type { ParameterSpec } from '../../contracts/operation.ts';
 import { type ProblemDetail, ServiceError } from '../kernel/errors.ts';
 
@@ -72,6 +73,9 @@ function readText(spec: ParameterSpec, name: string, text: string): string {
   }
   if (spec.maxLength !== undefined && text.length > spec.maxLength) {
     throw invalid(name, 'maxLength', `must have at most ${spec.maxLength} characters`, 'limit_exceeded');
+  }
+  if (spec.format === 'date-time' && !isDateTime(text)) {
+    throw invalid(name, 'format', 'must be a moment with its offset, as RFC 3339 writes it');
   }
   // The patterns are those of the contract, which a test of it proves to be linear.
   if (spec.pattern !== undefined && !new RegExp(spec.pattern, 'u').test(text)) {

@@ -179,12 +179,9 @@ describe('the published contract', () => {
   test('has no canonical paths where the store is disabled', async () => {
     const { body } = await handlers({ canonical: null }).getOpenApiContract(nothing, context);
     expect(Object.keys(openApi.paths).some((path) => path.startsWith('/canonical/'))).toBe(true);
-    expect(Object.keys(body.paths)).toEqual([
-      '/health',
-      '/readiness',
-      '/openapi/svc.json',
-      '/contracts/schemas/svc-public.schema.json',
-    ]);
+    const others = Object.keys(openApi.paths).filter((path) => !path.startsWith('/canonical/'));
+    expect(Object.keys(body.paths)).toEqual(others);
+    expect(others).toContain('/health');
   });
 });
 

@@ -55,6 +55,12 @@ export interface RecordStore {
    */
   ping(): Promise<void>;
 
+  /**
+   * A mark that differs from the one before once anything was written since, by whomever, and that costs the database
+   * nothing. Absent where only a query can tell.
+   */
+  changeMark?(): string;
+
   /** Waits for what is under way and lets go of the database. */
   close(): Promise<void>;
 }

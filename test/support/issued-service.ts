@@ -1,4 +1,5 @@
 import { type OidcIssuer, startOidcIssuer } from '../../emulator/oidc-issuer.ts';
+import type { World } from '../../functions/kernel/world.ts';
 import { type RunningService, startService } from './service.ts';
 
 /** One grant of the canonical store, as the settings write it. */
@@ -31,9 +32,11 @@ export function grantSettings(grants: readonly Grant[]): Record<string, string> 
 export async function startIssuedService(
   grants: readonly Grant[],
   settings: Readonly<Record<string, string>> = {},
+  world?: World,
 ): Promise<IssuedService> {
   const issuer = await startOidcIssuer();
   const service = await startService({
+    ...(world && { world }),
     settings: {
       Environment: 'Production',
       'Server:Oidc:Issuers:0': issuer.issuer,

@@ -29,9 +29,12 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
-// One address sends all the requests, so its permit limit is raised, here in the open. Every answer is held against its
-// model: one that breaks it is answered with 500, which every oracle finds.
+// One address sends all the requests, so its permit limit is raised, here in the open, and so is the ceiling of its runs.
+// Every answer is held against its model: one that breaks it is answered with 500, which every oracle finds.
 const common = {
+  'ExecutionRuntime:MaxActiveRuns': '1000000',
+  // The handler of the contract's examples.
+  'ExecutionRuntime:ExternalHandlers:0:HandlerId': 'invoice.render',
   'Server:CanonicalRateLimit:PermitLimit': '100000',
   'Server:CanonicalRateLimit:WindowSeconds': '1',
   'Server:ValidateResponses': 'true',

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
@@ -220,6 +221,12 @@ class SqliteStore implements RecordStore {
     // What did not fit says nothing any more once there is room again, whoever made it.
     this.#queue.ranFull = short;
     if (short) throw new StoreError('full', 'the disk of the database has no room for new data');
+  }
+
+  /** Every write goes through the log, whose size or time it changes. */
+  changeMark(): string {
+    const log = statSync(`${this.#options.path}-wal`, { bigint: true, throwIfNoEntry: false });
+    return log === undefined ? 'none' : `${log.size}:${log.mtimeNs}`;
   }
 
   close(): Promise<void> {

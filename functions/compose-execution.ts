@@ -1,0 +1,281 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { limits } from '../contracts/generated/limits.ts';
+import type { BlobStore } from './blobs/port.ts';
+import { CompositionFault, executionAccessOf } from './compose-identity.ts';
+import { type Settings, table } from './config/table.ts';
+import type { AdapterFacts, ExecutionDependencies } from './execution/dependencies.ts';
+import { Engine } from './execution/engine.ts';
+import { HandlerRegistry } from './execution/handler-registry.ts';
+import type { Plugin } from './execution/plugin.ts';
+import { ProductPolicies } from './execution/product-policy.ts';
+import { EXECUTION_SCOPE } from './execution/records.ts';
+import { RunWatch } from './execution/run-watch.ts';
+import type { RuntimeOptions } from './execution/runtime.ts';
+import { recoverRuns, settleDue } from './execution/settle.ts';
+import { describeFailure, type Log } from './http/log.ts';
+import { beforeDeadline } from './identity/deadline.ts';
+import { nodeOf, OrderedIds } from './kernel/ordered-id.ts';
+import type { Timers, World } from './kernel/world.ts';
+import type { ReadyRuns, RunQueue } from './queue/port.ts';
+import { release } from './release.ts';
+import type { RecordStore } from './store/port.ts';
+
+/** The execution runtime put together from the settings: its operations, and what runs beside them. */
+export interface Execution {
+  readonly dependencies: ExecutionDependencies;
+  /** Looks for what was left from before, and goes on looking after what time brings. */
+  start(): Promise<void>;
+  /** Takes no more runs and waits for the handlers under way, as long as the settings say. */
+  stop(): Promise<void>;
+}
+
+/** The queue of this process; made by the composition root, which alone knows providers. */
+export interface ProcessQueue extends RunQueue, ReadyRuns {
+  start(settleDue: () => Promise<{ readonly more: boolean; readonly nextAt?: number | null }>): Promise<void>;
+  stop(): Promise<void>;
+  addExecutor(executor: { readonly handlerIds: ReadonlySet<string>; wake(): void }): void;
+}
+
+export interface ExecutionParts {
+  readonly settings: Settings;
+  readonly world: World;
+  readonly store: () => Promise<RecordStore>;
+  readonly log: Log;
+  readonly queue: ProcessQueue;
+  readonly blobs: (() => Promise<BlobStore>) | null;
+  /** What tells this process from others. */
+  readonly process: ProcessFacts;
+}
+
+export interface ProcessFacts {
+  readonly host: string;
+  readonly pid: number;
+  /** Whether a process of this host is alive. */
+  readonly isAlive: (pid: number) => boolean;
+}
+
+/** Records that count active runs, by provider: where rivals for one record hold each other up, several share the count. */
+const COUNTER_SHARDS: Readonly<Record<string, number>> = { sqlite: 1, mysql: 1, postgresql: 8, firestore: 8 };
+
+export async function composeExecution(parts: ExecutionParts): Promise<Execution> {
+  const { settings, world, store, log, queue, blobs } = parts;
+  const registry = new HandlerRegistry();
+  const plugins = await loadPlugins(settings, world.timers);
+  registerAll(registry, plugins, settings);
+  let engine: Engine | undefined;
+  let started = false;
+  const runtime = {
+    store,
+    scope: EXECUTION_SCOPE,
+    world,
+    ids: new OrderedIds({
+      clock: world.clock,
+      node: nodeOf(settings.execution.orderedIdNode, () => `${parts.process.host}-${parts.process.pid}`),
+      random: world.random,
+    }),
+    registry,
+    policies: new ProductPolicies(productPoliciesOf(settings)),
+    queue,
+    ready: queue,
+    blobs,
+    log,
+    options: optionsOf(settings),
+    watch: new RunWatch(world),
+    looksAfterTime: () => started,
+    signalCancellation: (runId: string) => engine?.cancel(runId),
+  };
+  const handlers = new Map(
+    plugins.flatMap((plugin) => plugin.handlers.map((handler) => [handler.handlerId, handler])),
+  );
+  const { workerId, maxConcurrentRuns, leaseSeconds } = settings.execution;
+  engine = new Engine(runtime, handlers, {
+    workerId: workerId ?? workerName(parts),
+    concurrencyMax: maxConcurrentRuns,
+    leaseMs: leaseSeconds * 1_000,
+  });
+  const executor = engine;
+  queue.addExecutor(executor);
+  return {
+    dependencies: {
+      runtime,
+      access: executionAccessOf(settings),
+      adapter: adapterOf(settings),
+      ...(handlers.size === 0 ? {} : { reserve: (handlerId: string) => executor.reserve(handlerId) }),
+    },
+    async start() {
+      started = true;
+      if (settings.canonicalStore.provider === 'sqlite')
+        await recoverRuns(runtime, (id) => isGone(id, parts), world.clock.now());
+      await queue.start(() => told(log, settleDue(runtime, world.clock.now())));
+      executor.wake();
+    },
+    async stop() {
+      await queue.stop();
+      await executor.stop(settings.server.drainSeconds * 1_000);
+    },
+  };
+}
+
+/** Whoever waits for the look tries it again; whoever runs the service has to know. */
+function told<T>(log: Log, look: Promise<T>): Promise<T> {
+  return look.catch((error: unknown) => {
+    log({ severity: 'ERROR', message: 'Due runs could not be moved on', failure: describeFailure(error) });
+    throw error;
+  });
+}
+
+function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { execution }: Settings): void {
+  for (const plugin of plugins)
+    registered(plugin.pluginId, () => registry.addPlugin(plugin, plugin.handlers.map(described)));
+  for (const handler of execution.externalHandlers) {
+    const handlerId = handler.HandlerId ?? '';
+    registered(handlerId, () =>
+      registry.addExternal({
+        handlerId,
+        pluginId: handler.PluginId ?? null,
+        displayName: handler.DisplayName ?? handlerId,
+        description: handler.Description ?? null,
+        maxAttempts: handler.MaxAttempts ?? 1,
+        concurrencyKey: handler.ConcurrencyKey ?? null,
+        tags: {},
+      }),
+    );
+  }
+}
+
+/** Host and process are in the name, so that whoever is started after a crash on the same machine sees whose runs are nobody's now. */
+function workerName({ process: { host, pid }, world }: ExecutionParts): string {
+  const own = Buffer.from(world.random.bytes(4)).toString('hex');
+  return `process-${host.slice(0, 100)}-${pid}-${own}`;
+}
+
+/** Whether the name is that of a process of this machine that is no more. One that had our number is none of ours. */
+function isGone(workerId: string, { process: { host, pid, isAlive } }: ExecutionParts): boolean {
+  const found = /^process-(.*)-(\d+)-[0-9a-f]{8}$/.exec(workerId);
+  if (found === null || found[1] !== host.slice(0, 100)) return false;
+  const other = Number(found[2]);
+  return other === pid || !isAlive(other);
+}
+
+function described(handler: Plugin['handlers'][number]) {
+  const { handlerId, displayName, description, maxAttempts, concurrencyKey, tags } = handler;
+  return {
+    handlerId,
+    pluginId: null,
+    displayName: displayName ?? handlerId,
+    description: description ?? null,
+    maxAttempts: maxAttempts ?? 1,
+    concurrencyKey: concurrencyKey ?? null,
+    tags: tags ?? {},
+  };
+}
+
+function registered(name: string, register: () => void): void {
+  try {
+    register();
+  } catch (error) {
+    throw new CompositionFault(
+      `The handlers of ${name} cannot be used: ${error instanceof Error ? error.message : 'unknown'}`,
+    );
+  }
+}
+
+function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptions {
+  const local = canonicalStore.provider === 'sqlite' ? 'sqlite' : canonicalStore.provider;
+  return {
+    adapterId: `local-${local}`,
+    runtimeKind: `local.${local}`,
+    activeRunsMax: execution.maxActiveRuns,
+    counterShards: COUNTER_SHARDS[canonicalStore.provider] ?? 1,
+    retainedRunsMax: execution.maxRetainedTerminalRuns,
+    listLimitDefault: Math.min(execution.defaultListLimit, execution.maxListLimit),
+    listLimitMax: execution.maxListLimit,
+    historyLimitDefault: Math.min(execution.defaultHistoryLimit, execution.maxHistoryLimit),
+    historyLimitMax: execution.maxHistoryLimit,
+    payloadBytesMax: execution.maxPayloadBytes,
+    resultBytesMax: execution.maxResultBytes,
+    artifactInlineBytesMax: limits.executionArtifactInlineBytesMax,
+    leaseExpirationsMax: execution.maxLeaseExpirations,
+    traceEventsPerRunMax: limits.executionTraceEventsPerRunMax,
+    artifactsPerRunMax: limits.executionArtifactsPerRunMax,
+    concurrencyRetryDelayMs: execution.concurrencyRetryDelayMs,
+  };
+}
+
+function adapterOf({ canonicalStore }: Settings): AdapterFacts {
+  return {
+    displayName: 'Local execution runtime',
+    version: release.version,
+    capabilities: [
+      'durable.runs',
+      'cancellation',
+      'retries',
+      'artifacts',
+      'trace.history',
+      'idempotency',
+      'local.dispatch',
+      'in_process.handlers',
+      'external.workers',
+      'durable.timers',
+      'external.events',
+      'durable.waits',
+      'leases',
+      'restart.resume',
+    ],
+    metadata: { stateStore: canonicalStore.provider, dispatcher: 'local', workerTarget: 'process-or-lease' },
+    concurrencyKeyPolicy: 'serialize_running_runs',
+    retentionScope: 'run_owned',
+  };
+}
+
+function productPoliciesOf({ execution }: Settings) {
+  return execution.productPolicies.map((policy) => ({
+    productId: policy.ProductId ?? '',
+    allowedHandlerIds: policy.AllowedHandlerIds ?? [],
+    allowedTenantIds: policy.AllowedTenantIds ?? [],
+    allowedServiceIdentities: policy.AllowedServiceIdentities ?? [],
+    payloadBytesMax: policy.MaxPayloadBytes ?? null,
+    artifactPrefix: policy.ArtifactPrefix ?? '',
+    redactedNames: policy.RedactedJsonPropertyNames ?? [],
+  }));
+}
+
+const IMPORT_WITHIN_MS = 10_000;
+
+function loadPlugins(settings: Settings, timers: Timers): Promise<Plugin[]> {
+  return Promise.all(settings.execution.plugins.map((place) => loadPlugin(place, timers)));
+}
+
+/** `./plugin.mjs` beside the process, or the name of a package; `#Name` for an export that is not the default. */
+async function loadPlugin(type: string, timers: Timers): Promise<Plugin> {
+  const [place = '', name = 'default'] = type.split('#', 2);
+  const path = /^\.{0,2}\//.test(place) ? pathToFileURL(resolve(place)).href : place;
+  const fault = (reason: string, cause?: unknown) =>
+    new CompositionFault(`${table.execution.plugins.key}: ${type} cannot be used: ${reason}`, { cause });
+  const late = () => fault(`it was still loading after ${IMPORT_WITHIN_MS / 1_000} seconds`);
+  let module: Readonly<Record<string, unknown>>;
+  try {
+    module = (await beforeDeadline(timers, IMPORT_WITHIN_MS, import(path), late)) as typeof module;
+  } catch (error) {
+    if (error instanceof CompositionFault) throw error;
+    throw fault(`loading it failed with ${describeFailure(error).split('\n', 1).join('')}`, error);
+  }
+  const plugin = module[name];
+  if (!isPlugin(plugin))
+    throw fault(`its export ${name} is no plugin with pluginId, name, version and handlers`);
+  return plugin;
+}
+
+function isPlugin(value: unknown): value is Plugin {
+  if (typeof value !== 'object' || value === null) return false;
+  const { pluginId, name, version, handlers } = value as Partial<Record<keyof Plugin, unknown>>;
+  const named = [pluginId, name, version].every((text) => typeof text === 'string' && text !== '');
+  return named && Array.isArray(handlers) && handlers.every(isHandler);
+}
+
+function isHandler(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { handlerId, run } = value as { handlerId?: unknown; run?: unknown };
+  return typeof handlerId === 'string' && handlerId !== '' && typeof run === 'function';
+}

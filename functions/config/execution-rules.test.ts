@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { faultsText } from './fault.ts';
+import { loadConfiguration } from './load.ts';
+
+function load(runtime: object) {
+  const file = JSON.stringify({ ExecutionRuntime: runtime });
+  const readFile = (path: string) => (path === 'svcsettings.json' ? file : undefined);
+  return loadConfiguration({ host: 'embedded', env: {}, argv: [], readFile });
+}
+
+function faultsOf(runtime: object): string {
+  const { faults } = load(runtime);
+  return faults.length === 0 ? '' : faultsText(faults);
+}
+
+describe('the execution runtime starts', () => {
+  test.each<[string, object]>([
+    ['with nothing said', {}],
+    ['with limits that are equal', { DefaultListLimit: 20, MaxListLimit: 20 }],
+    ['with a smaller limit than the default that nobody wrote', { MaxListLimit: 1, MaxHistoryLimit: 1 }],
+    ['with handlers of several names', { ExternalHandlers: [{ HandlerId: 'a' }, { HandlerId: 'A' }] }],
+    ['with the adapter by its name', { Adapter: 'local' }],
+    ['with the adapter by its other name', { Adapter: 'local-sqlite' }],
+    ['with the largest ceilings', { MaxActiveRuns: 1_000_000, MaxPayloadBytes: 1_048_576 }],
+  ])('%s', (_, runtime) => {
+    expect(faultsOf(runtime)).toBe('');
+  });
+});
+
+describe('the execution runtime does not start', () => {
+  test.each<[string, object, RegExp]>([
+    [
+      'with a list longer than the longest',
+      { DefaultListLimit: 21, MaxListLimit: 20 },
+      /DefaultListLimit .*is more than ExecutionRuntime:MaxListLimit allows, which is 20/,
+    ],
+    [
+      'with a list longer than the default of the longest',
+      { DefaultListLimit: 201 },
+      /DefaultListLimit .*is more than/,
+    ],
+    [
+      'with a history longer than the longest',
+      { DefaultHistoryLimit: 11, MaxHistoryLimit: 10 },
+      /DefaultHistoryLimit .*is more than ExecutionRuntime:MaxHistoryLimit allows, which is 10/,
+    ],
+    [
+      'with a handler without an id',
+      { ExternalHandlers: [{ HandlerId: 'a' }, { DisplayName: 'A' }] },
+      /ExternalHandlers:1 .*has no HandlerId/,
+    ],
+    [
+      'with a handler that is named twice',
+      { ExternalHandlers: [{ HandlerId: 'a' }, { HandlerId: 'b' }, { HandlerId: ' a ' }] },
+      /ExternalHandlers:2 .*named already/,
+    ],
+    ['with another adapter', { Adapter: 'cloud-tasks' }, /Adapter .*must be/],
+    ['with an adapter of no name', { Adapter: 'nothing' }, /Adapter .*must be/],
+    ['with no room for a run', { MaxActiveRuns: 0 }, /MaxActiveRuns .*must be/],
+    ['with payloads above the contract', { MaxPayloadBytes: 1_048_577 }, /MaxPayloadBytes .*must be/],
+    ['with results above the contract', { MaxResultBytes: 1_048_577 }, /MaxResultBytes .*must be/],
+    [
+      'with more attempts than there may be',
+      { ExternalHandlers: [{ HandlerId: 'a', MaxAttempts: 26 }] },
+      /MaxAttempts .*must be/,
+    ],
+    ['with a lease of no time', { LeaseSeconds: 0 }, /LeaseSeconds .*must be/],
+    [
+      'with two policies of one product',
+      { ProductPolicies: [{ ProductId: 'p' }, { ProductId: 'p' }] },
+      /policy already/,
+    ],
+    ['with a setting that there is not', { MaxActiveRun: 5 }, /MaxActiveRun/],
+  ])('%s', (_, runtime, expected) => {
+    expect(faultsOf(runtime)).toMatch(expected);
+  });
+});

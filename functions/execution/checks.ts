@@ -1,0 +1,196 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import { canonicalJson, type Json, type JsonObject } from '../kernel/canonical-json.ts';
+import { invalidMember } from '../kernel/errors.ts';
+import { checkText, identifier } from '../kernel/identifiers.ts';
+import { parseUtc } from '../kernel/timestamp.ts';
+import type { ArtifactWrite } from './artifact.ts';
+import type { Report } from './rules/report.ts';
+import type { Progress, TraceDraft } from './run.ts';
+import type { CheckpointWrite, NewValue } from './work.ts';
+
+/** What workers and handlers may send: the same limits over the wire and in process. All throw `validation_failed` or `limit_exceeded`. */
+
+export function checkName(value: string, pointer: string): string {
+  return identifier(value, pointer);
+}
+
+export function optionalName(value: string | null | undefined, pointer: string): string | null {
+  if (value === null || value === undefined || value.trim() === '') return null;
+  return identifier(value, pointer);
+}
+
+/** A line of text; control characters are refused, not cut out. */
+export function checkLine(value: string, lengthMax: number, pointer: string): string {
+  checkText(value, pointer);
+  if (value.length > lengthMax)
+    throw invalidMember(pointer, `must be at most ${lengthMax} characters`, 'limit_exceeded');
+  return value;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A moment to come, or one that has passed; not further ahead than anything is kept waiting. */
+export function checkMoment(moment: Date | number | string, now: number, pointer = ''): number {
+  const at = typeof moment === 'string' ? parseUtc(moment) : Number(moment);
+  if (at === undefined || !Number.isFinite(at)) throw invalidMember(pointer, 'must be a moment');
+  if (at - now > limits.executionScheduleDaysMax * DAY_MS) {
+    throw invalidMember(
+      pointer,
+      `must be at most ${limits.executionScheduleDaysMax} days ahead`,
+      'limit_exceeded',
+    );
+  }
+  return Math.ceil(at);
+}
+
+/** The canonical text's size, if it is within the limit. */
+export function checkJson(json: unknown, bytesMax: number, pointer: string): number {
+  const bytes = Buffer.byteLength(canonical(json, pointer));
+  if (bytes > bytesMax)
+    throw invalidMember(pointer, `must be at most ${bytesMax} bytes as JSON`, 'limit_exceeded');
+  return bytes;
+}
+
+function canonical(json: unknown, pointer: string): string {
+  try {
+    return canonicalJson(json);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw invalidMember(pointer, 'must be JSON');
+  }
+}
+
+export interface ReportInput extends Partial<Progress> {
+  readonly failureClass?: string | null;
+  readonly error?: string | null;
+  readonly result?: Json | undefined;
+  readonly statusDetails?: JsonObject | null;
+}
+
+const counters = ['requested', 'attempted', 'succeeded', 'failed'] as const;
+
+/** Members that are absent or `null` keep their value. */
+export function checkReport(
+  input: ReportInput,
+  { resultBytesMax, pointer = '' }: { readonly resultBytesMax?: number; readonly pointer?: string } = {},
+): Omit<Report, 'result'> & { readonly result?: NewValue } {
+  const report: { -readonly [M in keyof Omit<Report, 'result'>]: Omit<Report, 'result'>[M] } = {};
+  for (const name of counters) {
+    const count = input[name];
+    if (count === undefined || count === null) continue;
+    if (!Number.isSafeInteger(count) || count < 0)
+      throw invalidMember(`${pointer}/${name}`, 'must be a count');
+    report[name] = count;
+  }
+  const { progress, currentStep, failureClass, error, statusDetails } = input;
+  if (progress !== undefined && progress !== null) {
+    if (!(progress >= 0 && progress <= 1)) throw invalidMember(`${pointer}/progress`, 'must be from 0 to 1');
+    report.progress = progress;
+  }
+  if (currentStep !== undefined && currentStep !== null) {
+    report.currentStep = checkLine(currentStep, limits.executionDisplayLengthMax, `${pointer}/currentStep`);
+  }
+  const named = optionalName(failureClass, `${pointer}/failureClass`);
+  if (named !== null) report.failureClass = named;
+  if (error !== undefined && error !== null) {
+    report.error = checkLine(error, limits.executionErrorLengthMax, `${pointer}/error`);
+  }
+  if (statusDetails !== undefined && statusDetails !== null) {
+    checkJson(statusDetails, limits.executionStatusDetailsBytesMax, `${pointer}/statusDetails`);
+    report.statusDetails = statusDetails;
+  }
+  const result = checkResult(input.result, resultBytesMax, pointer);
+  return result === undefined ? report : { ...report, result };
+}
+
+/** `null` is no result: what was reported before stays. */
+export function checkResult(
+  result: Json | undefined,
+  bytesMax: number = limits.executionResultBytesDefault,
+  pointer = '',
+): NewValue | undefined {
+  if (result === undefined || result === null) return undefined;
+  return { json: result, bytes: checkJson(result, bytesMax, `${pointer}/result`) };
+}
+
+export function checkTrace(event: {
+  readonly type?: string | null;
+  readonly message?: string | null;
+  readonly severity?: string | null;
+  readonly details?: JsonObject | null;
+}): TraceDraft {
+  const { message = null, details = null } = event;
+  if (details !== null) checkJson(details, limits.executionTraceDetailsBytesMax, '/details');
+  return {
+    type: optionalName(event.type, '/type') ?? 'log',
+    severity: optionalName(event.severity, '/severity') ?? 'info',
+    message: message === null ? null : checkLine(message, limits.executionTraceMessageLengthMax, '/message'),
+    details,
+  };
+}
+
+export function checkMap(
+  map: Readonly<Record<string, string>>,
+  pointer: string,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(map);
+  if (entries.length > limits.executionTagsMax) {
+    throw invalidMember(pointer, `must have at most ${limits.executionTagsMax} members`, 'limit_exceeded');
+  }
+  for (const [name, value] of entries) {
+    if (name.trim() === '') throw invalidMember(pointer, 'must not have blank names');
+    checkLine(name, limits.executionTagKeyLengthMax, pointer);
+    checkLine(value, limits.executionTagValueLengthMax, pointer);
+  }
+  return map;
+}
+
+export interface ArtifactInput {
+  readonly name: string;
+  readonly kind?: string | null;
+  readonly mediaType?: string | null;
+  readonly text?: string | null;
+  readonly content?: Json | undefined;
+  readonly uri?: string | null;
+  readonly metadata?: Readonly<Record<string, string>> | null;
+}
+
+export function checkArtifact(input: ArtifactInput, pointer = ''): ArtifactWrite {
+  const { mediaType = null, text = null, uri = null } = input;
+  const content = input.content ?? undefined;
+  if (text === null && content === undefined && uri === null) {
+    throw invalidMember(pointer, 'must have text, content or uri');
+  }
+  if (text !== null && !text.isWellFormed())
+    throw invalidMember(`${pointer}/text`, 'must be well-formed Unicode');
+  if (content !== undefined) checkJson(content, limits.executionArtifactBytesMax, `${pointer}/content`);
+  return {
+    name: checkName(input.name, `${pointer}/name`),
+    kind: optionalName(input.kind, `${pointer}/kind`) ?? 'json',
+    mediaType:
+      mediaType === null
+        ? null
+        : checkLine(mediaType, limits.executionDisplayLengthMax, `${pointer}/mediaType`),
+    text,
+    content,
+    uri: uri === null ? null : checkLine(uri, limits.executionArtifactUriLengthMax, `${pointer}/uri`),
+    metadata: checkMap(input.metadata ?? {}, `${pointer}/metadata`),
+  };
+}
+
+export function checkCheckpoint(
+  input: {
+    readonly key: string;
+    readonly content?: Json | undefined;
+    readonly metadata?: Readonly<Record<string, string>> | null;
+  },
+  pointer = '',
+): CheckpointWrite {
+  const content = input.content ?? {};
+  checkJson(content, limits.executionCheckpointBytesMax, `${pointer}/content`);
+  return {
+    key: checkName(input.key, `${pointer}/key`),
+    content,
+    metadata: checkMap(input.metadata ?? {}, `${pointer}/metadata`),
+  };
+}

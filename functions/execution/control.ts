@@ -1,0 +1,59 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import type { Json } from '../kernel/canonical-json.ts';
+import type { KeyRequest } from '../store/port.ts';
+import { changeRun } from './change-run.ts';
+import { valueKey } from './records.ts';
+import { cancelRun } from './rules/cancel.ts';
+import { settleRun } from './rules/due.ts';
+import { raiseInRun } from './rules/wait.ts';
+import type { Change, InboxEvent, Run } from './run.ts';
+import type { Runtime } from './runtime.ts';
+import { missingRun, preparedEvent } from './work.ts';
+
+/** What a caller may not touch refuses here, before anything is decided; it throws. */
+export type RunGuard = (run: Run) => void;
+
+export async function cancel(runtime: Runtime, runId: string, guard: RunGuard, now: number): Promise<Run> {
+  const { run } = await changeRun(runtime, { runId, now, mayEnd: true }, (before) => {
+    if (before === undefined) throw missingRun();
+    guard(before);
+    return { change: afterTime(runtime, before, now, (due) => cancelRun(due, now)), result: null };
+  });
+  if (run === undefined) throw missingRun();
+  if (run.status === 'running') runtime.signalCancellation?.(run.id);
+  return run;
+}
+
+export async function raise(
+  runtime: Runtime,
+  runId: string,
+  event: { readonly name: string; readonly payload: Json; readonly bytes: number },
+  guard: RunGuard,
+  now: number,
+): Promise<InboxEvent> {
+  const prepared = preparedEvent(runtime, runId, event, now);
+  const { write, record } = prepared.value;
+  const keys: KeyRequest[] = write === null ? [] : [{ key: valueKey(record), expectAbsent: true }];
+  await changeRun(runtime, { runId, now, mayMoveTrace: true, keys }, (before) => {
+    if (before === undefined) throw missingRun();
+    guard(before);
+    const change = afterTime(runtime, before, now, (run) =>
+      raiseInRun(run, prepared.event, limits.executionPendingEventsMax),
+    );
+    return { change, writes: write === null ? [] : [write], result: null };
+  });
+  return prepared.event;
+}
+
+/** What the passing of time has made of the run comes first, so that a deadline and an event of one moment have one order. */
+function afterTime(
+  runtime: Runtime,
+  run: Run,
+  now: number,
+  rule: (run: Run) => Change | null,
+): Change | null {
+  const settled = settleRun(run, now, runtime.options);
+  if (settled === null) return rule(run);
+  const change = rule(settled.run);
+  return change === null ? settled : { run: change.run, events: [...settled.events, ...change.events] };
+}

@@ -1,0 +1,342 @@
+import { describeFailure } from '../http/log.ts';
+import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { delay } from '../kernel/world.ts';
+import { StoreError } from '../store/port.ts';
+import { leaseNext, type NextWish } from './lease-next.ts';
+import type { PluginHandler } from './plugin.ts';
+import { RunFailure, RunSuspended } from './plugin.ts';
+import { loadValues } from './read-runs.ts';
+import type { Completion } from './rules/complete.ts';
+import type { LeaseGrant } from './rules/lease.ts';
+import type { Run } from './run.ts';
+import { createRunContext } from './run-context.ts';
+import type { Runtime } from './runtime.ts';
+import { complete, type Held, heartbeat, type NewValue } from './work.ts';
+
+export interface EngineOptions {
+  readonly workerId: string;
+  /** Runs executed at a time. */
+  readonly concurrencyMax: number;
+  /** How long a run is held without a word from this process; it is renewed at half of it. */
+  readonly leaseMs: number;
+}
+
+interface Execution {
+  readonly held: Held;
+  readonly abort: AbortController;
+  expiresAt: number;
+  /** When its cancellation was asked for: a handler that does not listen is given up a lease later. */
+  cancelledAt: number | null;
+}
+
+type Outcome = Omit<Completion, 'result'> & { readonly result?: NewValue };
+
+const TOKEN_BYTES = 32;
+
+const always = () => true;
+
+/** Before a completion that the store did not take is said again; twice as long each further time. */
+const COMPLETION_RETRY_MS = 100;
+
+/** Leases that are asked for at a time. */
+const ASKERS_MAX = 8;
+
+/**
+ * Executes the runs of handlers that live in this process. It holds each under a lease like any worker, so that another
+ * process goes on with them when this one dies, and asks for work only when it is told of some.
+ */
+export class Engine {
+  readonly #runtime: Runtime;
+  readonly #options: EngineOptions;
+  readonly #handlers: ReadonlyMap<string, PluginHandler>;
+  readonly handlerIds: ReadonlySet<string>;
+  readonly #running = new Map<string, Execution>();
+  readonly #finished = new Set<() => void>();
+  readonly #stopping = new AbortController();
+  readonly #secret: string;
+  #drawn = 0;
+  #reserved = 0;
+  #asking = 0;
+  #wanted = false;
+  #disarm: (() => void) | null = null;
+
+  constructor(runtime: Runtime, handlers: ReadonlyMap<string, PluginHandler>, options: EngineOptions) {
+    this.#runtime = runtime;
+    this.#handlers = handlers;
+    this.#options = options;
+    this.handlerIds = new Set(handlers.keys());
+    this.#secret = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
+  }
+
+  /** Tells that a run may be there to be taken. */
+  wake(): void {
+    if (this.handlerIds.size === 0 || this.#stopping.signal.aborted) return;
+    this.#wanted = true;
+    if (this.#room() > 0 && this.#asking < ASKERS_MAX) void this.#ask();
+  }
+
+  /** A lease for a run that is only now being admitted, where one of these handlers has room for it. */
+  reserve(handlerId: string): Reservation | null {
+    const handler = this.#runtime.registry.get(handlerId);
+    if (handler === undefined || handler.concurrencyKey !== null || !this.handlerIds.has(handlerId))
+      return null;
+    if (this.#room() <= 0 || this.#stopping.signal.aborted) return null;
+    this.#reserved += 1;
+    const token = this.#token();
+    const { workerId, leaseMs: ttlMs } = this.#options;
+    const grant: LeaseGrant = {
+      kind: 'process',
+      workerId,
+      tokenHash: sha256(token),
+      ttlMs,
+      concurrencyKey: null,
+    };
+    return {
+      grant,
+      execute: (run) => {
+        this.#reserved -= 1;
+        this.#execute(run, token);
+      },
+      release: () => {
+        this.#reserved -= 1;
+        // What came while the room was kept found none.
+        if (this.#wanted) this.wake();
+      },
+    };
+  }
+
+  cancel(runId: string): void {
+    const execution = this.#running.get(runId);
+    if (execution === undefined) return;
+    execution.cancelledAt ??= this.#runtime.world.clock.now();
+    execution.abort.abort();
+  }
+
+  /** Takes no more runs, and waits for those under way up to `waitMs`; what is not done by then is left to its lease. */
+  async stop(waitMs: number): Promise<void> {
+    this.#stopping.abort();
+    if (this.#running.size > 0) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.#runtime.world.timers.after(waitMs, resolve);
+        this.#finished.add(() => {
+          if (this.#running.size > 0) return;
+          cancel();
+          resolve();
+        });
+      });
+    }
+    this.#disarm?.();
+    for (const { abort } of this.#running.values()) abort.abort();
+  }
+
+  #room(): number {
+    return this.#options.concurrencyMax - this.#running.size - this.#reserved - this.#asking;
+  }
+
+  #token(): string {
+    this.#drawn += 1;
+    return `${this.#secret}${this.#drawn.toString(16)}`;
+  }
+
+  async #ask(): Promise<void> {
+    this.#asking += 1;
+    try {
+      // Whoever asks counts as a run already, and so does what is reserved.
+      while (this.#wanted && !this.#stopping.signal.aborted && this.#room() >= 0) {
+        this.#wanted = false;
+        const token = this.#token();
+        const run = await leaseNext(this.#runtime, this.#wish(token));
+        if (run === null) continue;
+        this.#wanted = true;
+        this.#execute(run, token);
+      }
+    } catch (error) {
+      this.#runtime.log({
+        severity: 'ERROR',
+        message: 'Runs could not be leased',
+        failure: describeFailure(error),
+      });
+    } finally {
+      this.#asking -= 1;
+    }
+  }
+
+  #wish(token: string): NextWish {
+    const { workerId, leaseMs: ttlMs } = this.#options;
+    const { handlerIds } = this;
+    const signal = this.#stopping.signal;
+    return {
+      kind: 'process',
+      workerId,
+      handlerIds,
+      ttlMs,
+      token,
+      mayLease: always,
+      waitMs: 0,
+      told: true,
+      signal,
+    };
+  }
+
+  #execute(run: Run, token: string): void {
+    const { workerId } = this.#options;
+    const held: Held = { runId: run.id, workerId, tokenHash: sha256(token) };
+    const execution: Execution = {
+      held,
+      abort: new AbortController(),
+      expiresAt: run.lease?.expiresAt ?? 0,
+      cancelledAt: null,
+    };
+    // Its lease ran out before this process noticed, and now there is another.
+    this.#running.get(run.id)?.abort.abort(OVER);
+    this.#running.set(run.id, execution);
+    this.#renewLater();
+    void this.#attempt(run, execution).finally(() => {
+      // The same run may be executed again already, under another lease.
+      if (this.#running.get(run.id) === execution) this.#running.delete(run.id);
+      for (const told of this.#finished) told();
+      // Nothing is asked for where nothing can be there.
+      if (this.#runtime.ready?.mayHave(this.handlerIds) !== false) this.wake();
+    });
+  }
+
+  async #attempt(run: Run, execution: Execution): Promise<void> {
+    const { abort } = execution;
+    try {
+      const completion = await this.#outcome(run, execution);
+      if (completion !== null) await this.#complete(execution, completion);
+    } catch (error) {
+      // Its lease was lost, or the store did not answer: whoever holds the run now, or its expiry, goes on with it.
+      const lost = error instanceof ServiceError && error.code.startsWith('lease_');
+      this.#runtime.log({
+        severity: lost ? 'WARNING' : 'ERROR',
+        message: 'An attempt could not be completed',
+        failure: describeFailure(error),
+      });
+    } finally {
+      abort.abort(OVER);
+    }
+  }
+
+  /** Said again while the lease lasts: a completion may be repeated, and what the handler did need not be done once more. */
+  async #complete(execution: Execution, completion: Outcome): Promise<void> {
+    const { clock, timers } = this.#runtime.world;
+    for (let delayMs = COMPLETION_RETRY_MS; ; delayMs *= 2) {
+      try {
+        await complete(this.#runtime, execution.held, completion, clock.now());
+        return;
+      } catch (error) {
+        if (!isPassing(error) || clock.now() + delayMs >= execution.expiresAt) throw error;
+      }
+      await delay(timers, delayMs);
+    }
+  }
+
+  /** `null` where the run is parked, or the handler was interrupted: the attempt is over, and another one goes on. */
+  async #outcome(run: Run, execution: Execution): Promise<Outcome | null> {
+    const { held, abort } = execution;
+    const handler = this.#handlers.get(run.handlerId);
+    if (handler === undefined) return failure('handler_missing', 'No handler is registered under this id');
+    try {
+      const [payload = null] = await loadValues(this.#runtime, [run.payload]);
+      const context = createRunContext(this.#runtime, { run, payload, held, signal: abort.signal });
+      const result = (await handler.run(context)) ?? null;
+      return this.#succeeded(result);
+    } catch (error) {
+      if (error instanceof RunSuspended) return null;
+      if (error instanceof ServiceError && error.code.startsWith('lease_')) throw error;
+      // Nothing is wrong with the run: it is executed again when its lease is over.
+      if (isPassing(error)) throw error;
+      if (error instanceof RunFailure) {
+        return { status: error.status, failureClass: error.failureClass, error: cutText(error.message) };
+      }
+      if (execution.cancelledAt !== null) {
+        return { status: 'cancelled', failureClass: 'cancelled', error: CANCELLED };
+      }
+      // This process stops, or has lost the run: nobody asked to cancel it.
+      if (abort.signal.aborted) return null;
+      this.#runtime.log({
+        severity: 'WARNING',
+        message: 'A handler failed',
+        failure: describeFailure(error),
+      });
+      return failure('unknown', 'The handler failed.');
+    }
+  }
+
+  #succeeded(result: Json) {
+    let json: Json;
+    let bytes: number;
+    try {
+      json = JSON.parse(JSON.stringify(result)) as Json;
+      bytes = Buffer.byteLength(canonicalJson(json));
+    } catch {
+      return failure('validation', 'The result cannot be written as JSON');
+    }
+    if (bytes > this.#runtime.options.resultBytesMax) {
+      return failure('validation', `The result is larger than ${this.#runtime.options.resultBytesMax} bytes`);
+    }
+    return { status: 'succeeded' as const, failureClass: null, error: null, result: { json, bytes } };
+  }
+
+  /** One timer for all: leases are renewed when half of their time is over, so a short run never is. */
+  #renewLater(): void {
+    if (this.#disarm !== null) return;
+    this.#disarm = this.#runtime.world.timers.after(this.#options.leaseMs / 4, () => {
+      this.#disarm = null;
+      void this.#renew();
+    });
+  }
+
+  async #renew(): Promise<void> {
+    const { leaseMs } = this.#options;
+    const now = this.#runtime.world.clock.now();
+    const due = [...this.#running.values()].filter(
+      ({ expiresAt, cancelledAt }) =>
+        expiresAt - now <= leaseMs / 2 && (cancelledAt === null || now - cancelledAt < leaseMs),
+    );
+    await Promise.all(due.map((execution) => this.#renewOne(execution, leaseMs)));
+    if (this.#running.size > 0) this.#renewLater();
+  }
+
+  async #renewOne(execution: Execution, leaseMs: number): Promise<void> {
+    const { world } = this.#runtime;
+    try {
+      const run = await heartbeat(this.#runtime, execution.held, leaseMs, world.clock.now());
+      execution.expiresAt = run.lease?.expiresAt ?? execution.expiresAt;
+      if (run.cancellationRequested) this.cancel(run.id);
+    } catch (error) {
+      // Somebody else holds the run: what this handler still does must not count.
+      if (error instanceof ServiceError && error.code.startsWith('lease_')) execution.abort.abort();
+    }
+  }
+}
+
+export interface Reservation {
+  readonly grant: LeaseGrant;
+  execute(run: Run): void;
+  release(): void;
+}
+
+/** One for all: making one costs as much as a statement of the database. */
+const OVER = new DOMException('The attempt is over', 'AbortError');
+
+/** A failure of the store that may be over soon. */
+function isPassing(error: unknown): boolean {
+  return error instanceof StoreError && (error.failure === 'contention' || error.failure === 'unavailable');
+}
+
+const CANCELLED = 'The run was cancelled';
+const ERROR_LENGTH_MAX = 4_096;
+
+function cutText(text: string): string {
+  return text
+    .slice(0, ERROR_LENGTH_MAX)
+    .replace(/\p{Cc}/gu, ' ')
+    .toWellFormed();
+}
+
+function failure(failureClass: string, error: string) {
+  return { status: 'failed' as const, failureClass, error };
+}

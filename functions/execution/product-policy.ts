@@ -1,0 +1,83 @@
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
+import type { StartRequest } from './rules/start.ts';
+import type { RunScope } from './run.ts';
+
+/** What one product may do. An empty list restricts nothing. */
+export interface ProductPolicy {
+  readonly productId: string;
+  readonly allowedHandlerIds: readonly string[];
+  readonly allowedTenantIds: readonly string[];
+  /** Workers that may lease its runs. */
+  readonly allowedServiceIdentities: readonly string[];
+  /** `null`: as everybody. */
+  readonly payloadBytesMax: number | null;
+  /** What names of artifacts begin with; empty for any. */
+  readonly artifactPrefix: string;
+  /** Top-level members of trace details that are not kept. */
+  readonly redactedNames: readonly string[];
+}
+
+const NOTHING_REDACTED: ReadonlySet<string> = new Set();
+
+/**
+ * The product policies of the specification, section ExecutionProductPolicy: opt-in as a whole. Once there is one, a new run
+ * needs a product that is known and a tenant, and what a policy does not allow is refused before anything is stored.
+ */
+export class ProductPolicies {
+  readonly #policies: ReadonlyMap<string, ProductPolicy>;
+  readonly #redacted: ReadonlyMap<string, ReadonlySet<string>>;
+
+  constructor(policies: readonly ProductPolicy[] = []) {
+    this.#policies = new Map(policies.map((policy) => [policy.productId, policy]));
+    this.#redacted = new Map(
+      policies.map(({ productId, redactedNames }) => [productId, new Set(redactedNames)]),
+    );
+  }
+
+  get active(): boolean {
+    return this.#policies.size > 0;
+  }
+
+  /** Throws `product_policy_violation`, or `limit_exceeded` for a payload that is too large for the product. */
+  checkStart(request: StartRequest): void {
+    if (!this.active) return;
+    const { scope } = request;
+    const policy = scope === null ? undefined : this.#policies.get(scope.productId);
+    if (scope === null || policy === undefined) {
+      throw violation('A new run needs the scope of a product that is known here');
+    }
+    if (!admits(policy.allowedHandlerIds, request.handlerId))
+      throw violation('The product may not start this handler');
+    if (!admits(policy.allowedTenantIds, scope.tenantId)) throw violation('The product has no such tenant');
+    if (policy.payloadBytesMax !== null && request.payloadBytes > policy.payloadBytesMax) {
+      const detail = `must be at most ${policy.payloadBytesMax} bytes for this product`;
+      throw invalidMember('/payload', detail, 'limit_exceeded');
+    }
+  }
+
+  /** A run of no product, from before there were policies, is nobody's. */
+  mayLease(scope: RunScope | null, workerId: string): boolean {
+    if (!this.active) return true;
+    const policy = scope === null ? undefined : this.#policies.get(scope.productId);
+    return policy !== undefined && admits(policy.allowedServiceIdentities, workerId);
+  }
+
+  checkArtifactName(scope: RunScope | null, name: string): void {
+    const prefix = this.#policies.get(scope?.productId ?? '')?.artifactPrefix ?? '';
+    if (!name.startsWith(prefix)) {
+      throw violation('Artifacts of this product have names with a prefix that this one lacks');
+    }
+  }
+
+  redactedNames(scope: RunScope | null): ReadonlySet<string> {
+    return this.#redacted.get(scope?.productId ?? '') ?? NOTHING_REDACTED;
+  }
+}
+
+function violation(detail: string): ServiceError {
+  return new ServiceError('product_policy_violation', detail);
+}
+
+function admits(list: readonly string[], id: string): boolean {
+  return list.length === 0 || list.includes(id);
+}

@@ -1,0 +1,197 @@
+import type { Json } from '../kernel/canonical-json.ts';
+import { orderedIdBefore } from '../kernel/ordered-id.ts';
+import { type ListSelection, type RecordPage, StoreError } from '../store/port.ts';
+import {
+  checkpointKey,
+  RUN_GROUP,
+  RUN_INDEX,
+  RUNS,
+  readRun,
+  runKey,
+  TRACES,
+  tagIndex,
+  valueKey,
+} from './records.ts';
+import type { Run, RunStatus, StoredValue, TraceEntry } from './run.ts';
+import type { Runtime } from './runtime.ts';
+import { keyHashOf } from './start-run.ts';
+import { type Checkpoint, missingRun, readCheckpointRecord } from './work.ts';
+
+export async function findRun(runtime: Runtime, runId: string): Promise<Run | undefined> {
+  const store = await runtime.store();
+  const key = runKey(runId);
+  const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key, view: 'body' }] });
+  return records[0] === undefined ? undefined : readRun(records[0], runId);
+}
+
+export async function requireRun(runtime: Runtime, runId: string): Promise<Run> {
+  const run = await findRun(runtime, runId);
+  if (run === undefined) throw missingRun();
+  return run;
+}
+
+/** The JSON of values, wherever they are kept, in the order asked for. */
+export async function loadValues(runtime: Runtime, values: readonly StoredValue[]): Promise<Json[]> {
+  const records = values.flatMap((value) => ('record' in value ? [value.record] : []));
+  const loaded = new Map<string, Json>();
+  if (records.length > 0) {
+    const store = await runtime.store();
+    const keys = records.map((record) => ({ key: valueKey(record), view: 'body' as const }));
+    const found = await store.query(runtime.scope, { by: 'keys', keys });
+    for (const { key, body } of found.records) loaded.set(key.id, JSON.parse(body ?? 'null') as Json);
+  }
+  return values.map((value) => {
+    if ('json' in value) return value.json;
+    const json = loaded.get(value.record);
+    if (json === undefined) throw new StoreError('corrupt', 'a run names a value that is not there');
+    return json;
+  });
+}
+
+export interface RunFilter {
+  readonly handlerId: string | null;
+  readonly pluginId: string | null;
+  readonly status: RunStatus | null;
+  readonly correlationId: string | null;
+  readonly idempotencyKey: string | null;
+  /** Bounds are inclusive. */
+  readonly createdAfter: number | null;
+  readonly createdBefore: number | null;
+  readonly updatedAfter: number | null;
+  readonly updatedBefore: number | null;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** Runs that one list looks at, which bounds what it costs where hardly any matches. */
+const LOOKED_AT_MAX = 20_000;
+const PAGE = 200;
+
+/**
+ * Newest first, as their ids were drawn. What is told by an index is found by it; moments, and what `visible` lets through, are
+ * told run by run, so such a list looks at the newest 20,000 at most.
+ */
+export async function listRuns(
+  runtime: Runtime,
+  filter: RunFilter,
+  limit: number,
+  visible: (run: Run) => boolean,
+): Promise<Run[]> {
+  const store = await runtime.store();
+  const fits = (run: Run) => matches(run, filter) && visible(run);
+  const own = filter.correlationId === null ? undefined : await findRun(runtime, filter.correlationId);
+  // A run that was given no correlation id has its own id as one, which no index repeats.
+  const found = own !== undefined && own.correlationId === own.id && fits(own) ? [own] : [];
+  // No run that was made later has a smaller id, and none is made before the moment that its id tells.
+  const oldest = filter.createdAfter === null ? '' : orderedIdBefore(filter.createdAfter);
+  const most = limit + found.length;
+  const selection: ListSelection = {
+    by: 'list',
+    collection: RUNS,
+    group: RUN_GROUP,
+    equal: equalities(filter),
+    direction: 'descending',
+    limit: isToldByIndexes(filter) ? Math.min(PAGE, limit) : PAGE,
+  };
+  let after: string | null = null;
+  let looked = 0;
+  do {
+    const page: RecordPage = await store.query(
+      runtime.scope,
+      after === null ? selection : { ...selection, after },
+    );
+    const runs = page.records.map((record) => readRun(record));
+    found.push(...runs.filter(fits).slice(0, most - found.length));
+    if (runs.some(({ id }) => id < oldest)) break;
+    looked += page.records.length;
+    after = page.next;
+  } while (after !== null && looked < LOOKED_AT_MAX && found.length < most);
+  return found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+}
+
+function isToldByIndexes({ createdAfter, createdBefore, updatedAfter, updatedBefore }: RunFilter): boolean {
+  return [createdAfter, createdBefore, updatedAfter, updatedBefore].every((moment) => moment === null);
+}
+
+function equalities(filter: RunFilter): Record<string, string> {
+  const equal: Record<string, string> = {};
+  if (filter.handlerId !== null) equal[RUN_INDEX.handler] = filter.handlerId;
+  if (filter.pluginId !== null) equal[RUN_INDEX.plugin] = filter.pluginId;
+  if (filter.status !== null) equal[RUN_INDEX.status] = filter.status;
+  if (filter.correlationId !== null) equal[RUN_INDEX.correlation] = filter.correlationId;
+  if (filter.idempotencyKey !== null) equal[RUN_INDEX.key] = keyHashOf(filter.idempotencyKey);
+  for (const [name, value] of Object.entries(filter.tags)) equal[tagIndex(name)] = value;
+  return equal;
+}
+
+function matches(run: Run, filter: RunFilter): boolean {
+  const { handlerId, pluginId, status, correlationId, tags } = filter;
+  return (
+    (correlationId === null || run.correlationId === correlationId) &&
+    (filter.idempotencyKey === null || run.keyHash === keyHashOf(filter.idempotencyKey)) &&
+    (handlerId === null || run.handlerId === handlerId) &&
+    (pluginId === null || run.pluginId === pluginId) &&
+    (status === null || run.status === status) &&
+    (filter.createdAfter === null || run.createdAt >= filter.createdAfter) &&
+    (filter.createdBefore === null || run.createdAt <= filter.createdBefore) &&
+    (filter.updatedAfter === null || run.updatedAt >= filter.updatedAfter) &&
+    (filter.updatedBefore === null || run.updatedAt <= filter.updatedBefore) &&
+    Object.entries(tags).every(([name, value]) => run.tags[name] === value)
+  );
+}
+
+const TRACE_PAGE = 20;
+
+/** The run's trace in the order of its sequence ids, from after `afterId` on, the oldest `limit` of it. */
+export async function readTrace(
+  runtime: Runtime,
+  run: Run,
+  limit: number,
+  afterId: string | null,
+): Promise<TraceEntry[]> {
+  const store = await runtime.store();
+  const found: TraceEntry[] = [];
+  const isWanted = ({ sequenceId }: TraceEntry) => afterId === null || sequenceId > afterId;
+  let after: string | null = null;
+  do {
+    const page: RecordPage = await store.query(runtime.scope, {
+      by: 'list',
+      collection: TRACES,
+      group: run.id,
+      limit: TRACE_PAGE,
+      ...(after === null ? {} : { after }),
+    });
+    for (const { body } of page.records) {
+      found.push(...(JSON.parse(body ?? '[]') as TraceEntry[]).filter(isWanted));
+      if (found.length >= limit) return found.slice(0, limit);
+    }
+    after = page.next;
+  } while (after !== null);
+  // Read before the records: what moved out of the run meanwhile is in both.
+  const seen = new Set(found.map(({ sequenceId }) => sequenceId));
+  found.push(...run.trace.filter((entry) => isWanted(entry) && !seen.has(entry.sequenceId)));
+  return found.slice(0, limit);
+}
+
+export async function findCheckpoint(
+  runtime: Runtime,
+  runId: string,
+  key: string,
+): Promise<Checkpoint | null> {
+  const store = await runtime.store();
+  const { records } = await store.query(runtime.scope, {
+    by: 'keys',
+    keys: [{ key: checkpointKey(runId, key), view: 'body' }],
+  });
+  return records[0] === undefined ? null : readCheckpointRecord(records[0]);
+}
+
+/** How many runs are active, as the records that bound them say; `null` where nothing counts them. */
+export async function countActive(runtime: Runtime, counters: readonly { collection: string; id: string }[]) {
+  if (runtime.options.activeRunsMax === null) return null;
+  const store = await runtime.store();
+  const { records } = await store.query(runtime.scope, {
+    by: 'keys',
+    keys: counters.map((key) => ({ key })),
+  });
+  return records.reduce((sum, { head }) => sum + (typeof head.active === 'number' ? head.active : 0), 0);
+}

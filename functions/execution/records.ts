@@ -1,0 +1,208 @@
+import type { Json } from '../kernel/canonical-json.ts';
+import {
+  type Collection,
+  type Head,
+  type RecordData,
+  type RecordKey,
+  type Scope,
+  StoreError,
+} from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import { isTerminal, type Run, type StoredValue, type TraceEntry } from './run.ts';
+
+/** How the execution runtime lies in the store: everything about a run that one decision needs is one record. */
+export const RUNS: Collection = { name: 'runs', pairedIndexes: false };
+/** Idempotency keys that were used, each with the run that it admitted. */
+export const ADMISSIONS: Collection = { name: 'admissions', pairedIndexes: false };
+/** Payloads, results and events that are too large to be written again with every change of their run. */
+export const VALUES: Collection = { name: 'values', pairedIndexes: false };
+/** Older parts of traces. */
+export const TRACES: Collection = { name: 'traces', pairedIndexes: false };
+export const ARTIFACTS: Collection = { name: 'artifacts', pairedIndexes: false };
+export const CHECKPOINTS: Collection = { name: 'checkpoints', pairedIndexes: false };
+/** Leases that runs take on names of their own. */
+export const LEASES: Collection = { name: 'leases', pairedIndexes: false };
+/** Timers of runs that nothing waits for. */
+export const TIMERS: Collection = { name: 'timers', pairedIndexes: false };
+/** Which run holds a concurrency key. */
+export const SLOTS: Collection = { name: 'slots', pairedIndexes: false };
+export const COUNTERS: Collection = { name: 'counters', pairedIndexes: false };
+
+/** What a provider must know of the collections when it opens. */
+export const executionCollections: readonly Collection[] = [
+  RUNS,
+  ADMISSIONS,
+  VALUES,
+  TRACES,
+  ARTIFACTS,
+  CHECKPOINTS,
+  LEASES,
+  TIMERS,
+  SLOTS,
+  COUNTERS,
+];
+
+/** Runs belong to the deployment: lists and workers span products and tenants. */
+export const EXECUTION_SCOPE: Scope = { kind: 'system', name: 'execution' };
+
+export const RUN_GROUP = 'run';
+
+/** How lists and workers find runs. `lane` is there only while a run is queued. */
+export const RUN_INDEX = {
+  handler: 'handler',
+  plugin: 'plugin',
+  status: 'status',
+  lane: 'lane',
+  correlation: 'correlation',
+  key: 'key',
+} as const;
+
+export function tagIndex(name: string): string {
+  return recordId('tag', name);
+}
+
+export function runKey(runId: string): RecordKey {
+  return { collection: RUNS.name, id: recordId(runId) };
+}
+
+/** Keys are compared within one product and tenant. */
+export function admissionKey(scope: { productId: string; tenantId: string } | null, key: string): RecordKey {
+  const parts = scope === null ? [key] : [scope.productId, scope.tenantId, key];
+  return { collection: ADMISSIONS.name, id: recordId(...parts) };
+}
+
+export function valueKey(record: string): RecordKey {
+  return { collection: VALUES.name, id: record };
+}
+
+export function traceKey(runId: string, firstSequenceId: string): RecordKey {
+  return { collection: TRACES.name, id: recordId(runId, firstSequenceId) };
+}
+
+export function artifactKey(runId: string, artifactId: string): RecordKey {
+  return { collection: ARTIFACTS.name, id: recordId(runId, artifactId) };
+}
+
+export function checkpointKey(runId: string, key: string): RecordKey {
+  return { collection: CHECKPOINTS.name, id: recordId(runId, key) };
+}
+
+export function leaseRecordKey(leaseKey: string): RecordKey {
+  return { collection: LEASES.name, id: recordId(leaseKey) };
+}
+
+export function timerRecordKey(runId: string, timerId: string): RecordKey {
+  return { collection: TIMERS.name, id: recordId(runId, timerId) };
+}
+
+export function slotKey(concurrencyKey: string): RecordKey {
+  return { collection: SLOTS.name, id: recordId(concurrencyKey) };
+}
+
+export function activeCounterKey(shard: number): RecordKey {
+  return { collection: COUNTERS.name, id: recordId('active-runs', String(shard)) };
+}
+
+/** Where the ceiling is kept of which this run is counted: a function of its id, so that whoever ends it knows. */
+export function shardOf(runId: string, shards: number): number {
+  return shards === 1 ? 0 : (Number(runId.slice(-9)) % 7919) % shards;
+}
+
+/** The run's own record, whole. */
+export function runRecord(run: Run): RecordData {
+  return {
+    key: runKey(run.id),
+    head: runHead(run),
+    body: JSON.stringify(run),
+    listing: { group: RUN_GROUP, id: run.id, hidden: false, indexes: runIndexes(run) },
+    due: dueOf(run),
+  };
+}
+
+/** A longer lease and nothing else: small facts only, whatever the run carries. */
+export function heartbeatRecord(run: Run): RecordData {
+  return { key: runKey(run.id), head: runHead(run), due: dueOf(run) };
+}
+
+function runHead(run: Run): Head {
+  return {
+    id: run.id,
+    status: run.status,
+    handlerId: run.handlerId,
+    attempt: run.attempt,
+    leaseExpiresAt: run.lease?.expiresAt ?? null,
+  };
+}
+
+function runIndexes(run: Run): Record<string, string> {
+  const indexes: Record<string, string> = {
+    [RUN_INDEX.handler]: run.handlerId,
+    [RUN_INDEX.status]: run.status,
+  };
+  if (run.status === 'queued') indexes[RUN_INDEX.lane] = run.handlerId;
+  if (run.pluginId !== null) indexes[RUN_INDEX.plugin] = run.pluginId;
+  // Where nobody gave one it is the run's id, by which the run is found anyway.
+  if (run.correlationId !== run.id) indexes[RUN_INDEX.correlation] = run.correlationId;
+  if (run.keyHash !== null) indexes[RUN_INDEX.key] = run.keyHash;
+  for (const [name, value] of Object.entries(run.tags)) indexes[tagIndex(name)] = value;
+  return indexes;
+}
+
+/**
+ * When time itself moves the run: a schedule, a retry, a timer, a deadline or the end of a lease. A queued run waits for a
+ * worker, not for a moment, and a wait without a deadline for its event.
+ */
+export function dueOf(run: Run): number | null {
+  if (run.status === 'running') return run.lease?.expiresAt ?? run.updatedAt;
+  if (run.status !== 'waiting') return null;
+  return run.wait === null ? (run.scheduledAt ?? run.updatedAt) : run.wait.dueAt;
+}
+
+/** The run that the record holds. Throws `StoreError` `corrupt` where it is not the one that `id` names. */
+export function readRun(record: RecordData, id?: string): Run {
+  if (record.key.collection !== RUNS.name || typeof record.body !== 'string') {
+    throw new StoreError('corrupt', 'a run record holds no run');
+  }
+  const run = JSON.parse(record.body) as Run;
+  if (id !== undefined && run.id !== id) {
+    throw new StoreError('corrupt', 'a run record does not hold the run that its id names');
+  }
+  const { leaseExpiresAt } = record.head;
+  // The head is newer: a heartbeat writes nothing else.
+  return run.lease === null || typeof leaseExpiresAt !== 'number' || leaseExpiresAt === run.lease.expiresAt
+    ? run
+    : { ...run, lease: { ...run.lease, expiresAt: leaseExpiresAt } };
+}
+
+export function isActive(run: Run): boolean {
+  return !isTerminal(run.status);
+}
+
+/** A record of its own for a value that is too large for its run. `listing` lets whoever removes the run find it. */
+export function valueRecord(runId: string, record: string, text: string): RecordData {
+  return {
+    key: valueKey(record),
+    head: { runId },
+    body: text,
+    listing: { group: runId, id: record, hidden: false, indexes: {} },
+  };
+}
+
+export function traceRecord(runId: string, entries: readonly TraceEntry[]): RecordData {
+  const first = entries[0]?.sequenceId ?? '';
+  return {
+    key: traceKey(runId, first),
+    head: { runId, first, last: entries.at(-1)?.sequenceId ?? '', entries: entries.length },
+    body: JSON.stringify(entries),
+    listing: { group: runId, id: first, hidden: false, indexes: {} },
+  };
+}
+
+/** The record that a value is kept in, if it is not kept with the run. */
+export function valueRecordOf(value: StoredValue): string | null {
+  return 'record' in value ? value.record : null;
+}
+
+export function inlineValue(json: Json): StoredValue {
+  return { json };
+}

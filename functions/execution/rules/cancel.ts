@@ -1,0 +1,20 @@
+import { ServiceError } from '../../kernel/errors.ts';
+import { type Change, isTerminal, type Run } from '../run.ts';
+import { cancelledResult, ended } from './due.ts';
+
+const asked = { type: 'run.cancellation_requested', severity: 'warning' } as const;
+
+/**
+ * A queued or waiting run is cancelled at once. Of a running one it is asked: its holder hears of it with the next answer, and
+ * the run is cancelled when the holder completes or its lease runs out. `null`: nothing to change.
+ */
+export function cancelRun(run: Run | undefined, now: number): Change | null {
+  if (run === undefined) throw new ServiceError('not_found', 'There is no such run');
+  if (isTerminal(run.status)) return null;
+  if (run.status === 'running') {
+    return run.cancellationRequested
+      ? null
+      : { run: { ...run, cancellationRequested: true }, events: [asked] };
+  }
+  return ended({ ...run, cancellationRequested: true }, cancelledResult, now, [asked]);
+}

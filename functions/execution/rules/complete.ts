@@ -1,0 +1,81 @@
+import type { JsonObject } from '../../kernel/canonical-json.ts';
+import type { Change, Run, StoredValue } from '../run.ts';
+import { cancelledResult, type Ending, ended, endedLease, givenBack } from './due.ts';
+import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
+
+/** What a worker or a handler says that became of the run. */
+export interface Completion extends Ending {
+  /** Absent: what was reported before stays. */
+  readonly result?: StoredValue;
+  readonly statusDetails?: JsonObject;
+}
+
+/** Classes whose failures do not go away by trying again. */
+const notRetried: ReadonlySet<string> = new Set(['validation', 'cancelled']);
+
+/**
+ * Ends the attempt: the run is over, or waits for its next attempt. With the proof of a completion that was made already
+ * it changes nothing (`null`), whatever it says. A run that was to be cancelled is, unless it ran into its timeout.
+ */
+export function completeRun(
+  run: Run | undefined,
+  proof: LeaseProof,
+  completion: Completion,
+  now: number,
+): Change | null {
+  if (run?.lease === null && run.endedLease?.how === 'completed') {
+    if (isProofOf(run.endedLease, proof) && mayHold(run, proof)) return null;
+  }
+  activeLease(run, proof, now);
+  return closeAttempt(run as Run, completion, now);
+}
+
+function closeAttempt(run: Run, completion: Completion, now: number): Change {
+  const { result, statusDetails } = completion;
+  const failing = completion.status === 'failed' || completion.status === 'timed_out';
+  const released: Run = {
+    ...run,
+    lease: null,
+    endedLease: endedLease(run, 'completed'),
+    failures: run.failures + (failing ? 1 : 0),
+    result: result ?? run.result,
+    statusDetails: statusDetails ?? run.statusDetails,
+  };
+  if (run.cancellationRequested && completion.status !== 'timed_out') {
+    return ended(released, cancelledResult, now);
+  }
+  return mayRetry(released, completion)
+    ? retryLater(released, completion, now)
+    : ended(released, completion, now);
+}
+
+function mayRetry(run: Run, { status, failureClass }: Ending): boolean {
+  if ((status !== 'failed' && status !== 'timed_out') || run.cancellationRequested) return false;
+  return run.failures < run.retryPolicy.maxAttempts && !notRetried.has(failureClass ?? '');
+}
+
+function retryLater(run: Run, { failureClass, error }: Ending, now: number): Change {
+  const delaySeconds = retryDelaySeconds(run);
+  const next: Run = {
+    ...run,
+    ...givenBack(run),
+    status: 'waiting',
+    scheduledAt: now + Math.ceil(delaySeconds * 1_000),
+    currentStep: null,
+    failureClass,
+    error,
+  };
+  const details = { delaySeconds, failureClass, error };
+  return { run: next, events: [{ type: 'retry.scheduled', severity: 'warning', details }] };
+}
+
+/** The first retry waits the initial delay, each further one as much longer as the policy says, up to its longest. */
+export function retryDelaySeconds({ retryPolicy, failures }: Pick<Run, 'retryPolicy' | 'failures'>): number {
+  const { initialDelaySeconds, maxDelaySeconds, backoffMultiplier } = retryPolicy;
+  const longest = Math.max(initialDelaySeconds, maxDelaySeconds);
+  // No delay stays none, however much it would grow.
+  if (initialDelaySeconds === 0) return 0;
+  const grown = initialDelaySeconds * backoffMultiplier ** (failures - 1);
+  // Where the power overflows it is the longest that counts.
+  return Number.isFinite(grown) ? Math.min(longest, grown) : longest;
+}

@@ -1,0 +1,144 @@
+import type { Change, Run, TraceDraft, WaitOutcome } from '../run.ts';
+
+/**
+ * What the passing of time makes of a run: a schedule, a retry, a timer or a deadline that has come makes it queued; a lease
+ * that ran out gives it back, ends it where it was to be cancelled, or where it has lost as many leases as it may. Every
+ * rule about a run begins here, so that a decision never rests on whether somebody has looked since. `null`: nothing.
+ */
+export function settleRun(run: Run, now: number, options: DueOptions): Change | null {
+  if (run.status === 'waiting') return run.wait === null ? settleSchedule(run, now) : settleWait(run, now);
+  if (run.status !== 'running') return null;
+  return leaseIsOver(run, now) ? loseLease(run, now, options) : null;
+}
+
+export interface DueOptions {
+  readonly leaseExpirationsMax: number;
+}
+
+/** A lease lasts up to, not including, the moment of its expiry. */
+export function leaseIsOver(run: Run, now: number): boolean {
+  return run.lease === null || run.lease.expiresAt <= now;
+}
+
+function settleSchedule(run: Run, now: number): Change | null {
+  if ((run.scheduledAt ?? 0) > now) return null;
+  return { run: { ...run, status: 'queued' }, events: [] };
+}
+
+function settleWait(run: Run, now: number): Change | null {
+  const { wait } = run;
+  if (wait === null || wait.dueAt === null || wait.dueAt > now) return null;
+  const timed = wait.kind === 'timer';
+  const outcome: WaitOutcome = {
+    kind: wait.kind,
+    name: wait.name,
+    outcome: timed ? 'timer' : 'timed_out',
+    event: null,
+    timer: timed
+      ? {
+          id: wait.timerId ?? '',
+          name: wait.name,
+          fireAt: wait.dueAt,
+          createdAt: wait.registeredAt,
+          payload: wait.payload,
+        }
+      : null,
+  };
+  return resumed(run, outcome, timed ? 'wait.resumed' : 'wait.timed_out');
+}
+
+/** The wait is over: the outcome is kept until the same wait is asked for again, and the run goes to the workers. */
+export function resumed(run: Run, outcome: WaitOutcome, type: 'wait.resumed' | 'wait.timed_out'): Change {
+  const next: Run = {
+    ...run,
+    status: 'queued',
+    scheduledAt: null,
+    currentStep: null,
+    wait: null,
+    outcomes: [...run.outcomes, outcome],
+  };
+  const details = { kind: outcome.kind, name: outcome.name, outcome: outcome.outcome };
+  return { run: next, events: [{ type, details }] };
+}
+
+/** The holder is gone: the run goes back to the workers, or ends. */
+export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOptions): Change {
+  const expired: TraceDraft = {
+    type: 'lease.expired',
+    severity: 'warning',
+    message: 'The lease ran out without a word from its holder',
+    workerId: run.lease?.workerId ?? null,
+  };
+  const lost: Run = {
+    ...run,
+    lease: null,
+    endedLease: endedLease(run, 'expired'),
+    ...givenBack(run),
+    leaseExpirations: run.leaseExpirations + 1,
+    currentStep: null,
+  };
+  if (run.cancellationRequested) return ended(lost, cancelledResult, now, [expired]);
+  if (lost.leaseExpirations >= leaseExpirationsMax) {
+    const error = `The leases of ${lost.leaseExpirations} attempts ran out`;
+    return ended(lost, { status: 'failed', failureClass: 'lease_expired', error }, now, [expired]);
+  }
+  const requeued: TraceDraft = {
+    type: 'run.status',
+    severity: 'warning',
+    message: 'Recovered: the run may be executed again',
+  };
+  return { run: { ...lost, status: 'queued' }, events: [expired, requeued] };
+}
+
+/** What the holder was given and may not have kept is there again for whoever executes the run next. */
+export function givenBack({ taken, outcomes }: Run): Pick<Run, 'taken' | 'outcomes'> {
+  return taken === null ? { taken, outcomes } : { taken: null, outcomes: [taken, ...outcomes] };
+}
+
+export function endedLease(run: Run, how: 'completed' | 'suspended' | 'expired' | 'cancelled') {
+  return run.lease === null
+    ? run.endedLease
+    : { workerId: run.lease.workerId, tokenHash: run.lease.tokenHash, how };
+}
+
+export interface Ending {
+  readonly status: 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out';
+  readonly failureClass: string | null;
+  readonly error: string | null;
+}
+
+export const cancelledResult: Ending = {
+  status: 'cancelled',
+  failureClass: 'cancelled',
+  error: 'The run was cancelled',
+};
+
+/** The run's end: nothing waits any more, nobody holds it. What it was told before stays readable. */
+export function ended(run: Run, ending: Ending, now: number, before: readonly TraceDraft[] = []): Change {
+  const { status, failureClass, error } = ending;
+  const succeeded = status === 'succeeded';
+  const completedAt = Math.max(now, run.updatedAt);
+  const next: Run = {
+    ...run,
+    status,
+    lease: null,
+    wait: null,
+    outcomes: [],
+    taken: null,
+    counted: false,
+    startedAt: run.startedAt ?? completedAt,
+    completedAt,
+    cancellationRequested: run.cancellationRequested || status === 'cancelled',
+    progress: succeeded ? 1 : run.progress,
+    currentStep: null,
+    failureClass: succeeded ? null : failureClass,
+    error: succeeded ? null : error,
+  };
+  const completion: TraceDraft = {
+    type: status === 'failed' ? 'run.failed' : status === 'rejected' ? 'run.rejected' : 'run.completed',
+    severity: succeeded ? 'info' : 'warning',
+    message: succeeded ? null : error,
+    details: succeeded || failureClass === null ? null : { failureClass },
+  };
+  return { run: next, events: [...before, completion] };
+}

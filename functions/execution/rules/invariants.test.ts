@@ -1,0 +1,199 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ServiceError } from '../../kernel/errors.ts';
+import { type Change, isTerminal, type Run, type TraceEntry } from '../run.ts';
+import { withTrace } from '../trace.ts';
+import { cancelRun } from './cancel.ts';
+import { completeRun } from './complete.ts';
+import { settleRun } from './due.ts';
+import { leaseRun, renewLease } from './lease.ts';
+import { reportProgress } from './report.ts';
+import { grantOf, handler, ID, NOW, OPTIONS, startRequest } from './run.fixture.ts';
+import { createRun } from './start.ts';
+import { raiseInRun, waitInRun } from './wait.ts';
+
+const EVENTS_MAX = 3;
+const LIMITS = { eventsPerRunMax: 10_000, messageLengthMax: 100, redacted: new Set<string>() };
+
+/** Everybody who may touch a run, in any order, with clocks that differ and proofs that may be of an earlier lease. */
+const anyStep = fc.record({
+  act: fc.constantFrom(
+    ...(['lease', 'lease', 'settle', 'cancel', 'raise', 'wait', 'complete', 'report', 'renew'] as const),
+  ),
+  /** Now and then time passes that ends leases; clocks also go back. */
+  passedMs: fc.constantFrom(0, 0, 1, 500, 20_000, 120_000, -300),
+  stale: fc.constantFrom(false, false, false, true),
+  name: fc.constantFrom('a', 'b'),
+  timer: fc.boolean(),
+  dueMs: fc.constantFrom<(number | null)[]>(null, -1, 0, 700, 90_000),
+  status: fc.constantFrom(
+    ...(['succeeded', 'failed', 'failed', 'timed_out', 'rejected', 'cancelled'] as const),
+  ),
+  failureClass: fc.constantFrom('transient', 'validation', 'unknown'),
+  ttlMs: fc.constantFrom(1, 1_000, 60_000),
+});
+type Step = typeof anyStep extends fc.Arbitrary<infer S> ? S : never;
+
+class Life {
+  run: Run;
+  now = NOW;
+  leases = 0;
+  raised = 0;
+  consumed = 0;
+  drawn = 1n;
+  readonly told: TraceEntry[] = [];
+
+  constructor(maxAttempts: number, scheduledAt: number | null) {
+    const request = startRequest({ scheduledAt, retryPolicy: { maxAttempts, initialDelaySeconds: 0.5 } });
+    const fresh = { id: ID, payload: { json: null }, keyHash: null };
+    const created = createRun(request, handler, fresh, NOW);
+    this.run = withTrace({ ...created, run: { ...created.run, counted: true } }, this.#id(0), NOW, LIMITS);
+    this.told.push(...this.run.trace);
+  }
+
+  /** Instances draw their ids by clocks of their own, so a later one may be smaller. */
+  #id(passedMs: number): string {
+    this.drawn += BigInt(passedMs) * 100n + 1n;
+    return String(this.drawn < 1n ? 1n : this.drawn).padStart(20, '0');
+  }
+
+  take(step: Step): void {
+    this.now += step.passedMs;
+    const before = this.run;
+    const change = this.#decide(step);
+    if (change === null) return;
+    this.run = withTrace(change, this.#id(step.passedMs), this.now, LIMITS);
+    this.told.push(...this.run.trace.slice(before.trace.length));
+  }
+
+  #decide(step: Step): Change | null {
+    const { run, now } = this;
+    const settled = settleRun(run, now, OPTIONS);
+    if (settled !== null) expect(settleRun(settled.run, now, OPTIONS)).toBeNull();
+    const due = settled?.run ?? run;
+    const after = (change: Change | null): Change | null =>
+      change === null ? settled : { run: change.run, events: [...(settled?.events ?? []), ...change.events] };
+    try {
+      switch (step.act) {
+        case 'settle':
+          return settled;
+        case 'cancel':
+          return after(cancelRun(due, now));
+        case 'raise':
+          return after(this.#raise(due, step));
+        case 'lease':
+          return after(this.#lease(due, step));
+        default:
+          return this.#work(run, step);
+      }
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      expect(['lease_stale', 'lease_not_active', 'inbox_full']).toContain(error.code);
+      return null;
+    }
+  }
+
+  #raise(run: Run, { name }: Step): Change {
+    const event = { id: String(this.raised), name, raisedAt: this.now, payload: { json: null } };
+    const change = raiseInRun(run, event, EVENTS_MAX);
+    this.raised += 1;
+    return change;
+  }
+
+  #lease(run: Run, { ttlMs }: Step): Change | null {
+    const change = leaseRun(run, grantOf({ tokenHash: `token-${this.leases + 1}`, ttlMs }), this.now);
+    expect(change === null).toBe(run.status !== 'queued');
+    if (change !== null) this.leases += 1;
+    return change;
+  }
+
+  #work(run: Run, step: Step): Change | null {
+    const proof = { tokenHash: `token-${this.leases - (step.stale ? 1 : 0)}`, workerId: 'w' };
+    const held = run.lease !== null && run.lease.expiresAt > this.now && !step.stale;
+    const change = this.#working(run, step, proof);
+    // Whoever does not hold the run changes nothing: at most a completion is heard a second time.
+    if (!held) expect(change).toBeNull();
+    return change;
+  }
+
+  #working(run: Run, step: Step, proof: { tokenHash: string; workerId: string }): Change | null {
+    const { now } = this;
+    if (step.act === 'renew') return { run: renewLease(run, proof, step.ttlMs, now), events: [] };
+    if (step.act === 'report') return reportProgress(run, proof, { progress: 0.5 }, now);
+    if (step.act === 'complete') {
+      const { status, failureClass } = step;
+      return completeRun(run, proof, { status, failureClass, error: 'e' }, now);
+    }
+    const dueAt = step.dueMs === null ? null : now + step.dueMs;
+    const kind = step.timer && dueAt !== null ? 'timer' : 'external_event';
+    const request = { kind, name: step.name, dueAt, payload: null, timerId: '7' } as const;
+    const { outcome, ...change } = waitInRun(run, proof, request, now);
+    if (outcome?.event != null) this.consumed += 1;
+    return change;
+  }
+}
+
+function expectSound(life: Life, before: Run): void {
+  const { run } = life;
+  if (isTerminal(before.status)) {
+    expect(run).toEqual({ ...before, inbox: run.inbox, trace: run.trace, ...changing(run) });
+  }
+  expect(run.attempt).toBe(life.leases);
+  expect(run.failures).toBeLessThanOrEqual(run.retryPolicy.maxAttempts);
+  expect(run.leaseExpirations).toBeLessThanOrEqual(OPTIONS.leaseExpirationsMax);
+  expect(run.updatedAt).toBeGreaterThanOrEqual(before.updatedAt);
+  expect(run.lease !== null).toBe(run.status === 'running');
+  expect(run.completedAt !== null).toBe(isTerminal(run.status));
+  expect(run.counted).toBe(!isTerminal(run.status));
+  expect(run.inbox.length).toBeLessThanOrEqual(EVENTS_MAX);
+  if (run.status === 'waiting') {
+    // Something will move it on: its schedule, the deadline of its wait, or the event that it waits for.
+    expect(run.wait === null ? run.scheduledAt !== null : movesOn(run)).toBe(true);
+  } else {
+    expect(run.wait).toBeNull();
+  }
+  if (isTerminal(run.status)) {
+    expect(run.outcomes).toEqual([]);
+  } else {
+    const kept = run.outcomes.filter(({ event }) => event !== null).length;
+    // What was given last and not kept by its holder comes back when the lease is lost or the attempt failed.
+    if (before.taken?.event != null && run.outcomes[0] === before.taken) life.consumed -= 1;
+    expect(run.inbox.length + kept + life.consumed).toBe(life.raised);
+  }
+  expect(run.traced).toBe(life.told.length);
+  expect(run.lastSequenceId).toBe(life.told.at(-1)?.sequenceId);
+  for (const [index, { sequenceId, at }] of life.told.entries()) {
+    const previous = life.told[index - 1];
+    if (previous === undefined) continue;
+    expect(sequenceId > previous.sequenceId).toBe(true);
+    expect(at).toBeGreaterThanOrEqual(previous.at);
+  }
+}
+
+/** What an event that comes too late still changes of a run that has ended. */
+function changing({ updatedAt, lastSequenceId, traced }: Run): Partial<Run> {
+  return { updatedAt, lastSequenceId, traced };
+}
+
+function movesOn({ wait }: Run): boolean {
+  return wait?.kind === 'external_event' || (wait?.dueAt ?? null) !== null;
+}
+
+test('whatever anybody does to a run in whatever order, it stays sound', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 4 }),
+      fc.option(fc.constant(NOW + 1_000), { freq: 4 }),
+      fc.array(anyStep, { minLength: 1, maxLength: 60 }),
+      (maxAttempts, scheduledAt, steps) => {
+        const life = new Life(maxAttempts, scheduledAt);
+        for (const each of steps) {
+          const before = life.run;
+          life.take(each);
+          expectSound(life, before);
+        }
+      },
+    ),
+    { numRuns: 1_500 },
+  );
+});

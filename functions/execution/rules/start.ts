@@ -1,0 +1,128 @@
+import type { Json } from '../../kernel/canonical-json.ts';
+import type { Change, RetryPolicy, Run, RunScope, StoredValue } from '../run.ts';
+import { NULL_VALUE } from '../run.ts';
+
+/** A start request that was read and is within its limits. */
+export interface StartRequest {
+  readonly handlerId: string;
+  readonly pluginId: string | null;
+  readonly payload: Json;
+  /** `sha256:` of the payload's canonical JSON. */
+  readonly payloadHash: string;
+  readonly payloadBytes: number;
+  readonly idempotencyKey: string | null;
+  readonly correlationId: string | null;
+  readonly scope: RunScope | null;
+  readonly scheduledAt: number | null;
+  /** `null`: as the handler has it. */
+  readonly retryPolicy: Partial<RetryPolicy> | null;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly operationId: string;
+}
+
+/** A handler as far as the admission of runs is concerned. */
+export interface HandlerFacts {
+  readonly handlerId: string;
+  readonly pluginId: string | null;
+  readonly maxAttempts: number;
+  readonly concurrencyKey: string | null;
+}
+
+export interface NewRun {
+  /** Ordered id. */
+  readonly id: string;
+  readonly payload: StoredValue;
+  readonly keyHash: string | null;
+}
+
+export interface Rejection {
+  readonly failureClass: 'handler_missing' | 'plugin_mismatch' | 'platform';
+  readonly error: string;
+}
+
+/** Why the run cannot be executed by what is registered, if so. */
+export function rejectionOf(request: StartRequest, handler: HandlerFacts | undefined): Rejection | null {
+  if (handler === undefined) {
+    return { failureClass: 'handler_missing', error: 'No handler is registered under this id' };
+  }
+  if (request.pluginId !== null && request.pluginId !== handler.pluginId) {
+    return { failureClass: 'plugin_mismatch', error: 'The handler belongs to another plugin' };
+  }
+  return null;
+}
+
+const DEFAULT_RETRY = { initialDelaySeconds: 1, maxDelaySeconds: 60, backoffMultiplier: 2 } as const;
+
+/** The run's own policy, then its handler's number of attempts, then one. */
+export function retryPolicyOf(request: StartRequest, handler: HandlerFacts | undefined): RetryPolicy {
+  const given = request.retryPolicy ?? {};
+  const initialDelaySeconds = given.initialDelaySeconds ?? DEFAULT_RETRY.initialDelaySeconds;
+  return {
+    maxAttempts: Math.max(1, given.maxAttempts ?? handler?.maxAttempts ?? 1),
+    initialDelaySeconds,
+    maxDelaySeconds: Math.max(initialDelaySeconds, given.maxDelaySeconds ?? DEFAULT_RETRY.maxDelaySeconds),
+    // Zero is no growth: every retry waits as long as the first.
+    backoffMultiplier:
+      given.backoffMultiplier || (given.backoffMultiplier === 0 ? 1 : DEFAULT_RETRY.backoffMultiplier),
+  };
+}
+
+/** A run as it is admitted: queued, waiting for its schedule, or rejected for good. */
+export function createRun(
+  request: StartRequest,
+  handler: HandlerFacts | undefined,
+  fresh: NewRun,
+  now: number,
+): Change {
+  const rejection = rejectionOf(request, handler);
+  const scheduled = request.scheduledAt !== null && request.scheduledAt > now;
+  const run: Run = {
+    id: fresh.id,
+    handlerId: request.handlerId,
+    pluginId: request.pluginId ?? handler?.pluginId ?? null,
+    operationId: request.operationId,
+    status: rejection !== null ? 'rejected' : scheduled ? 'waiting' : 'queued',
+    attempt: 0,
+    failures: 0,
+    leaseExpirations: 0,
+    retryPolicy: retryPolicyOf(request, handler),
+    keyHash: fresh.keyHash,
+    correlationId: request.correlationId ?? fresh.id,
+    scope: request.scope,
+    payloadHash: request.payloadHash,
+    payload: fresh.payload,
+    tags: request.tags,
+    createdAt: now,
+    updatedAt: now,
+    scheduledAt: request.scheduledAt,
+    startedAt: rejection === null ? null : now,
+    completedAt: rejection === null ? null : now,
+    cancellationRequested: false,
+    requested: null,
+    attempted: null,
+    succeeded: null,
+    failed: null,
+    progress: null,
+    currentStep: null,
+    failureClass: rejection?.failureClass ?? null,
+    error: rejection?.error ?? null,
+    result: NULL_VALUE,
+    statusDetails: null,
+    lease: null,
+    endedLease: null,
+    concurrencyKey: null,
+    wait: null,
+    outcomes: [],
+    taken: null,
+    inbox: [],
+    trace: [],
+    lastSequenceId: '',
+    traced: 0,
+    traceDropped: 0,
+    artifacts: 0,
+    counted: false,
+  };
+  return rejection === null
+    ? { run, events: [{ type: 'run.created' }] }
+    : { run, events: [{ type: 'run.rejected', severity: 'warning', message: rejection.error }] };
+}

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { refusalOf } from '../../../test/support/refusal.ts';
+import type { InboxEvent, WaitOutcome } from '../run.ts';
+import { completeRun } from './complete.ts';
+import { loseLease, settleRun } from './due.ts';
+import { NOW, OPTIONS, parkedRun, proof, queuedRun, runningRun, typesOf } from './run.fixture.ts';
+import { raiseInRun, type WaitRequest, waitInRun } from './wait.ts';
+
+const eventOf = (id: string, more: Partial<InboxEvent> = {}): InboxEvent => ({
+  id,
+  name: 'go',
+  raisedAt: NOW,
+  payload: { json: id },
+  ...more,
+});
+const forEvent: WaitRequest = { kind: 'external_event', name: 'go', dueAt: null, payload: 'p', timerId: '9' };
+const forTimer: WaitRequest = { ...forEvent, kind: 'timer', dueAt: NOW + 50 };
+const kept = (kind: WaitOutcome['kind'], name = 'go'): WaitOutcome => ({
+  kind,
+  name,
+  outcome: kind === 'timer' ? 'timer' : 'timed_out',
+  event: null,
+  timer: null,
+});
+
+describe('a wait', () => {
+  test('takes a kept outcome of its kind and name before anything else, once', () => {
+    const outcomes = [kept('timer'), kept('external_event', 'other'), kept('external_event')];
+    const run = runningRun({ outcomes, inbox: [eventOf('1')] });
+    const taken = waitInRun(run, proof, { ...forEvent, dueAt: NOW }, NOW);
+    expect(taken.outcome).toBe(outcomes[2]);
+    expect(taken.run).toEqual({ ...run, outcomes: outcomes.slice(0, 2), taken: outcomes[2] });
+    expect(taken.events).toEqual([]);
+  });
+
+  test('takes one of two kept outcomes of one wait', () => {
+    const run = runningRun({ outcomes: [kept('timer'), kept('timer')] });
+    expect(waitInRun(run, proof, forTimer, NOW).run.outcomes).toHaveLength(1);
+  });
+
+  test('consumes the oldest event of its name: by moment, then by id', () => {
+    const inbox = [
+      eventOf('4', { raisedAt: NOW + 1 }),
+      eventOf('3'),
+      eventOf('2'),
+      eventOf('1', { name: 'Go' }),
+    ];
+    const met = waitInRun(runningRun({ inbox }), proof, { ...forEvent, dueAt: NOW - 1 }, NOW);
+    expect(met.outcome).toMatchObject({ outcome: 'external_event', event: { id: '2' } });
+    expect(met.run.inbox.map(({ id }) => id)).toEqual(['4', '3', '1']);
+    expect(typesOf(met)).toEqual(['wait.resumed']);
+  });
+
+  test('for a timer leaves events alone', () => {
+    const run = runningRun({ inbox: [eventOf('1')] });
+    expect(waitInRun(run, proof, forTimer, NOW).run).toMatchObject({ status: 'waiting', inbox: run.inbox });
+  });
+
+  test.each([
+    ['external_event', 'timed_out', 'wait.timed_out'],
+    ['timer', 'timer', 'wait.resumed'],
+  ] as const)('whose moment has come goes on at once (%s)', (kind, outcome, type) => {
+    const run = runningRun();
+    const met = waitInRun(run, proof, { ...forEvent, kind, dueAt: NOW }, NOW);
+    expect(met.outcome?.outcome).toBe(outcome);
+    expect(met.run).toEqual({ ...run, taken: met.outcome });
+    expect(typesOf(met)).toEqual([type]);
+    const timer = { id: '9', name: 'go', fireAt: NOW, createdAt: NOW, payload: 'p' };
+    expect(met.outcome?.timer).toEqual(kind === 'timer' ? timer : null);
+  });
+
+  test('gives its outcome again where the lease is lost, or the attempt fails, before the holder has gone on', () => {
+    const run = runningRun({ outcomes: [kept('timer')], inbox: [eventOf('1')] });
+    const taken = waitInRun(run, proof, forEvent, NOW);
+    expect(taken.run.outcomes).toEqual(run.outcomes);
+    const lost = loseLease(taken.run, NOW, { leaseExpirationsMax: 5 }).run;
+    expect(lost).toMatchObject({ status: 'queued', taken: null, outcomes: [taken.outcome, ...run.outcomes] });
+    const retried = { ...taken.run, retryPolicy: { ...run.retryPolicy, maxAttempts: 2 } };
+    const failed = completeRun(
+      retried,
+      proof,
+      { status: 'failed', failureClass: null, error: null },
+      NOW,
+    )?.run;
+    expect(failed).toMatchObject({
+      status: 'waiting',
+      taken: null,
+      outcomes: [taken.outcome, ...run.outcomes],
+    });
+  });
+
+  test('is over for good once the holder waits for something else', () => {
+    const taken = waitInRun(runningRun({ inbox: [eventOf('1')] }), proof, forEvent, NOW);
+    const next = waitInRun(taken.run, proof, { ...forEvent, name: 'other' }, NOW);
+    expect(next.run).toMatchObject({ status: 'waiting', taken: null, outcomes: [] });
+  });
+
+  test('parks the run and ends its lease', () => {
+    const parked = waitInRun(runningRun(), proof, { ...forEvent, dueAt: NOW + 1 }, NOW);
+    expect(parked.run).toMatchObject({
+      status: 'waiting',
+      scheduledAt: NOW + 1,
+      currentStep: 'waiting:external_event:go',
+      lease: null,
+      endedLease: { ...proof, how: 'suspended' },
+      wait: { dueAt: NOW + 1, timerId: null, payload: null, registeredAt: NOW },
+      counted: true,
+    });
+    expect(parked.events).toEqual([
+      { type: 'wait.registered', details: { kind: 'external_event', name: 'go' } },
+    ]);
+  });
+
+  test('of the longest name still tells its step within the limit', () => {
+    const { run } = waitInRun(runningRun(), proof, { ...forEvent, name: 'n'.repeat(200) }, NOW);
+    expect(run.currentStep).toHaveLength(200);
+  });
+
+  test('of a run that is to be cancelled ends it, unless it need not park', () => {
+    const asked = runningRun({ cancellationRequested: true });
+    const parked = waitInRun(asked, proof, forEvent, NOW);
+    expect(parked).toMatchObject({
+      outcome: null,
+      run: { status: 'cancelled', wait: null, counted: false, endedLease: { how: 'cancelled' } },
+    });
+    expect(waitInRun({ ...asked, inbox: [eventOf('1')] }, proof, forEvent, NOW).run.status).toBe('running');
+  });
+
+  test('needs the lease', () => {
+    const other = { ...proof, tokenHash: 'x' };
+    expect(refusalOf(() => waitInRun(runningRun(), other, forEvent, NOW)).code).toBe('lease_stale');
+    expect(refusalOf(() => waitInRun(parkedRun(), proof, forEvent, NOW))).toMatchObject({
+      code: 'lease_not_active',
+      how: 'suspended',
+    });
+  });
+
+  test('without a deadline waits for ever', () => {
+    expect(settleRun(parkedRun(), NOW + 1e12, OPTIONS)).toBeNull();
+  });
+});
+
+describe('an event', () => {
+  test('wakes the run that waits for exactly its name', () => {
+    const change = raiseInRun(parkedRun(), eventOf('1'), 0);
+    expect(change.run.outcomes).toMatchObject([{ outcome: 'external_event', event: { id: '1' } }]);
+    expect(typesOf(change)).toEqual(['external_event.raised', 'wait.resumed']);
+  });
+
+  test.each([
+    ['another name', parkedRun({ name: 'Go' })],
+    ['a timer of its name', parkedRun({ kind: 'timer', dueAt: NOW + 1 })],
+    ['nothing', queuedRun()],
+    ['nothing, at work', runningRun()],
+    ['nothing ever again', queuedRun({ status: 'succeeded', completedAt: NOW })],
+  ])('is kept by a run that waits for %s', (_, run) => {
+    const change = raiseInRun(run, eventOf('1'), 1);
+    expect(change.run).toEqual({ ...run, inbox: [eventOf('1')] });
+    expect(change.events).toEqual([{ type: 'external_event.raised', details: { name: 'go', eventId: '1' } }]);
+  });
+
+  test('is refused where the inbox holds as many as it may', () => {
+    const run = runningRun({ inbox: [eventOf('1'), eventOf('2')] });
+    expect(raiseInRun(run, eventOf('3'), 3).run.inbox).toHaveLength(3);
+    expect(refusalOf(() => raiseInRun(run, eventOf('3'), 2)).code).toBe('inbox_full');
+  });
+});

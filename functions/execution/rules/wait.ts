@@ -1,0 +1,134 @@
+import type { Json } from '../../kernel/canonical-json.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Change, InboxEvent, Run, RunWait, WaitKind, WaitOutcome } from '../run.ts';
+import { cancelledResult, ended, endedLease, resumed } from './due.ts';
+import { activeLease, type LeaseProof } from './lease.ts';
+
+export interface WaitRequest {
+  readonly kind: WaitKind;
+  readonly name: string;
+  /** The timer's moment, or the deadline of the event; `null` where there is none. */
+  readonly dueAt: number | null;
+  readonly payload: Json;
+  /** Ordered id for the timer, drawn before. */
+  readonly timerId: string;
+}
+
+export interface WaitChange extends Change {
+  /** `null`: the run is parked, or was to be cancelled and is; its lease has ended either way. */
+  readonly outcome: WaitOutcome | null;
+}
+
+/**
+ * A wait within an attempt, in the order in which nothing is lost: an outcome that is kept from before is taken; else the
+ * oldest event of the name is consumed; else a moment that has passed already is the outcome; else the run is parked and
+ * the lease ends. Kind and name alone say which wait it is, since a run that is executed again asks for it anew.
+ */
+export function waitInRun(
+  run: Run | undefined,
+  proof: LeaseProof,
+  request: WaitRequest,
+  now: number,
+): WaitChange {
+  activeLease(run, proof, now);
+  const held = run as Run;
+  const kept = held.outcomes.find(({ kind, name }) => kind === request.kind && name === request.name);
+  if (kept !== undefined) {
+    const outcomes = held.outcomes.filter((outcome) => outcome !== kept);
+    return { run: { ...held, outcomes, taken: kept }, events: [], outcome: kept };
+  }
+  const event = request.kind === 'external_event' ? oldestOf(held.inbox, request.name) : undefined;
+  if (event !== undefined) {
+    const outcome: WaitOutcome = { ...identity(request), outcome: 'external_event', event, timer: null };
+    const inbox = held.inbox.filter(({ id }) => id !== event.id);
+    return { run: { ...held, inbox, taken: outcome }, events: [resumedEvent(outcome)], outcome };
+  }
+  if (request.dueAt !== null && request.dueAt <= now) {
+    const outcome = passed(request, request.dueAt, now);
+    return { run: { ...held, taken: outcome }, events: [resumedEvent(outcome)], outcome };
+  }
+  return { ...parked(held, request, now), outcome: null };
+}
+
+function identity({ kind, name }: WaitRequest) {
+  return { kind, name };
+}
+
+function oldestOf(inbox: readonly InboxEvent[], wanted: string): InboxEvent | undefined {
+  let oldest: InboxEvent | undefined;
+  for (const event of inbox) {
+    if (event.name !== wanted) continue;
+    if (oldest === undefined || isBefore(event, oldest)) oldest = event;
+  }
+  return oldest;
+}
+
+function isBefore(left: InboxEvent, right: InboxEvent): boolean {
+  return left.raisedAt < right.raisedAt || (left.raisedAt === right.raisedAt && left.id < right.id);
+}
+
+function passed(request: WaitRequest, dueAt: number, now: number): WaitOutcome {
+  if (request.kind === 'external_event') {
+    return { ...identity(request), outcome: 'timed_out', event: null, timer: null };
+  }
+  const { name, timerId: id, payload } = request;
+  const timer = { id, name, fireAt: dueAt, createdAt: now, payload };
+  return { ...identity(request), outcome: 'timer', event: null, timer };
+}
+
+function resumedEvent({ kind, name, outcome }: WaitOutcome) {
+  const type = outcome === 'timed_out' ? 'wait.timed_out' : 'wait.resumed';
+  return { type, details: { kind, name, outcome } };
+}
+
+function parked(run: Run, request: WaitRequest, now: number): Change {
+  const { kind, name, dueAt, payload, timerId } = request;
+  const timed = kind === 'timer';
+  const wait: RunWait = {
+    kind,
+    name,
+    dueAt,
+    registeredAt: now,
+    timerId: timed ? timerId : null,
+    payload: timed ? payload : null,
+  };
+  // Parked behind a request to cancel, nobody would ever take it up again.
+  if (run.cancellationRequested) {
+    return ended({ ...run, endedLease: endedLease(run, 'cancelled') }, cancelledResult, now);
+  }
+  const next: Run = {
+    ...run,
+    status: 'waiting',
+    scheduledAt: dueAt,
+    currentStep: `waiting:${kind}:${name}`.slice(0, CURRENT_STEP_LENGTH_MAX),
+    lease: null,
+    endedLease: endedLease(run, 'suspended'),
+    wait,
+    taken: null,
+  };
+  return { run: next, events: [{ type: 'wait.registered', details: { kind, name } }] };
+}
+
+const CURRENT_STEP_LENGTH_MAX = 200;
+
+/** A run holds so many unconsumed events at most. Throws `inbox_full`. */
+export function raiseInRun(run: Run | undefined, event: InboxEvent, pendingMax: number): Change {
+  if (run === undefined) throw new ServiceError('not_found', 'There is no such run');
+  const raised = { type: 'external_event.raised', details: { name: event.name, eventId: event.id } };
+  const { wait } = run;
+  if (wait !== null && wait.kind === 'external_event' && wait.name === event.name) {
+    const outcome: WaitOutcome = {
+      kind: wait.kind,
+      name: wait.name,
+      outcome: 'external_event',
+      event,
+      timer: null,
+    };
+    const change = resumed(run, outcome, 'wait.resumed');
+    return { run: change.run, events: [raised, ...change.events] };
+  }
+  if (run.inbox.length >= pendingMax) {
+    throw new ServiceError('inbox_full', `The run holds ${pendingMax} events that nothing has consumed yet`);
+  }
+  return { run: { ...run, inbox: [...run.inbox, event] }, events: [raised] };
+}

@@ -1,0 +1,176 @@
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import { queueFull } from './admission.ts';
+import { activeIn, announceChange, counterKeyOf, traceLimits } from './change-run.ts';
+import { admissionKey, readRun, runKey, runRecord, shardOf, valueKey, valueRecord } from './records.ts';
+import { type LeaseGrant, leaseRun } from './rules/lease.ts';
+import { createRun, rejectionOf, type StartRequest } from './rules/start.ts';
+import type { Change, Run, StoredValue } from './run.ts';
+import type { Runtime } from './runtime.ts';
+import { withTrace } from './trace.ts';
+
+/** Larger payloads, results and events are kept beside their run, which is written again with every change. */
+export const INLINE_BYTES_MAX = 16_384;
+
+export interface Started {
+  readonly run: Run;
+  readonly replayed: boolean;
+}
+
+/**
+ * Admits a run: one transaction creates the run, takes its idempotency key and its room among the active runs, or does nothing
+ * of it. With a key that was used for the same handler, plugin and payload it answers the run of then, else throws
+ * `idempotency_conflict`. Throws `queue_full` where as many runs are active as may be; nothing is stored then. With a
+ * `grant` the run is leased in the same transaction.
+ */
+export async function startRun(
+  runtime: Runtime,
+  request: StartRequest,
+  grant: LeaseGrant | null = null,
+): Promise<Started> {
+  runtime.policies.checkStart(request);
+  const { clock } = runtime.world;
+  const { counterShards, activeRunsMax } = runtime.options;
+  const first = runtime.ids.next();
+  const firstShard = shardOf(first, counterShards);
+  for (let step = 0; step < counterShards; step += 1) {
+    const shard = (firstShard + step) % counterShards;
+    const quota =
+      activeRunsMax === null ? Number.POSITIVE_INFINITY : quotaOf(activeRunsMax, shard, counterShards);
+    const id = idIn(runtime, first, shard);
+    // Not when the request came in: the moments of runs are in the order of their ids, by which lists are read.
+    const now = clock.now();
+    const outcome = await admit(runtime, { request, now, grant, id, quota });
+    if (outcome.kind === 'replay')
+      return { run: await replayed(runtime, request, outcome.admission), replayed: true };
+    if (outcome.kind === 'admitted') {
+      await announceChange(runtime, undefined, outcome.run, now);
+      return { run: outcome.run, replayed: false };
+    }
+    if (activeRunsMax === null) break;
+  }
+  throw queueFull(request, first, clock.now());
+}
+
+function quotaOf(activeRunsMax: number, shard: number, shards: number): number {
+  return Math.floor(activeRunsMax / shards) + (shard < activeRunsMax % shards ? 1 : 0);
+}
+
+/** An id that is counted in the shard: which one it is must be told by the id alone. */
+function idIn(runtime: Runtime, first: string, shard: number): string {
+  const { counterShards } = runtime.options;
+  let id = first;
+  while (shardOf(id, counterShards) !== shard) id = runtime.ids.next();
+  return id;
+}
+
+interface Admission {
+  readonly runId: string;
+  readonly handlerId: string;
+  readonly pluginId: string | null;
+  readonly payloadHash: string;
+}
+
+type Outcome =
+  | { readonly kind: 'admitted'; readonly run: Run }
+  | { readonly kind: 'replay'; readonly admission: Admission }
+  | { readonly kind: 'full' };
+
+interface Attempt {
+  readonly request: StartRequest;
+  readonly now: number;
+  readonly grant: LeaseGrant | null;
+  readonly id: string;
+  readonly quota: number;
+}
+
+async function admit(runtime: Runtime, { request, now, grant, id, quota }: Attempt): Promise<Outcome> {
+  const handler = runtime.registry.get(request.handlerId);
+  const baseId = runtime.ids.next();
+  const payload = storedValue(id, 'payload', request.payload, request.payloadBytes);
+  const reservation =
+    request.idempotencyKey === null ? null : admissionKey(request.scope, request.idempotencyKey);
+  const keyHash = request.idempotencyKey === null ? null : keyHashOf(request.idempotencyKey);
+  const rejected = rejectionOf(request, handler) !== null;
+  const counter = rejected ? null : counterKeyOf(runtime, id);
+  const keys: KeyRequest[] = [{ key: runKey(id), expectAbsent: true }];
+  if (reservation !== null) keys.push({ key: reservation });
+  if (counter !== null) keys.push({ key: counter });
+  if (payload.write !== null) keys.push({ key: valueKey(payload.record), expectAbsent: true });
+  const store = await runtime.store();
+  const gate = reservation ?? runKey(id);
+  return store.transact<Outcome>(runtime.scope, { gate, keys }, (found) => {
+    const taken = reservation === null ? undefined : found.get(reservation);
+    if (taken !== undefined) {
+      return { writes: [], result: { kind: 'replay', admission: taken.head as unknown as Admission } };
+    }
+    if (counter !== null && activeIn(found, counter) >= quota)
+      return { writes: [], result: { kind: 'full' } };
+    const created = createRun(request, handler, { id, payload: payload.value, keyHash }, now);
+    const counted: Change = { ...created, run: { ...created.run, counted: counter !== null } };
+    const leased = grant === null || rejected ? null : leaseRun(counted.run, grant, now);
+    const change: Change =
+      leased === null ? counted : { run: leased.run, events: [...counted.events, ...leased.events] };
+    const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
+    const writes: Write[] = [{ put: runRecord(run) }];
+    if (payload.write !== null) writes.push(payload.write);
+    if (reservation !== null) writes.push({ put: admissionRecord(reservation, run) });
+    if (counter !== null) writes.push(countedUp(found, counter));
+    return { writes, result: { kind: 'admitted', run } };
+  });
+}
+
+/** Bare hexadecimal: the key itself is kept nowhere. */
+export function keyHashOf(idempotencyKey: string): string {
+  return hash('sha256', idempotencyKey, 'hex');
+}
+
+function admissionRecord(key: RecordKey, { id, handlerId, pluginId, payloadHash }: Run) {
+  return { key, head: { runId: id, handlerId, pluginId, payloadHash } };
+}
+
+function countedUp(found: Found, counter: RecordKey): Write {
+  return { put: { key: counter, head: { active: activeIn(found, counter) + 1 } } };
+}
+
+/** The run that the key was used for, if it was used for the same. */
+async function replayed(runtime: Runtime, request: StartRequest, admission: Admission): Promise<Run> {
+  const pluginId = request.pluginId ?? runtime.registry.get(request.handlerId)?.pluginId ?? null;
+  const same =
+    admission.handlerId === request.handlerId &&
+    admission.pluginId === pluginId &&
+    admission.payloadHash === request.payloadHash;
+  const conflict = 'The idempotency key was used for another handler, plugin or payload';
+  if (!same) throw new ServiceError('idempotency_conflict', conflict);
+  const store = await runtime.store();
+  const key = runKey(admission.runId);
+  const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key, view: 'body' }] });
+  const [record] = records;
+  // Between the two reads it can only have been pruned, together with its key.
+  if (record === undefined)
+    throw new ServiceError('store_contention', 'The run of this key has just been removed');
+  return readRun(record, admission.runId);
+}
+
+export interface PreparedValue {
+  readonly value: StoredValue;
+  /** Id of its record; empty where the value stays with the run. */
+  readonly record: string;
+  readonly write: Write | null;
+}
+
+/** Where a value is kept: with the run while it is small, else in a record that never changes. `name` is unique in the run. */
+export function storedValue(
+  runId: string,
+  name: string,
+  json: StartRequest['payload'],
+  bytes: number,
+  inlineBytesMax: number = INLINE_BYTES_MAX,
+): PreparedValue {
+  if (bytes <= inlineBytesMax) return { value: { json }, record: '', write: null };
+  const record = recordId(runId, name);
+  return { value: { record }, record, write: { put: valueRecord(runId, record, canonicalJson(json)) } };
+}

@@ -1,0 +1,164 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ID, NOW, queuedRun } from './rules/run.fixture.ts';
+import type { Run, TraceDraft } from './run.ts';
+import { overflowingTrace, type TraceLimits, withTrace } from './trace.ts';
+
+const LIMITS: TraceLimits = { eventsPerRunMax: 5, messageLengthMax: 40, redacted: new Set() };
+const log: TraceDraft = { type: 'log' };
+const times = (count: number, draft = log) => Array.from({ length: count }, () => draft);
+
+function told(run: Run, events: readonly TraceDraft[], baseId = ID, limits = LIMITS, now = NOW): Run {
+  return withTrace({ run, events }, baseId, now, limits);
+}
+
+describe('the trace of a run', () => {
+  test('tells what happened, with what the run was then', () => {
+    const run = queuedRun({ attempt: 3, status: 'waiting' });
+    const details = { a: { b: 1 } };
+    const event = { type: 'x', severity: 'error', message: 'm', details, workerId: 'w' };
+    expect(told(run, [event], ID, LIMITS, NOW + 5)).toEqual({
+      ...run,
+      updatedAt: NOW + 5,
+      trace: [{ sequenceId: ID, at: NOW + 5, attempt: 3, status: 'waiting', ...event }],
+      lastSequenceId: ID,
+      traced: 1,
+      traceDropped: 0,
+    });
+    const [bare] = told(run, [log]).trace;
+    expect(bare).toMatchObject({ severity: 'info', message: null, details: null, workerId: null });
+  });
+
+  test('does not tell of what has no event, but when the run was changed', () => {
+    expect(told(queuedRun(), [], ID, LIMITS, NOW + 1)).toEqual(queuedRun({ updatedAt: NOW + 1 }));
+  });
+
+  test('never goes back in time, whatever the clock says', () => {
+    const run = told(queuedRun({ updatedAt: NOW + 10 }), [log]);
+    expect(run.updatedAt).toBe(NOW + 10);
+    expect(run.trace[0]?.at).toBe(NOW + 10);
+  });
+
+  test('has ids that strictly increase, whatever ids are drawn', () => {
+    const id = fc.bigInt({ min: 1n, max: 1n << 62n }).map((n) => String(n).padStart(20, '0'));
+    const near = fc
+      .integer({ min: -20_000, max: 20_000 })
+      .map((n) => String(BigInt(ID) + BigInt(n)).padStart(20, '0'));
+    const changes = fc.array(fc.tuple(fc.oneof(near, near, id), fc.integer({ min: 0, max: 4 })), {
+      maxLength: 20,
+    });
+    fc.assert(
+      fc.property(changes, (all) => {
+        let run = queuedRun();
+        const limits = { ...LIMITS, eventsPerRunMax: 1_000 };
+        for (const [baseId, events] of all) run = told(run, times(events), baseId, limits);
+        const ids = run.trace.map(({ sequenceId }) => sequenceId);
+        expect(ids).toEqual([...new Set(ids)].sort());
+        for (const each of ids) expect(each).toMatch(/^[0-9]{20}$/);
+        expect(run.lastSequenceId).toBe(ids.at(-1) ?? '');
+      }),
+    );
+  });
+
+  test('begins at the id that was drawn, unless the run is further', () => {
+    const ahead = queuedRun({ lastSequenceId: '00822868566016000200' });
+    expect(told(ahead, [log]).lastSequenceId).toBe('00822868566016008392');
+    expect(told(queuedRun({ lastSequenceId: ID }), [log]).lastSequenceId > ID).toBe(true);
+    expect(told(queuedRun({ lastSequenceId: '00822868566016000114' }), [log]).lastSequenceId).toBe(ID);
+  });
+});
+
+describe('a trace that is full', () => {
+  const full = told(queuedRun(), times(5));
+
+  test('drops what workers tell, and counts it', () => {
+    expect([full.trace.length, full.traced, full.traceDropped]).toEqual([5, 5, 0]);
+    const more = told(full, [log, log]);
+    expect(more.trace).toEqual(full.trace);
+    expect([more.traced, more.traceDropped, more.lastSequenceId]).toEqual([7, 2, full.lastSequenceId]);
+  });
+
+  test('takes the last one that has room, out of several', () => {
+    const run = told(queuedRun(), times(7));
+    expect([run.trace.length, run.traced, run.traceDropped]).toEqual([5, 7, 2]);
+  });
+
+  test('still tells what becomes of the run', () => {
+    const ended = told(told(full, [log]), [log, { type: 'run.completed' }]);
+    expect(ended.trace.at(-1)?.type).toBe('run.completed');
+    expect([ended.trace.length, ended.traced, ended.traceDropped]).toEqual([6, 8, 2]);
+  });
+
+  test('keeps that room for the runtime, whatever workers call what they tell', () => {
+    const more = told(full, [{ type: 'run.completed', byWorker: true }]);
+    expect([more.trace.length, more.traceDropped]).toEqual([5, 1]);
+  });
+
+  test('has an end for that too', () => {
+    const endless = told(full, times(2_000, { type: 'lease.acquired' }));
+    expect(endless.trace).toHaveLength(1_005);
+    expect(endless.traceDropped).toBe(1_000);
+  });
+});
+
+describe('messages', () => {
+  const messageOf = (message: string) => told(queuedRun(), [{ ...log, message }]).trace[0]?.message;
+
+  test('are cut beyond the limit, with a mark', () => {
+    expect(messageOf('x'.repeat(40))).toBe('x'.repeat(40));
+    expect(messageOf('x'.repeat(41))).toBe(`${'x'.repeat(26)}...[truncated]`);
+  });
+
+  test('are never cut within a character', () => {
+    const cut = messageOf(`${'x'.repeat(25)}😀${'x'.repeat(20)}`);
+    expect(cut?.isWellFormed()).toBe(true);
+    expect(cut?.length).toBeLessThanOrEqual(40);
+  });
+});
+
+describe('redaction', () => {
+  const redacted = new Set(['secret', '__proto__']);
+  const detailsOf = (details: TraceDraft['details']) =>
+    told(queuedRun(), [{ type: 'log', message: 'secret', details: details ?? null }], ID, {
+      ...LIMITS,
+      redacted,
+    });
+
+  test('puts a mark in place of the named members at the top, in their order', () => {
+    const details = JSON.parse('{"a":{"secret":1},"secret":{"b":2},"__proto__":3}');
+    const [entry] = detailsOf(details).trace;
+    expect(JSON.stringify(entry?.details)).toBe(
+      '{"a":{"secret":1},"secret":"[redacted]","__proto__":"[redacted]"}',
+    );
+    expect(entry?.message).toBe('secret');
+  });
+
+  test('leaves nothing where there was nothing', () => {
+    expect(detailsOf(null).trace[0]?.details).toBeNull();
+  });
+});
+
+describe('a trace that has grown too long for its run', () => {
+  const run = (events: number, draft: TraceDraft = log) =>
+    told(queuedRun(), times(events, draft), ID, {
+      ...LIMITS,
+      eventsPerRunMax: 100,
+      messageLengthMax: 10_000,
+    });
+
+  test('moves as a whole', () => {
+    expect(overflowingTrace(run(16))).toEqual([]);
+    expect(overflowingTrace(run(17))).toHaveLength(17);
+  });
+
+  test('moves by size too, of messages and details', () => {
+    expect(overflowingTrace(run(1, { ...log, message: 'x'.repeat(8_192) }))).toEqual([]);
+    expect(overflowingTrace(run(1, { ...log, message: 'x'.repeat(8_193) }))).toHaveLength(1);
+    expect(overflowingTrace(run(2, { ...log, details: { d: 'x'.repeat(5_000) } }))).toHaveLength(2);
+    expect(overflowingTrace(run(2, { ...log, details: { d: 'x'.repeat(4_000) } }))).toEqual([]);
+  });
+
+  test('does not where there is none', () => {
+    expect(overflowingTrace(run(0))).toEqual([]);
+  });
+});

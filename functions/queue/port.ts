@@ -1,0 +1,47 @@
+/**
+ * `RunQueue`: how a run id reaches whoever can work on it. A message carries no state: whoever gets it leases the run first, so a
+ * duplicate, a late or a reordered one changes nothing, and a lost one is found again in the store.
+ */
+export interface RunQueue {
+  /** Says that the run can be worked on from `notBefore` on. Called after the run's state is durable. */
+  enqueue(message: RunMessage): Promise<void> | void;
+  /** Says that nothing is to be done about the run any more until the next message: what was expected of it may be forgotten. */
+  forget?(runId: string): void;
+}
+
+export interface RunMessage {
+  readonly runId: string;
+  readonly handlerId: string;
+  readonly reason: DispatchReason;
+  /** Milliseconds since 1970; in the past or now for at once. */
+  readonly notBefore: number;
+  /** Differs for each message of one run that is not a repetition: the attempt that it is about. */
+  readonly attempt: number;
+}
+
+export type DispatchReason = 'run_ready' | 'timer_due' | 'external_event' | 'lease_expired';
+
+/**
+ * What a queue in the same process as its workers knows of runs that are ready, so that they need not ask the store for each.
+ * Nothing of it is the truth: whoever takes a run leases it in the store first.
+ */
+export interface ReadyRuns {
+  /** A run of one of the handlers that is thought to be ready, the oldest; it is nobody else's from now on. */
+  take(handlerIds: Iterable<string>): string | null;
+  /** Whether asking for a run of one of the handlers can be worth it. */
+  mayHave(handlerIds: Iterable<string>): boolean;
+  /** Whether the store may know of ready runs that are not known here. */
+  mustLook(handlerIds: Iterable<string>): boolean;
+  /** Runs that the store showed as ready; `all` where there are no more of the handler. */
+  learn(handlerId: string, runIds: readonly string[], all: boolean): void;
+  /** Begins a call that may wait up to `waitMs`. It counts from now on, so that nothing that comes during its first look is missed. */
+  enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall;
+}
+
+export interface ReadyCall {
+  /** Settles when another look is worth it; with `false` when the time is over or nobody waits for the answer. */
+  next(): Promise<boolean>;
+  /** A run that was taken is not for this call: a call that has waited less long is told of it. */
+  passOn(handlerId: string, runId: string): void;
+  leave(): void;
+}

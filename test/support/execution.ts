@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import type { OperationTypes } from '../../contracts/generated/operations.ts';
+import type { BlobStore } from '../../functions/blobs/port.ts';
+import { machine } from '../../functions/compose.ts';
+import type { ExecutionDependencies } from '../../functions/execution/dependencies.ts';
+import { Engine } from '../../functions/execution/engine.ts';
+import { type HandlerDescriptor, HandlerRegistry } from '../../functions/execution/handler-registry.ts';
+import { executionHandlers } from '../../functions/execution/handlers.ts';
+import type { Plugin } from '../../functions/execution/plugin.ts';
+import { ProductPolicies, type ProductPolicy } from '../../functions/execution/product-policy.ts';
+import { RunWatch } from '../../functions/execution/run-watch.ts';
+import type { Runtime, RuntimeOptions } from '../../functions/execution/runtime.ts';
+import { settleDue } from '../../functions/execution/settle.ts';
+import type { CallContext } from '../../functions/http/handler.ts';
+import type { Caller } from '../../functions/identity/caller.ts';
+import type { ExecutionAccess } from '../../functions/identity/execution-access.ts';
+import { OrderedIds } from '../../functions/kernel/ordered-id.ts';
+import type { World } from '../../functions/kernel/world.ts';
+import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
+import type { RecordStore, Scope } from '../../functions/store/port.ts';
+
+/** Runs of a test that lie beside everybody else's: a place of its own in any store. */
+export function ownScope(): Scope {
+  return { kind: 'system', name: `execution-${randomUUID()}` };
+}
+
+export interface InstanceOptions {
+  readonly scope?: Scope;
+  /** By default the machine's: then timers fire by themselves. */
+  readonly world?: World;
+  readonly external?: readonly (Partial<HandlerDescriptor> & { readonly handlerId: string })[];
+  readonly plugins?: readonly Plugin[];
+  readonly policies?: readonly ProductPolicy[];
+  readonly access?: ExecutionAccess | null;
+  readonly options?: Partial<RuntimeOptions>;
+  readonly node?: number;
+  readonly blobs?: BlobStore;
+  readonly leaseMs?: number;
+  readonly concurrencyMax?: number;
+  readonly recheckMs?: number;
+  /** By default any time. */
+  readonly mayHaveChanged?: () => boolean;
+}
+
+const OPTIONS: RuntimeOptions = {
+  adapterId: 'local-test',
+  runtimeKind: 'local.test',
+  activeRunsMax: 100_000,
+  counterShards: 1,
+  retainedRunsMax: 500,
+  listLimitDefault: 50,
+  listLimitMax: 200,
+  historyLimitDefault: 50,
+  historyLimitMax: 200,
+  payloadBytesMax: 262_144,
+  resultBytesMax: 262_144,
+  artifactInlineBytesMax: 262_144,
+  leaseExpirationsMax: 5,
+  traceEventsPerRunMax: 10_000,
+  artifactsPerRunMax: 1_000,
+  concurrencyRetryDelayMs: 100,
+};
+
+/** One instance of the execution runtime over a store; several over one store and scope are a deployment. */
+export function executionInstance(store: RecordStore, given: InstanceOptions = {}) {
+  const world = given.world ?? machine;
+  const registry = new HandlerRegistry();
+  for (const handler of given.external ?? []) {
+    registry.addExternal({ ...nothingElse, displayName: handler.handlerId, ...handler });
+  }
+  for (const plugin of given.plugins ?? []) {
+    const handlers = plugin.handlers.map((handler) => ({
+      ...nothingElse,
+      displayName: handler.handlerId,
+      ...handler,
+    }));
+    registry.addPlugin(plugin, handlers);
+  }
+  const queue = new LocalQueue({
+    world,
+    recheckMs: given.recheckMs ?? 5_000,
+    mayHaveChanged: given.mayHaveChanged ?? (() => true),
+  });
+  let engine: Engine | undefined;
+  const runtime: Runtime = {
+    store: () => Promise.resolve(store),
+    scope: given.scope ?? ownScope(),
+    world,
+    ids: new OrderedIds({ clock: world.clock, node: given.node ?? 1, random: world.random }),
+    registry,
+    policies: new ProductPolicies(given.policies ?? []),
+    queue,
+    ready: queue,
+    blobs: given.blobs === undefined ? null : () => Promise.resolve(given.blobs as BlobStore),
+    log: () => undefined,
+    options: { ...OPTIONS, ...given.options },
+    watch: new RunWatch(world),
+    // Tests say themselves when time is looked after: by `start`, or by `settleDue`.
+    looksAfterTime: () => true,
+    signalCancellation: (runId) => engine?.cancel(runId),
+  };
+  const handlers = (given.plugins ?? []).flatMap((plugin) => plugin.handlers);
+  const executor = new Engine(runtime, new Map(handlers.map((handler) => [handler.handlerId, handler])), {
+    workerId: `process-${randomUUID()}`,
+    concurrencyMax: given.concurrencyMax ?? 64,
+    leaseMs: given.leaseMs ?? 30_000,
+  });
+  engine = executor;
+  queue.addExecutor(executor);
+  const dependencies: ExecutionDependencies = {
+    runtime,
+    access: given.access ?? null,
+    adapter: {
+      displayName: 'Test runtime',
+      version: '0.0.0',
+      capabilities: ['durable.runs'],
+      metadata: {},
+      concurrencyKeyPolicy: 'serialize_running_runs',
+      retentionScope: 'run_owned',
+    },
+    ...(handlers.length === 0 ? {} : { reserve: (handlerId: string) => executor.reserve(handlerId) }),
+  };
+  return {
+    runtime,
+    queue,
+    engine: executor,
+    operations: executionHandlers(dependencies),
+    /** Begins to execute and to look after what time brings. */
+    async start() {
+      await queue.start(() => settleDue(runtime, world.clock.now()));
+      executor.wake();
+    },
+    async stop() {
+      await queue.stop();
+      await executor.stop(5_000);
+    },
+  };
+}
+
+export type ExecutionInstance = ReturnType<typeof executionInstance>;
+
+const nothingElse = {
+  pluginId: null,
+  description: null,
+  maxAttempts: 1,
+  concurrencyKey: null,
+  tags: {},
+} as const;
+
+type ExecutionOperations = ExecutionInstance['operations'];
+type Body<Id extends keyof ExecutionOperations> = OperationTypes[Id]['body'];
+
+/** Somebody who calls one instance as a handler is called, at the time of its world. */
+export class ExecutionClient {
+  readonly instance: ExecutionInstance;
+  readonly #caller: Caller;
+
+  constructor(instance: ExecutionInstance, caller: Caller = { kind: 'development', principal: null }) {
+    this.instance = instance;
+    this.#caller = caller;
+  }
+
+  #context(signal = new AbortController().signal): CallContext {
+    const now = this.instance.runtime.world.clock.now();
+    return { caller: this.#caller, correlationId: 'test', now, signal };
+  }
+
+  async start(body: Body<'startExecutionRun'>) {
+    const { operations } = this.instance;
+    return (await operations.startExecutionRun({ params: {}, query: {}, body }, this.#context())).body;
+  }
+
+  async get(runId: string, query: OperationTypes['getExecutionRun']['query'] = {}) {
+    const { operations } = this.instance;
+    return (await operations.getExecutionRun({ params: { runId }, query, body: null }, this.#context())).body;
+  }
+
+  async list(query: OperationTypes['listExecutionRuns']['query'] = {}) {
+    const { operations } = this.instance;
+    return (await operations.listExecutionRuns({ params: {}, query, body: null }, this.#context())).body;
+  }
+
+  async cancel(runId: string) {
+    const { operations } = this.instance;
+    return (
+      await operations.cancelExecutionRun({ params: { runId }, query: {}, body: null }, this.#context())
+    ).body;
+  }
+
+  async raise(runId: string, body: Body<'raiseExecutionEvent'>) {
+    const { operations } = this.instance;
+    return (await operations.raiseExecutionEvent({ params: { runId }, query: {}, body }, this.#context()))
+      .body;
+  }
+
+  async history(runId: string, query: OperationTypes['getExecutionRunHistory']['query'] = {}) {
+    const { operations } = this.instance;
+    return (
+      await operations.getExecutionRunHistory({ params: { runId }, query, body: null }, this.#context())
+    ).body;
+  }
+
+  async artifact(runId: string, artifactRef: string) {
+    const { operations } = this.instance;
+    const input = { params: { runId, artifactRef }, query: {}, body: null };
+    return (await operations.getExecutionRunArtifact(input, this.#context())).body;
+  }
+
+  async artifacts(runId: string) {
+    const { operations } = this.instance;
+    const input = { params: { runId }, query: {}, body: null };
+    return (await operations.listExecutionRunArtifacts(input, this.#context())).body;
+  }
+
+  async checkpoint(runId: string, key: string) {
+    const { operations } = this.instance;
+    const input = { params: { runId, key }, query: {}, body: null };
+    return (await operations.getExecutionRunCheckpoint(input, this.#context())).body;
+  }
+
+  /** `null` where there is nothing to lease. */
+  async lease(body: Body<'leaseExternalExecutionRun'>, signal?: AbortSignal) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.leaseExternalExecutionRun(input, this.#context(signal))).body;
+  }
+
+  async heartbeat(body: Body<'heartbeatExternalExecutionLease'>) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.heartbeatExternalExecutionLease(input, this.#context())).body;
+  }
+
+  async report(body: Body<'reportExternalExecutionLease'>) {
+    const { operations } = this.instance;
+    return (await operations.reportExternalExecutionLease({ params: {}, query: {}, body }, this.#context()))
+      .body;
+  }
+
+  async record(body: Body<'recordExternalExecutionLeaseEvent'>) {
+    const { operations } = this.instance;
+    await operations.recordExternalExecutionLeaseEvent({ params: {}, query: {}, body }, this.#context());
+  }
+
+  async putArtifact(body: Body<'putExternalExecutionLeaseArtifact'>) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.putExternalExecutionLeaseArtifact(input, this.#context())).body;
+  }
+
+  async putCheckpoint(body: Body<'putExternalExecutionLeaseCheckpoint'>) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.putExternalExecutionLeaseCheckpoint(input, this.#context())).body;
+  }
+
+  async readCheckpoint(body: Body<'getExternalExecutionLeaseCheckpoint'>) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.getExternalExecutionLeaseCheckpoint(input, this.#context())).body;
+  }
+
+  async wait(body: Body<'waitExternalExecutionLease'>) {
+    const { operations } = this.instance;
+    return (await operations.waitExternalExecutionLease({ params: {}, query: {}, body }, this.#context()))
+      .body;
+  }
+
+  async complete(body: Body<'completeExternalExecutionLease'>) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.completeExternalExecutionLease(input, this.#context())).body;
+  }
+}
