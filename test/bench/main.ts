@@ -1,7 +1,8 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,timing] [--seconds 3] [--rounds 3]
+ *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,timing,execution,
+ *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
  */
 import { cpus } from 'node:os';
@@ -10,6 +11,12 @@ import { type BenchOptions, benchCanonicalHttp } from './canonical-http.ts';
 import { benchColdStart } from './cold-start.ts';
 import { benchCopies } from './copies.ts';
 import { benchCopiesHttp } from './copies-http.ts';
+import { benchExecution } from './execution.ts';
+import { benchExecutionGrowth } from './execution-growth.ts';
+import { benchExecutionIdle } from './execution-idle.ts';
+import { benchExecutionRecovery } from './execution-recovery.ts';
+import { benchExecutionStart } from './execution-start.ts';
+import { benchExecutionWaits } from './execution-waits.ts';
 import { benchGrowth } from './growth.ts';
 import { benchProviders } from './providers.ts';
 import { benchSdk } from './sdk.ts';
@@ -24,6 +31,12 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'cold-start': benchColdStart,
   sdk: benchSdk,
   timing: benchTiming,
+  execution: benchExecution,
+  'execution-waits': benchExecutionWaits,
+  'execution-start': benchExecutionStart,
+  'execution-recovery': benchExecutionRecovery,
+  'execution-growth': benchExecutionGrowth,
+  'execution-idle': benchExecutionIdle,
 };
 
 const { values } = parseArgs({

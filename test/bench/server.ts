@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ServerProcess, startServer } from '../support/server-process.ts';
+import { JsonClient } from './json-client.ts';
 import { DOCUMENTS, documentId, TENANT, upsert } from './workload.ts';
 
 /** A service process of its own on a folder of its own, spoken to over kept-alive connections. */
@@ -10,12 +10,13 @@ export class BenchServer {
   readonly address: string;
   readonly folder: string;
   readonly #server: ServerProcess;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly client: JsonClient;
 
   private constructor(server: ServerProcess, folder: string) {
     this.#server = server;
     this.address = server.address;
     this.folder = folder;
+    this.client = new JsonClient(server.address);
   }
 
   /** Starts the embedded server; `settings` are `Key=value` pairs of its command line. */
@@ -24,30 +25,13 @@ export class BenchServer {
     return new BenchServer(await startServer({ SVC_DATA_DIR: folder }, settings), folder);
   }
 
+  get pid(): number | undefined {
+    return this.#server.child.pid;
+  }
+
   /** Posts a body to a route of the tenant and gives the answer's text; throws for anything but 2xx. */
   post(path: string, body: object): Promise<string> {
-    const text = JSON.stringify(body);
-    return new Promise((resolve, reject) => {
-      const outgoing = request(
-        `${this.address}/canonical/tenants/${TENANT}${path}`,
-        {
-          method: 'POST',
-          agent: this.#agent,
-          headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
-        },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('end', () => {
-            const answer = Buffer.concat(chunks).toString();
-            if ((response.statusCode ?? 500) < 300) resolve(answer);
-            else reject(new Error(`${path} was answered ${response.statusCode}: ${answer}`));
-          });
-        },
-      );
-      outgoing.on('error', reject);
-      outgoing.end(text);
-    });
+    return this.client.post(`/canonical/tenants/${TENANT}${path}`, body);
   }
 
   async preload(): Promise<void> {
@@ -58,7 +42,7 @@ export class BenchServer {
   }
 
   async stop(): Promise<void> {
-    this.#agent.destroy();
+    this.client.close();
     await this.#server.stop();
     await rm(this.folder, { recursive: true, force: true });
   }

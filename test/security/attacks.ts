@@ -65,10 +65,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'a body that names another tenant than the path',
     'a document of another tenant inside a commit',
     'names and tokens of one tenant used in another',
-    later(
-      'ids of runs guessed next to a foreign one',
-      'there are no runs yet; their timing will be a benchmark',
-    ),
+    'ids of runs guessed next to a foreign one',
     'a policy that names all tenants and some',
     'a restore with one of the two grants that it needs',
     'an actor in the body',
@@ -162,7 +159,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
   ],
   L: [
     'addresses in requests that the service would call',
-    later('addresses of artifacts that the service would fetch', 'there are no artifacts yet'),
+    'addresses of artifacts that the service would fetch',
   ],
   M: [
     'names of chunks that lead out of the archive',

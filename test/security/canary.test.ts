@@ -7,7 +7,8 @@ import { loadConfiguration } from '../../functions/config/load.ts';
 import { serviceAudience, startIssuedService } from '../support/issued-service.ts';
 import { startService } from '../support/service.ts';
 import { Canaries, type SearchPlace } from './canary.ts';
-import { type CanarySubject, exercise, filesIn, placesOf, type Spoken } from './canary-run.ts';
+import { type CanarySubject, canaryScope, exercise, filesIn, placesOf, type Spoken } from './canary-run.ts';
+import { executionGrantSettings, executionOperations } from './matrix-execution.ts';
 import { freshTenant } from './target.ts';
 
 const verbose = { 'Server:LogLevel': 'debug' };
@@ -16,6 +17,8 @@ const everyone = {
   tenants: ['*'],
   operations: ['read', 'write', 'dispatch', 'export', 'restore', 'admin'],
 };
+const heartbeat = 'heartbeatExternalExecutionLease';
+const issuers = new Set(['leaseCanonicalOutbox', 'leaseExternalExecutionRun', heartbeat]);
 const secretKinds = ['api-key', 'token', 'lease-token'] as const;
 
 /** An open service with API keys in clear. */
@@ -32,7 +35,13 @@ async function withKeys(): Promise<CanarySubject> {
 async function withTokens(): Promise<CanarySubject> {
   const canaries = new Canaries();
   const key = canaries.make('api-key');
-  const service = await startIssuedService([everyone], { ...verbose, 'Server:ApiKeys:0': key });
+  const { productId: product, workerId: worker } = canaryScope;
+  const runs = { product, worker, tenants: [], handlers: [], operations: executionOperations };
+  const service = await startIssuedService([everyone], {
+    ...verbose,
+    ...executionGrantSettings([[everyone.principal, runs]], serviceAudience),
+    'Server:ApiKeys:0': key,
+  });
   const mint = () => service.issuer.mint({ email: everyone.principal, audience: serviceAudience });
   const trusted = async () => ({
     'X-Svc-Api-Key': key,
@@ -82,6 +91,16 @@ describe.each([
     const of = (operation: string) => places.answers.filter((each) => each.operation === operation);
     expect(hits(of('exportCanonicalTenant'), ['payload'])).not.toEqual([]);
     expect(of('restoreCanonicalTenant').map(({ answer }) => answer.status)).toContain(204);
+    // Runs were read, with all that their owner put there, and went through the hands of a worker.
+    const ofRuns = [
+      'getExecutionRun',
+      'getExecutionRunHistory',
+      'getExecutionRunArtifact',
+      'getExecutionRunCheckpoint',
+      'reportExternalExecutionLease',
+      'putExternalExecutionLeaseArtifact',
+    ];
+    for (const operation of ofRuns) expect(hits(of(operation), ['payload']), operation).not.toEqual([]);
     // What belongs into the database is found there, so the search sees what is in the files.
     expect(hits(places.files, ['payload'])).not.toEqual([]);
   });
@@ -98,13 +117,17 @@ describe.each([
   });
 
   test('no answer holds a secret, but for the lease token in the one that issues it', () => {
-    const issuing = places.answers.filter(({ operation }) => operation === 'leaseCanonicalOutbox');
-    const others = places.answers.filter(({ operation }) => operation !== 'leaseCanonicalOutbox');
+    const issuing = places.answers.filter(({ operation }) => issuers.has(operation));
+    const others = places.answers.filter(({ operation }) => !issuers.has(operation));
     expect(hits(others, secretKinds)).toEqual([]);
     expect(hits(issuing, ['api-key', 'token'])).toEqual([]);
     const tokens = subject.canaries.planted.filter(({ kind }) => kind === 'lease-token');
     expect(tokens.length).toBeGreaterThan(0);
-    expect(hits(issuing, ['lease-token'])).toHaveLength(tokens.length);
+    // The lease of a run is answered whole to whoever proves it with each heartbeat.
+    const heartbeats = places.answers.filter(({ operation }) => operation === heartbeat);
+    expect(heartbeats.length).toBeGreaterThan(0);
+    const issued = hits(issuing, ['lease-token']).length - hits(heartbeats, ['lease-token']).length;
+    expect(issued).toBe(tokens.length);
   });
 
   test('no file holds a secret', () => {
@@ -156,7 +179,7 @@ describe('J01: what goes wrong inside', () => {
       'CanonicalStore:DatabasePath': `/dev/null/${canaries.make('token')}/a.sqlite`,
     };
     const service = await startService({ settings });
-    const spoken = await exercise({ service, canaries, trusted: async () => ({}) });
+    const spoken = await exercise({ service, canaries, trusted: async () => ({}), broken: true });
     const { log, problems } = placesOf(service, spoken);
     expect(spoken.some(({ answer }) => answer.status === 503)).toBe(true);
     expect(canaries.hits([...log, ...problems], ['token', 'payload', 'api-key'])).toEqual([]);

@@ -4,10 +4,12 @@ import type { Identity } from '../../functions/compose-identity.ts';
 import { createChain, type HandlerMap } from '../../functions/http/chain.ts';
 import { inject } from '../../functions/http/host-inject.ts';
 import { anonymous, createAuthenticator } from '../../functions/identity/authenticator.ts';
-import { createAuthorizer } from '../../functions/identity/authorizer.ts';
+import { type ClassPolicy, createAuthorizer } from '../../functions/identity/authorizer.ts';
 import { permissionDenied } from '../../functions/identity/grants.ts';
+import { ServiceError } from '../../functions/kernel/errors.ts';
 import { type Grant, type IssuedService, serviceAudience } from '../support/issued-service.ts';
 import { type CallerKind, type Credential, callerKinds, type MatrixSubject } from './matrix.ts';
+import { executionGrantSettings, own } from './matrix-execution.ts';
 
 /** What the callers of the matrix present, to the service as it is deployed and to one that is made up. */
 
@@ -19,7 +21,17 @@ export const grants: readonly Grant[] = callerKinds.flatMap((kind) =>
   kind.grants.map((grant) => ({ principal: principalOf(kind), ...grant })),
 );
 
-function principalOf({ name }: CallerKind): string {
+/** The same of the execution runtime, with the handlers that they are about. */
+export const executionSettings: Readonly<Record<string, string>> = {
+  ...executionGrantSettings(
+    callerKinds.flatMap((kind) => (kind.runs ?? []).map((grant) => [principalOf(kind), grant] as const)),
+    serviceAudience,
+  ),
+  'ExecutionRuntime:ExternalHandlers:0:HandlerId': own.handler,
+  'ExecutionRuntime:ExternalHandlers:1:HandlerId': 'matrix.other',
+};
+
+export function principalOf({ name }: CallerKind): string {
   return `${name.replaceAll(/[^a-z]+/gi, '-').toLowerCase()}@project.example`;
 }
 
@@ -64,11 +76,14 @@ export function serveNothing(
   entries: readonly OperationEntry[],
   identity: Identity,
 ): Pick<MatrixSubject, 'entries' | 'call'> {
-  const done = async () => ({ status: entries[0]?.responses[0]?.status ?? 200, body: {} });
+  const done = ({ responses: [response] }: OperationEntry) => ({
+    status: response?.status ?? 200,
+    body: response?.mediaType === null ? null : {},
+  });
   const takesAnything = Object.assign(() => true) as unknown as (value: unknown) => value is unknown;
   const chain = createChain({
     operations: Object.fromEntries(entries.map((entry) => [entry.id, entry])),
-    handlers: Object.fromEntries(entries.map(({ id }) => [id, done])) as HandlerMap,
+    handlers: Object.fromEntries(entries.map((entry) => [entry.id, async () => done(entry)])) as HandlerMap,
     validators: Object.fromEntries(
       entries.map(({ group }) => [
         group,
@@ -87,7 +102,13 @@ export function serveNothing(
 }
 
 /** Callers who say in a header of what kind they are, and a policy of the test's own that lets some of them in. */
-export function pretended(entry: OperationEntry, lets: (kind: CallerKind) => boolean): MatrixSubject {
+export function pretended(
+  entries: readonly OperationEntry[],
+  lets: (kind: CallerKind, entry: OperationEntry) => boolean | 'hidden',
+): MatrixSubject {
+  const classes = [...new Set(entries.map(({ authorizationClass }) => authorizationClass))];
+  const ofEach = <T>(part: T) => Object.fromEntries(classes.map((name) => [name, part]));
+
   const kindNamed = (name: string | undefined) => {
     const found = callerKinds.find((kind) => kind.name === name);
     if (found === undefined) throw new Error(`there is no caller ${name}`);
@@ -99,21 +120,22 @@ export function pretended(entry: OperationEntry, lets: (kind: CallerKind) => boo
     const identify = async () => (holds ? { principal: name, issuedAt: null } : null);
     const otherwise =
       credential === 'known API key alone' ? ({ kind: 'api-key', principal: null } as const) : anonymous;
-    const workloads = { [entry.authorizationClass]: { identify } };
+    const workloads = ofEach({ identify });
     return createAuthenticator({ apiKeyRequired: false, workloads, otherwise }).authenticate(
       headers,
       operation,
     );
   };
   const authorizer = createAuthorizer({
-    policies: {
-      [entry.authorizationClass]: ({ principal }) => {
-        if (!lets(kindNamed(principal))) throw permissionDenied();
-      },
-    },
+    policies: ofEach<ClassPolicy>(({ principal }, { id }) => {
+      const entry = entries.find((each) => each.id === id);
+      const answer = entry !== undefined && lets(kindNamed(principal), entry);
+      if (answer === 'hidden') throw new ServiceError('not_found', 'There is none.');
+      if (!answer) throw permissionDenied();
+    }),
   });
   return {
-    ...serveNothing([entry], { authenticator: { authenticate }, authorizer }),
+    ...serveNothing(entries, { authenticator: { authenticate }, authorizer }),
     headersOf: async ({ name }) => ({ 'X-Kind': name }),
   };
 }

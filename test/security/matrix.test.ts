@@ -4,9 +4,18 @@ import { machine } from '../../functions/compose.ts';
 import { composeIdentity } from '../../functions/compose-identity.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
 import { hashApiKey } from '../../functions/identity/api-keys.ts';
-import { type IssuedService, startIssuedService } from '../support/issued-service.ts';
+import { type IssuedService, serviceAudience, startIssuedService } from '../support/issued-service.ts';
 import { type CallerKind, callerKinds, exceptions, expected, ownTenant, runMatrix } from './matrix.ts';
-import { apiKey, grants, headersFrom, pretended, serveNothing } from './matrix-callers.ts';
+import {
+  apiKey,
+  executionSettings,
+  grants,
+  headersFrom,
+  pretended,
+  principalOf,
+  serveNothing,
+} from './matrix-callers.ts';
+import { type ExecutionGrantOf, own } from './matrix-execution.ts';
 import { allEntries } from './target.ts';
 
 const besideKey = { header: 'X-Serverless-Authorization', beside: { 'X-Svc-Api-Key': apiKey } };
@@ -35,16 +44,22 @@ const later: readonly OperationEntry[] = ['read', 'write', 'dispatch', 'export',
 describe('D01: every operation times every kind of caller', () => {
   let keyed: IssuedService;
   let plain: IssuedService;
+  let runs: { readonly keyed: string; readonly plain: string };
   beforeAll(async () => {
-    keyed = await startIssuedService(grants, { 'Server:ApiKeyHashes:0': hashApiKey(apiKey) });
-    plain = await startIssuedService(grants);
+    keyed = await startIssuedService(grants, {
+      ...executionSettings,
+      'Server:ApiKeyHashes:0': hashApiKey(apiKey),
+    });
+    plain = await startIssuedService(grants, executionSettings);
+    runs = { keyed: await ownRun(keyed), plain: await ownRun(plain) };
   });
   afterAll(async () => {
     await Promise.all([keyed.close(), plain.close()]);
   });
 
   test('B05: is answered as its class says, beside an API key', async () => {
-    const subject = { entries: allEntries, call: keyed.call, headersOf: headersFrom(keyed, besideKey) };
+    const headersOf = headersFrom(keyed, besideKey);
+    const subject = { entries: allEntries, call: keyed.call, headersOf, runId: runs.keyed };
     const { count, deviations } = await runMatrix(subject);
     const routes = allEntries.reduce((sum, { routes: each }) => sum + each.length, 0);
     expect(count).toBe(routes * callerKinds.length);
@@ -54,7 +69,8 @@ describe('D01: every operation times every kind of caller', () => {
 
   test('is answered as its class says, where no API key is in use', async () => {
     const headersOf = headersFrom(plain, { header: 'Authorization', beside: {} });
-    const { deviations } = await runMatrix({ entries: allEntries, call: plain.call, headersOf });
+    const subject = { entries: allEntries, call: plain.call, headersOf, runId: runs.plain };
+    const { deviations } = await runMatrix(subject);
     // A key says nothing where there are none, and is as good as no credential.
     expect(deviations.filter(({ caller }) => caller !== 'known API key alone')).toEqual([]);
     for (const { answered } of deviations) expect(answered).toBe(401);
@@ -73,7 +89,8 @@ describe('D01: every operation times every kind of caller', () => {
       if ([401, 403].includes(answer.status)) details.add(answer.json<{ detail: string }>().detail);
       return answer;
     };
-    await runMatrix({ entries: allEntries, call, headersOf: headersFrom(keyed, besideKey) });
+    const headersOf = headersFrom(keyed, besideKey);
+    await runMatrix({ entries: allEntries, call, headersOf, runId: runs.keyed });
     expect([...details].sort()).toEqual([
       'An API key is needed.',
       'The API key was not accepted.',
@@ -94,6 +111,31 @@ describe('D01: every operation times every kind of caller', () => {
     ]);
   });
 });
+
+/** A run of what the matrix grants, with an artifact and a checkpoint, so that whoever may read it finds what it asks for. */
+async function ownRun({ call, issuer }: IssuedService): Promise<string> {
+  const email = principalOf(kindOf('runs: exactly these'));
+  const token = await issuer.mint({ email, audience: serviceAudience });
+  const headers = { 'X-Serverless-Authorization': `Bearer ${token}`, 'X-Svc-Api-Key': apiKey };
+  const post = async (path: string, body: object) => {
+    const answer = await call({ method: 'POST', path: `/execution/${path}`, headers, body });
+    expect([200, 202], answer.body).toContain(answer.status);
+    return answer.json<{ id: string; leaseKey: string; leaseToken: string }>();
+  };
+  const scope = { productId: own.product, tenantId: own.tenant };
+  const { id } = await post('runs', { handlerId: own.handler, scope });
+  const workerId = own.worker;
+  const lease = await post('workers/leases', {
+    workerId,
+    handlerIds: [own.handler],
+    runId: id,
+    ttlSeconds: 600,
+  });
+  const proof = { leaseKey: lease.leaseKey, leaseToken: lease.leaseToken, workerId };
+  await post('workers/leases/artifacts', { ...proof, artifact: { name: 'x', text: 'x' } });
+  await post('workers/leases/checkpoints', { ...proof, checkpoint: { key: 'x' } });
+  return id;
+}
 
 test('the exceptions only become fewer', () => {
   expect(Object.keys(exceptions).length).toBeLessThanOrEqual(0);
@@ -123,9 +165,9 @@ test('what has no tenant in its path needs a grant for all of them', () => {
 describe('the matrix fails for', () => {
   test('an operation of a class or with an access operation that it has no rule for', async () => {
     const stray = { ...base, authorizationClass: 'depot-policy' };
-    await expect(runMatrix(pretended(stray, () => true))).rejects.toThrow('the class depot-policy');
+    await expect(runMatrix(pretended([stray], () => true))).rejects.toThrow('the class depot-policy');
     const odd = { ...base, accessOperation: 'look' };
-    await expect(runMatrix(pretended(odd, () => true))).rejects.toThrow('the access operation look');
+    await expect(runMatrix(pretended([odd], () => true))).rejects.toThrow('the access operation look');
   });
 
   const can = ({ grants: each }: CallerKind, operation: string) =>
@@ -153,17 +195,74 @@ describe('the matrix fails for', () => {
     ],
   ];
   test.each(planted)('%s', async (_, lets) => {
-    expect((await runMatrix(pretended(base, lets))).deviations).not.toEqual([]);
+    expect((await runMatrix(pretended([base], lets))).deviations).not.toEqual([]);
+  });
+
+  const ofRuns = allEntries.filter(({ group }) => group === 'execution');
+  const sound = (kind: CallerKind, entry: OperationEntry) => {
+    const wanted = expected(entry, kind);
+    return wanted === 404 ? ('hidden' as const) : wanted === 'through';
+  };
+  /** What would be decided if the grants said something else than they do. */
+  const misread = (change: (grant: ExecutionGrantOf) => ExecutionGrantOf) => {
+    return (kind: CallerKind, entry: OperationEntry) =>
+      sound({ ...kind, runs: (kind.runs ?? []).map(change) }, entry);
+  };
+  const plantedOfRuns: readonly (readonly [
+    what: string,
+    lets: (kind: CallerKind, entry: OperationEntry) => boolean | 'hidden',
+  ])[] = [
+    ['forgets the product', misread((grant) => ({ ...grant, product: own.product }))],
+    ['forgets the tenant', misread((grant) => ({ ...grant, tenants: [] }))],
+    ['forgets the handler', misread((grant) => ({ ...grant, handlers: [] }))],
+    ['forgets the worker', misread((grant) => ({ ...grant, worker: own.worker }))],
+    [
+      'forgets the operation',
+      misread((grant) => ({
+        ...grant,
+        operations: ['start_run', 'read_run', 'cancel_run', 'raise_event', 'worker', 'maintenance'],
+      })),
+    ],
+    [
+      'adds grants up',
+      (kind, entry) => {
+        const { runs = [] } = kind;
+        const lists = { tenants: runs.flatMap((each) => each.tenants), product: own.product };
+        return sound({ ...kind, runs: runs.map((grant) => ({ ...grant, ...lists })) }, entry);
+      },
+    ],
+    [
+      'takes whoever may cancel for one who may read',
+      misread((grant) => ({
+        ...grant,
+        operations: grant.operations.flatMap((each) => (each === 'cancel_run' ? [each, 'read_run'] : [each])),
+      })),
+    ],
+    [
+      'tells that there is a run which is not shown',
+      (kind, entry) => (sound(kind, entry) === 'hidden' ? false : sound(kind, entry)),
+    ],
+    [
+      'shows a run that is not to be shown',
+      (kind, entry) => (sound(kind, entry) === 'hidden' ? true : sound(kind, entry)),
+    ],
+  ];
+  test.each(plantedOfRuns)('a policy of runs that %s', async (_, lets) => {
+    expect((await runMatrix(pretended(ofRuns, lets))).deviations).not.toEqual([]);
+  });
+
+  test('nothing, where the policy of runs is sound', async () => {
+    expect((await runMatrix(pretended(ofRuns, sound))).deviations).toEqual([]);
   });
 
   test('an operation that is served to everybody', async () => {
-    const subject = pretended({ ...base, authorizationClass: 'anonymous' }, () => true);
+    const subject = pretended([{ ...base, authorizationClass: 'anonymous' }], () => true);
     const { deviations } = await runMatrix({ ...subject, entries: [base] });
     expect(deviations.length).toBeGreaterThan(callerKinds.length / 2);
   });
 
   test('nothing, where the policy is sound', async () => {
-    const { deviations } = await runMatrix(pretended(base, (kind) => expected(base, kind) === 'through'));
+    const { deviations } = await runMatrix(pretended([base], (kind) => expected(base, kind) === 'through'));
     expect(deviations).toEqual([]);
   });
 });

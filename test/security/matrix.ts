@@ -1,6 +1,16 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
+import {
+  type ExecutionGrantOf,
+  executionAll,
+  executionKinds,
+  executionRequest,
+  expectedOfRuns,
+  own,
+  runParams,
+} from './matrix-execution.ts';
 import { pathOf } from './requests.ts';
+import { contractModels } from './schema-set.ts';
 
 /**
  * Who may call what, as the specification says it: every operation of the catalog times every kind of caller. Pure, and
@@ -34,9 +44,12 @@ export interface CallerKind {
   readonly name: string;
   readonly credential: Credential;
   readonly grants: readonly CallerGrant[];
+  /** What is granted of the execution runtime; nothing where it is absent. */
+  readonly runs?: readonly ExecutionGrantOf[];
 }
 
-export const ownTenant = 'matrix-own';
+export const ownTenant = own.tenant;
+const models = contractModels();
 const otherTenant = 'matrix-other';
 const allOperations = ['read', 'write', 'dispatch', 'export', 'restore', 'admin'];
 const all: CallerGrant = { tenants: ['*'], operations: allOperations };
@@ -47,17 +60,18 @@ const withToken = (name: string, ...grants: readonly CallerGrant[]): CallerKind 
   grants,
 });
 const refused = (credential: Credential): CallerKind => ({ name: credential, credential, grants: [] });
+const runs = [executionAll];
 
 export const callerKinds: readonly CallerKind[] = [
   refused('none'),
   // These belong to somebody who may do everything: only the credential is wrong.
-  { name: 'expired token', credential: 'expired', grants: [all] },
-  { name: 'wrong audience', credential: 'wrong audience', grants: [all] },
-  { name: 'forged token', credential: 'forged', grants: [all] },
+  { name: 'expired token', credential: 'expired', grants: [all], runs },
+  { name: 'wrong audience', credential: 'wrong audience', grants: [all], runs },
+  { name: 'forged token', credential: 'forged', grants: [all], runs },
   refused('known API key alone'),
   refused('unknown API key alone'),
-  { name: 'development header outside Development', credential: 'development header', grants: [all] },
-  { name: 'headers of a proxy', credential: 'proxy headers', grants: [all] },
+  { name: 'development header outside Development', credential: 'development header', grants: [all], runs },
+  { name: 'headers of a proxy', credential: 'proxy headers', grants: [all], runs },
   refused('token of a stranger'),
   ...allOperations.slice(0, -1).map((operation) => withToken(`${operation} only`, onOwn(operation))),
   withToken('admin without restore', { tenants: ['*'], operations: ['admin'] }),
@@ -77,23 +91,30 @@ export const callerKinds: readonly CallerKind[] = [
     operations: ['read', 'write', 'dispatch'],
   }),
   withToken('all tenants, reading', { tenants: ['*'], operations: ['read'] }),
-  withToken('all tenants', all),
+  { ...withToken('all tenants', all), runs },
+  ...Object.entries(executionKinds).map(([name, each]) => ({ ...withToken(name), runs: each })),
 ];
 
 /** `through`: let in, whatever the operation then answers. `open`: the same, and nobody was asked. */
-export type Expectation = 'open' | 'through' | 401 | 403;
+export type Expectation = 'open' | 'through' | 401 | 403 | 404;
 
 type Entry = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation' | 'routes'>;
 
 /** What the class of the operation says about such a caller. Throws for a class that nobody wrote a rule for. */
 export function expected(entry: Entry, kind: CallerKind): Expectation {
   if (entry.authorizationClass === 'anonymous') return 'open';
-  if (entry.authorizationClass !== 'canonical-policy') {
-    throw new Error(`no rule of the matrix covers the class ${entry.authorizationClass} of ${entry.id}`);
+  const { authorizationClass } = entry;
+  const isOfRuns = executionClasses.has(authorizationClass);
+  if (authorizationClass !== 'canonical-policy' && !isOfRuns) {
+    throw new Error(`no rule of the matrix covers the class ${authorizationClass} of ${entry.id}`);
   }
   if (unaccepted.has(kind.credential)) return 401;
-  return kind.credential === 'token' && granted(entry, kind.grants) ? 'through' : 403;
+  if (kind.credential !== 'token') return 403;
+  if (isOfRuns) return expectedOfRuns(entry, kind.runs ?? []);
+  return granted(entry, kind.grants) ? 'through' : 403;
 }
+
+const executionClasses: ReadonlySet<string> = new Set(['execution-policy', 'execution-worker']);
 
 /** What proves nothing. The other credentials hold, and are then asked what they may do. */
 const unaccepted: ReadonlySet<Credential> = new Set<Credential>([
@@ -127,6 +148,8 @@ export interface MatrixSubject {
   readonly entries: readonly OperationEntry[];
   readonly call: (request: InjectedRequest) => Promise<InjectedResponse>;
   readonly headersOf: (kind: CallerKind) => Promise<Readonly<Record<string, string>>>;
+  /** A run of what the matrix grants; the operations of runs are only called where there is one. */
+  readonly runId?: string;
 }
 
 export interface Deviation {
@@ -137,20 +160,21 @@ export interface Deviation {
 }
 
 /** Calls every route of every operation as every kind of caller; gives how many cases there were and which deviate. */
-export async function runMatrix({ entries, call, headersOf }: MatrixSubject) {
+export async function runMatrix({ entries, call, headersOf, runId = 'x' }: MatrixSubject) {
   const deviations: Deviation[] = [];
   let count = 0;
+  const known: Readonly<Record<string, string>> = { tenantId: ownTenant, ...runParams(runId) };
   for (const kind of callerKinds) {
     const headers = await headersOf(kind);
     for (const entry of entries) {
       const wanted = expected(entry, kind);
+      const { query, body } = requestFor(entry);
       for (const route of entry.routes) {
-        const params = Object.fromEntries(
-          route.path.map(({ name }) => [name, name === 'tenantId' ? ownTenant : 'x']),
-        );
-        const answer = await call({ method: route.method, path: pathOf(route, params), headers });
+        const params = Object.fromEntries(route.path.map(({ name }) => [name, known[name] ?? 'x']));
+        const path = `${pathOf(route, params)}${query}`;
+        const answer = await call({ method: route.method, path, headers, ...(body && { body }) });
         count += 1;
-        if (!matches(wanted, answer.status)) {
+        if (!matches(entry, wanted, answer.status)) {
           deviations.push({
             operation: route.operationId,
             caller: kind.name,
@@ -164,9 +188,23 @@ export async function runMatrix({ entries, call, headersOf }: MatrixSubject) {
   return { count, deviations };
 }
 
-function matches(wanted: Expectation, status: number): boolean {
+function matches({ authorizationClass }: Entry, wanted: Expectation, status: number): boolean {
   if (typeof wanted === 'number') return status === wanted;
-  return status < 500 && status !== 401 && status !== 403;
+  // What a caller may not see is not there for it, so that it must be there for the others.
+  const hidden = executionClasses.has(authorizationClass) && (status === 404 || status === 400);
+  return status < 500 && status !== 401 && status !== 403 && !hidden;
+}
+
+/** Who may call the rest is decided by the path, before the body is read. */
+function requestFor(entry: OperationEntry): ReturnType<typeof executionRequest> {
+  if (!executionClasses.has(entry.authorizationClass)) return { query: '', body: undefined };
+  const { query, body } = executionRequest(entry);
+  if (body === undefined || entry.requestSchema === null) return { query, body };
+  const { properties = {} } = models.model(entry.requestSchema);
+  return {
+    query,
+    body: Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name))),
+  };
 }
 
 /**

@@ -5,6 +5,7 @@ import type { OperationEntry, OperationRoute } from '../../contracts/operation.t
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import { type Answers, noAnswers, type Vocabulary } from './arbitrary.ts';
 import { aligned, type Place, requestOf } from './requests.ts';
+import { furnishRuns, wordsOf } from './runs.ts';
 import { salted } from './salt.ts';
 import type { SchemaSet } from './schema-set.ts';
 import { answersFor, firstOf, givingBack } from './verbatim.ts';
@@ -62,19 +63,31 @@ export function exampleRequest(
 
 /**
  * Gives the tenant something to be attacked, without a word about any single operation: the examples of all operations
- * that need no name beyond the tenant, in the order of the catalog. What the answers call by a name is what later
+ * that need no name beyond the tenant, in the order of the catalog, and runs as workers leave them. What the answers call by a name is what later
  * requests are drawn from, so that attacks reach beyond "not found".
  */
 export async function furnish(target: Target, tenantId: string, mark?: string): Promise<Vocabulary> {
   const words = new Map<string, Set<string>>();
   for (const entry of target.entries) {
+    // Workers of nobody would take away the runs that are made below.
+    if (entry.authorizationClass === 'execution-worker') continue;
     const others = entry.routes[0]?.path.filter(({ name }) => name !== 'tenantId') ?? [];
     const request = exampleRequest(target, entry, tenantId, mark === undefined ? {} : { mark });
     if (others.length > 0 || entry.requestMediaType !== 'application/json' || request === undefined) continue;
     const answer = await target.call(request);
     if (answer.status === 200) gather(JSON.parse(answer.body) as Json, '', words);
   }
-  return new Map([...words].map(([name, texts]) => [name, [...texts].slice(0, 20)]));
+  const gathered = [...words].map(([name, texts]) => [name, [...texts].slice(0, 20)] as const);
+  if (!target.entries.some(({ id }) => id === 'startExecutionRun')) return new Map(gathered);
+  const owner = { productId: 'billing', tenantId, workerId: `worker-${tenantId}`, mark: mark ?? tenantId };
+  // A name such as `leaseToken` may be one of both; each is drawn about as often.
+  const all = new Map<string, readonly string[]>(gathered);
+  for (const [name, texts] of wordsOf(await furnishRuns(target.call, owner))) {
+    const known = all.get(name) ?? [];
+    const times = Math.max(1, Math.ceil(known.length / texts.length));
+    all.set(name, [...Array.from({ length: times }, () => texts).flat(), ...known]);
+  }
+  return all;
 }
 
 /** Texts by the names of their members; the `id` of an `event` is an `eventId` too. */

@@ -39,7 +39,17 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const routes = new Map(routesOf(allEntries).map((each) => [each.name, each]));
+// Runs name their tenant in what they hold, and what becomes of that says a policy: run-scopes.test.ts.
+const ofTenants = routesOf(allEntries.filter(({ group }) => group !== 'execution'));
+const routes = new Map(ofTenants.map((each) => [each.name, each]));
+
+test('every operation is attacked here, or among those of runs', () => {
+  const ofRuns = allEntries.filter(({ group }) => group === 'execution');
+  expect(ofTenants.length + routesOf(ofRuns).length).toBe(routesOf(allEntries).length);
+  expect(
+    ofRuns.flatMap(({ routes: each }) => each.flatMap(({ path }) => path)).map(({ name }) => name),
+  ).not.toContain('tenantId');
+});
 
 /** Rejects an answer in which anything belongs to another tenant than `own`. */
 function checkOwn(own: Tenant, answer: { readonly status: number; readonly body: string }): void {
@@ -91,9 +101,7 @@ test('D12: no answer holds anything of another tenant, whatever names and tokens
 });
 
 describe('D04: what one tenant was given is worth nothing in another', () => {
-  const withNames = routesOf(allEntries).filter(({ route }) =>
-    route.path.some(({ name }) => name !== 'tenantId'),
-  );
+  const withNames = ofTenants.filter(({ route }) => route.path.some(({ name }) => name !== 'tenantId'));
 
   test.each(withNames)('$name', async ({ entry, route }) => {
     const [first, second] = [freshTenant(), freshTenant()];

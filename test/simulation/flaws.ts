@@ -25,13 +25,13 @@ export interface Flaw {
   readonly random?: () => RandomSource;
 }
 
-class UnguardedReads extends MemoryStore {
+export class UnguardedReads extends MemoryStore {
   protected override unchanged(): boolean {
     return true;
   }
 }
 
-class TornWrites extends MemoryStore {
+export class TornWrites extends MemoryStore {
   protected override async apply(scope: Scope, writes: readonly Write[]): Promise<void> {
     for (const write of writes) {
       this.applyNow(scope, [write]);
@@ -41,7 +41,7 @@ class TornWrites extends MemoryStore {
 }
 
 /** Checks the version when it reads the record to be claimed, but not when it writes. */
-class DoubleClaim extends MemoryStore {
+export class DoubleClaim extends MemoryStore {
   protected override stillAs(): boolean {
     return true;
   }
@@ -55,7 +55,7 @@ class TrustedAbsence extends MemoryStore {
 }
 
 /** Forgets now and then what it has answered to have written, as a disk does that was not asked to sync. */
-class LostWrites extends MemoryStore {
+export class LostWrites extends MemoryStore {
   #writes = 0;
 
   protected override applyNow(scope: Scope, writes: readonly Write[]): void {
@@ -76,7 +76,7 @@ class MixedTenants extends MemoryStore {
 }
 
 /** Answers a lost reply by writing once more what was decided before. */
-class BlindRetry extends MemoryStore {
+export class BlindRetry extends MemoryStore {
   protected override async written(scope: Scope, writes: readonly Write[]): Promise<void> {
     try {
       await super.written(scope, writes);
@@ -125,10 +125,13 @@ class StaleReads extends MemoryStore {
   }
 }
 
-type Show = (record: RecordData) => RecordData | undefined;
+export type Show = (record: RecordData) => RecordData | undefined;
 
 /** A rule that sees records as `show` makes them, and whose writes pass through `mend`. */
-function between(show: Show, mend: (write: Write, shown: Found) => Write | undefined = (write) => write) {
+export function between(
+  show: Show,
+  mend: (write: Write, shown: Found) => Write | undefined = (write) => write,
+) {
   return (store: RecordStore): RecordStore => ({
     provider: store.provider,
     transact: (scope, request, decide) =>

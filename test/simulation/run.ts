@@ -1,27 +1,44 @@
 import { parseArgs } from 'node:util';
-import { ALL_FLAWS, simulate } from './canonical.ts';
+import { ALL_FLAWS, type Options, type Report, simulate } from './canonical.ts';
+import { simulateExecution } from './execution.ts';
+import { EXECUTION_FLAWS } from './execution-flaws.ts';
 import { compareUtf8 } from './memory-list.ts';
 
-const HELP = `Simulates two instances of the canonical store under faults, one seed after the other.
+interface World {
+  readonly flaws: Readonly<Record<string, { readonly about: string }>>;
+  readonly simulate: (seed: number, options: Options) => Promise<Report>;
+}
 
-  node test/simulation/run.ts [--seeds 1..2000] [--bug NAME] [--seed N [--trace]]
+const WORLDS: Readonly<Record<string, World>> = {
+  canonical: { flaws: ALL_FLAWS, simulate },
+  execution: { flaws: EXECUTION_FLAWS, simulate: simulateExecution },
+};
 
+const HELP = `Simulates instances of the service over one store under faults, one seed after the other.
+
+  node test/simulation/run.ts [--world NAME] [--seeds 1..2000] [--bug NAME] [--seed N [--trace]]
+
+  --world NAME      what is simulated: ${Object.keys(WORLDS).join(' or ')} (default canonical)
   --seeds FROM..TO  the seeds to run (default 1..2000)
   --seed N          one seed
   --trace           with --seed: prints every step
   --bug NAME        plants a bug; the run then ends at the first seed that finds it
   --help            this text
 
-Bugs: ${Object.entries(ALL_FLAWS)
-  .map(([name, { about }]) => `\n  ${name.padEnd(20)}${about}`)
-  .join('')}
+${Object.entries(WORLDS).map(bugsOf).join('\n\n')}
 
 Exits with 1 when an invariant was broken.
 `;
 
+function bugsOf([world, { flaws }]: [string, World]): string {
+  const lines = Object.entries(flaws).map(([name, { about }]) => `\n  ${name.padEnd(25)}${about}`);
+  return `Bugs of ${world}:${lines.join('')}`;
+}
+
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
+      world: { type: 'string', default: 'canonical' },
       seeds: { type: 'string', default: '1..2000' },
       seed: { type: 'string' },
       bug: { type: 'string' },
@@ -40,16 +57,31 @@ async function main(): Promise<number> {
     process.stderr.write('--seeds takes two whole numbers such as 1..2000\n');
     return 2;
   }
-  return runSeeds(from, to, values.bug, values.trace);
+  const world = WORLDS[values.world];
+  if (world === undefined) {
+    process.stderr.write(`--world takes ${Object.keys(WORLDS).join(' or ')}\n`);
+    return 2;
+  }
+  const again = `node test/simulation/run.ts --world ${values.world}`;
+  return runSeeds(world, { from, to, flaw: values.bug, trace: values.trace, again });
 }
 
-async function runSeeds(from: number, to: number, flaw: string | undefined, trace: boolean): Promise<number> {
+interface Seeds {
+  readonly from: number;
+  readonly to: number;
+  readonly flaw: string | undefined;
+  readonly trace: boolean;
+  /** The command that simulates this world once more. */
+  readonly again: string;
+}
+
+async function runSeeds(world: World, { from, to, flaw, trace, again }: Seeds): Promise<number> {
   const started = performance.now();
   const reached = new Map<string, number>();
   let [steps, histories, runs] = [0, 0, 0];
   let failed = false;
   for (let seed = from; seed <= to && !failed; seed++) {
-    const report = await simulate(seed, { trace, ...(flaw === undefined ? {} : { flaw }) });
+    const report = await world.simulate(seed, { trace, ...(flaw === undefined ? {} : { flaw }) });
     runs++;
     steps += report.steps;
     histories += report.histories;
@@ -58,8 +90,8 @@ async function runSeeds(from: number, to: number, flaw: string | undefined, trac
     if (trace) process.stdout.write(`trace hash ${report.traceHash}\n`);
     if (report.violation === undefined) continue;
     failed = true;
-    const again = `node test/simulation/run.ts --seed ${seed} --trace${flaw === undefined ? '' : ` --bug ${flaw}`}`;
-    process.stdout.write(`seed ${seed} broke ${report.violation.message}\nreplay: ${again}\n`);
+    const replay = `${again} --seed ${seed} --trace${flaw === undefined ? '' : ` --bug ${flaw}`}`;
+    process.stdout.write(`seed ${seed} broke ${report.violation.message}\nreplay: ${replay}\n`);
   }
   const seconds = (performance.now() - started) / 1_000;
   const rates = [...reached].map(([what, count]) => `  ${what}: ${count}`).sort(compareUtf8);

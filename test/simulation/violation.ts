@@ -15,6 +15,13 @@
  * - `answer`: what was answered was right at a moment between question and answer.
  * - `linearizable`: what all clients saw of one object is one history.
  * - `progress`: once faults have stopped, everything comes to an end.
+ * - `I7 lease`: at most one holds a run, and nobody else moves it.
+ * - `I8 run`: a run goes only from a state to one that follows it, and never leaves a terminal one; tries are bounded.
+ * - `I9 event once`: an event raised into a run is kept until one wait consumes it.
+ * - `I10 looked after`: a run that is not over has a moment, a holder, an event to wait for, or is queued.
+ * - `I12 trace`: the sequence ids of a run strictly increase.
+ * - `admission`: an idempotency key has one run, and no more runs are active than may be, as the counters say.
+ * - `one at a time`: of the runs of one concurrency key one is executed.
  * - `internal`: nothing fails in a way that the contract has no word for.
  */
 export type Invariant =
@@ -29,6 +36,13 @@ export type Invariant =
   | 'I13 counts'
   | 'I14 export'
   | 'I15 restore'
+  | 'I7 lease'
+  | 'I8 run'
+  | 'I9 event once'
+  | 'I10 looked after'
+  | 'I12 trace'
+  | 'admission'
+  | 'one at a time'
   | 'answer'
   | 'linearizable'
   | 'progress'

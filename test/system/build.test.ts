@@ -87,6 +87,28 @@ describe('the bundle behind functions-framework', () => {
     expect(await program.exit).toEqual({ code: 0, signal: null });
   });
 
+  test('serves runs and the workers of them', async () => {
+    const { program, url } = await serve('execution', {
+      ExecutionRuntime__ExternalHandlers__0__HandlerId: 'test.handler',
+    });
+    await using _ = program;
+    await program.says(/URL: /);
+    const post = (path: string, body: object) =>
+      fetch(`${url}/execution/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const started = (await (await post('runs', { handlerId: 'test.handler' })).json()) as { id: string };
+    const leased = await post('workers/leases', { workerId: 'w', handlerIds: ['test.handler'] });
+    const { leaseKey, leaseToken } = (await leased.json()) as { leaseKey: string; leaseToken: string };
+    const proof = { leaseKey, leaseToken, workerId: 'w' };
+    expect((await post('workers/leases/complete', { ...proof, result: { result: 1 } })).status).toBe(200);
+    const run = await fetch(`${url}/execution/runs/${started.id}`);
+    expect(await run.json()).toMatchObject({ status: 'succeeded', result: 1 });
+    expect((await fetch(`${url}/canonical/tenants/t/outbox/query`, { method: 'POST' })).status).toBe(404);
+  });
+
   test('does not start open to everybody', async () => {
     const { program } = await serve('canonical', { SVC_ENVIRONMENT: 'Production' });
     await using _ = program;
@@ -98,6 +120,6 @@ describe('the bundle behind functions-framework', () => {
     const { program } = await serve('nothing');
     await using _ = program;
     expect((await program.exit).code).toBe(1);
-    expect(program.stderr).toContain('FUNCTION_TARGET must be server or canonical');
+    expect(program.stderr).toContain('FUNCTION_TARGET must be server or canonical or execution');
   });
 });

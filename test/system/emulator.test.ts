@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-local-cloud-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const ready =
-  /^The local cloud is ready at (http:\/\/127\.0\.0\.1:(\d+)) \(server, canonical; Firestore emulator at \S+:(\d+)\)$/m;
+  /^The local cloud is ready at (http:\/\/127\.0\.0\.1:(\d+)) \(server, canonical, execution; Firestore emulator at \S+:(\d+)\)$/m;
 
 function start(env: Readonly<Record<string, string>> = {}, options: readonly string[] = []): Program {
   return new Program([join(root, 'emulator/main.ts'), ...options], {
@@ -50,6 +50,14 @@ describe('the local cloud', () => {
     expect(first.status, await first.clone().text()).toBe(200);
     expect(await first.json()).toMatchObject({ replayed: false });
     expect(await (await commit(url, 't', 'once')).json()).toMatchObject({ replayed: true });
+    const started = await fetch(`${url}/execution/runs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"handlerId":"nobody"}',
+    });
+    // The function of runs keeps them in the same database; there is no such handler.
+    expect(await started.json()).toMatchObject({ code: 'handler_missing' });
+    expect(await (await fetch(`${url}/execution/runs`)).json()).toMatchObject([{ status: 'rejected' }]);
     // What the functions refuse reaches them as it was sent.
     const refused = await fetch(`${url}/canonical/tenants/a%2Fb/outbox/query`, {
       method: 'POST',
@@ -86,6 +94,13 @@ describe('the local cloud', () => {
     expect(await statusFor(`Bearer ${await token('writer@local.example')}`)).toBe(200);
     expect(await statusFor(`Bearer ${await token('reader@local.example')}`)).toBe(403);
     expect(await statusFor(`Bearer ${await token('stranger@local.example')}`)).toBe(403);
+    const runs = async (email: string) => {
+      const headers = { authorization: `Bearer ${await token(email)}` };
+      return (await fetch(`${url}/execution/runs`, { headers })).status;
+    };
+    expect((await fetch(`${url}/execution/runs`)).status).toBe(401);
+    expect(await runs('writer@local.example')).toBe(200);
+    expect(await runs('worker@local.example')).toBe(403);
     program.signal('SIGTERM');
     expect((await program.exit).code).toBe(0);
   });
@@ -96,7 +111,9 @@ describe('the local cloud', () => {
     const [child] = await childrenOf(program.process.pid);
     process.kill(child ?? 0, 'SIGKILL');
     expect((await program.exit).code).toBe(1);
-    expect(program.stderr).toMatch(/^The function (server|canonical) stopped: it ended with SIGKILL\.$/m);
+    expect(program.stderr).toMatch(
+      /^The function (server|canonical|execution) stopped: it ended with SIGKILL\.$/m,
+    );
     await refusesConnections(port);
     await refusesConnections(firestore);
   });

@@ -1,7 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { compilerOn, guides, type Language, programOf, promisedBy, Reader, whyNoPython } from './guides.ts';
+import {
+  compilerOn,
+  flagsOf,
+  guides,
+  type Language,
+  programOf,
+  promisedBy,
+  Reader,
+  whyNoPython,
+} from './guides.ts';
 
 /** Every snippet of the guides is run, and prints what it says that it prints. */
 
@@ -24,7 +33,7 @@ test.runIf(process.env.CI === 'true')('Python is there to run its snippets', () 
 });
 
 async function follow(text: string, language: Language): Promise<void> {
-  await using reader = await Reader.start();
+  await using reader = await Reader.start(flagsOf(text));
   await keepsItsPromises(reader, text, language);
 }
 

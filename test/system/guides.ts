@@ -15,6 +15,11 @@ export function programOf(guide: string, language: Language): string {
   return [...blocks].flatMap(([, tag, text = '']) => (tag === language ? [text] : [])).join('\n');
 }
 
+/** What a guide says that the service is started with. */
+export function flagsOf(guide: string): string[] {
+  return [...guide.matchAll(/`(--[A-Z][^`\s]*)`/g)].map(([, flag = '']) => flag);
+}
+
 /** What a program says of itself that it prints: a line for each `=>` of a comment. */
 export function promisedBy(program: string): string[] {
   return [...program.matchAll(/(?:\/\/|#) => (.*)$/gm)].map(([, line = '']) => line.trimEnd());
@@ -41,10 +46,11 @@ export class Reader implements AsyncDisposable {
     this.#address = address;
   }
 
-  static async start(): Promise<Reader> {
+  /** `flags`: what the guide says that the service is started with. */
+  static async start(flags: readonly string[] = []): Promise<Reader> {
     const folder = await mkdtemp(join(tmpdir(), 'svc-guide-'));
     await furnish(folder);
-    const server = new Program([join(root, 'functions/embedded.ts')], {
+    const server = new Program([join(root, 'functions/embedded.ts'), ...flags], {
       cwd: folder,
       env: { PORT: '0', METADATA_SERVER_DETECTION: 'none' },
     });

@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addressOf } from '../support/server-process.ts';
+import { type BenchOptions, UNCHECKED } from './canonical-http.ts';
+import { BareJobs, type Job } from './execution-bare.ts';
+import { BenchRuntime, echo } from './execution-runtime.ts';
+import { JsonClient } from './json-client.ts';
+import { type Measurement, measure, medianNumber, round } from './load.ts';
+import { BenchServer } from './server.ts';
+
+const CLIENTS = [1, 50] as const;
+const WARMUP_SECONDS = 0.5;
+const HANDLER = 'external';
+
+interface Figure extends Measurement {
+  /** Processor time of the process that holds the runs, for each run; `null` where the machine does not tell. */
+  readonly cpuMs: number | null;
+}
+
+type Figures = Record<string, Figure[]>;
+
+/** Something that carries runs from their start to their durable result, one a call. */
+interface Subject {
+  readonly name: string;
+  readonly run: () => Promise<void>;
+  /** Processor time of its process so far. */
+  readonly cpuMs: () => number | null;
+}
+
+/**
+ * Runs from their start to their durable result: by a handler in process, and by a worker over HTTP and JSON (start, lease,
+ * complete), each beside a bare job table in the same round. Figures are medians over the rounds.
+ */
+export async function benchExecution({ seconds, rounds }: BenchOptions): Promise<object> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-bench-jobs-'));
+  const single = new BareJobs(join(folder, 'single.sqlite'), false);
+  const grouped = new BareJobs(join(folder, 'grouped.sqlite'), true);
+  const runtime = await BenchRuntime.open([echo]);
+  const server = await BenchServer.start([
+    UNCHECKED,
+    `ExecutionRuntime:ExternalHandlers:0:HandlerId=${HANDLER}`,
+  ]);
+  const bareServer = await startBareServer(join(folder, 'server.sqlite'));
+  const own = () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  };
+  const subjects: readonly Subject[] = [
+    { name: 'bare', run: () => single.run(), cpuMs: own },
+    { name: 'bareGrouped', run: () => grouped.run(), cpuMs: own },
+    { name: 'inProcess', run: () => runtime.run('echo'), cpuMs: own },
+    {
+      name: 'bareHttp',
+      run: () => bareLifecycle(bareServer.client),
+      cpuMs: () => cpuMsOf(bareServer.pid),
+    },
+    { name: 'http', run: () => lifecycle(server.client), cpuMs: () => cpuMsOf(server.pid) },
+  ];
+  const figures: Figures = {};
+  try {
+    for (let n = 0; n < rounds; n++) {
+      for (const clients of CLIENTS) {
+        for (const subject of subjects) {
+          (figures[`${subject.name}@${clients}`] ??= []).push(await figureOf(subject, clients, seconds));
+        }
+      }
+    }
+  } finally {
+    single.close();
+    grouped.close();
+    bareServer.stop();
+    await Promise.all([runtime.close(), server.stop()]);
+    await rm(folder, { recursive: true, force: true });
+  }
+  return report(figures);
+}
+
+async function figureOf({ run, cpuMs }: Subject, clients: number, seconds: number): Promise<Figure> {
+  await measure({ clients, seconds: WARMUP_SECONDS, warmupSeconds: 0, call: run });
+  let runs = 0;
+  const before = cpuMs();
+  const call = async () => {
+    await run();
+    runs += 1;
+  };
+  const measured = await measure({ clients, seconds, warmupSeconds: 0, call });
+  const after = cpuMs();
+  return { ...measured, cpuMs: before === null || after === null ? null : round((after - before) / runs) };
+}
+
+interface Lease {
+  readonly leaseKey: string;
+  readonly leaseToken: string;
+}
+
+/** What one run costs its worker: three requests. With several under way each completes the run that it is given. */
+async function lifecycle(client: JsonClient): Promise<void> {
+  await client.post('/execution/runs', { handlerId: HANDLER, payload: { n: 1 } });
+  const body = { workerId: 'worker', handlerIds: [HANDLER], waitSeconds: 5 };
+  const lease = await client.post('/execution/workers/leases', body);
+  if (lease === '') throw new Error('there is no run to lease');
+  const { leaseKey, leaseToken } = JSON.parse(lease) as Lease;
+  const result = { status: 'succeeded', result: { n: 1 } };
+  const proof = { leaseKey, leaseToken, workerId: 'worker' };
+  await client.post('/execution/workers/leases/complete', { ...proof, result });
+}
+
+async function bareLifecycle(client: JsonClient): Promise<void> {
+  await client.post('/start', { payload: { n: 1 } });
+  const { id, token } = await client.postJson<Job & { readonly token: string }>('/lease', { worker: 'w' });
+  await client.post('/complete', { id, token, result: { n: 1 } });
+}
+
+async function startBareServer(path: string) {
+  const script = join(import.meta.dirname, 'execution-bare-server.ts');
+  const child = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const client = new JsonClient(await addressOf(child));
+  return {
+    client,
+    pid: child.pid,
+    stop() {
+      client.close();
+      child.kill('SIGTERM');
+    },
+  };
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** Processor time of another process; `null` where there is no /proc to ask. */
+export function cpuMsOf(pid: number | undefined): number | null {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
+  } catch {
+    return null;
+  }
+}
+
+const beside: Readonly<Record<string, string>> = {
+  bare: 'bareGrouped',
+  bareGrouped: 'bareGrouped',
+  inProcess: 'bareGrouped',
+  bareHttp: 'bareHttp',
+  http: 'bareHttp',
+};
+
+/** Ratios are taken within a round and then the median of them, so that what else the machine does falls on both. */
+function report(figures: Figures): object {
+  const results: Record<string, object> = {};
+  for (const [name, rounds] of Object.entries(figures)) {
+    const [subject = '', clients = ''] = name.split('@');
+    const limit = figures[`${beside[subject]}@${clients}`] ?? [];
+    const middle = (pick: (figure: Figure) => number | null) =>
+      round(medianNumber(rounds.map((figure) => pick(figure) ?? Number.NaN)));
+    results[name] = {
+      perSecond: middle((figure) => figure.perSecond),
+      p50Ms: middle((figure) => figure.p50Ms),
+      p99Ms: middle((figure) => figure.p99Ms),
+      cpuMs: middle((figure) => figure.cpuMs),
+      ofBare: round(
+        medianNumber(rounds.map((figure, n) => figure.perSecond / (limit[n]?.perSecond ?? Number.NaN))),
+      ),
+    };
+  }
+  return {
+    bench: 'execution',
+    measures: {
+      bare: 'a job table in node:sqlite, three transactions a run, synchronous=FULL; runs per second',
+      bareGrouped:
+        'the same, all changes that wait sharing one transaction; what the in-process lines are held against',
+      inProcess: 'start and wait for the result of a handler in the same process, through the operations',
+      bareHttp: 'start, lease, complete over node:http and JSON on the grouped job table in another process',
+      http: 'start, lease, complete over HTTP on the embedded server in another process',
+      cpuMs: 'processor time a run of the process that holds the runs; of HTTP the client is not in it',
+    },
+    server: { process: 'functions/embedded.ts on SQLite', settings: UNCHECKED },
+    client: 'node:http in one process, kept-alive connections, closed loop',
+    results,
+  };
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import type { ProductPolicy } from '../../functions/execution/product-policy.ts';
+import { findRun } from '../../functions/execution/read-runs.ts';
+import type { Run } from '../../functions/execution/run.ts';
+import { settleDue } from '../../functions/execution/settle.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { START, testWorld } from '../support/canonical.ts';
+import { ExecutionClient, executionInstance, type InstanceOptions } from '../support/execution.ts';
+
+export const HANDLER = 'test.work';
+export const OTHER = 'test.other';
+export const PLUGIN = 'test.plugin';
+
+/** One instance over runs of its own, at a time that stands where the test puts it. */
+export function ownRuns(store: RecordStore, options: InstanceOptions = {}) {
+  const clock = { now: START };
+  const instance = executionInstance(store, {
+    world: testWorld(clock),
+    external: [{ handlerId: HANDLER, pluginId: PLUGIN }, { handlerId: OTHER }],
+    ...options,
+  });
+  const { runtime } = instance;
+  return {
+    clock,
+    instance,
+    client: new ExecutionClient(instance),
+    scope: runtime.scope,
+    /** Time passes, and what it brings is looked after as the timer of a running instance would. */
+    pass: async (ms: number): Promise<void> => {
+      clock.now += ms;
+      while ((await settleDue(runtime, clock.now)).more) {}
+    },
+  };
+}
+
+export function scopeOf(productId: string, tenantId = 't') {
+  return { productId, tenantId };
+}
+
+/** What a worker proves with each call, for a run that was just leased. */
+export interface Work {
+  readonly leaseKey: string;
+  readonly leaseToken: string;
+  readonly workerId: string;
+}
+
+export async function leased(client: ExecutionClient, runId: string, ttlSeconds = 600): Promise<Work> {
+  const workerId = 'worker';
+  const handlerIds = [HANDLER, OTHER];
+  const lease = await client.lease({ workerId, handlerIds, runId, ttlSeconds });
+  if (lease === null) throw new Error(`run ${runId} was not to be had`);
+  return { leaseKey: lease.leaseKey, leaseToken: lease.leaseToken, workerId };
+}
+
+/** A new run that a worker holds. */
+export async function working(client: ExecutionClient, body: Partial<StartBody> = {}) {
+  const run = await client.start({ handlerId: HANDLER, ...body });
+  return { run, work: await leased(client, run.id) };
+}
+
+export type StartBody = Parameters<ExecutionClient['start']>[0];
+
+export function someKey(): string {
+  return randomUUID();
+}
+
+/** The run as it is stored, with what the wire does not show. */
+export async function storedRun(client: ExecutionClient, runId: string): Promise<Run> {
+  const run = await findRun(client.instance.runtime, runId);
+  if (run === undefined) throw new Error(`there is no run ${runId}`);
+  return run;
+}
+
+/** A JSON text of exactly this many bytes. */
+export function textOfBytes(bytes: number): string {
+  return 'x'.repeat(bytes - 2);
+}
+
+/** A product policy that restricts nothing; it lacks only whose it is. */
+export const openProduct: Omit<ProductPolicy, 'productId'> = {
+  allowedHandlerIds: [],
+  allowedTenantIds: [],
+  allowedServiceIdentities: [],
+  payloadBytesMax: null,
+  artifactPrefix: '',
+  redactedNames: [],
+};

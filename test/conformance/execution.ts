@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { describeArtifacts } from './execution-artifacts.ts';
+import { describeCeiling } from './execution-ceiling.ts';
+import { describeHandlers } from './execution-handlers.ts';
+import { describeHistory } from './execution-history.ts';
+import { describeLimits } from './execution-limits.ts';
+import { describeLists } from './execution-lists.ts';
+import { describePolicies } from './execution-policy.ts';
+import { describeRuns } from './execution-runs.ts';
+import { describeWaits } from './execution-waits.ts';
+import { describeWorkers } from './execution-worker.ts';
+
+export interface ExecutionConformance {
+  /** The store under test, open from before the first test to after the last. Each test owns a scope in it. */
+  readonly store: () => RecordStore;
+  /** How many rivals a race has: the official Firestore emulator is slow under contention. */
+  readonly rivals: number;
+}
+
+/** Part B of the specification, row by row, against any provider. Each test owns a scope of runs. */
+export function describeExecution(
+  name: string,
+  open: () => Promise<RecordStore>,
+  options: { readonly rivals: number; readonly skip?: string },
+): void {
+  describe.skipIf(options.skip !== undefined)(`execution runtime on ${name}${options.skip ?? ''}`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(async () => {
+      await store.close();
+    });
+    const conformance: ExecutionConformance = { store: () => store, rivals: options.rivals };
+    // Admission and what is read:
+    describeRuns(conformance);
+    describeCeiling(conformance);
+    describeLists(conformance);
+    describeHistory(conformance);
+    describeLimits(conformance);
+    describePolicies(conformance);
+    describeArtifacts(conformance);
+    // Workers, waits and handlers:
+    describeWorkers(conformance);
+    describeWaits(conformance);
+    describeHandlers(conformance);
+  });
+}

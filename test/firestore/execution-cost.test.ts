@@ -1,0 +1,263 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { executionCollections } from '../../functions/execution/records.ts';
+import { settleDue } from '../../functions/execution/settle.ts';
+import { ExecutionClient, executionInstance } from '../support/execution.ts';
+import { firestoreMissing } from '../support/firestore.ts';
+import { ManualWorld } from '../support/manual-world.ts';
+import { type Bill, countBill } from './bill-counter.ts';
+import { openTestStore } from './fixtures.ts';
+
+const bill = (calls: number, reads: number, writes: number, deletes = 0): Bill => ({
+  calls,
+  reads,
+  writes,
+  deletes,
+});
+
+type Call = (stage: Stage) => Promise<unknown>;
+interface Entry {
+  readonly operation: string;
+  readonly bill: Bill;
+  /** What must be there before; not counted. */
+  readonly before?: (stage: Stage) => Promise<Call>;
+  readonly call?: Call;
+}
+
+/** What each of these writes and reads, and what a run is made of: what `docs/performance.md` tells. */
+const entries: readonly Entry[] = [
+  {
+    operation: 'run of a handler in process, its result waited for',
+    bill: bill(5, 7, 4),
+    call: (stage) => stage.runInProcess(),
+  },
+  {
+    operation: 'run by a worker: start, lease, complete',
+    bill: bill(6, 7, 5),
+    call: async (stage) => stage.complete(await stage.leased()),
+  },
+  {
+    operation: 'the same with an idempotency key',
+    bill: bill(6, 8, 6),
+    call: async (stage) => stage.complete(await stage.leased({ idempotencyKey: 'key' })),
+  },
+  {
+    operation: 'start that repeats an earlier one',
+    bill: bill(2, 5, 0),
+    async before(stage) {
+      await stage.start({ idempotencyKey: 'used' });
+      return (same) => same.start({ idempotencyKey: 'used' });
+    },
+  },
+  {
+    operation: 'more for a retry: failed, due, leased again',
+    bill: bill(7, 7, 4),
+    async before(stage) {
+      const leased = await stage.leased({ retryPolicy: { maxAttempts: 2, initialDelaySeconds: 5 } });
+      return async (same) => {
+        await same.fail(leased);
+        await same.pass(5_000);
+        await same.lease();
+      };
+    },
+  },
+  {
+    operation: 'more for an event: waited for, raised, leased again, taken',
+    bill: bill(8, 8, 4),
+    async before(stage) {
+      const { id, proof } = await stage.leased();
+      const wait = { kind: 'external_event' as const, name: 'go' };
+      return async ({ client, ...same }) => {
+        expect(await client.wait({ ...proof, ...wait })).toMatchObject({ suspended: true });
+        await client.raise(id, { name: 'go' });
+        const again = await same.lease();
+        expect(await client.wait({ ...again, ...wait })).toMatchObject({ suspended: false });
+      };
+    },
+  },
+  {
+    operation: 'more for a timer: waited for, due, leased again, taken',
+    bill: bill(9, 8, 4),
+    async before(stage) {
+      const { proof } = await stage.leased();
+      const fireAtUtc = new Date(stage.world.now + 5_000).toISOString();
+      const wait = { kind: 'timer' as const, name: 'later', fireAtUtc };
+      return async ({ client, ...same }) => {
+        expect(await client.wait({ ...proof, ...wait })).toMatchObject({ suspended: true });
+        await same.pass(5_000);
+        const again = await same.lease();
+        expect(await client.wait({ ...again, ...wait })).toMatchObject({ suspended: false });
+      };
+    },
+  },
+  {
+    operation: 'heartbeat',
+    bill: bill(2, 2, 1),
+    before: onLease(({ client }, proof) => client.heartbeat(proof)),
+  },
+  {
+    operation: 'report of progress',
+    bill: bill(2, 2, 1),
+    before: onLease(({ client }, proof) => client.report({ ...proof, update: { progress: 0.5 } })),
+  },
+  {
+    operation: 'trace event',
+    bill: bill(2, 2, 1),
+    before: onLease(({ client }, proof) => client.record({ ...proof, type: 'log', message: 'done' })),
+  },
+  {
+    operation: 'checkpoint',
+    bill: bill(2, 3, 2),
+    before: onLease(({ client }, proof) =>
+      client.putCheckpoint({ ...proof, checkpoint: { key: 'place', content: { at: 1 } } }),
+    ),
+  },
+  {
+    operation: 'artifact, kept inline',
+    bill: bill(3, 4, 2),
+    before: onLease(({ client }, proof) =>
+      client.putArtifact({ ...proof, artifact: { name: 'answer', text: 'yes' } }),
+    ),
+  },
+  {
+    operation: 'read of a run',
+    bill: bill(1, 2, 0),
+    async before(stage) {
+      const { id } = await stage.start();
+      return ({ client }) => client.get(id);
+    },
+  },
+  {
+    operation: 'lease when nothing is ready, told of what comes',
+    bill: bill(0, 0, 0),
+    async before(stage) {
+      await stage.complete(await stage.leased());
+      return async (same) => expect(await same.look(1)).toBeNull();
+    },
+  },
+  {
+    operation: 'lease when nothing is ready, with a look into the store',
+    bill: bill(2, 2, 0),
+    call: async (stage) => expect(await stage.look(0)).toBeNull(),
+  },
+  {
+    operation: 'look for what time has brought, when nothing is due',
+    bill: bill(2, 2, 0),
+    call: (stage) => stage.pass(0),
+  },
+];
+
+interface Proof {
+  readonly leaseKey: string;
+  readonly leaseToken: string;
+  readonly workerId: string;
+}
+
+interface Leased {
+  readonly id: string;
+  readonly proof: Proof;
+}
+
+function onLease(call: (stage: Stage, proof: Proof) => Promise<unknown>): (stage: Stage) => Promise<Call> {
+  return async (stage) => {
+    const { proof } = await stage.leased();
+    return (same) => call(same, proof);
+  };
+}
+
+const INNER = 'inner';
+const OUTER = 'outer';
+
+type Store = ReturnType<typeof openTestStore>['store'];
+type Stage = ReturnType<typeof openStage>;
+
+/** A deployment of its own with one handler in process and one for workers, in a world whose time stands still. */
+function openStage(store: Store) {
+  const world = new ManualWorld();
+  const instance = executionInstance(store, {
+    world,
+    external: [{ handlerId: OUTER }],
+    plugins: [
+      {
+        pluginId: 'plugin',
+        name: 'Plugin',
+        version: '1',
+        handlers: [{ handlerId: INNER, run: ({ payload }) => payload }],
+      },
+    ],
+    // As composed for Firestore.
+    options: { counterShards: 8 },
+  });
+  // As after a first look into the store.
+  for (const handlerId of [INNER, OUTER]) instance.queue.learn(handlerId, [], true);
+  const client = new ExecutionClient(instance);
+  const start = (more: object = {}) => client.start({ handlerId: OUTER, payload: { n: 1 }, ...more });
+  /** `waitSeconds` above 0 makes it a call that is told of what comes; it does not wait for it here. */
+  const look = (waitSeconds: number) =>
+    client.lease({ workerId: 'worker', handlerIds: [OUTER], waitSeconds }, AbortSignal.abort());
+  const lease = async () => {
+    const { leaseKey, leaseToken, workerId } = present(await look(1));
+    return { leaseKey, leaseToken, workerId };
+  };
+  return {
+    world,
+    client,
+    start,
+    look,
+    lease,
+    async leased(more: object = {}): Promise<Leased> {
+      const { id } = await start(more);
+      return { id, proof: await lease() };
+    },
+    complete: ({ proof }: Leased) =>
+      client.complete({ ...proof, result: { status: 'succeeded', result: { n: 1 } } }),
+    fail: ({ proof }: Leased) =>
+      client.complete({ ...proof, result: { status: 'failed', failureClass: 'transient' } }),
+    async runInProcess() {
+      const { id } = await client.start({ handlerId: INNER, payload: { n: 1 } });
+      expect(await client.get(id, { waitSeconds: 20 })).toMatchObject({ status: 'succeeded' });
+    },
+    async pass(ms: number) {
+      world.advance(ms);
+      await settleDue(instance.runtime, world.now);
+    },
+  };
+}
+
+function present<T>(value: T | null): T {
+  if (value === null) throw new Error('there is no run to lease');
+  return value;
+}
+
+/** List prices of a multi-region location for a million, as of the page. */
+const dollarsPerMillion = { reads: 0.6, writes: 1.8, deletes: 0.2 };
+
+function row({ operation, bill: { calls, reads, writes, deletes } }: Entry): string {
+  const { reads: read, writes: write, deletes: remove } = dollarsPerMillion;
+  const dollars = reads * read + writes * write + deletes * remove;
+  return `| ${operation} | ${calls} | ${reads} | ${writes} | ${deletes} | ${dollars.toFixed(2)} |`;
+}
+
+test('the page of figures tells the same', async () => {
+  const page = await readFile('docs/performance.md', 'utf8');
+  for (const entry of entries) expect(page).toContain(row(entry));
+});
+
+describe.skipIf(firestoreMissing !== undefined)(
+  `what runs cost on Firestore ${firestoreMissing ?? ''}`,
+  () => {
+    const { store, client } = openTestStore({ collections: executionCollections });
+    const counter = countBill(client);
+    afterAll(() => store.close());
+
+    test.each(entries.map((entry) => [entry.operation, entry] as const))('%s', async (_, entry) => {
+      const stage = openStage(store);
+      // The first calls of an instance find out where the records are.
+      await stage.complete(await stage.leased());
+      const call = (await entry.before?.(stage)) ?? entry.call;
+      counter.take();
+      await call?.(stage);
+      expect(counter.take()).toEqual(entry.bill);
+    });
+  },
+);

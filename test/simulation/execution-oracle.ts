@@ -1,0 +1,206 @@
+import { RUN_INDEX, readRun } from '../../functions/execution/records.ts';
+import type { Run, TraceEntry } from '../../functions/execution/run.ts';
+import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
+import type { RecordData } from '../../functions/store/port.ts';
+import { checkAnswer } from './execution-answers.ts';
+import type { ExecutionCall, ExecutionOutcome } from './execution-calls.ts';
+import type { Shape } from './execution-instance.ts';
+import {
+  checkLookedAfter,
+  checkTransition,
+  EventLedger,
+  isOver,
+  type Writer,
+} from './execution-transitions.ts';
+import { type Change, keyName } from './memory-database.ts';
+import type { Scheduler } from './scheduler.ts';
+import { must } from './violation.ts';
+
+/** A run as it stood from a moment on. */
+export interface Version {
+  readonly moment: number;
+  readonly run: Run;
+}
+
+/** Watches every write at the moment at which it takes effect, and every answer before its client sees it. */
+export class ExecutionOracle {
+  readonly reached = new Map<string, number>();
+  readonly events = new EventLedger();
+  /** Versions of each run, oldest first. */
+  readonly versions = new Map<string, Version[]>();
+  /** How many were active, from a moment on, in each of the counters. */
+  readonly actives: { readonly moment: number; readonly counts: ReadonlyMap<string, number> }[] = [];
+  moment = 0;
+  /** The latest that any clock has said. */
+  latest = 0;
+  readonly shape: Shape;
+  readonly #scheduler: Scheduler;
+  readonly #keys = new Map<string, string>();
+
+  constructor(scheduler: Scheduler, shape: Shape) {
+    this.#scheduler = scheduler;
+    this.shape = shape;
+    this.actives.push({ moment: 0, counts: new Map() });
+  }
+
+  reach(what: string): void {
+    this.reached.set(what, (this.reached.get(what) ?? 0) + 1);
+  }
+
+  current(runId: string): Run | undefined {
+    return this.versions.get(runId)?.at(-1)?.run;
+  }
+
+  get runs(): Run[] {
+    return [...this.versions.keys()].map((id) => this.current(id) as Run);
+  }
+
+  applied(changes: readonly Change[], call: ExecutionCall | undefined, writer: Writer): void {
+    this.moment += 1;
+    this.latest = Math.max(this.latest, writer.clock.latest);
+    try {
+      for (const change of changes) this.#record(change, changes, call, writer);
+      this.#checkCounts(changes);
+      this.#checkKeys(changes);
+    } catch (error) {
+      this.#scheduler.fail(error as Error);
+    }
+  }
+
+  #record(
+    { key, before: old, after: put }: Change,
+    changes: readonly Change[],
+    call: ExecutionCall | undefined,
+    writer: Writer,
+  ): void {
+    if (key.collection !== 'runs') return;
+    must(put !== undefined, 'I8 run', 'a run is gone');
+    const [before, after] = [old === undefined ? undefined : readRun(old), readRun(put)];
+    const change = { before, after, call, writer };
+    this.#scheduler.note(
+      `${after.id.slice(-6)} ${before?.status ?? 'new'} > ${after.status} ${after.attempt}`,
+    );
+    checkTransition(change);
+    this.events.check(change);
+    checkTrace(before, after, changes);
+    checkLookedAfter(after, put.due, put.listing?.indexes[RUN_INDEX.lane]);
+    const versions = this.versions.get(after.id) ?? [];
+    versions.push({ moment: this.moment, run: after });
+    this.versions.set(after.id, versions);
+    call?.wrote.push({ runId: after.id, moment: this.moment });
+    this.#checkOneAtATime(after);
+    this.#noteReached(before, after);
+  }
+
+  /** Of the runs that share a key one at most is executed. */
+  #checkOneAtATime({ concurrencyKey, id, status }: Run): void {
+    if (concurrencyKey === null || status !== 'running') return;
+    const others = this.runs.filter(
+      (run) => run.id !== id && run.status === 'running' && run.concurrencyKey === concurrencyKey,
+    );
+    must(others.length === 0, 'one at a time', `${id} is executed beside ${others.map((r) => r.id).join()}`);
+  }
+
+  /** The counters say how many runs are active, at every moment, and none goes beyond its ceiling. */
+  #checkCounts(changes: readonly Change[]): void {
+    const written = changes.filter(({ key }) => key.collection === 'counters');
+    const counts = new Map(this.actives.at(-1)?.counts);
+    for (const { key, after } of written) counts.set(keyName(key), Number(after?.head.active ?? 0));
+    if (written.length > 0) this.actives.push({ moment: this.moment, counts });
+    const { activeRunsMax } = this.shape;
+    if (activeRunsMax === null) return;
+    const sum = [...counts.values()].reduce((total, count) => total + count, 0);
+    const active = this.runs.filter((run) => !isOver(run)).length;
+    must(sum === active, 'admission', `${active} runs are active, and the counters say ${sum}`);
+    must(active <= activeRunsMax, 'admission', `${active} runs are active, of ${activeRunsMax}`);
+  }
+
+  #checkKeys(changes: readonly Change[]): void {
+    for (const { key, after } of changes) {
+      if (key.collection !== 'admissions') continue;
+      const runId = String(after?.head.runId);
+      const owner = this.#keys.get(key.id) ?? runId;
+      must(owner === runId, 'admission', `a key of ${owner} was given to ${runId}`);
+      must(this.versions.has(runId), 'admission', `a key was taken for ${runId}, which is not there`);
+      this.#keys.set(key.id, runId);
+    }
+    const keyed = new Map<string, string>();
+    for (const { id, keyHash, scope } of this.runs) {
+      if (keyHash === null) continue;
+      const name = `${canonicalJson(scope)} ${keyHash}`;
+      must(!keyed.has(name), 'admission', `${keyed.get(name)} and ${id} have one key`);
+      keyed.set(name, id);
+    }
+  }
+
+  #noteReached(before: Run | undefined, after: Run): void {
+    if (before?.status !== after.status) this.reach(after.status);
+    if (before === undefined) return;
+    if (after.leaseExpirations > before.leaseExpirations) this.reach('lease expired');
+    if (after.leaseExpirations > before.leaseExpirations && after.status === 'running')
+      this.reach('taken over');
+    if (after.failureClass === 'lease_expired' && isOver(after)) this.reach('failed by expiry');
+    if (after.status === 'waiting' && after.wait === null && after.failures > before.failures)
+      this.reach('retry');
+    if (before.wait !== null && after.wait === null) this.reach(`wait ${after.outcomes.at(-1)?.outcome}`);
+    if (before.outcomes.length > after.outcomes.length && !isOver(after)) this.reach('outcome taken');
+    if (before.inbox.length > after.inbox.length) this.reach('event from the inbox');
+    if (after.trace.length < before.trace.length) this.reach('trace moved');
+    if (before.cancellationRequested && isOver(after)) this.reach(`to be cancelled, ${after.status}`);
+    if (isOver(before) && after.inbox.length > before.inbox.length) this.reach('event after the end');
+  }
+
+  answered(call: ExecutionCall, outcome: ExecutionOutcome): void {
+    this.reach(outcome.kind === 'refused' ? outcome.error.code : outcome.kind);
+    if (outcome.kind === 'answer') this.reach(call.operation);
+    try {
+      checkAnswer(this, call, outcome);
+    } catch (error) {
+      this.#scheduler.fail(error as Error);
+    }
+  }
+
+  /** The runs that stood at some moment between the sending of the call and now. */
+  during(call: ExecutionCall, runId: string): Run[] {
+    const versions = this.versions.get(runId) ?? [];
+    const first = versions.findLastIndex(({ moment }) => moment <= call.since);
+    return versions.slice(Math.max(0, first)).map(({ run }) => run);
+  }
+
+  at(runId: string, moment: number): Run | undefined {
+    return this.versions.get(runId)?.findLast((version) => version.moment <= moment)?.run;
+  }
+
+  /** What lies in the store at the end is what was written. */
+  checkStored(records: readonly RecordData[]): void {
+    let runs = 0;
+    for (const record of records) {
+      if (record.key.collection !== 'runs') continue;
+      const run = readRun(record);
+      runs += 1;
+      const same = JSON.stringify(this.current(run.id)) === JSON.stringify(run);
+      must(same, 'I1 acknowledged', `${run.id} is not as it was written`);
+      checkLookedAfter(run, record.due ?? null, record.listing?.indexes[RUN_INDEX.lane]);
+    }
+    must(runs === this.versions.size, 'I1 acknowledged', `${this.versions.size - runs} runs are gone`);
+  }
+}
+
+/** Entries are added with greater ids, and leave the run only for a record of their own. */
+function checkTrace(before: Run | undefined, after: Run, changes: readonly Change[]): void {
+  let last = before?.lastSequenceId ?? '';
+  const kept = new Set(after.trace.map(({ sequenceId }) => sequenceId));
+  const moved = changes
+    .filter(({ key }) => key.collection === 'traces')
+    .flatMap(({ after: put }) => JSON.parse(put?.body ?? '[]') as TraceEntry[]);
+  for (const { sequenceId } of moved) kept.add(sequenceId);
+  for (const { sequenceId } of before?.trace ?? []) {
+    must(kept.has(sequenceId), 'I12 trace', `${after.id} has lost ${sequenceId}`);
+  }
+  for (const { sequenceId } of after.trace) {
+    if (before?.trace.some((entry) => entry.sequenceId === sequenceId) === true) continue;
+    must(sequenceId > last, 'I12 trace', `${after.id} has ${sequenceId} after ${last}`);
+    last = sequenceId;
+  }
+  must(after.lastSequenceId === last, 'I12 trace', `${after.id} does not know its last id`);
+}
