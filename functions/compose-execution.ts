@@ -46,13 +46,20 @@ export interface ExecutionParts {
   readonly blobs: (() => Promise<BlobStore>) | null;
   /** What tells this process from others. */
   readonly process: ProcessFacts;
+  /** Shows which processes on one database live; `null` where nothing but the leases does. */
+  readonly locks: () => Promise<Locks | null>;
 }
 
 export interface ProcessFacts {
   readonly host: string;
   readonly pid: number;
-  /** Whether a process of this host is alive. */
-  readonly isAlive: (pid: number) => boolean;
+}
+
+export interface Locks {
+  /** The answer lets go of the name. */
+  hold(name: string): () => void;
+  isGone(name: string): boolean;
+  sweep(isName: (name: string) => boolean): void;
 }
 
 /** Records that count active runs, by provider: where rivals for one record hold each other up, several share the count. */
@@ -89,8 +96,10 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     plugins.flatMap((plugin) => plugin.handlers.map((handler) => [handler.handlerId, handler])),
   );
   const { workerId, maxConcurrentRuns, leaseSeconds } = settings.execution;
+  // Before any run can be leased in its name.
+  const presence = await presenceOf(parts, workerId === null && handlers.size > 0);
   engine = new Engine(runtime, handlers, {
-    workerId: workerId ?? workerName(parts),
+    workerId: workerId ?? presence.name,
     concurrencyMax: maxConcurrentRuns,
     leaseMs: leaseSeconds * 1_000,
   });
@@ -105,14 +114,20 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     },
     async start() {
       started = true;
-      if (settings.canonicalStore.provider === 'sqlite')
-        await recoverRuns(runtime, (id) => isGone(id, parts), world.clock.now());
+      const { locks } = presence;
+      if (locks !== null) {
+        const isGone = (id: string) => PROVEN_NAME.test(id) && locks.isGone(id);
+        await recoverRuns(runtime, isGone, world.clock.now());
+        locks.sweep((name) => PROVEN_NAME.test(name));
+      }
       await queue.start(() => told(log, settleDue(runtime, world.clock.now())));
       executor.wake();
     },
     async stop() {
       await queue.stop();
-      await executor.stop(settings.server.drainSeconds * 1_000);
+      const done = await executor.stop(settings.server.drainSeconds * 1_000);
+      // What a handler may still be at is nobody else's until this process has ended.
+      if (done) presence.release();
     },
   };
 }
@@ -144,18 +159,30 @@ function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { ex
   }
 }
 
-/** Host and process are in the name, so that whoever is started after a crash on the same machine sees whose runs are nobody's now. */
-function workerName({ process: { host, pid }, world }: ExecutionParts): string {
-  const own = Buffer.from(world.random.bytes(4)).toString('hex');
-  return `process-${host.slice(0, 100)}-${pid}-${own}`;
+/** The name of a process that shows that it lives; others have to wait for its leases. */
+const PROVEN_NAME = /^process-[^/\\]*-\d+-[0-9a-f]{16}$/;
+
+const nothing = () => undefined;
+
+interface Presence {
+  readonly name: string;
+  readonly locks: Locks | null;
+  readonly release: () => void;
 }
 
-/** Whether the name is that of a process of this machine that is no more. One that had our number is none of ours. */
-function isGone(workerId: string, { process: { host, pid, isAlive } }: ExecutionParts): boolean {
-  const found = /^process-(.*)-(\d+)-[0-9a-f]{8}$/.exec(workerId);
-  if (found === null || found[1] !== host.slice(0, 100)) return false;
-  const other = Number(found[2]);
-  return other === pid || !isAlive(other);
+/** Host and process are in the name for whoever reads it; that the process is no more is proven by its lock alone. */
+async function presenceOf({ process, world, locks, log }: ExecutionParts, shown: boolean): Promise<Presence> {
+  const host = process.host.replace(/[^\w.-]/g, '_').slice(0, 80);
+  const own = Buffer.from(world.random.bytes(8)).toString('hex');
+  const name = `process-${host}-${process.pid}-${own}`;
+  try {
+    const opened = await locks();
+    return { name, locks: opened, release: (shown ? opened?.hold(name) : undefined) ?? nothing };
+  } catch (error) {
+    const message = 'Other processes cannot be shown that this one lives: its runs are left to their leases';
+    log({ severity: 'WARNING', message, failure: describeFailure(error) });
+    return { name: name.slice(0, -8), locks: null, release: nothing };
+  }
 }
 
 function described(handler: Plugin['handlers'][number]) {

@@ -130,18 +130,13 @@ async function executionOf({ settings, world, store, log }: Omit<Parts, 'executi
     log,
     queue,
     blobs: blobsOf(settings, world),
-    process: { host: hostname(), pid: process.pid, isAlive },
+    process: { host: hostname(), pid: process.pid },
+    async locks() {
+      if (settings.canonicalStore.provider !== 'sqlite') return null;
+      const { ProcessLocks } = await import('./store/sqlite/process-locks.ts');
+      return new ProcessLocks(databasePath(settings));
+    },
   });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Somebody else's process is alive too.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /** Artifacts that are too large for the store lie in files beside the embedded one; elsewhere nothing outlives the process. */

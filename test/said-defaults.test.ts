@@ -47,6 +47,10 @@ const asLimit: Readonly<Record<string, number>> = {
   'CanonicalOutboxLeaseRequest.maxItems': limits.outboxLeaseItemsDefault,
   'CanonicalOutboxLeaseRequest.leaseSeconds': limits.outboxLeaseSecondsDefault,
   'CanonicalOutboxLeaseRenewalRequest.leaseSeconds': limits.outboxLeaseSecondsDefault,
+  'ExecutionExternalWorkerLeaseRequest.ttlSeconds': limits.executionLeaseSecondsDefault,
+  'ExecutionExternalWorkerHeartbeatRequest.ttlSeconds': limits.executionLeaseSecondsDefault,
+  'GET /execution/runs limit': limits.executionListLimitDefault,
+  'GET /execution/runs/{runId}/history limit': limits.executionHistoryLimitDefault,
 };
 
 /** Room that callers have is a published limit. What the service tells of itself has room that nobody has to know of. */
@@ -55,6 +59,25 @@ const room: Readonly<Record<string, number>> = {
   'CanonicalDocument.data': limits.documentDataBytesMax,
   'CanonicalOutboxWrite.payload': limits.outboxPayloadBytesMax,
   'CanonicalOutboxEvent.payload': limits.outboxPayloadBytesMax,
+  'ExecutionRunRequest.payload': limits.executionPayloadBytesMax,
+  'ExecutionRun.payload': limits.executionPayloadBytesMax,
+  'ExecutionRun.result': limits.executionResultBytesMax,
+  'ExecutionRun.statusDetails': limits.executionStatusDetailsBytesMax,
+  'ExecutionTraceEvent.details': limits.executionTraceDetailsBytesMax,
+  'ExecutionArtifact.content': limits.executionArtifactBytesMax,
+  'ExecutionArtifactWrite.content': limits.executionArtifactBytesMax,
+  'ExecutionCheckpoint.content': limits.executionCheckpointBytesMax,
+  'ExecutionCheckpointWrite.content': limits.executionCheckpointBytesMax,
+  'ExecutionExternalEventRequest.payload': limits.executionPayloadBytesMax,
+  'ExecutionExternalEvent.payload': limits.executionPayloadBytesMax,
+  'ExecutionTimer.payload': limits.executionPayloadBytesMax,
+  'ExecutionExternalWorkerWaitRequest.payload': limits.executionPayloadBytesMax,
+  'ExecutionRunUpdate.result': limits.executionResultBytesMax,
+  'ExecutionRunUpdate.statusDetails': limits.executionStatusDetailsBytesMax,
+  'ExecutionRunResult.result': limits.executionResultBytesMax,
+  'ExecutionRunResult.statusDetails': limits.executionStatusDetailsBytesMax,
+  'ExecutionExternalWorkerEventRequest.details': limits.executionTraceDetailsBytesMax,
+  'ExecutionRuntimeAdapterStatus.details': 65_536,
   'ServerEmbeddingStatus.runtime': 65_536,
   'ServerSecurityStatus.providerRunLimits': 65_536,
   'ServerReadinessReport.embedding': 65_536,
@@ -79,6 +102,11 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
+interface Lease {
+  readonly leaseKey: string;
+  readonly leaseToken: string;
+}
+
 /** A tenant of its own. */
 class Tenant {
   readonly #id = `t-${randomUUID()}`;
@@ -91,6 +119,23 @@ class Tenant {
 
   post(path: string, body: object) {
     return this.call('POST', path, body);
+  }
+
+  async execution(method: string, path: string, body?: object) {
+    const answer = await service.call({ method, path: `/execution${path}`, body });
+    return { status: answer.status, body: answer.body === '' ? null : answer.json() };
+  }
+
+  /** A run of the handler that the service knows, which a worker of its own holds. */
+  async heldRun(request: object = {}) {
+    const run = { handlerId: 'invoice.render', payload: { of: this.#id }, ...request };
+    const { id: runId } = (await this.execution('POST', '/runs', run)).body as { id: string };
+    const wish = { workerId: this.#id, handlerIds: ['invoice.render'], runId };
+    const { leaseKey, leaseToken } = (await this.execution('POST', '/workers/leases', wish)).body as Lease;
+    const lease = { leaseKey, leaseToken, workerId: this.#id };
+    const work = (path: string, more: object) =>
+      this.execution('POST', `/workers/leases/${path}`, { ...lease, ...more });
+    return { runId, work };
   }
 
   async commit(request: object) {
@@ -119,6 +164,32 @@ class Tenant {
 interface Behaviour {
   readonly other: unknown;
   readonly of: (tenant: Tenant, added: object) => Promise<unknown>;
+}
+
+/** What a run says of its retries. */
+function retryMember(other: number): Behaviour {
+  return {
+    other,
+    async of(tenant, added) {
+      const run = { handlerId: 'invoice.render', retryPolicy: { maxAttempts: 2, ...added } };
+      const { body } = await tenant.execution('POST', '/runs', run);
+      return (body as { retryPolicy: unknown }).retryPolicy;
+    },
+  };
+}
+
+/** What the history says of an event of a worker. */
+function eventMember(member: 'type' | 'severity', other: string): Behaviour {
+  return {
+    other,
+    async of(tenant, added) {
+      const { runId, work } = await tenant.heldRun();
+      expect((await work('events', { message: 'said', ...added })).status).toBe(204);
+      const { body } = await tenant.execution('GET', `/runs/${runId}/history`);
+      const events = body as readonly { message: string | null; type: string; severity: string }[];
+      return events.find(({ message }) => message === 'said')?.[member];
+    },
+  };
 }
 
 const asDone: Readonly<Record<string, Behaviour>> = {
@@ -176,6 +247,65 @@ const asDone: Readonly<Record<string, Behaviour>> = {
       waits = [];
       const { status } = await tenant.post('/outbox/leases', { consumerId: 'c', ...added });
       return [status, waits];
+    },
+  },
+  'ExecutionRetryPolicyInput.initialDelaySeconds': retryMember(7),
+  'ExecutionRetryPolicyInput.maxDelaySeconds': retryMember(61),
+  'ExecutionRetryPolicyInput.backoffMultiplier': retryMember(3),
+  'ExecutionRunResult.status': {
+    other: 'failed',
+    async of(tenant, added) {
+      const { work } = await tenant.heldRun();
+      return ((await work('complete', { result: added })).body as { status: string }).status;
+    },
+  },
+  'ExecutionArtifactWrite.kind': {
+    other: 'text',
+    async of(tenant, added) {
+      const { work } = await tenant.heldRun();
+      const artifact = { name: 'a', text: 'x', metadata: {}, ...added };
+      return ((await work('artifacts', { artifact })).body as { kind: string }).kind;
+    },
+  },
+  'ExecutionExternalWorkerEventRequest.type': eventMember('type', 'step.started'),
+  'ExecutionExternalWorkerEventRequest.severity': eventMember('severity', 'warning'),
+  'ExecutionExternalWorkerLeaseRequest.waitSeconds': {
+    other: 7,
+    async of(tenant, added) {
+      waits = [];
+      const wish = { workerId: 'w', handlerIds: ['nobody.starts.this'], ...added };
+      const { status } = await tenant.execution('POST', '/workers/leases', wish);
+      return [status, waits.includes(7_000)];
+    },
+  },
+  'GET /execution/runs includeResult': {
+    other: true,
+    async of(tenant, added) {
+      const { runId, work } = await tenant.heldRun();
+      await work('complete', { result: { result: 1 } });
+      const query = Object.entries(added).map(([name, value]) => `&${name}=${String(value)}`);
+      const { body } = await tenant.execution('GET', `/runs?correlationId=${runId}${query.join('')}`);
+      return (body as readonly { result: unknown }[]).map(({ result }) => result);
+    },
+  },
+  'GET /execution/runs/{runId} includeResult': {
+    other: false,
+    async of(tenant, added) {
+      const { runId, work } = await tenant.heldRun();
+      await work('complete', { result: { result: 1 } });
+      const query = Object.entries(added).map(([name, value]) => `?${name}=${String(value)}`);
+      const { body } = await tenant.execution('GET', `/runs/${runId}${query.join('')}`);
+      return (body as { result: unknown }).result;
+    },
+  },
+  'GET /execution/runs/{runId} waitSeconds': {
+    other: 7,
+    async of(tenant, added) {
+      const { runId } = await tenant.heldRun();
+      waits = [];
+      const query = Object.entries(added).map(([name, value]) => `?${name}=${String(value)}`);
+      const { status } = await tenant.execution('GET', `/runs/${runId}${query.join('')}`);
+      return [status, waits.includes(7_000)];
     },
   },
   'CanonicalOutboxReplayRequest.resetDeliveryCount': {

@@ -123,8 +123,12 @@ export function readArtifact(record: RecordData): StoredArtifact {
 
 /** How many artifacts of one run are listed: as many as one answer holds. */
 const LISTED_MAX = 1_000;
+/** As many as are read at a time: each may be as large as an artifact is inline. */
+const LISTED_PAGE = 100;
+/** What a list holds of them, as JSON text; those that no longer fit are listed without their text and content. */
+const LISTED_CHARACTERS_MAX = 8 * 1024 * 1024;
 
-/** Oldest first. */
+/** Oldest first. The bytes that a list leaves out are found by the artifact's id. */
 export async function listArtifacts(
   runtime: Runtime,
   runId: string,
@@ -132,6 +136,14 @@ export async function listArtifacts(
 ): Promise<StoredArtifact[]> {
   const store = await runtime.store();
   const found: StoredArtifact[] = [];
+  let characters = 0;
+  const listed = (record: RecordData): StoredArtifact => {
+    const size = (record.body ?? '').length;
+    const fits = characters + size <= LISTED_CHARACTERS_MAX;
+    const artifact = readArtifact(record);
+    if (fits) characters += size;
+    return fits ? artifact : { ...artifact, text: null, content: null };
+  };
   let after: string | null = null;
   do {
     const page: RecordPage = await store.query(runtime.scope, {
@@ -139,10 +151,10 @@ export async function listArtifacts(
       collection: ARTIFACTS,
       group: runId,
       ...(name === undefined ? {} : { equal: { name } }),
-      limit: LISTED_MAX - found.length,
+      limit: Math.min(LISTED_PAGE, LISTED_MAX - found.length),
       ...(after === null ? {} : { after }),
     });
-    found.push(...page.records.map(readArtifact));
+    found.push(...page.records.map(listed));
     after = page.next;
   } while (after !== null && found.length < LISTED_MAX);
   return found;

@@ -190,19 +190,52 @@ async function offerNext(runtime: Runtime, concurrencyKey: string, now: number):
   }
 }
 
-/** Queued runs that one search looks at for those that are wanted. */
+/** Queued runs that one look at them takes in for those that are wanted. */
 const LOOKED_AT_MAX = 1_024;
 
-/** Queued runs of one handler that are wanted, oldest first. */
+/**
+ * Where, for each handler, the next search goes on that finds nothing among its oldest queued runs: what one search does not
+ * reach, another will. Only handlers with longer queues than one search looks at have a place.
+ */
+const places = new WeakMap<Runtime, Map<string, string>>();
+
+/** Queued runs of one handler that are wanted, oldest first; where none of the oldest are, some of those after them. */
 export async function queuedRuns(
   runtime: Runtime,
   handlerId: string,
   limit: number,
   isWanted: (run: Run) => boolean = () => true,
 ): Promise<Run[]> {
+  const look = (after: string | null, most: number) =>
+    lookAtQueued(runtime, { handlerId, limit, isWanted, after, most });
+  const oldest = await look(null, LOOKED_AT_MAX);
+  if (oldest.found.length > 0 || oldest.next === null) return oldest.found;
+  const known = places.get(runtime) ?? new Map<string, string>();
+  places.set(runtime, known);
+  // Not always as many: workers that ask by turns would for ever see the same part of the queue, each another's.
+  const skipped = runtime.world.random.bytes(1)[0] ?? 0;
+  const further = await look(known.get(handlerId) ?? oldest.next, LOOKED_AT_MAX - skipped);
+  // What was found is not all taken by one worker: the next search finds the rest where this one did.
+  if (further.next === null) known.delete(handlerId);
+  else if (further.found.length === 0) known.set(handlerId, further.next);
+  return further.found;
+}
+
+interface Look {
+  readonly handlerId: string;
+  readonly limit: number;
+  readonly isWanted: (run: Run) => boolean;
+  readonly after: string | null;
+  readonly most: number;
+}
+
+async function lookAtQueued(
+  runtime: Runtime,
+  { handlerId, limit, isWanted, after, most }: Look,
+): Promise<{ readonly found: Run[]; readonly next: string | null }> {
   const store = await runtime.store();
   const found: Run[] = [];
-  let after: string | null = null;
+  let next = after;
   let looked = 0;
   do {
     const page: RecordPage = await store.query(runtime.scope, {
@@ -211,13 +244,13 @@ export async function queuedRuns(
       group: RUN_GROUP,
       equal: { [RUN_INDEX.lane]: handlerId },
       limit,
-      ...(after === null ? {} : { after }),
+      ...(next === null ? {} : { after: next }),
     });
     found.push(
       ...page.records.map((record) => readRun(record)).filter((run) => isActive(run) && isWanted(run)),
     );
     looked += page.records.length;
-    after = page.next;
-  } while (after !== null && found.length < limit && looked < LOOKED_AT_MAX);
-  return found.slice(0, limit);
+    next = page.next;
+  } while (next !== null && found.length < limit && looked < most);
+  return { found: found.slice(0, limit), next };
 }

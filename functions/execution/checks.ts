@@ -113,6 +113,15 @@ export function checkResult(
   return { json: result, bytes: checkJson(result, bytesMax, `${pointer}/result`) };
 }
 
+/** Types that begin so are the runtime's own: what is told under them of a run's life is true. */
+const RESERVED_TYPES = /^(?:run|lease|wait|retry)\./;
+
+function checkType(given: string | null | undefined): string {
+  const type = optionalName(given, '/type') ?? 'log';
+  if (RESERVED_TYPES.test(type)) throw invalidMember('/type', "must not be of the runtime's own types");
+  return type;
+}
+
 export function checkTrace(event: {
   readonly type?: string | null;
   readonly message?: string | null;
@@ -122,7 +131,7 @@ export function checkTrace(event: {
   const { message = null, details = null } = event;
   if (details !== null) checkJson(details, limits.executionTraceDetailsBytesMax, '/details');
   return {
-    type: optionalName(event.type, '/type') ?? 'log',
+    type: checkType(event.type),
     severity: optionalName(event.severity, '/severity') ?? 'info',
     message: message === null ? null : checkLine(message, limits.executionTraceMessageLengthMax, '/message'),
     details,

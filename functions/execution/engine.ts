@@ -1,18 +1,18 @@
 import { describeFailure } from '../http/log.ts';
-import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
+import { sha256 } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { delay } from '../kernel/world.ts';
 import { StoreError } from '../store/port.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
+import { cancelled, failed, failureOf, type Outcome, succeeded } from './outcome.ts';
 import type { PluginHandler } from './plugin.ts';
 import { RunFailure, RunSuspended } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
-import type { Completion } from './rules/complete.ts';
 import type { LeaseGrant } from './rules/lease.ts';
 import type { Run } from './run.ts';
 import { createRunContext } from './run-context.ts';
 import type { Runtime } from './runtime.ts';
-import { complete, type Held, heartbeat, type NewValue } from './work.ts';
+import { complete, type Held, heartbeat } from './work.ts';
 
 export interface EngineOptions {
   readonly workerId: string;
@@ -28,9 +28,9 @@ interface Execution {
   expiresAt: number;
   /** When its cancellation was asked for: a handler that does not listen is given up a lease later. */
   cancelledAt: number | null;
+  /** Given up, or its lease is lost: it takes no room any more, and what its handler still does changes nothing. */
+  isOver: boolean;
 }
-
-type Outcome = Omit<Completion, 'result'> & { readonly result?: NewValue };
 
 const TOKEN_BYTES = 32;
 
@@ -54,6 +54,7 @@ export class Engine {
   readonly #running = new Map<string, Execution>();
   readonly #finished = new Set<() => void>();
   readonly #stopping = new AbortController();
+  #stopped = false;
   readonly #secret: string;
   #drawn = 0;
   #reserved = 0;
@@ -97,9 +98,11 @@ export class Engine {
       execute: (run) => {
         this.#reserved -= 1;
         this.#execute(run, token);
+        this.#tell();
       },
       release: () => {
         this.#reserved -= 1;
+        this.#tell();
         // What came while the room was kept found none.
         if (this.#wanted) this.wake();
       },
@@ -108,26 +111,37 @@ export class Engine {
 
   cancel(runId: string): void {
     const execution = this.#running.get(runId);
-    if (execution === undefined) return;
-    execution.cancelledAt ??= this.#runtime.world.clock.now();
-    execution.abort.abort();
+    if (execution !== undefined) this.#cancel(execution);
   }
 
-  /** Takes no more runs, and waits for those under way up to `waitMs`; what is not done by then is left to its lease. */
-  async stop(waitMs: number): Promise<void> {
+  /**
+   * Takes no more runs, and waits for those under way, and for those that are just being taken, up to `waitMs`; what is not
+   * done by then is left to its lease. Answers whether all were done.
+   */
+  async stop(waitMs: number): Promise<boolean> {
     this.#stopping.abort();
-    if (this.#running.size > 0) {
+    if (!this.#isIdle()) {
       await new Promise<void>((resolve) => {
         const cancel = this.#runtime.world.timers.after(waitMs, resolve);
         this.#finished.add(() => {
-          if (this.#running.size > 0) return;
+          if (!this.#isIdle()) return;
           cancel();
           resolve();
         });
       });
     }
+    this.#stopped = true;
     this.#disarm?.();
     for (const { abort } of this.#running.values()) abort.abort();
+    return this.#isIdle();
+  }
+
+  #isIdle(): boolean {
+    return this.#running.size + this.#reserved + this.#asking === 0;
+  }
+
+  #tell(): void {
+    for (const told of this.#finished) told();
   }
 
   #room(): number {
@@ -159,6 +173,7 @@ export class Engine {
       });
     } finally {
       this.#asking -= 1;
+      this.#tell();
     }
   }
 
@@ -180,43 +195,68 @@ export class Engine {
   }
 
   #execute(run: Run, token: string): void {
+    // Nobody waits for it any more: the run is left to its lease.
+    if (this.#stopped) return;
     const { workerId } = this.#options;
-    const held: Held = { runId: run.id, workerId, tokenHash: sha256(token) };
+    const mayHold = (seen: Run) => this.#sees(execution, seen);
     const execution: Execution = {
-      held,
+      held: { runId: run.id, workerId, tokenHash: sha256(token), mayHold },
       abort: new AbortController(),
       expiresAt: run.lease?.expiresAt ?? 0,
       cancelledAt: null,
+      isOver: false,
     };
     // Its lease ran out before this process noticed, and now there is another.
-    this.#running.get(run.id)?.abort.abort(OVER);
+    const before = this.#running.get(run.id);
+    if (before !== undefined) this.#end(before);
     this.#running.set(run.id, execution);
     this.#renewLater();
-    void this.#attempt(run, execution).finally(() => {
-      // The same run may be executed again already, under another lease.
-      if (this.#running.get(run.id) === execution) this.#running.delete(run.id);
-      for (const told of this.#finished) told();
-      // Nothing is asked for where nothing can be there.
-      if (this.#runtime.ready?.mayHave(this.handlerIds) !== false) this.wake();
-    });
+    void this.#attempt(run, execution).finally(() => this.#end(execution));
+  }
+
+  /** Whatever is done under the lease reads the run first: so a cancellation that another process was asked for is heard of. */
+  #sees(execution: Execution, { cancellationRequested }: Run): boolean {
+    if (execution.isOver) return false;
+    if (cancellationRequested) this.#cancel(execution);
+    return true;
+  }
+
+  #cancel(execution: Execution): void {
+    execution.cancelledAt ??= this.#runtime.world.clock.now();
+    execution.abort.abort();
+  }
+
+  /** Its handler may still be at it, but it has no room here any more. */
+  #end(execution: Execution): void {
+    if (execution.isOver) return;
+    execution.isOver = true;
+    execution.abort.abort(OVER);
+    const { runId } = execution.held;
+    // The same run may be executed again already, under another lease.
+    if (this.#running.get(runId) === execution) this.#running.delete(runId);
+    this.#tell();
+    // Nothing is asked for where nothing can be there.
+    if (this.#runtime.ready?.mayHave(this.handlerIds) !== false) this.wake();
   }
 
   async #attempt(run: Run, execution: Execution): Promise<void> {
-    const { abort } = execution;
     try {
       const completion = await this.#outcome(run, execution);
       if (completion !== null) await this.#complete(execution, completion);
     } catch (error) {
       // Its lease was lost, or the store did not answer: whoever holds the run now, or its expiry, goes on with it.
-      const lost = error instanceof ServiceError && error.code.startsWith('lease_');
       this.#runtime.log({
-        severity: lost ? 'WARNING' : 'ERROR',
+        severity: isLeaseRefusal(error) ? 'WARNING' : 'ERROR',
         message: 'An attempt could not be completed',
         failure: describeFailure(error),
       });
-    } finally {
-      abort.abort(OVER);
     }
+  }
+
+  #giveUp(execution: Execution, message: string): void {
+    if (execution.isOver) return;
+    this.#runtime.log({ severity: 'WARNING', message });
+    this.#end(execution);
   }
 
   /** Said again while the lease lasts: a completion may be repeated, and what the handler did need not be done once more. */
@@ -227,7 +267,8 @@ export class Engine {
         await complete(this.#runtime, execution.held, completion, clock.now());
         return;
       } catch (error) {
-        if (!isPassing(error) || clock.now() + delayMs >= execution.expiresAt) throw error;
+        const late = execution.isOver || clock.now() + delayMs >= execution.expiresAt;
+        if (!isPassing(error) || late) throw error;
       }
       await delay(timers, delayMs);
     }
@@ -237,23 +278,21 @@ export class Engine {
   async #outcome(run: Run, execution: Execution): Promise<Outcome | null> {
     const { held, abort } = execution;
     const handler = this.#handlers.get(run.handlerId);
-    if (handler === undefined) return failure('handler_missing', 'No handler is registered under this id');
+    if (handler === undefined) return failed('handler_missing', 'No handler is registered under this id');
     try {
       const [payload = null] = await loadValues(this.#runtime, [run.payload]);
-      const context = createRunContext(this.#runtime, { run, payload, held, signal: abort.signal });
+      const refused = (error: unknown) => {
+        if (isLeaseRefusal(error)) this.#giveUp(execution, LOST);
+      };
+      const context = createRunContext(this.#runtime, { run, payload, held, signal: abort.signal, refused });
       const result = (await handler.run(context)) ?? null;
-      return this.#succeeded(result);
+      return execution.isOver ? null : succeeded(result, this.#runtime.options.resultBytesMax);
     } catch (error) {
-      if (error instanceof RunSuspended) return null;
-      if (error instanceof ServiceError && error.code.startsWith('lease_')) throw error;
+      if (error instanceof RunSuspended || execution.isOver) return null;
       // Nothing is wrong with the run: it is executed again when its lease is over.
       if (isPassing(error)) throw error;
-      if (error instanceof RunFailure) {
-        return { status: error.status, failureClass: error.failureClass, error: cutText(error.message) };
-      }
-      if (execution.cancelledAt !== null) {
-        return { status: 'cancelled', failureClass: 'cancelled', error: CANCELLED };
-      }
+      if (error instanceof RunFailure) return failureOf(error);
+      if (execution.cancelledAt !== null) return cancelled();
       // This process stops, or has lost the run: nobody asked to cancel it.
       if (abort.signal.aborted) return null;
       this.#runtime.log({
@@ -261,23 +300,8 @@ export class Engine {
         message: 'A handler failed',
         failure: describeFailure(error),
       });
-      return failure('unknown', 'The handler failed.');
+      return failed('unknown', 'The handler failed.');
     }
-  }
-
-  #succeeded(result: Json) {
-    let json: Json;
-    let bytes: number;
-    try {
-      json = JSON.parse(JSON.stringify(result)) as Json;
-      bytes = Buffer.byteLength(canonicalJson(json));
-    } catch {
-      return failure('validation', 'The result cannot be written as JSON');
-    }
-    if (bytes > this.#runtime.options.resultBytesMax) {
-      return failure('validation', `The result is larger than ${this.#runtime.options.resultBytesMax} bytes`);
-    }
-    return { status: 'succeeded' as const, failureClass: null, error: null, result: { json, bytes } };
   }
 
   /** One timer for all: leases are renewed when half of their time is over, so a short run never is. */
@@ -292,26 +316,30 @@ export class Engine {
   async #renew(): Promise<void> {
     const { leaseMs } = this.#options;
     const now = this.#runtime.world.clock.now();
-    const due = [...this.#running.values()].filter(
-      ({ expiresAt, cancelledAt }) =>
-        expiresAt - now <= leaseMs / 2 && (cancelledAt === null || now - cancelledAt < leaseMs),
-    );
+    const running = [...this.#running.values()];
+    for (const execution of running) {
+      const { cancelledAt } = execution;
+      if (cancelledAt !== null && now - cancelledAt >= leaseMs) this.#giveUp(execution, UNHEARD);
+    }
+    const due = running.filter(({ expiresAt, isOver }) => !isOver && expiresAt - now <= leaseMs / 2);
     await Promise.all(due.map((execution) => this.#renewOne(execution, leaseMs)));
-    if (this.#running.size > 0) this.#renewLater();
+    if (this.#running.size > 0 && !this.#stopped) this.#renewLater();
   }
 
   async #renewOne(execution: Execution, leaseMs: number): Promise<void> {
-    const { world } = this.#runtime;
+    const { clock } = this.#runtime.world;
     try {
-      const run = await heartbeat(this.#runtime, execution.held, leaseMs, world.clock.now());
+      const run = await heartbeat(this.#runtime, execution.held, leaseMs, clock.now());
       execution.expiresAt = run.lease?.expiresAt ?? execution.expiresAt;
-      if (run.cancellationRequested) this.cancel(run.id);
     } catch (error) {
-      // Somebody else holds the run: what this handler still does must not count.
-      if (error instanceof ServiceError && error.code.startsWith('lease_')) execution.abort.abort();
+      // Somebody else holds the run, or may take it by now: what this handler still does must not count.
+      if (isLeaseRefusal(error) || clock.now() >= execution.expiresAt) this.#giveUp(execution, LOST);
     }
   }
 }
+
+const LOST = 'The lease of a run was lost while its handler executed';
+const UNHEARD = 'A handler that does not listen to its cancellation was given up';
 
 export interface Reservation {
   readonly grant: LeaseGrant;
@@ -327,16 +355,6 @@ function isPassing(error: unknown): boolean {
   return error instanceof StoreError && (error.failure === 'contention' || error.failure === 'unavailable');
 }
 
-const CANCELLED = 'The run was cancelled';
-const ERROR_LENGTH_MAX = 4_096;
-
-function cutText(text: string): string {
-  return text
-    .slice(0, ERROR_LENGTH_MAX)
-    .replace(/\p{Cc}/gu, ' ')
-    .toWellFormed();
-}
-
-function failure(failureClass: string, error: string) {
-  return { status: 'failed' as const, failureClass, error };
+function isLeaseRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && error.code.startsWith('lease_');
 }

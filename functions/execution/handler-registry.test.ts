@@ -68,3 +68,52 @@ describe('the registry of handlers', () => {
     );
   });
 });
+
+describe('what a plugin says of itself and its handlers', () => {
+  const most = {
+    handlerId: 'h'.repeat(160),
+    displayName: 'd'.repeat(200),
+    description: 'd'.repeat(1_000),
+    maxAttempts: 25,
+    concurrencyKey: 'k'.repeat(160),
+    tags: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`t${n}`, 'v'.repeat(512)])),
+  };
+  const add = (handler: object, of: object = {}) =>
+    new HandlerRegistry().addPlugin({ ...plugin('p'), ...of }, [named('h', handler)]);
+
+  test('may be as large as the contract says', () => {
+    expect(() => add(most, { pluginId: 'p'.repeat(160), name: 'n'.repeat(200) })).not.toThrow();
+  });
+
+  test.each<[object, RegExp]>([
+    [{ handlerId: 'h'.repeat(161) }, /^handler "h+: handlerId must be at most 160 characters$/],
+    [{ handlerId: '  ' }, /handlerId must not be blank/],
+    [{ handlerId: ' h' }, /handler " h": handlerId must have no white space/],
+    [{ handlerId: 'h\n1' }, /handler "h\\n1": handlerId must not hold control/],
+    [{ handlerId: 7 }, /handler 7: handlerId must be a text/],
+    [{ displayName: 'd'.repeat(201) }, /handler "h": displayName must be at most 200/],
+    [{ displayName: 1 }, /displayName must be a text/],
+    [{ description: 'd'.repeat(1_001) }, /description must be at most 1000/],
+    [{ maxAttempts: 0 }, /maxAttempts must be a whole number from 1 to 25/],
+    [{ maxAttempts: 26 }, /maxAttempts/],
+    [{ maxAttempts: 1.5 }, /maxAttempts/],
+    [{ maxAttempts: '3' }, /maxAttempts/],
+    [{ concurrencyKey: '' }, /concurrencyKey must not be blank/],
+    [{ concurrencyKey: 5 }, /concurrencyKey must be a text/],
+    [{ tags: { a: 1 } }, /tags must be texts/],
+    [{ tags: ['a'] }, /tags must be texts/],
+    [{ tags: { a: 'v'.repeat(513) } }, /tags must be at most 512/],
+    [{ tags: { ...most.tags, more: '' } }, /tags must have at most 32/],
+  ])('is refused where it is wrong: %j', (wrong, expected) => {
+    expect(() => add(wrong)).toThrow(expected);
+    expect(() => new HandlerRegistry().addExternal(named('h', wrong))).toThrow(expected);
+  });
+
+  test.each<[object, RegExp]>([
+    [{ pluginId: ' p' }, /plugin " p": pluginId must have no white space/],
+    [{ name: 'n'.repeat(201) }, /plugin "p": name must be at most 200/],
+    [{ version: 1 }, /plugin "p": version must be a text/],
+  ])('is refused where the plugin is wrong: %j', (wrong, expected) => {
+    expect(() => add({}, wrong)).toThrow(expected);
+  });
+});

@@ -1,3 +1,7 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { identifier } from '../kernel/identifiers.ts';
+import { checkLine, checkMap } from './checks.ts';
 import type { HandlerFacts } from './rules/start.ts';
 
 /** A handler as the status surface shows it. Ids are unique; a handler is executed in process or by external workers. */
@@ -45,10 +49,13 @@ export class HandlerRegistry {
   }
 
   addExternal(handler: HandlerDescriptor): void {
+    checkHandler(handler);
     this.#add({ ...handler, kind: 'external' });
   }
 
   addPlugin(plugin: Omit<PluginDescriptor, 'handlerIds'>, handlers: readonly HandlerDescriptor[]): void {
+    checkPlugin(plugin);
+    for (const handler of handlers) checkHandler(handler);
     if (this.#plugins.has(plugin.pluginId)) throw new Error(`plugin ${plugin.pluginId} is registered twice`);
     const foreign = handlers.find(({ pluginId }) => pluginId !== null && pluginId !== plugin.pluginId);
     if (foreign !== undefined) {
@@ -67,5 +74,57 @@ export class HandlerRegistry {
       throw new Error(`handler ${handler.handlerId} is registered twice`);
     }
     this.#handlers.set(handler.handlerId, handler);
+  }
+}
+
+/** Plugins are written by hand, and may be without types: what the status surface could not show is refused at the start. */
+function checkPlugin({ pluginId, name, version }: Omit<PluginDescriptor, 'handlerIds'>): void {
+  const of = `plugin ${shown(pluginId)}`;
+  checkId(pluginId, `${of}: pluginId`);
+  checkDisplay(name, limits.executionDisplayLengthMax, `${of}: name`);
+  checkDisplay(version, limits.executionDisplayLengthMax, `${of}: version`);
+}
+
+function checkHandler(handler: HandlerDescriptor): void {
+  const { handlerId, pluginId, displayName, description, maxAttempts, concurrencyKey, tags } = handler;
+  const of = `handler ${shown(handlerId)}`;
+  checkId(handlerId, `${of}: handlerId`);
+  if (pluginId !== null) checkId(pluginId, `${of}: pluginId`);
+  checkDisplay(displayName, limits.executionDisplayLengthMax, `${of}: displayName`);
+  if (description !== null)
+    checkDisplay(description, limits.executionDescriptionLengthMax, `${of}: description`);
+  if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1 && maxAttempts <= limits.executionAttemptsMax)) {
+    throw new Error(`${of}: maxAttempts must be a whole number from 1 to ${limits.executionAttemptsMax}`);
+  }
+  if (concurrencyKey !== null) checkId(concurrencyKey, `${of}: concurrencyKey`);
+  const isMap = typeof tags === 'object' && tags !== null && !Array.isArray(tags);
+  if (!isMap || Object.values(tags).some((value) => typeof value !== 'string')) {
+    throw new Error(`${of}: tags must be texts by name`);
+  }
+  refusedAs(`${of}: tags`, () => checkMap(tags, '/tags'));
+}
+
+function shown(id: unknown): string {
+  return JSON.stringify(id)?.slice(0, limits.executionIdentifierLengthMax) ?? 'without an id';
+}
+
+function checkId(value: unknown, what: string): void {
+  if (typeof value !== 'string') throw new Error(`${what} must be a text`);
+  refusedAs(what, () => identifier(value, ''));
+  if (value !== value.trim()) throw new Error(`${what} must have no white space around it`);
+}
+
+function checkDisplay(value: unknown, lengthMax: number, what: string): void {
+  if (typeof value !== 'string') throw new Error(`${what} must be a text`);
+  refusedAs(what, () => checkLine(value, lengthMax, ''));
+}
+
+/** The same rules as for callers, in words for whoever wrote the plugin. */
+function refusedAs(what: string, check: () => unknown): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new Error(`${what} ${error.extensions.errors?.[0]?.detail ?? 'is not valid'}`, { cause: error });
   }
 }

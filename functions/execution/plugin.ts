@@ -63,8 +63,8 @@ export interface RunContext {
   /** `false` where this run does not hold it. */
   releaseLease(name: string): Promise<boolean>;
   /** A timer of the record: nothing is executed when it fires. To be woken, wait for one. */
-  scheduleTimer(name: string, fireAt: Date, payload?: Json): Promise<RunTimer>;
-  /** Raises an event into this run, or into another. */
+  scheduleTimer(name: string, fireAt: Date, payload?: Json): Promise<RunTimer<Json>>;
+  /** Raises an event into this run, or into another one of the same product and tenant. */
   raiseEvent(name: string, payload?: Json, runId?: string): Promise<InboxEvent>;
   /**
    * The event, or `null` once `timeoutAt` has passed. Where neither has come the handler ends here, by `RunSuspended`, and is
@@ -76,7 +76,7 @@ export interface RunContext {
     options?: { readonly timeoutAt?: Date },
   ): Promise<{ readonly id: string; readonly raisedAt: Date; readonly payload: Json } | null>;
   /** As above: the handler ends here until the moment has come. The first call of the name says when that is. */
-  waitForTimer(name: string, fireAt: Date, payload?: Json): Promise<RunTimer>;
+  waitForTimer(name: string, fireAt: Date, payload?: Json): Promise<RunTimer<Json>>;
 }
 
 export interface TraceOptions {

@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/canonical-json.ts';
 import { orderedIdBefore } from '../kernel/ordered-id.ts';
-import { type ListSelection, type RecordPage, StoreError } from '../store/port.ts';
+import { type ListSelection, type RecordData, type RecordPage, StoreError } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
 import {
   checkpointKey,
   RUN_GROUP,
@@ -8,13 +9,15 @@ import {
   RUNS,
   readRun,
   runKey,
+  TRACE_LAST_INDEX,
   TRACES,
   tagIndex,
+  VALUES,
   valueKey,
 } from './records.ts';
 import type { Run, RunStatus, StoredValue, TraceEntry } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import { keyHashOf } from './start-run.ts';
+import { keyHashOf, RESULT_VALUE } from './start-run.ts';
 import { type Checkpoint, missingRun, readCheckpointRecord } from './work.ts';
 
 export async function findRun(runtime: Runtime, runId: string): Promise<Run | undefined> {
@@ -30,22 +33,57 @@ export async function requireRun(runtime: Runtime, runId: string): Promise<Run> 
   return run;
 }
 
-/** The JSON of values, wherever they are kept, in the order asked for. */
+/** The JSON of values that never change, wherever they are kept, in the order asked for. */
 export async function loadValues(runtime: Runtime, values: readonly StoredValue[]): Promise<Json[]> {
+  return (await findValues(runtime, values)).map(whole);
+}
+
+/** The same, with `undefined` for what is not there, or not there any more. */
+export async function findValues(
+  runtime: Runtime,
+  values: readonly StoredValue[],
+): Promise<(Json | undefined)[]> {
   const records = values.flatMap((value) => ('record' in value ? [value.record] : []));
-  const loaded = new Map<string, Json>();
-  if (records.length > 0) {
-    const store = await runtime.store();
-    const keys = records.map((record) => ({ key: valueKey(record), view: 'body' as const }));
-    const found = await store.query(runtime.scope, { by: 'keys', keys });
-    for (const { key, body } of found.records) loaded.set(key.id, JSON.parse(body ?? 'null') as Json);
-  }
-  return values.map((value) => {
-    if ('json' in value) return value.json;
-    const json = loaded.get(value.record);
-    if (json === undefined) throw new StoreError('corrupt', 'a run names a value that is not there');
-    return json;
-  });
+  if (records.length === 0) return values.map((value) => ('json' in value ? value.json : null));
+  const store = await runtime.store();
+  const keys = records.map((record) => ({ key: valueKey(record), view: 'body' as const }));
+  const found = await store.query(runtime.scope, { by: 'keys', keys });
+  return values.map((value) => valueIn(found.records, value));
+}
+
+function valueIn(records: readonly RecordData[], value: StoredValue): Json | undefined {
+  if ('json' in value) return value.json;
+  const found = records.find(({ key }) => key.collection === VALUES.name && key.id === value.record);
+  if (found === undefined || (found.head.version ?? null) !== (value.version ?? null)) return undefined;
+  return JSON.parse(found.body ?? 'null') as Json;
+}
+
+function whole(json: Json | undefined): Json {
+  if (json === undefined) throw new StoreError('corrupt', 'a run names a value that is not there');
+  return json;
+}
+
+export interface WholeRun {
+  readonly run: Run;
+  readonly payload: Json;
+  readonly result: Json;
+}
+
+/** The run as of one moment, with what is kept beside it; `null` where it is gone. */
+export async function findWhole(runtime: Runtime, { id, payload }: Run): Promise<WholeRun | null> {
+  const store = await runtime.store();
+  const key = runKey(id);
+  const names = [recordId(id, RESULT_VALUE), ...('record' in payload ? [payload.record] : [])];
+  const keys = [key, ...names.map(valueKey)].map((each) => ({ key: each, view: 'body' as const }));
+  const { records } = await store.query(runtime.scope, { by: 'keys', keys });
+  const record = records.find((each) => each.key.collection === key.collection);
+  if (record === undefined) return null;
+  const run = readRun(record, id);
+  return {
+    run,
+    payload: whole(valueIn(records, run.payload)),
+    result: whole(valueIn(records, run.result)),
+  };
 }
 
 export interface RunFilter {
@@ -151,12 +189,15 @@ export async function readTrace(
   const store = await runtime.store();
   const found: TraceEntry[] = [];
   const isWanted = ({ sequenceId }: TraceEntry) => afterId === null || sequenceId > afterId;
+  const begin =
+    afterId === null ? {} : { range: { index: TRACE_LAST_INDEX, from: afterId }, orderBy: TRACE_LAST_INDEX };
   let after: string | null = null;
   do {
     const page: RecordPage = await store.query(runtime.scope, {
       by: 'list',
       collection: TRACES,
       group: run.id,
+      ...begin,
       limit: TRACE_PAGE,
       ...(after === null ? {} : { after }),
     });

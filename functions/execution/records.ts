@@ -65,10 +65,18 @@ export function runKey(runId: string): RecordKey {
   return { collection: RUNS.name, id: recordId(runId) };
 }
 
-/** Keys are compared within one product and tenant. */
-export function admissionKey(scope: { productId: string; tenantId: string } | null, key: string): RecordKey {
-  const parts = scope === null ? [key] : [scope.productId, scope.tenantId, key];
+/** Keys are compared within one product and tenant; by their hash, which the run keeps, so that it leads to its admission. */
+export function admissionKey(
+  scope: { readonly productId: string; readonly tenantId: string } | null,
+  keyHash: string,
+): RecordKey {
+  const parts = scope === null ? [keyHash] : [scope.productId, scope.tenantId, keyHash];
   return { collection: ADMISSIONS.name, id: recordId(...parts) };
+}
+
+/** Where the run's admission lies, for whoever removes the run; `null` for a run without an idempotency key. */
+export function admissionOfRun({ scope, keyHash }: Run): RecordKey | null {
+  return keyHash === null ? null : admissionKey(scope, keyHash);
 }
 
 export function valueKey(record: string): RecordKey {
@@ -179,22 +187,26 @@ export function isActive(run: Run): boolean {
 }
 
 /** A record of its own for a value that is too large for its run. `listing` lets whoever removes the run find it. */
-export function valueRecord(runId: string, record: string, text: string): RecordData {
+export function valueRecord(runId: string, record: string, text: string, version: string | null): RecordData {
   return {
     key: valueKey(record),
-    head: { runId },
+    head: { runId, version },
     body: text,
     listing: { group: runId, id: record, hidden: false, indexes: {} },
   };
 }
 
+/** Parts of traces by the last sequence id that they hold: whoever reads after an id begins at the part that has the next. */
+export const TRACE_LAST_INDEX = 'last';
+
 export function traceRecord(runId: string, entries: readonly TraceEntry[]): RecordData {
   const first = entries[0]?.sequenceId ?? '';
+  const last = entries.at(-1)?.sequenceId ?? '';
   return {
     key: traceKey(runId, first),
-    head: { runId, first, last: entries.at(-1)?.sequenceId ?? '', entries: entries.length },
+    head: { runId, first, last, entries: entries.length },
     body: JSON.stringify(entries),
-    listing: { group: runId, id: first, hidden: false, indexes: {} },
+    listing: { group: runId, id: first, hidden: false, indexes: { [TRACE_LAST_INDEX]: last } },
   };
 }
 

@@ -9,11 +9,10 @@ import {
   checkReport,
   checkTrace,
 } from './checks.ts';
-import { raise } from './control.ts';
 import { type RunContext, RunSuspended } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
 import type { Run, WaitKind, WaitOutcome } from './run.ts';
-import { acquireRunLease, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
+import { acquireRunLease, raiseFromRun, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
 import type { Runtime } from './runtime.ts';
 import { payloadLimit } from './start-request.ts';
 import { checkpoint, type Held, putArtifact, readCheckpoint, recordEvent, report, wait } from './work.ts';
@@ -23,12 +22,31 @@ export interface Attempt {
   readonly payload: Json;
   readonly held: Held;
   readonly signal: AbortSignal;
+  /** Told of each call that failed, with what it failed of. */
+  readonly refused: (error: unknown) => void;
 }
 
+type Calls = Omit<RunContext, keyof ReturnType<typeof factsOf>>;
+
 /** The handler's side of a run: the same operations, under the same limits and fences, as a worker has over the wire. */
-export function createRunContext(runtime: Runtime, { run, payload, held, signal }: Attempt): RunContext {
-  const now = () => runtime.world.clock.now();
-  const bounded = (value: Json) => boundedPayload(runtime, value);
+export function createRunContext(runtime: Runtime, attempt: Attempt): RunContext {
+  const calls: Calls = callsOf(runtime, attempt);
+  for (const [name, call] of Object.entries(calls) as [
+    keyof Calls,
+    (...given: never[]) => Promise<unknown>,
+  ][]) {
+    const watched = (...given: never[]) => {
+      const answer = call(...given);
+      // An `await` that was forgotten must not end the process; whoever waits for the answer is told all the same.
+      answer.catch(attempt.refused);
+      return answer;
+    };
+    Object.assign(calls, { [name]: watched });
+  }
+  return { ...factsOf(attempt), ...calls };
+}
+
+function factsOf({ run, payload, signal }: Attempt) {
   return {
     runId: run.id,
     handlerId: run.handlerId,
@@ -41,6 +59,13 @@ export function createRunContext(runtime: Runtime, { run, payload, held, signal 
     payload,
     tags: run.tags,
     signal,
+  };
+}
+
+function callsOf(runtime: Runtime, { run, held }: Attempt): Calls {
+  const now = () => runtime.world.clock.now();
+  const bounded = (value: Json) => boundedPayload(runtime, value);
+  return {
     async report(progress) {
       await report(runtime, held, checkReport(progress), now());
     },
@@ -71,7 +96,7 @@ export function createRunContext(runtime: Runtime, { run, payload, held, signal 
     async raiseEvent(name, eventPayload = null, runId = run.id) {
       const { json, bytes } = bounded(eventPayload);
       const event = { name: checkName(name, '/name'), payload: json, bytes };
-      return raise(runtime, runId, event, () => undefined, now());
+      return raiseFromRun(runtime, run, held, { runId, event }, now());
     },
     async waitForExternalEvent(name, { timeoutAt } = {}) {
       const dueAt = timeoutAt === undefined ? null : checkMoment(timeoutAt, now());
@@ -79,7 +104,8 @@ export function createRunContext(runtime: Runtime, { run, payload, held, signal 
         kind: 'external_event',
         name,
         dueAt,
-        payload: null,
+        json: null,
+        bytes: 0,
       });
       const { event } = outcome;
       if (event === null) return null;
@@ -88,9 +114,11 @@ export function createRunContext(runtime: Runtime, { run, payload, held, signal 
     },
     async waitForTimer(name, fireAt, timerPayload = null) {
       const dueAt = checkMoment(fireAt, now());
-      const request = { kind: 'timer' as const, name, dueAt, payload: bounded(timerPayload).json };
+      const request = { kind: 'timer' as const, name, dueAt, ...bounded(timerPayload) };
       const { timer } = await waitOrSuspend(runtime, held, request);
-      return timer ?? { id: '', name, fireAt: dueAt, createdAt: dueAt, payload: null };
+      if (timer === null) return { id: '', name, fireAt: dueAt, createdAt: dueAt, payload: null };
+      const [kept = null] = await loadValues(runtime, [timer.payload]);
+      return { ...timer, payload: kept };
     },
   };
 }
@@ -102,11 +130,17 @@ async function waitOrSuspend(
     readonly kind: WaitKind;
     readonly name: string;
     readonly dueAt: number | null;
-    readonly payload: Json;
+    readonly json: Json;
+    readonly bytes: number;
   },
 ): Promise<WaitOutcome> {
   const name = checkName(request.name, '/name');
-  const { outcome } = await wait(runtime, held, { ...request, name }, runtime.world.clock.now());
+  const { outcome } = await wait(
+    runtime,
+    held,
+    { kind: request.kind, name, dueAt: request.dueAt, payload: request.json, bytes: request.bytes },
+    runtime.world.clock.now(),
+  );
   if (outcome === null) throw new RunSuspended();
   return outcome;
 }

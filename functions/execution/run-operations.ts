@@ -13,7 +13,15 @@ import { findCheckpoint, listRuns, type RunFilter, readTrace, requireRun } from 
 import { isTerminal, type Run } from './run.ts';
 import { payloadLimit, readStartRequest } from './start-request.ts';
 import { startRun } from './start-run.ts';
-import { wireArtifact, wireCheckpoint, wireEvent, wireRun, wireRuns, wireTrace } from './wire.ts';
+import {
+  wireArtifact,
+  wireCheckpoint,
+  wireEvent,
+  wireRun,
+  wireRuns,
+  wireTrace,
+  withinAnswer,
+} from './wire.ts';
 import { missingRun } from './work.ts';
 
 export function startExecutionRun(dependencies: ExecutionDependencies): Handler<'startExecutionRun'> {
@@ -71,11 +79,9 @@ export function listExecutionRuns({ runtime, access }: ExecutionDependencies): H
     const { listLimitDefault, listLimitMax } = runtime.options;
     const limit = boundedLimit(query.limit, listLimitDefault, listLimitMax);
     const visible = access === null ? () => true : seenBy(access, verified(caller));
-    const runs = await listRuns(runtime, filterOf(query), limit, visible);
-    return {
-      status: 200,
-      body: await wireRuns(runtime, runs, { includeResult: query.includeResult ?? false }),
-    };
+    const view = { includeResult: query.includeResult ?? false };
+    const runs = withinAnswer(await listRuns(runtime, filterOf(query), limit, visible), view);
+    return { status: 200, body: await wireRuns(runtime, runs, view) };
   };
 }
 

@@ -3,11 +3,12 @@ import { canonicalJson, type Json, type JsonObject } from '../kernel/canonical-j
 import { invalidMember } from '../kernel/errors.ts';
 import type { RecordData } from '../store/port.ts';
 import { changeRun } from './change-run.ts';
-import { leaseRecordKey, timerRecordKey } from './records.ts';
+import { raise } from './control.ts';
+import { leaseRecordKey, readRun, runKey, timerRecordKey } from './records.ts';
 import { activeLease } from './rules/lease.ts';
-import type { RunTimer } from './run.ts';
+import type { InboxEvent, Run, RunTimer } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import type { Held } from './work.ts';
+import { type Held, missingRun } from './work.ts';
 
 /** Leases that runs take on names of the application's own, and timers of the record. Both belong to their run. */
 
@@ -46,7 +47,7 @@ export async function acquireRunLease(
   };
   const { result } = await changeRun(
     runtime,
-    { runId: held.runId, now, keys: [{ key }] },
+    { runId: held.runId, now, mayMoveTrace: true, keys: [{ key }] },
     (before, found) => {
       const { workerId } = activeLease(before, held, now);
       if (before === undefined || isHeldByOther(found.get(key), held.runId, now))
@@ -72,7 +73,7 @@ export async function releaseRunLease(
   const key = leaseRecordKey(name);
   const { result } = await changeRun(
     runtime,
-    { runId: held.runId, now, keys: [{ key }] },
+    { runId: held.runId, now, mayMoveTrace: true, keys: [{ key }] },
     (before, found) => {
       const { workerId } = activeLease(before, held, now);
       const record = found.get(key);
@@ -90,8 +91,8 @@ export async function scheduleRunTimer(
   held: Held,
   { name, fireAt, payload }: { readonly name: string; readonly fireAt: number; readonly payload: Json },
   now: number,
-): Promise<RunTimer> {
-  const timer: RunTimer = { id: runtime.ids.next(), name, fireAt, createdAt: now, payload };
+): Promise<RunTimer<Json>> {
+  const timer: RunTimer<Json> = { id: runtime.ids.next(), name, fireAt, createdAt: now, payload };
   const key = timerRecordKey(held.runId, timer.id);
   const record: RecordData = {
     key,
@@ -100,11 +101,34 @@ export async function scheduleRunTimer(
     listing: { group: held.runId, id: timer.id, hidden: false, indexes: {} },
   };
   const keys = [{ key, expectAbsent: true }];
-  await changeRun(runtime, { runId: held.runId, now, keys }, (before) => {
+  await changeRun(runtime, { runId: held.runId, now, mayMoveTrace: true, keys }, (before) => {
     const { workerId } = activeLease(before, held, now);
     const event = { type: 'timer.scheduled', details: { timerId: timer.id, name }, workerId };
     const change = before === undefined ? null : { run: before, events: [event] };
     return { change, writes: [{ put: record }], result: null };
   });
   return timer;
+}
+
+/**
+ * Into the run itself the event comes under its lease; into another one only where product and tenant are the same, since a
+ * handler is given the id of a run, not the right to it.
+ */
+export async function raiseFromRun(
+  runtime: Runtime,
+  from: Run,
+  held: Held,
+  { runId, event }: { readonly runId: string; readonly event: Parameters<typeof raise>[2] },
+  now: number,
+): Promise<InboxEvent> {
+  if (runId === from.id) return raise(runtime, runId, event, (run) => void activeLease(run, held, now), now);
+  const store = await runtime.store();
+  const key = runKey(from.id);
+  const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key, view: 'body' }] });
+  activeLease(records[0] === undefined ? undefined : readRun(records[0], from.id), held, now);
+  const guard = ({ scope }: Run) => {
+    const same = scope?.productId === from.scope?.productId && scope?.tenantId === from.scope?.tenantId;
+    if (!same) throw missingRun();
+  };
+  return raise(runtime, runId, event, guard, now);
 }

@@ -16,3 +16,11 @@ test('a call beyond those that may wait is answered at once', async () => {
   expect(await Promise.all(waiting)).toHaveLength(1_000);
   expect(world.pendingTimers).toBe(0);
 });
+
+test('a read that fails leaves nothing behind', async () => {
+  const world = new ManualWorld();
+  const watch = new RunWatch(world);
+  const failing = () => Promise.reject(new Error('the store is away'));
+  await expect(watch.until('run', 1_000, never, failing)).rejects.toThrow('the store is away');
+  expect(world.pendingTimers).toBe(0);
+});

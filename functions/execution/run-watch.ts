@@ -45,12 +45,14 @@ export class RunWatch {
     try {
       for (;;) {
         const woken = this.#next(runId, recheckMs, signal);
-        const { value, done } = await read(ended);
-        if (done || over || signal.aborted) {
+        try {
+          const { value, done } = await read(ended);
+          if (done || over || signal.aborted) return value;
+          ended = await woken.promise;
+        } finally {
+          // Nobody listens any more, also where the read failed.
           woken.cancel();
-          return value;
         }
-        ended = await woken.promise;
         recheckMs = Math.min(2 * recheckMs, RECHECK_MS_MAX);
       }
     } finally {

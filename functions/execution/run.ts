@@ -40,8 +40,16 @@ export interface RetryPolicy {
   readonly backoffMultiplier: number;
 }
 
-/** A JSON value that is either here, or, where it is large, in a record of its own that never changes. */
-export type StoredValue = { readonly json: Json } | { readonly record: string };
+/** A JSON value that is either here, or, where it is large, in a record of its own. */
+export type StoredValue = { readonly json: Json } | RecordedValue;
+
+export interface RecordedValue {
+  readonly record: string;
+  /** How long its JSON text is. */
+  readonly characters?: number;
+  /** Which of the values that the record held is meant; absent where the record never changes. */
+  readonly version?: string;
+}
 
 export const NULL_VALUE: StoredValue = { json: null };
 
@@ -72,7 +80,8 @@ export interface RunWait {
   readonly registeredAt: number;
   /** Ordered id of the timer, for the kind `timer`. */
   readonly timerId: string | null;
-  readonly payload: Json;
+  /** Of a timer; a large one is kept beside the run, which carries all its waits with it. */
+  readonly payload: StoredValue;
 }
 
 export interface InboxEvent {
@@ -82,12 +91,12 @@ export interface InboxEvent {
   readonly payload: StoredValue;
 }
 
-export interface RunTimer {
+export interface RunTimer<Payload = StoredValue> {
   readonly id: string;
   readonly name: string;
   readonly fireAt: number;
   readonly createdAt: number;
-  readonly payload: Json;
+  readonly payload: Payload;
 }
 
 /** How a wait ended; kept until the same wait is asked for again, and then taken. */

@@ -1,3 +1,4 @@
+import { describeFailure } from '../http/log.ts';
 import type { RecordData, RecordPage, RecordStore } from '../store/port.ts';
 import { announceChange, changeRun, traceLimits } from './change-run.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun, runRecord } from './records.ts';
@@ -11,6 +12,9 @@ const BATCH = 256;
 
 /** How long whoever found a run that time has ended has to write so, before the next one finds it. */
 const SETTLE_MS = 5_000;
+
+/** Until a record that holds no run is looked at again. */
+const UNREADABLE_MS = 60_000;
 
 interface Due {
   readonly before: Run;
@@ -31,7 +35,9 @@ export async function settleDue(
   // The same where a decision is made anew; most looks find nothing and draw none.
   const idFor = (offer: number) => (ids[offer] ??= runtime.ids.next());
   const found = await store.claim<Due>(runtime.scope, RUNS, { now, limit: BATCH }, (record, offer) => {
-    const before = readRun(record);
+    const before = readable(runtime, record);
+    // One that cannot be read must not hold up all the others.
+    if (before === null) return { put: { key: record.key, head: record.head, due: now + UNREADABLE_MS } };
     const change = settleRun(before, now, runtime.options);
     if (change === null) return notDue(record, before);
     if (isTerminal(change.run.status)) {
@@ -43,13 +49,21 @@ export async function settleDue(
     const run = withTrace(change, idFor(offer), now, traceLimits(runtime, change.run));
     return { put: runRecord(run), result: { before, run } };
   });
-  for (const { before, run } of found) {
-    if (run === null) await settleOne(runtime, before.id, now);
-    else await announceChange(runtime, before, run, now);
-  }
+  for (const { before, run } of found) if (run !== null) await announceChange(runtime, before, run, now);
+  for (const { before, run } of found) if (run === null) await settleOne(runtime, before.id, now);
   const more = found.length === BATCH;
   const nextAt = more || store.changeMark === undefined ? null : await nextDue(runtime, store);
   return { moved: found.length, more, nextAt };
+}
+
+function readable(runtime: Runtime, record: RecordData): Run | null {
+  try {
+    return readRun(record);
+  } catch (error) {
+    const failure = describeFailure(error);
+    runtime.log({ severity: 'ERROR', message: 'A run that is due cannot be read', failure });
+    return null;
+  }
 }
 
 /** The earliest moment of any run: what was left by a process that is gone comes without anybody writing. */

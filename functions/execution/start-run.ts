@@ -70,6 +70,9 @@ function idIn(runtime: Runtime, first: string, shard: number): string {
 interface Admission {
   readonly runId: string;
   readonly handlerId: string;
+  /** As it was asked for. */
+  readonly askedPluginId: string | null;
+  /** As the run has it: asked for, else the one of the handler then. */
   readonly pluginId: string | null;
   readonly payloadHash: string;
 }
@@ -91,9 +94,8 @@ async function admit(runtime: Runtime, { request, now, grant, id, quota }: Attem
   const handler = runtime.registry.get(request.handlerId);
   const baseId = runtime.ids.next();
   const payload = storedValue(id, 'payload', request.payload, request.payloadBytes);
-  const reservation =
-    request.idempotencyKey === null ? null : admissionKey(request.scope, request.idempotencyKey);
   const keyHash = request.idempotencyKey === null ? null : keyHashOf(request.idempotencyKey);
+  const reservation = keyHash === null ? null : admissionKey(request.scope, keyHash);
   const rejected = rejectionOf(request, handler) !== null;
   const counter = rejected ? null : counterKeyOf(runtime, id);
   const keys: KeyRequest[] = [{ key: runKey(id), expectAbsent: true }];
@@ -117,7 +119,7 @@ async function admit(runtime: Runtime, { request, now, grant, id, quota }: Attem
     const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
     const writes: Write[] = [{ put: runRecord(run) }];
     if (payload.write !== null) writes.push(payload.write);
-    if (reservation !== null) writes.push({ put: admissionRecord(reservation, run) });
+    if (reservation !== null) writes.push({ put: admissionRecord(reservation, run, request.pluginId) });
     if (counter !== null) writes.push(countedUp(found, counter));
     return { writes, result: { kind: 'admitted', run } };
   });
@@ -128,8 +130,9 @@ export function keyHashOf(idempotencyKey: string): string {
   return hash('sha256', idempotencyKey, 'hex');
 }
 
-function admissionRecord(key: RecordKey, { id, handlerId, pluginId, payloadHash }: Run) {
-  return { key, head: { runId: id, handlerId, pluginId, payloadHash } };
+function admissionRecord(key: RecordKey, run: Run, askedPluginId: string | null) {
+  const { id: runId, handlerId, pluginId, payloadHash } = run;
+  return { key, head: { runId, handlerId, askedPluginId, pluginId, payloadHash } };
 }
 
 function countedUp(found: Found, counter: RecordKey): Write {
@@ -139,10 +142,10 @@ function countedUp(found: Found, counter: RecordKey): Write {
 /** The run that the key was used for, if it was used for the same. */
 async function replayed(runtime: Runtime, request: StartRequest, admission: Admission): Promise<Run> {
   const pluginId = request.pluginId ?? runtime.registry.get(request.handlerId)?.pluginId ?? null;
+  // Asked for alike is the same whatever is registered by now; else it is the same where it comes to the same plugin.
+  const samePlugin = admission.askedPluginId === request.pluginId || admission.pluginId === pluginId;
   const same =
-    admission.handlerId === request.handlerId &&
-    admission.pluginId === pluginId &&
-    admission.payloadHash === request.payloadHash;
+    admission.handlerId === request.handlerId && samePlugin && admission.payloadHash === request.payloadHash;
   const conflict = 'The idempotency key was used for another handler, plugin or payload';
   if (!same) throw new ServiceError('idempotency_conflict', conflict);
   const store = await runtime.store();
@@ -162,15 +165,30 @@ export interface PreparedValue {
   readonly write: Write | null;
 }
 
-/** Where a value is kept: with the run while it is small, else in a record that never changes. `name` is unique in the run. */
+/**
+ * Where a value is kept: with the run while it is small, else in a record of its own. `name` is unique in the run; where a
+ * later value may take the place of this one, `version` tells them apart.
+ */
 export function storedValue(
   runId: string,
   name: string,
   json: StartRequest['payload'],
   bytes: number,
-  inlineBytesMax: number = INLINE_BYTES_MAX,
+  {
+    inlineBytesMax = INLINE_BYTES_MAX,
+    version = null,
+  }: { readonly inlineBytesMax?: number; readonly version?: string | null } = {},
 ): PreparedValue {
   if (bytes <= inlineBytesMax) return { value: { json }, record: '', write: null };
   const record = recordId(runId, name);
-  return { value: { record }, record, write: { put: valueRecord(runId, record, canonicalJson(json)) } };
+  const text = canonicalJson(json);
+  const named = { record, characters: text.length };
+  return {
+    value: version === null ? named : { ...named, version },
+    record,
+    write: { put: valueRecord(runId, record, text, version) },
+  };
 }
+
+/** A run has one result at a time: a newer one takes the place of the one before, also in its record. */
+export const RESULT_VALUE = 'result';

@@ -94,10 +94,15 @@ describe('a trace that is full', () => {
     expect([more.trace.length, more.traceDropped]).toEqual([5, 1]);
   });
 
-  test('has an end for that too', () => {
+  test('has an end for that too, but for how the run ends', () => {
     const endless = told(full, times(2_000, { type: 'lease.acquired' }));
     expect(endless.trace).toHaveLength(1_005);
     expect(endless.traceDropped).toBe(1_000);
+    const ends = ['run.cancellation_requested', 'run.completed', 'run.failed', 'run.rejected'];
+    for (const type of ends) expect(told(endless, [{ type }]).trace.at(-1)?.type).toBe(type);
+    for (const event of [{ type: 'run.failed', byWorker: true }, { type: 'run.started' }]) {
+      expect(told(endless, [event]).trace).toHaveLength(1_005);
+    }
   });
 });
 

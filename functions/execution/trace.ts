@@ -35,8 +35,7 @@ export function withTrace(change: Change, baseId: string, now: number, limits: T
   let { traceDropped } = run;
   const entries: TraceEntry[] = [];
   for (const event of events) {
-    const room = limits.eventsPerRunMax + (isOwn(event) ? OWN_EVENTS_RESERVE : 0);
-    if (run.traced - run.traceDropped + entries.length >= room) {
+    if (run.traced - run.traceDropped + entries.length >= roomFor(event, limits)) {
       traceDropped += 1;
       continue;
     }
@@ -128,6 +127,19 @@ const ownTypes: ReadonlySet<string> = new Set([
   'wait.resumed',
   'wait.timed_out',
 ]);
+
+/** How the run ends, and that it was asked to: told once or twice of a run, and looked for by whoever reads its trace. */
+const endTypes: ReadonlySet<string> = new Set([
+  'run.cancellation_requested',
+  'run.completed',
+  'run.failed',
+  'run.rejected',
+]);
+
+function roomFor(event: TraceDraft, { eventsPerRunMax }: TraceLimits): number {
+  if (!isOwn(event)) return eventsPerRunMax;
+  return endTypes.has(event.type) ? Number.POSITIVE_INFINITY : eventsPerRunMax + OWN_EVENTS_RESERVE;
+}
 
 /** What the runtime itself tells of a run's life, which is bounded by attempts and waits, not by a worker's zeal. */
 function isOwn({ type, byWorker = false }: TraceDraft): boolean {

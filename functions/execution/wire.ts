@@ -13,10 +13,10 @@ import { formatUtc } from '../kernel/timestamp.ts';
 import { admissionOf } from './admission.ts';
 import type { StoredArtifact } from './artifact.ts';
 import type { HandlerDescriptor } from './handler-registry.ts';
-import { loadValues } from './read-runs.ts';
+import { findValues, findWhole, loadValues } from './read-runs.ts';
 import type { InboxEvent, Run, StoredValue, TraceEntry, WaitOutcome } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import type { Checkpoint } from './work.ts';
+import { type Checkpoint, missingRun } from './work.ts';
 
 export interface RunView {
   /** True only for the answer to the request that repeats an earlier one. */
@@ -27,9 +27,11 @@ export interface RunView {
 /** The run as the wire shows it, with payload and result wherever they are kept. */
 export async function wireRun(runtime: Runtime, run: Run, view: RunView = {}): Promise<ExecutionRun> {
   const [wired] = await wireRuns(runtime, [run], view);
-  return wired as ExecutionRun;
+  if (wired === undefined) throw missingRun();
+  return wired;
 }
 
+/** Without those that are removed while they are read. */
 export async function wireRuns(
   runtime: Runtime,
   runs: readonly Run[],
@@ -39,12 +41,39 @@ export async function wireRuns(
     run.payload,
     includeResult ? run.result : { json: null },
   ]);
-  const loaded = values.every((value) => 'json' in value)
-    ? values.map((value) => value.json)
-    : await loadValues(runtime, values);
-  return runs.map((run, index) =>
-    inWireOrder(run, loaded[2 * index] ?? null, loaded[2 * index + 1] ?? null, replayed),
-  );
+  const loaded = await findValues(runtime, values);
+  const wired: ExecutionRun[] = [];
+  for (const [index, run] of runs.entries()) {
+    const payload = loaded[2 * index];
+    const result = loaded[2 * index + 1];
+    if (payload !== undefined && result !== undefined) {
+      wired.push(inWireOrder(run, payload, result, replayed));
+      continue;
+    }
+    // Another result took the place of this one since the run was read: both are read again, as of one moment.
+    const now = await findWhole(runtime, run);
+    if (now !== null)
+      wired.push(inWireOrder(now.run, now.payload, includeResult ? now.result : null, replayed));
+  }
+  return wired;
+}
+
+/** What one answer of many runs holds at most, as its JSON text. */
+const ANSWER_CHARACTERS_MAX = 8 * 1024 * 1024;
+
+/** The first of the runs that fit into one answer, and one at least. */
+export function withinAnswer(runs: readonly Run[], { includeResult = true }: RunView): readonly Run[] {
+  let characters = 0;
+  const end = runs.findIndex((run, index) => {
+    characters += charactersOf(run.payload) + (includeResult ? charactersOf(run.result) : 0);
+    characters += JSON.stringify(inWireOrder(run, null, null, false)).length;
+    return index > 0 && characters > ANSWER_CHARACTERS_MAX;
+  });
+  return end === -1 ? runs : runs.slice(0, end);
+}
+
+function charactersOf(value: StoredValue): number {
+  return 'json' in value ? JSON.stringify(value.json).length : (value.characters ?? 0);
 }
 
 function inWireOrder(run: Run, payload: Json, result: Json, replayed: boolean): ExecutionRun {
@@ -143,7 +172,7 @@ export async function wireOutcome(
             runId,
             fireAtUtc: formatUtc(timer.fireAt),
             createdAtUtc: formatUtc(timer.createdAt),
-            payload: timer.payload,
+            payload: (await loadValues(runtime, [timer.payload]))[0] ?? null,
           },
   };
 }

@@ -10,7 +10,7 @@ import { type Report, reportProgress } from './rules/report.ts';
 import { type WaitRequest, waitInRun } from './rules/wait.ts';
 import type { InboxEvent, Run, TraceDraft, WaitOutcome } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import { type PreparedValue, storedValue } from './start-run.ts';
+import { type PreparedValue, RESULT_VALUE, storedValue } from './start-run.ts';
 
 /** What the holder of a lease may do, in process or over the wire: every write is fenced by the proof of the lease. */
 export interface Held extends LeaseProof {
@@ -40,7 +40,8 @@ export async function report(
 ): Promise<Run> {
   const value = prepare(runtime, held.runId, result);
   const full: Report = value === null ? rest : { ...rest, result: value.value };
-  const request = { runId: held.runId, now, mayMoveTrace: true, keys: keysOf(value) };
+  // Whoever reports a result reports several, each in the place of the one before; most that complete have reported none.
+  const request = { runId: held.runId, now, mayMoveTrace: true, keys: keysOf(value, false) };
   const { run } = await changeRun(runtime, request, (before) => ({
     change: reportProgress(before, held, full, now),
     writes: writesOf(value),
@@ -89,15 +90,29 @@ export interface Waited {
 export async function wait(
   runtime: Runtime,
   held: Held,
-  request: Omit<WaitRequest, 'timerId'>,
+  { payload, bytes, ...request }: Omit<WaitRequest, 'timerId' | 'payload'> & NewPayload,
   now: number,
 ): Promise<Waited> {
-  const full: WaitRequest = { ...request, timerId: runtime.ids.next() };
-  const { run, result } = await changeRun(runtime, { runId: held.runId, now }, (before) => {
-    const { outcome, ...change } = waitInRun(before, held, full, now);
-    return { change, result: outcome };
-  });
+  const timerId = runtime.ids.next();
+  const value = storedValue(held.runId, `timer:${timerId}`, payload, bytes, EVENT_INLINE);
+  const full: WaitRequest = { ...request, timerId, payload: value.value };
+  const { run, result } = await changeRun(
+    runtime,
+    { runId: held.runId, now, keys: keysOf(value) },
+    (before) => {
+      const { outcome, ...change } = waitInRun(before, held, full, now);
+      // Kept only where it is this wait's: an outcome from before has its own.
+      const isKept = change.run.wait?.timerId === timerId || outcome?.timer?.id === timerId;
+      return { change, writes: isKept ? writesOf(value) : [], result: outcome };
+    },
+  );
   return { run: present(run), outcome: result };
+}
+
+/** What comes with a wait for a timer. */
+interface NewPayload {
+  readonly payload: Json;
+  readonly bytes: number;
 }
 
 export interface CheckpointWrite {
@@ -224,11 +239,12 @@ function present(run: Run | undefined): Run {
 
 function prepare(runtime: Runtime, runId: string, value: NewValue | undefined): PreparedValue | null {
   if (value === undefined) return null;
-  return storedValue(runId, `result:${runtime.ids.next()}`, value.json, value.bytes);
+  const version = runtime.ids.next();
+  return storedValue(runId, RESULT_VALUE, value.json, value.bytes, { version });
 }
 
-function keysOf(value: PreparedValue | null): KeyRequest[] {
-  return value === null || value.write === null ? [] : [{ key: valueKey(value.record), expectAbsent: true }];
+function keysOf(value: PreparedValue | null, expectAbsent = true): KeyRequest[] {
+  return value === null || value.write === null ? [] : [{ key: valueKey(value.record), expectAbsent }];
 }
 
 function writesOf(value: PreparedValue | null) {
@@ -243,12 +259,12 @@ export function preparedEvent(
   now: number,
 ): { readonly event: InboxEvent; readonly value: PreparedValue } {
   const id = runtime.ids.next();
-  const value = storedValue(runId, `event:${id}`, payload, bytes, EVENT_INLINE_BYTES_MAX);
+  const value = storedValue(runId, `event:${id}`, payload, bytes, EVENT_INLINE);
   return { event: { id, name, raisedAt: now, payload: value.value }, value };
 }
 
 /** A run carries all its unconsumed events with it, so only small ones ride along. */
-const EVENT_INLINE_BYTES_MAX = 1_024;
+const EVENT_INLINE = { inlineBytesMax: 1_024 } as const;
 
 export function missingRun(): ServiceError {
   return new ServiceError('not_found', 'There is no such run');

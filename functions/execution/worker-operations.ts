@@ -140,12 +140,13 @@ export function waitExternalExecutionLease(
   const { runtime } = dependencies;
   return async ({ body }, { caller, now }) => {
     const payload = body.payload ?? null;
-    checkJson(payload, payloadLimit(runtime.options.payloadBytesMax), '/payload');
+    const bytes = checkJson(payload, payloadLimit(runtime.options.payloadBytesMax), '/payload');
     const request = {
       kind: body.kind,
       name: checkName(body.name, '/name'),
       dueAt: dueAtOf(body, now),
       payload,
+      bytes,
     };
     const held = heldBy(dependencies, caller, body);
     const { run, outcome } = await wait(runtime, held, request, now);

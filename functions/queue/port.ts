@@ -32,8 +32,15 @@ export interface ReadyRuns {
   mayHave(handlerIds: Iterable<string>): boolean;
   /** Whether the store may know of ready runs that are not known here. */
   mustLook(handlerIds: Iterable<string>): boolean;
-  /** Runs that the store showed as ready; `all` where there are no more of the handler. */
-  learn(handlerId: string, runIds: readonly string[], all: boolean): void;
+  /** What is known now, to be given to `learn` with what a look that begins now will show. */
+  readonly mark: number;
+  /**
+   * Runs that the store showed as ready; `all` where there were no more of the handler. What was doubted since the look began
+   * stays in doubt.
+   */
+  learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void;
+  /** Nothing is known for sure of these handlers any more. */
+  doubt(handlerIds: Iterable<string>): void;
   /** Begins a call that may wait up to `waitMs`. It counts from now on, so that nothing that comes during its first look is missed. */
   enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall;
 }
@@ -43,5 +50,7 @@ export interface ReadyCall {
   next(): Promise<boolean>;
   /** A run that was taken is not for this call: a call that has waited less long is told of it. */
   passOn(handlerId: string, runId: string): void;
+  /** Makes the call look again. */
+  wake(): void;
   leave(): void;
 }

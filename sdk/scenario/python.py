@@ -6,6 +6,7 @@ python sdk/scenario/python.py <scenario> <address> <tenant>
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,15 @@ def keep(each: dict[str, Any], result: Any, kept: dict[str, Any]) -> None:
 def begun(client: Any, each: dict[str, Any], kept: dict[str, Any]) -> Any:
     """What the method gives: an answer, pages, or what gives them when it is awaited."""
     method = getattr(client, each["method"]["python"])
-    named: dict[str, Any] = {}
+    query = filled(each.get("parameters", {}), kept)
+    named: dict[str, Any] = {snake(name): value for name, value in query.items()}
     if "correlationId" in each:
         named["options"] = {"correlation_id": each["correlationId"]}
     return method(*(filled(given, kept) for given in each.get("arguments", [])), **named)
+
+
+def snake(name: str) -> str:
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
 def called(client: Client, each: dict[str, Any], kept: dict[str, Any]) -> Any:

@@ -10,6 +10,8 @@ interface Step {
   readonly step: string;
   readonly method: { readonly typescript: string };
   readonly arguments?: readonly unknown[];
+  /** What goes into the query, by the names of the wire. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
   readonly correlationId?: string;
   /** How a list is read; awaited, it is its first page. */
   readonly read?: 'all' | 'pages';
@@ -44,11 +46,13 @@ async function made(each: Step): Promise<object> {
   }
 }
 
-async function called({ method, arguments: given = [], correlationId, read }: Step): Promise<unknown> {
+async function called(each: Step): Promise<unknown> {
+  const { method, arguments: given = [], parameters, correlationId, read } = each;
   const call = methods[method.typescript];
   if (call === undefined) throw new Error(`there is no method ${method.typescript}`);
   const options = correlationId === undefined ? [] : [{ correlationId }];
-  const answer = call.apply(client, [...given.map(filled), ...options]);
+  const query = parameters === undefined ? [] : [filled(parameters)];
+  const answer = call.apply(client, [...given.map(filled), ...query, ...options]);
   if (read === 'all') return answer.all();
   if (read === undefined) return answer;
   const pages: unknown[] = [];

@@ -90,6 +90,23 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect(await list(client, run.id)).toHaveLength(1);
     });
 
+    it('are listed with their bytes while those fit into one answer, and all found by themselves', async () => {
+      const { client } = ownRuns(store());
+      const { run, work } = await working(client);
+      const text = textOfBytes(262_144);
+      const large = Array.from({ length: 34 }, () => put(client, work, { name: 'large', text }));
+      await Promise.all(large);
+      const small = await put(client, work, { name: 'small', content: { a: 1 }, metadata: { m: 'n' } });
+      const listed = await list(client, run.id);
+      expect(JSON.stringify(listed).length).toBeLessThan(8_400_000);
+      expect(listed.filter((each) => each.text === text)).toHaveLength(31);
+      expect(listed.slice(31, 34).map((each) => [each.name, each.text, each.sizeBytes])).toEqual(
+        Array.from({ length: 3 }, () => ['large', null, text.length]),
+      );
+      expect(listed.slice(34)).toEqual([small]);
+      expect((await find(client, run.id, listed[33]?.id ?? '')).text).toBe(text);
+    });
+
     it('are so many of a run and no more, also where several add at once', async () => {
       const { client, scope } = ownRuns(store(), { options: { artifactsPerRunMax: 5 } });
       const options = { artifactsPerRunMax: 5 };

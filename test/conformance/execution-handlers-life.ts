@@ -8,7 +8,7 @@ import { executed, pluginOf } from './execution-handlers.ts';
 import { Stage, typesOf } from './execution-stage.ts';
 
 /** A handler whose executions the test ends, one by one. */
-function held() {
+export function held() {
   const executions: { context: RunContext; end: () => void; fail: (error: Error) => void }[] = [];
   const run = (context: RunContext) =>
     new Promise<string>((resolve, reject) => {

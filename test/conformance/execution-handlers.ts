@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { definePlugin, type Plugin, RunFailure } from '../../functions/execution/plugin.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
+import { describeHandlerGuards } from './execution-handlers-guards.ts';
 import { describeHandlerLife } from './execution-handlers-life.ts';
 import { describeHandlerWaits } from './execution-handlers-waits.ts';
 import { refusedWith, Stage, typesOf } from './execution-stage.ts';
@@ -41,6 +42,7 @@ export function describeHandlers(conformance: ExecutionConformance): void {
     describeContext(conformance);
     describeHandlerWaits(conformance);
     describeHandlerLife(conformance);
+    describeHandlerGuards(conformance);
   });
 }
 

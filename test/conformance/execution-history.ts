@@ -150,6 +150,33 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
       expect(await client.history(run.id, { afterSequenceId: '9'.repeat(20) })).toEqual([]);
     });
 
+    it('is read from where the caller is, not from its beginning', async () => {
+      const { client, scope } = ownRuns(store());
+      const { run, work } = await working(client);
+      await tell(client, work, numbered(200));
+      const all: ExecutionTraceEvent[] = [];
+      for (;;) {
+        const part = await client.history(run.id, {
+          limit: 200,
+          afterSequenceId: all.at(-1)?.id ?? '0'.repeat(20),
+        });
+        all.push(...part);
+        if (part.length < 200) break;
+      }
+      let looked = 0;
+      const query = async (given: Scope, selection: ListSelection) => {
+        const page = await store().query(given, selection);
+        if (selection.by === 'list') looked += page.records.length;
+        return page;
+      };
+      const reader = ownRuns(patched(store(), { query: query as RecordStore['query'] }), { scope }).client;
+      const near = all.length - 20;
+      const afterSequenceId = all[near - 1]?.id ?? '';
+      expect(await reader.history(run.id, { afterSequenceId })).toEqual(all.slice(near));
+      expect(looked).toBeGreaterThan(0);
+      expect(looked).toBeLessThanOrEqual(3);
+    });
+
     it('keeps large details whole, many of them', async () => {
       const { client } = ownRuns(store());
       const { run, work } = await working(client);
@@ -204,7 +231,7 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
       const full = await inParts(client, run.id, 10);
       expect(messagesOf(full)).toEqual([null, null, null, ...numbered(27)]);
       expect(await storedRun(client, run.id)).toMatchObject({ traced: 35, traceDropped: 5 });
-      await client.record({ ...work, type: 'run.completed' });
+      await client.record({ ...work, type: 'completed' });
       expect(await storedRun(client, run.id)).toMatchObject({ traced: 36, traceDropped: 6 });
       await client.complete({ ...work, result: {} });
       const ended = await inParts(client, run.id, 10);

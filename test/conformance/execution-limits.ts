@@ -241,6 +241,12 @@ export function describeLimits({ store }: ExecutionConformance): void {
         'an event with a moment',
         (client, work) => client.wait({ ...work, kind: 'external_event', name: 'e', fireAtUtc: days(1) }),
       ],
+      ...['run.completed', 'lease.expired', 'wait.resumed', 'retry.scheduled', ' run.x '].map(
+        (type): [string, Working] => [
+          `an event of the runtime's own type ${type}`,
+          (client, work) => client.record({ ...work, type }),
+        ],
+      ),
       ['a message of two lines', (client, work) => client.record({ ...work, message: 'a\nb' })],
     ])('%s is refused', async (_, call) => {
       const { client } = ownRuns(store());

@@ -4,7 +4,7 @@ import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { refused, START } from '../support/canonical.ts';
 import type { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
-import { HANDLER, leased, OTHER, ownRuns, PLUGIN, scopeOf } from './execution-fixtures.ts';
+import { HANDLER, leased, OTHER, ownRuns, PLUGIN, scopeOf, textOfBytes } from './execution-fixtures.ts';
 
 type Query = NonNullable<Parameters<ExecutionClient['list']>[0]>;
 
@@ -219,6 +219,27 @@ export function describeLists({ store, rivals }: ExecutionConformance): void {
         before = last;
       }
       expect([...seen].sort()).toEqual(kept.map(({ run }) => run.id).sort());
+    });
+  });
+
+  describe('the list of runs that are large', () => {
+    it('ends where its answer is full, and goes on from there', async () => {
+      const { client, clock } = ownRuns(store());
+      const payload = textOfBytes(262_144);
+      const ids: string[] = [];
+      for (let n = 0; n < 34; n += 1) {
+        clock.now += 1;
+        ids.unshift((await client.start({ handlerId: HANDLER, payload })).id);
+      }
+      const first = await client.list({ limit: 50 });
+      expect(JSON.stringify(first).length).toBeLessThanOrEqual(8 * 1024 * 1024);
+      expect(idsOf(first)).toEqual(ids.slice(0, 31));
+      const createdBeforeUtc = first.at(-1)?.createdAtUtc ?? '';
+      expect(idsOf(await client.list({ createdBeforeUtc }))).toEqual(ids.slice(30));
+      const work = await leased(client, ids[0] ?? '');
+      await client.complete({ ...work, result: { result: payload } });
+      expect(await client.list({ limit: 50 })).toHaveLength(31);
+      expect(await client.list({ limit: 50, includeResult: true })).toHaveLength(30);
     });
   });
 

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest';
+import { admissionOfRun } from '../../functions/execution/records.ts';
 import type { ServiceError } from '../../functions/kernel/errors.ts';
 import { refused, START } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
-import { HANDLER, OTHER, ownRuns, PLUGIN, type StartBody, scopeOf, someKey } from './execution-fixtures.ts';
+import {
+  HANDLER,
+  OTHER,
+  ownRuns,
+  PLUGIN,
+  type StartBody,
+  scopeOf,
+  someKey,
+  storedRun,
+} from './execution-fixtures.ts';
 
 export function describeRuns({ store }: ExecutionConformance): void {
   const ID = /^[0-9]{20}$/;
@@ -179,6 +189,45 @@ export function describeRuns({ store }: ExecutionConformance): void {
       await refused('idempotency_conflict', client.start({ ...body, ...change, idempotencyKey }));
       expect(await client.list()).toEqual([first]);
       expect((await client.start({ ...body, idempotencyKey })).id).toBe(first.id);
+    });
+
+    it.each<[string, StartBody, string | null]>([
+      ['registered', { handlerId: 'late' }, 'handler_missing'],
+      ['registered, with its plugin', { handlerId: 'late', pluginId: PLUGIN }, 'handler_missing'],
+      ['unregistered', { handlerId: HANDLER }, null],
+      ['unregistered, with its plugin', { handlerId: HANDLER, pluginId: PLUGIN }, null],
+    ])('finds its run also once the handler is %s', async (_, request, code) => {
+      const { client, scope } = ownRuns(store());
+      const external = [{ handlerId: 'late', pluginId: PLUGIN }];
+      const other = ownRuns(store(), { scope, node: 2, external }).client;
+      const start = (by: ExecutionClient, change: Partial<StartBody> = {}) =>
+        by.start({ ...request, idempotencyKey: 'k', ...change }).then(
+          ({ admission }) => admission,
+          (problem: ServiceError) => admissionIn(problem),
+        );
+      const first = await start(client);
+      expect(first).toMatchObject({ failureClass: code });
+      for (const by of [other, client]) expect(await start(by)).toEqual({ ...first, replayed: true });
+      for (const by of [other, client]) {
+        for (const change of [{ pluginId: 'another' }, { payload: 1 }, { handlerId: OTHER }]) {
+          const problem = by.start({ ...request, idempotencyKey: 'k', ...change });
+          await refused('idempotency_conflict', problem);
+        }
+      }
+      expect(await client.list()).toHaveLength(1);
+    });
+
+    it('has its record found from the run', async () => {
+      const { client, scope } = ownRuns(store());
+      for (const where of [scopeOf('p'), null]) {
+        const { id } = await client.start({ handlerId: HANDLER, scope: where, idempotencyKey: someKey() });
+        const key = admissionOfRun(await storedRun(client, id));
+        if (key === null) throw new Error('the run has a key');
+        const { records } = await store().query(scope, { by: 'keys', keys: [{ key }] });
+        expect(records.map(({ head }) => head.runId)).toEqual([id]);
+      }
+      const { id } = await client.start({ handlerId: HANDLER });
+      expect(admissionOfRun(await storedRun(client, id))).toBeNull();
     });
 
     it('is free in every other product, tenant and outside of them', async () => {

@@ -7,6 +7,7 @@ import { describeHistory } from './execution-history.ts';
 import { describeLimits } from './execution-limits.ts';
 import { describeLists } from './execution-lists.ts';
 import { describePolicies } from './execution-policy.ts';
+import { describeResults } from './execution-results.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeWaits } from './execution-waits.ts';
 import { describeWorkers } from './execution-worker.ts';
@@ -35,6 +36,7 @@ export function describeExecution(
     const conformance: ExecutionConformance = { store: () => store, rivals: options.rivals };
     // Admission and what is read:
     describeRuns(conformance);
+    describeResults(conformance);
     describeCeiling(conformance);
     describeLists(conformance);
     describeHistory(conformance);

@@ -189,7 +189,7 @@ function openStage(store: Store) {
     options: { counterShards: 8 },
   });
   // As after a first look into the store.
-  for (const handlerId of [INNER, OUTER]) instance.queue.learn(handlerId, [], true);
+  for (const handlerId of [INNER, OUTER]) instance.queue.learn(handlerId, [], true, instance.queue.mark);
   const client = new ExecutionClient(instance);
   const start = (more: object = {}) => client.start({ handlerId: OUTER, payload: { n: 1 }, ...more });
   /** `waitSeconds` above 0 makes it a call that is told of what comes; it does not wait for it here. */

@@ -73,7 +73,7 @@ function waits(kind: 'external_event' | 'timer', dueAt: number | null): Deed {
       const { outcome, run } = await wait(
         runtime,
         held(runId),
-        { kind, name: 'go', dueAt, payload: null },
+        { kind, name: 'go', dueAt, payload: null, bytes: 4 },
         NOW,
       );
       return outcome === null ? run.status : outcome.outcome;

@@ -66,7 +66,7 @@ describe('the execution runtime under faults', () => {
 
 /** As what each bug may come to light: one that merely crashes the run has not been understood. */
 const FOUND_AS: Readonly<Record<string, readonly string[]>> = {
-  'unguarded-reads': ['I7 ', 'I8 ', 'I12 ', 'admission'],
+  'unguarded-reads': ['I7 ', 'I8 ', 'I9 ', 'I12 ', 'admission'],
   'torn-writes': ['admission'],
   'double-claim': ['I8 ', 'I12 '],
   'lost-writes': ['I1 ', 'admission', 'answer'],

@@ -64,12 +64,18 @@ const databases: Readonly<
   },
 };
 
+/** The runs of the scenario are worked on by the scenario. */
+const runs = [
+  'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
+  'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',
+];
+
 /** What one run gave, on a database of its own. */
 async function transcript(runner: Runner, database: string, steps: object = scenario): Promise<unknown> {
   const { command, program, env, more = [] } = runner;
   const path = join(folder, `${randomBytes(4).toString('hex')}.json`);
   writeFileSync(path, JSON.stringify(steps));
-  const server = await startServer(databases[database]?.env() ?? {});
+  const server = await startServer(databases[database]?.env() ?? {}, runs);
   const tenant = `t-${randomBytes(6).toString('hex')}`;
   try {
     const { stdout } = await run(command, [program, path, server.address, tenant, ...more], {
@@ -105,10 +111,10 @@ describe.each(Object.entries(databases))('the scenario on %s', (database, { miss
 });
 
 describe('the scenario', () => {
-  test('makes every call of the canonical store, by its names in both languages', () => {
+  test('makes every call of the canonical store and of the runtime, by its names in both languages', () => {
     const named = scenario.steps.map(({ method }) => method);
     for (const { group, sdk: names } of catalog.operations) {
-      if (group === 'canonical') expect(named).toContainEqual(names);
+      if (group === 'canonical' || group === 'execution') expect(named).toContainEqual(names);
     }
   });
 
@@ -132,10 +138,12 @@ test('the transcript keeps what is equal equal, and what differs different', () 
     { leaseToken: 'a', at: '2026-01-02T03:04:05.000Z', id: `ctx_${'0'.repeat(32)}` },
     { leaseToken: 'b', of: `ctx_${'0'.repeat(32)}`, tenantId: 'mine', provider: 'sqlite' },
     { leaseToken: 'a', of: `ctx_${'1'.repeat(32)}`, tenantId: 'theirs' },
+    { leaseKey: `run-${'1'.repeat(20)}`, runId: '2'.repeat(20), id: '1'.repeat(20), other: '1'.repeat(21) },
   ];
   expect(normalised(transcripts, { tenant: 'mine', provider: ['sqlite'] })).toEqual([
     { leaseToken: '<leaseToken 1>', at: '<time>', id: '<transaction 1>' },
     { leaseToken: '<leaseToken 2>', of: '<transaction 1>', tenantId: '<tenant>', provider: '<provider>' },
     { leaseToken: '<leaseToken 1>', of: '<transaction 2>', tenantId: 'theirs' },
+    { id: '<id 1>', leaseKey: 'run-<id 1>', other: '1'.repeat(21), runId: '<id 2>' },
   ]);
 });

@@ -1,5 +1,6 @@
 /** Members whose values are chosen anew in every run. Equal values keep an equal name. */
 const chosen = new Set([
+  'admissionId',
   'leaseToken',
   'continuationToken',
   'contentHash',
@@ -10,6 +11,8 @@ const chosen = new Set([
 
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 const generatedCorrelation = /\b[0-9a-f]{32}\b/g;
+/** Of runs and of what belongs to one, also inside of the key of its lease. */
+const orderedId = /\b[0-9]{20}\b/g;
 const transaction = /ctx_[0-9a-zA-Z]+/g;
 
 interface Run {
@@ -34,9 +37,12 @@ export function normalised(transcript: unknown, { tenant, provider }: Run): unkn
     value
       .replaceAll(tenant, '<tenant>')
       .replace(time, '<time>')
+      .replace(orderedId, (id) => nameOf('id', id))
       .replace(generatedCorrelation, '<correlation>')
       .replace(transaction, (id) => nameOf('transaction', id));
   const clean = (value: unknown, name = ''): unknown => {
+    // What runs are kept in is told by each database of itself.
+    if (name === 'adapter' || name === 'adapterId' || name === 'runtimeKind') return '<adapter>';
     if (typeof value === 'string') {
       if ((name === 'provider' || name === 'store') && provider.includes(value)) return '<provider>';
       return chosen.has(name) ? nameOf(name, value) : text(value);

@@ -17,7 +17,9 @@ import {
 
 /** What the clients have beside their operations. */
 const TAKEN = new Set(
-  'base_url with_options with_raw_response with_streaming_response close aclose'.split(' '),
+  'base_url with_options with_raw_response with_streaming_response wait_for_execution_run close aclose'.split(
+    ' ',
+  ),
 );
 
 /** What methods have beside the parameters of the contract. */

@@ -34,12 +34,18 @@ const parameter = (name: string, place: CatalogParameter['in'] = 'query'): Catal
 });
 
 describe('names', () => {
-  test.each(['close', 'with_options', 'with_raw_response', 'base_url', 'import', '_hidden', '__init__'])(
-    'of methods cannot be %s',
-    (python) => {
-      expect(() => made(changed({ sdk: { typescript: 'listParcels', python } }))).toThrow(python);
-    },
-  );
+  test.each([
+    'close',
+    'with_options',
+    'wait_for_execution_run',
+    'with_raw_response',
+    'base_url',
+    'import',
+    '_hidden',
+    '__init__',
+  ])('of methods cannot be %s', (python) => {
+    expect(() => made(changed({ sdk: { typescript: 'listParcels', python } }))).toThrow(python);
+  });
 
   test.each(['options', 'request', 'self', 'depotId'])('of arguments cannot be %s', (name) => {
     expect(() => made(changed({}, [parameter(name)]))).toThrow('argument');

@@ -5,7 +5,16 @@ import { docTags } from './typescript-docs.ts';
 import { docBlock, keyOf, memberText, pascal, typeText } from './typescript-text.ts';
 
 /** What every object has, and what the client has beside its operations. */
-const TAKEN = new Set(['constructor', 'baseUrl', 'withOptions', 'toJSON', 'toString', 'valueOf', 'then']);
+const TAKEN = new Set([
+  'constructor',
+  'baseUrl',
+  'withOptions',
+  'waitForExecutionRun',
+  'toJSON',
+  'toString',
+  'valueOf',
+  'then',
+]);
 
 /** `client.ts`: one method an operation, under its name in the catalog. */
 export function typescriptClient(contract: SdkContract): string {

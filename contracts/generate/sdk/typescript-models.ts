@@ -15,7 +15,7 @@ export const PACKAGE_NAMES: ReadonlySet<string> = new Set(
   (
     'AnswerInfo Call PagedCall SvcClient Operations ProblemCode VERSION BinaryContent FilePart JsonValue JsonObject ' +
     'JsonInput CallOptions ClientOptions Credential FetchLike HeaderValues KeyedCallOptions Problem ProblemAdmission ProblemPlace ' +
-    'World APIAbortError APIConnectionError APIResponseError APIStatusError APITimeoutError AuthenticationError ' +
+    'RunWaitOptions World APIAbortError APIConnectionError APIResponseError APIStatusError APITimeoutError AuthenticationError ' +
     'BadRequestError ConflictError InternalServerError NotFoundError PayloadTooLargeError PermissionDeniedError ' +
     'PreconditionFailedError RateLimitError SvcError UnavailableError UnprocessableEntityError'
   ).split(' '),

@@ -126,7 +126,7 @@ class Life {
     }
     const dueAt = step.dueMs === null ? null : now + step.dueMs;
     const kind = step.timer && dueAt !== null ? 'timer' : 'external_event';
-    const request = { kind, name: step.name, dueAt, payload: null, timerId: '7' } as const;
+    const request = { kind, name: step.name, dueAt, payload: { json: null }, timerId: '7' } as const;
     const { outcome, ...change } = waitInRun(run, proof, request, now);
     if (outcome?.event != null) this.consumed += 1;
     return change;

@@ -59,7 +59,7 @@ export function parkedRun(wait: Partial<RunWait> = {}, more: Partial<Run> = {}):
     dueAt: null,
     registeredAt: NOW,
     timerId: null,
-    payload: null,
+    payload: { json: null },
     ...wait,
   };
   const running = runningRun();

@@ -29,7 +29,13 @@ const ending = (status: TerminalStatus, failureClass: string | null = null): Com
   error: failureClass,
 });
 const event = { id: '1', name: 'go', raisedAt: NOW, payload: { json: null } };
-const waitFor = { kind: 'external_event', name: 'go', dueAt: null, payload: null, timerId: '9' } as const;
+const waitFor = {
+  kind: 'external_event',
+  name: 'go',
+  dueAt: null,
+  payload: { json: null },
+  timerId: '9',
+} as const;
 const twice = { maxAttempts: 2, initialDelaySeconds: 5, maxDelaySeconds: 60, backoffMultiplier: 2 };
 
 /** What the specification's table of run statuses says, a row a test; rows about storing are tested over the stores. */
@@ -129,7 +135,7 @@ describe('the run statuses of the specification', () => {
   });
 
   test('waiting, timer fired: queued, with the outcome timer', () => {
-    const parked = parkedRun({ kind: 'timer', dueAt: NOW + 10, timerId: '9', payload: 'p' });
+    const parked = parkedRun({ kind: 'timer', dueAt: NOW + 10, timerId: '9', payload: { json: 'p' } });
     expect(settleRun(parked, NOW + 9, OPTIONS)).toBeNull();
     const change = settleRun(parked, NOW + 10, OPTIONS);
     expect(change?.run.status).toBe('queued');
@@ -139,7 +145,7 @@ describe('the run statuses of the specification', () => {
         name: 'go',
         outcome: 'timer',
         event: null,
-        timer: { id: '9', name: 'go', fireAt: NOW + 10, createdAt: NOW, payload: 'p' },
+        timer: { id: '9', name: 'go', fireAt: NOW + 10, createdAt: NOW, payload: { json: 'p' } },
       },
     ]);
     expect(typesOf(change)).toEqual(['wait.resumed']);

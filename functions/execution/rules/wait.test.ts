@@ -13,7 +13,13 @@ const eventOf = (id: string, more: Partial<InboxEvent> = {}): InboxEvent => ({
   payload: { json: id },
   ...more,
 });
-const forEvent: WaitRequest = { kind: 'external_event', name: 'go', dueAt: null, payload: 'p', timerId: '9' };
+const forEvent: WaitRequest = {
+  kind: 'external_event',
+  name: 'go',
+  dueAt: null,
+  payload: { json: 'p' },
+  timerId: '9',
+};
 const forTimer: WaitRequest = { ...forEvent, kind: 'timer', dueAt: NOW + 50 };
 const kept = (kind: WaitOutcome['kind'], name = 'go'): WaitOutcome => ({
   kind,
@@ -65,7 +71,7 @@ describe('a wait', () => {
     expect(met.outcome?.outcome).toBe(outcome);
     expect(met.run).toEqual({ ...run, taken: met.outcome });
     expect(typesOf(met)).toEqual([type]);
-    const timer = { id: '9', name: 'go', fireAt: NOW, createdAt: NOW, payload: 'p' };
+    const timer = { id: '9', name: 'go', fireAt: NOW, createdAt: NOW, payload: { json: 'p' } };
     expect(met.outcome?.timer).toEqual(kind === 'timer' ? timer : null);
   });
 
@@ -95,6 +101,14 @@ describe('a wait', () => {
     expect(next.run).toMatchObject({ status: 'waiting', taken: null, outcomes: [] });
   });
 
+  test('is refused where the run keeps as many outcomes as it may', () => {
+    const full = Array.from({ length: 256 }, (_, n) => kept('timer', `t${n}`));
+    const refused = refusalOf(() => waitInRun(runningRun({ outcomes: full }), proof, forEvent, NOW));
+    expect(refused.code).toBe('limit_exceeded');
+    const room = waitInRun(runningRun({ outcomes: full.slice(1) }), proof, forEvent, NOW);
+    expect(room.run.status).toBe('waiting');
+  });
+
   test('parks the run and ends its lease', () => {
     const parked = waitInRun(runningRun(), proof, { ...forEvent, dueAt: NOW + 1 }, NOW);
     expect(parked.run).toMatchObject({
@@ -103,7 +117,7 @@ describe('a wait', () => {
       currentStep: 'waiting:external_event:go',
       lease: null,
       endedLease: { ...proof, how: 'suspended' },
-      wait: { dueAt: NOW + 1, timerId: null, payload: null, registeredAt: NOW },
+      wait: { dueAt: NOW + 1, timerId: null, payload: { json: null }, registeredAt: NOW },
       counted: true,
     });
     expect(parked.events).toEqual([

@@ -1,6 +1,14 @@
-import type { Json } from '../../kernel/canonical-json.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Change, InboxEvent, Run, RunWait, WaitKind, WaitOutcome } from '../run.ts';
+import {
+  type Change,
+  type InboxEvent,
+  NULL_VALUE,
+  type Run,
+  type RunWait,
+  type StoredValue,
+  type WaitKind,
+  type WaitOutcome,
+} from '../run.ts';
 import { cancelledResult, ended, endedLease, resumed } from './due.ts';
 import { activeLease, type LeaseProof } from './lease.ts';
 
@@ -9,7 +17,8 @@ export interface WaitRequest {
   readonly name: string;
   /** The timer's moment, or the deadline of the event; `null` where there is none. */
   readonly dueAt: number | null;
-  readonly payload: Json;
+  /** Of a timer. */
+  readonly payload: StoredValue;
   /** Ordered id for the timer, drawn before. */
   readonly timerId: string;
 }
@@ -81,7 +90,17 @@ function resumedEvent({ kind, name, outcome }: WaitOutcome) {
   return { type, details: { kind, name, outcome } };
 }
 
+/**
+ * Outcomes that a run keeps at most. Each is there until the same wait is asked for again; a handler that never does would
+ * make its run heavier with every wait.
+ */
+const OUTCOMES_MAX = 256;
+
 function parked(run: Run, request: WaitRequest, now: number): Change {
+  if (run.outcomes.length >= OUTCOMES_MAX) {
+    const detail = `The run keeps the outcomes of ${OUTCOMES_MAX} waits that were never asked for again`;
+    throw new ServiceError('limit_exceeded', detail);
+  }
   const { kind, name, dueAt, payload, timerId } = request;
   const timed = kind === 'timer';
   const wait: RunWait = {
@@ -90,7 +109,7 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
     dueAt,
     registeredAt: now,
     timerId: timed ? timerId : null,
-    payload: timed ? payload : null,
+    payload: timed ? payload : NULL_VALUE,
   };
   // Parked behind a request to cancel, nobody would ever take it up again.
   if (run.cancellationRequested) {

@@ -47,3 +47,32 @@ test('what does not fit puts the lane in doubt, and is not remembered', () => {
     expect(lanes.take(['a'])).toBe(String(index).padStart(5, '0'));
   expect(lanes.take(['a'])).toBeNull();
 });
+
+test('nothing is remembered of a handler that was only asked about, or of which nothing is certain', () => {
+  const lanes = new Lanes();
+  expect([lanes.isComplete(['x']), lanes.holdsAny(['x']), lanes.take(['x'])]).toEqual([false, false, null]);
+  lanes.setComplete('x', false);
+  expect(lanes.size).toBe(0);
+  lanes.add('x', '1');
+  lanes.setComplete('y', true);
+  expect(lanes.size).toBe(2);
+  lanes.remove('1');
+  lanes.doubtAll();
+  expect(lanes.size).toBe(0);
+});
+
+test('of handlers without a run the thousand that were asked about last are remembered', () => {
+  const lanes = new Lanes();
+  lanes.setComplete('used', true);
+  lanes.setComplete('forgotten', true);
+  lanes.setComplete('waiting', true);
+  lanes.add('waiting', '1');
+  for (let index = 0; index < 5_000; index += 1) {
+    lanes.setComplete(`made-up-${index}`, true);
+    expect(lanes.isComplete(['used'])).toBe(true);
+  }
+  expect(lanes.size).toBe(1_001);
+  expect(lanes.isComplete(['forgotten'])).toBe(false);
+  expect(lanes.isComplete(['waiting'])).toBe(true);
+  expect(lanes.take(['waiting'])).toBe('1');
+});

@@ -1,6 +1,9 @@
 /** Runs remembered of one handler. Beyond them the lane only knows that there are more, and the store is asked. */
 const LANE_MAX = 4_096;
 
+/** Lanes without a run that are remembered: callers choose the ids. One that is forgotten is in doubt again. */
+const EMPTY_LANES_MAX = 1_000;
+
 /**
  * Runs that are ready, by handler, in the order in which they were told. A memory, not the truth: whoever takes one leases it
  * in the store first. `complete` says of a lane that every ready run that this process knows a way to hear of is in it.
@@ -8,6 +11,13 @@ const LANE_MAX = 4_096;
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #laneOf = new Map<string, Lane>();
+  /** Those without a run, the one that was asked about last at the end. */
+  readonly #empty = new Set<Lane>();
+
+  /** Handlers of which anything is remembered. */
+  get size(): number {
+    return this.#lanes.size;
+  }
 
   add(handlerId: string, runId: string): void {
     const lane = this.#lane(handlerId);
@@ -16,6 +26,7 @@ export class Lanes {
       return;
     }
     lane.runs.add(runId);
+    this.#empty.delete(lane);
     this.#laneOf.set(runId, lane);
   }
 
@@ -24,6 +35,7 @@ export class Lanes {
     if (lane === undefined) return;
     lane.runs.delete(runId);
     this.#laneOf.delete(runId);
+    this.#keep(lane);
   }
 
   /** The run that waited longest in any of the lanes. */
@@ -44,30 +56,58 @@ export class Lanes {
   }
 
   isComplete(handlerIds: Iterable<string>): boolean {
-    for (const handlerId of handlerIds) if (!this.#lane(handlerId).complete) return false;
+    for (const handlerId of handlerIds) {
+      const lane = this.#lanes.get(handlerId);
+      if (lane === undefined || !lane.complete) return false;
+      this.#keep(lane);
+    }
     return true;
   }
 
   setComplete(handlerId: string, complete: boolean): void {
-    this.#lane(handlerId).complete = complete;
+    if (!complete && !this.#lanes.has(handlerId)) return;
+    const lane = this.#lane(handlerId);
+    lane.complete = complete;
+    this.#keep(lane);
   }
 
   /** Nothing is known for sure any more. */
   doubtAll(): void {
-    for (const lane of this.#lanes.values()) lane.complete = false;
+    for (const lane of this.#lanes.values()) {
+      lane.complete = false;
+      this.#keep(lane);
+    }
   }
 
   #lane(handlerId: string): Lane {
     let lane = this.#lanes.get(handlerId);
     if (lane === undefined) {
-      lane = { runs: new Set(), complete: false };
+      lane = { handlerId, runs: new Set(), complete: false };
       this.#lanes.set(handlerId, lane);
     }
     return lane;
   }
+
+  /** A lane without a run is worth keeping for its completeness alone, as long as there are not too many such. */
+  #keep(lane: Lane): void {
+    if (lane.runs.size > 0) return;
+    this.#empty.delete(lane);
+    if (!lane.complete) {
+      this.#lanes.delete(lane.handlerId);
+      return;
+    }
+    this.#empty.add(lane);
+    if (this.#empty.size <= EMPTY_LANES_MAX) return;
+    for (const oldest of this.#empty) {
+      this.#empty.delete(oldest);
+      this.#lanes.delete(oldest.handlerId);
+      return;
+    }
+  }
 }
 
 interface Lane {
+  readonly handlerId: string;
   readonly runs: Set<string>;
   complete: boolean;
 }

@@ -287,7 +287,7 @@ describe('calls that wait', () => {
 
   test('what is not for one call is told to those behind it, and then to nobody', async () => {
     const { queue, message, world } = queueOf();
-    queue.learn('h', [], true);
+    queue.learn('h', [], true, queue.mark);
     const seen: number[] = [];
     const calls = [0, 1, 2].map((index) => {
       const call = queue.enter(wanted, 20_000, still);
@@ -323,7 +323,7 @@ describe('rechecks', () => {
       },
     });
     await start();
-    queue.learn('h', [], true);
+    queue.learn('h', [], true, queue.mark);
     const call = waiting(queue);
     await turns();
     world.advance(2 * RECHECK_MS);
@@ -368,3 +368,13 @@ function permutations(items: readonly string[]): string[][] {
   }
   return [...found.values()];
 }
+
+test('a look that began before a doubt does not end it', () => {
+  const { queue } = queueOf();
+  const { mark } = queue;
+  queue.doubt(['h']);
+  queue.learn('h', [], true, mark);
+  expect(queue.mustLook(['h'])).toBe(true);
+  queue.learn('h', [], true, queue.mark);
+  expect(queue.mustLook(['h'])).toBe(false);
+});

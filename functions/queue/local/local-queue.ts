@@ -59,6 +59,8 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   #stopRecheck: (() => void) | null = null;
   #settling: Promise<void> | null = null;
   #stopped = false;
+  /** Counts what makes a look that is under way worth less than it seems. */
+  #doubts = 0;
 
   constructor(options: LocalQueueOptions) {
     this.#options = options;
@@ -101,9 +103,18 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 
   /** Runs that the store showed as ready; `all` where there are no more of the handler. */
-  learn(handlerId: string, runIds: readonly string[], all: boolean): void {
+  learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void {
     for (const runId of runIds) this.#lanes.add(handlerId, runId);
-    this.#lanes.setComplete(handlerId, all);
+    this.#lanes.setComplete(handlerId, all && mark === this.#doubts);
+  }
+
+  get mark(): number {
+    return this.#doubts;
+  }
+
+  doubt(handlerIds: Iterable<string>): void {
+    this.#doubts += 1;
+    for (const handlerId of handlerIds) this.#lanes.setComplete(handlerId, false);
   }
 
   take(handlerIds: Iterable<string>): string | null {
@@ -162,7 +173,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
       }
       after ||= call === from;
     }
-    this.#lanes.setComplete(handlerId, false);
+    this.doubt(wanted);
   }
 
   #arm(): void {
@@ -236,6 +247,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 
   #recheck(): void {
+    this.#doubts += 1;
     this.#lanes.doubtAll();
     void this.#settle();
     for (const executor of this.#executors) executor.wake();
@@ -300,6 +312,10 @@ class WaitingCall implements ReadyCall {
 
   passOn(handlerId: string, runId: string): void {
     this.#told.passOn(handlerId, runId);
+  }
+
+  wake(): void {
+    this.wakeIfIdle();
   }
 
   /** Its time is over. */

@@ -190,7 +190,7 @@ def test_is_typed_where_it_is_installed_also_without_the_extra(installed: Path, 
 
 
 def test_the_examples_of_the_readme_run(installed: Path) -> None:
-    with running() as address:
+    with running({"ExecutionRuntime:ExternalHandlers:0:HandlerId": "refund.pay"}) as address:
         for example in EXAMPLES:
             program = example.replace("http://127.0.0.1:5220", address)
             command = [sys.executable, "-c", program]
@@ -205,7 +205,7 @@ def test_the_examples_of_the_readme_are_typed(tmp_path: Path) -> None:
     for at, example in enumerate(EXAMPLES):
         programs.append(tmp_path / f"example_{at}.py")
         programs[-1].write_text(example)
-    assert len(programs) == 5
+    assert len(programs) == 6
     assert mypy(*programs, path=PACKAGE / "src") == []
     assert pyright(*programs, path=PACKAGE / "src") == []
 

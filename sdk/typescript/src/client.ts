@@ -1,8 +1,10 @@
 import { Call, PagedCall } from './call.ts';
 import { Operations } from './generated/client.ts';
+import type { ExecutionRun } from './generated/models.ts';
 import type { CallInput, OperationSpec } from './operation.ts';
 import { type ClientOptions, environment, type KeyedCallOptions, type Settings, settle } from './options.ts';
 import { exchange, prepared } from './transport.ts';
+import { type RunWaitOptions, waitForRun } from './wait-run.ts';
 
 /**
  * A client of one service. It holds no connection, so nothing needs to be closed. What it was given as credentials is in
@@ -26,6 +28,15 @@ export class SvcClient extends Operations {
   /** Another client, with these options before those of this one, as they were when it was made. */
   withOptions(options: ClientOptions): SvcClient {
     return new SvcClient({ ...this.#options, ...said(options) });
+  }
+
+  /**
+   * The run once it has ended, however it ended: look at its `status`. Each read waits at the service, so the end is told as
+   * it comes. Throws `APITimeoutError` where `waitTimeout` passes first; the run goes on then.
+   */
+  waitForExecutionRun(runId: string, options: RunWaitOptions = {}): Promise<ExecutionRun> {
+    const { world, timeout } = this.#settings;
+    return waitForRun({ client: this, world, timeout }, runId, options);
   }
 
   toJSON(): object {

@@ -33,4 +33,5 @@ export type {
   KeyedCallOptions,
 } from './options.ts';
 export type { Problem, ProblemAdmission, ProblemPlace } from './problem.ts';
+export type { RunWaitOptions } from './wait-run.ts';
 export type { World } from './world.ts';

@@ -67,7 +67,7 @@ describe('the package', () => {
     });
     const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
     const modules =
-      'address answer call call-time client credentials errors idle index multipart operation options problem request retry transport world'
+      'address answer call call-time client credentials errors idle index multipart operation options problem request retry transport wait-run world'
         .split(' ')
         .concat('client models operations problems version'.split(' ').map((name) => `generated/${name}`));
     const expected = modules.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);
@@ -158,8 +158,8 @@ describe('a browser', () => {
       platform: 'browser',
       write: false,
     });
-    // 40 operations weigh some 25,000 bytes with the runtime; one more weighs about 300.
-    expect(outputFiles[0]?.contents.length).toBeLessThan(28_000);
+    // 40 operations weigh some 29,500 bytes with the runtime; one more weighs about 300.
+    expect(outputFiles[0]?.contents.length).toBeLessThan(31_000);
   });
 });
 

@@ -9,6 +9,7 @@ import { type ServerProcess, startServer } from '../../../test/support/server-pr
 import golden from '../../wire/requests.json' with { type: 'json' };
 import {
   APIStatusError,
+  APITimeoutError,
   BadRequestError,
   type CanonicalTransactionRequest,
   ConflictError,
@@ -24,7 +25,9 @@ let server: ServerProcess;
 let client: SvcClient;
 
 beforeAll(async () => {
-  server = await startServer({ SVC_DATA_DIR: folder });
+  server = await startServer({ SVC_DATA_DIR: folder }, [
+    'ExecutionRuntime:ExternalHandlers:0:HandlerId=work',
+  ]);
   client = new SvcClient({ baseUrl: server.address, apiKey: null, token: null });
 });
 
@@ -167,6 +170,16 @@ const misshapen = new Set(
     ' ',
   ),
 );
+
+describe('waiting for a run at a real service', () => {
+  test('is told of its end as it comes, and that it did not come in time', async () => {
+    const run = await client.startExecutionRun({ handlerId: 'work', payload: {} });
+    await thrown(client.waitForExecutionRun(run.id, { waitTimeout: 1 / 3 }), APITimeoutError);
+    const wait = client.waitForExecutionRun(run.id, { waitTimeout: 60_000 });
+    await client.cancelExecutionRun(run.id);
+    expect(await wait).toMatchObject({ id: run.id, status: 'cancelled' });
+  });
+});
 
 /** Members of one request may exclude each other. What the schema refuses is refused by a keyword of it. */
 function isOfRule({ code, errors }: APIStatusError): boolean {

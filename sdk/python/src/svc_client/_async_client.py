@@ -15,13 +15,16 @@ from ._generated.async_client import (
     AsyncOperationsWithStreamingResponse,
 )
 from ._operation import Given, OperationSpec
-from ._options import AsyncCallOptions, AsyncClientOptions, check_call, keep_in
+from ._options import AsyncCallOptions, AsyncClientOptions, check_call, check_timeout, keep_in
 from ._paging import AsyncPages, as_it_is, begin_of, paging_of, with_token
 from ._settings import settle
 from ._transport import Mode
+from ._waiting import Wait
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+    from ._generated import models
 
 
 class AsyncClient(AsyncOperations):
@@ -70,6 +73,23 @@ class AsyncClient(AsyncOperations):
     def with_streaming_response(self) -> AsyncOperationsWithStreamingResponse:
         """The same methods; each gives `AsyncStreamedResponse`, whose body is not read yet."""
         return AsyncOperationsWithStreamingResponse(_AsyncCaller(self._link, "stream"))
+
+    async def wait_for_execution_run(
+        self, run_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
+    ) -> models.ExecutionRun:
+        """The run once it has ended, however it ended: look at its `status`. Each read waits at the service, so the end
+        is told as it comes. Raises `APITimeoutError` where `wait_timeout`, in seconds, passes first; the run goes on
+        then. Without it: as long as the run takes. `options` are those of each read, its `timeout` too."""
+        options, settings, world = check_call(options), self._link.settings, self._link.world
+        wait = Wait.begin(world.now(), wait_timeout, check_timeout(options.get("timeout", settings.timeout)))
+        while True:
+            begun = world.now()
+            run = await self.get_execution_run(run_id, wait_seconds=wait.read_seconds(begun), options=options)
+            if run["completedAtUtc"] is not None:
+                return run
+            pause = wait.pause_after(begun, world.now())
+            if pause > 0:
+                await world.sleep(pause)
 
     async def aclose(self) -> None:
         """Closes the connections that lie idle. A call after it opens others."""

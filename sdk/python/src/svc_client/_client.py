@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from threading import Event
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _logging as _logging
@@ -11,14 +12,17 @@ from ._connection import Pool
 from ._credentials import keep
 from ._generated.client import Operations, OperationsWithRawResponse, OperationsWithStreamingResponse
 from ._operation import Given, NoticeSpec, OperationSpec, PreviewWarning
-from ._options import CallOptions, ClientOptions, check_call, keep_in
+from ._options import CallOptions, ClientOptions, check_call, check_timeout, keep_in
 from ._paging import Pages, as_it_is, begin_of, paging_of, with_token
 from ._settings import settle
 from ._transport import Link, Mode, exchange
+from ._waiting import Wait, aborted
 from ._world import MACHINE
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+    from ._generated import models
 
 
 class Client(Operations):
@@ -65,6 +69,26 @@ class Client(Operations):
     def with_streaming_response(self) -> OperationsWithStreamingResponse:
         """The same methods; each gives `StreamedResponse`, whose body is not read yet."""
         return OperationsWithStreamingResponse(_Caller(self._link, "stream"))
+
+    def wait_for_execution_run(
+        self, run_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.ExecutionRun:
+        """The run once it has ended, however it ended: look at its `status`. Each read waits at the service, so the end
+        is told as it comes. Raises `APITimeoutError` where `wait_timeout`, in seconds, passes first; the run goes on
+        then. Without it: as long as the run takes. `options` are those of each read, its `timeout` too."""
+        options, settings, world = check_call(options), self._link.settings, self._link.world
+        cancellation = options.get("cancellation")
+        wait = Wait.begin(world.now(), wait_timeout, check_timeout(options.get("timeout", settings.timeout)))
+        while True:
+            begun = world.now()
+            run = self.get_execution_run(run_id, wait_seconds=wait.read_seconds(begun), options=options)
+            if run["completedAtUtc"] is not None:
+                return run
+            pause = wait.pause_after(begun, world.now())
+            if pause > 0:
+                world.sleep(pause, Event() if cancellation is None else cancellation.event)
+            if cancellation is not None and cancellation.cancelled:
+                raise aborted()
 
     def close(self) -> None:
         """Closes the connections that lie idle. A call after it opens others."""

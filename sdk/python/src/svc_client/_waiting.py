@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ._errors import APITimeoutError
+from ._errors import APIAbortError, APITimeoutError, SvcError
 
 READ_SECONDS_MAX = 20.0
 """The longest that one read may wait at the service."""
@@ -12,6 +12,8 @@ READ_SECONDS_MAX = 20.0
 PAUSE_SECONDS_MIN = 0.5
 PAUSE_SECONDS_MAX = 8.0
 """Before the next read where the service answered at once, because as many calls wait there as may."""
+
+_OPERATION = "getExecutionRun"
 
 
 @dataclass
@@ -24,23 +26,35 @@ class Wait:
 
     @classmethod
     def begin(cls, now: float, wait_timeout: float | None, call_timeout: float) -> Wait:
-        if wait_timeout is not None and not wait_timeout >= 0:
-            raise ValueError("wait_timeout must be a number of seconds")
-        until = None if wait_timeout is None else now + wait_timeout
+        until = None if wait_timeout is None else now + _check_wait(wait_timeout)
         # A read must not be given up while the service still waits for it.
         return cls(until, min(READ_SECONDS_MAX, call_timeout / 2))
 
     def read_seconds(self, now: float) -> float:
         left = self.read_seconds_max if self.until is None else self.until - now
-        return max(0.0, min(self.read_seconds_max, left))
+        # Whole milliseconds: a query takes no number with an exponent, nor a long fraction.
+        return 0.0 if left <= 0 else max(0.001, round(min(self.read_seconds_max, left), 3))
 
     def pause_after(self, begun: float, now: float) -> float:
         """How long to pause after a read that found the run going on; raises where the time is over."""
         if self.until is not None and now >= self.until:
-            raise APITimeoutError("The run has not ended in the time that was given to wait for it")
+            message = "The run did not end in the time to wait for it; it goes on."
+            raise APITimeoutError(message, operation=_OPERATION)
         if now - begun >= self.read_seconds(begun) / 2:
             self.pause_seconds = PAUSE_SECONDS_MIN
             return 0.0
         pause = self.pause_seconds if self.until is None else min(self.pause_seconds, self.until - now)
         self.pause_seconds = min(2 * self.pause_seconds, PAUSE_SECONDS_MAX)
         return pause
+
+
+def aborted() -> APIAbortError:
+    """The error of a wait whose pause was ended."""
+    return APIAbortError("The wait for the run was aborted.", operation=_OPERATION)
+
+
+def _check_wait(wait_timeout: object) -> float:
+    # Infinity is one that does not end; not a number is no time.
+    if isinstance(wait_timeout, (int, float)) and not isinstance(wait_timeout, bool) and wait_timeout >= 0:
+        return float(wait_timeout)
+    raise SvcError("wait_timeout is a number of seconds from 0.")

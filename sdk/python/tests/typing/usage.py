@@ -72,6 +72,9 @@ def reads(client: Client) -> Iterator[models.CanonicalDocument]:
     with client.with_streaming_response.export_canonical_tenant("t") as stream:
         assert_type(stream, StreamedResponse)
         assert_type(stream.read(), bytes)
+    assert_type(
+        client.wait_for_execution_run("1", wait_timeout=5, options={"timeout": 9}), models.ExecutionRun
+    )
     with client.with_options(timeout=1, token=lambda: "t") as other:
         assert_type(other, Client)
     yield from pages
@@ -98,6 +101,7 @@ async def waits(client: AsyncClient) -> AsyncIterator[models.CanonicalDocument]:
     async def token() -> str:
         return "t"
 
+    assert_type(await client.wait_for_execution_run("1", wait_timeout=0.5), models.ExecutionRun)
     async with client.with_options(token=token, headers={"x-a": None}) as other:
         assert_type(other, AsyncClient)
     async for document in pages:

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
+import { MemoryStore } from '../../test/simulation/memory-store.ts';
+import { executionInstance, ownScope } from '../../test/support/execution.ts';
+import { queuedRuns } from './change-run.ts';
+import { runKey, runRecord } from './records.ts';
+import { queuedRun } from './rules/run.fixture.ts';
+
+const idOf = (n: number) => String(n).padStart(20, '0');
+const HANDLER = 'the.handler';
+
+/** A queue of this many runs, the oldest first. */
+async function queueOf(count: number) {
+  const store = new MemoryStore(new MemoryDatabase());
+  const scope = ownScope();
+  for (let n = 0; n < count; n += 1) {
+    const record = runRecord(queuedRun({ id: idOf(n), handlerId: HANDLER }));
+    await store.transact(scope, { keys: [{ key: runKey(idOf(n)) }] }, () => ({
+      writes: [{ put: record }],
+      result: null,
+    }));
+  }
+  const { runtime } = executionInstance(store, { scope, external: [{ handlerId: HANDLER }] });
+  return async (...wanted: number[]) => {
+    const ids = new Set(wanted.map(idOf));
+    return (await queuedRuns(runtime, HANDLER, 32, ({ id }) => ids.has(id))).map(({ id }) => Number(id));
+  };
+}
+
+/** What searches find until one finds something. */
+async function found(search: () => Promise<number[]>, most: number): Promise<number[]> {
+  for (let n = 0; n < most; n += 1) {
+    const ids = await search();
+    if (ids.length > 0) return ids;
+  }
+  return [];
+}
+
+test('a run is found however many are queued before it, by searches that each look at a part', async () => {
+  const search = await queueOf(4_000);
+  expect(await search(3_990)).toEqual([]);
+  expect(await found(() => search(3_990), 4)).toEqual([3_990]);
+  // Also once more, and what is older meanwhile: after the end the searches begin again.
+  expect(await found(() => search(3_991), 4)).toEqual([3_991]);
+  expect(await found(() => search(1_030), 5)).toEqual([1_030]);
+  // Those that have some among the oldest are given these.
+  expect(await search(5, 1_030, 3_990)).toEqual([5]);
+});
+
+test('two who ask by turns both find their own', async () => {
+  const search = await queueOf(3_072);
+  const seen = new Set<number>();
+  for (let n = 0; n < 60 && seen.size < 2; n += 1) {
+    for (const id of await search(n % 2 === 0 ? 3_000 : 1_100)) seen.add(id);
+  }
+  expect(seen).toEqual(new Set([3_000, 1_100]));
+});

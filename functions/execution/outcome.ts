@@ -1,0 +1,55 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
+import { identifier } from '../kernel/identifiers.ts';
+import type { RunFailure } from './plugin.ts';
+import type { Completion } from './rules/complete.ts';
+import type { NewValue } from './work.ts';
+
+/** How an attempt of a handler ended. What handlers hand over is checked, but never refused: the run has to end. */
+export type Outcome = Omit<Completion, 'result'> & { readonly result?: NewValue };
+
+export function succeeded(result: Json, bytesMax: number): Outcome {
+  let json: Json;
+  let bytes: number;
+  try {
+    json = JSON.parse(JSON.stringify(result)) as Json;
+    bytes = Buffer.byteLength(canonicalJson(json));
+  } catch {
+    return failed('validation', 'The result cannot be written as JSON');
+  }
+  if (bytes > bytesMax) return failed('validation', `The result is larger than ${bytesMax} bytes`);
+  return { status: 'succeeded', failureClass: null, error: null, result: { json, bytes } };
+}
+
+export function failed(failureClass: string, error: string): Outcome {
+  return { status: 'failed', failureClass, error };
+}
+
+export function cancelled(): Outcome {
+  return { status: 'cancelled', failureClass: 'cancelled', error: 'The run was cancelled' };
+}
+
+const failures: readonly unknown[] = ['failed', 'timed_out', 'rejected'] satisfies RunFailure['status'][];
+
+export function failureOf({ status, failureClass, message }: RunFailure): Outcome {
+  return {
+    status: failures.includes(status) ? status : 'failed',
+    failureClass: classOf(failureClass),
+    error: cutText(message),
+  };
+}
+
+function classOf(name: unknown): string {
+  try {
+    return identifier(String(name), '/failureClass');
+  } catch {
+    return 'unknown';
+  }
+}
+
+function cutText(text: unknown): string {
+  return String(text)
+    .slice(0, limits.executionErrorLengthMax)
+    .replace(/\p{Cc}/gu, ' ')
+    .toWellFormed();
+}

@@ -1,0 +1,97 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './errors.ts';
+
+const SUFFIX = '.lock';
+const TRIES = 3;
+
+/** Held until the process ends, whoever forgets them: a lock that is collected would be let go of. */
+const held = new Set<DatabaseSync>();
+
+/**
+ * Shows other processes on the same database that this one lives. Each holds a file beside the database locked, under a
+ * name of its own; the system lets go of the lock when the process ends, however it ends, and tells so to whoever shares the
+ * folder, also from another container. SQLite's own locks are used since they hold within one process too.
+ */
+export class ProcessLocks {
+  readonly #folder: string;
+  readonly #prefix: string;
+
+  /** `databasePath`: by whatever path it is reached, the locks lie beside the file itself, as SQLite's own files do. */
+  constructor(databasePath: string) {
+    mkdirSync(dirname(databasePath), { recursive: true });
+    const real = existsSync(databasePath)
+      ? realpathSync(databasePath)
+      : join(realpathSync(dirname(databasePath)), basename(databasePath));
+    this.#folder = dirname(real);
+    this.#prefix = `${basename(real)}.`;
+  }
+
+  /** Begins to show that `name` lives; the answer ends it. The name is nobody else's and never used again. */
+  hold(name: string): () => void {
+    const path = this.#pathOf(name);
+    for (let tries = 1; ; tries += 1) {
+      const lock = locked(path, 1_000);
+      // Whoever cleans up may have taken the file before it was locked, and removed it.
+      if (lock !== null && existsSync(path)) {
+        held.add(lock);
+        return () => {
+          held.delete(lock);
+          removed(path, lock);
+        };
+      }
+      lock?.close();
+      if (tries >= TRIES) throw new Error('a file beside the database cannot be locked');
+    }
+  }
+
+  /** Whether the process that held this name is no more. What cannot be found out is not so. */
+  isGone(name: string): boolean {
+    const path = this.#pathOf(name);
+    if (!existsSync(path)) return true;
+    try {
+      const lock = locked(path, 0);
+      if (lock === null) return false;
+      removed(path, lock);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Removes what processes have left that were killed. */
+  sweep(isName: (name: string) => boolean): void {
+    for (const file of readdirSync(this.#folder)) {
+      if (!file.startsWith(this.#prefix) || !file.endsWith(SUFFIX)) continue;
+      const name = file.slice(this.#prefix.length, -SUFFIX.length);
+      if (isName(name)) this.isGone(name);
+    }
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, `${this.#prefix}${name}${SUFFIX}`);
+  }
+}
+
+/** `null` while another connection holds it. Nothing is written, so the file stays empty and has none beside it. */
+function locked(path: string, timeoutMs: number): DatabaseSync | null {
+  const lock = new DatabaseSync(path, { timeout: timeoutMs });
+  try {
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    if (isBusy(error)) return null;
+    throw error;
+  }
+}
+
+/** Under the lock, so that nobody takes the file meanwhile for one that is in use. */
+function removed(path: string, lock: DatabaseSync): void {
+  try {
+    rmSync(path, { force: true });
+  } finally {
+    lock.close();
+  }
+}

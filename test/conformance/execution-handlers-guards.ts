@@ -1,0 +1,194 @@
+import { expect, test } from 'vitest';
+import type { RunContext } from '../../functions/execution/plugin.ts';
+import { ServiceError } from '../../functions/kernel/errors.ts';
+import { ExecutionClient, executionInstance } from '../support/execution.ts';
+import { patched } from './canonical-outbox-tenant.ts';
+import type { ExecutionConformance } from './execution.ts';
+import { executed, pluginOf } from './execution-handlers.ts';
+import { held } from './execution-handlers-life.ts';
+import { refusedWith, Stage, typesOf } from './execution-stage.ts';
+
+/** What a handler that is careless, hangs or has lost its run must not do to others. */
+export function describeHandlerGuards(conformance: ExecutionConformance): void {
+  describeCalls(conformance);
+  describeRoom(conformance);
+  describeLateAskers(conformance);
+}
+
+function describeCalls({ store }: ExecutionConformance): void {
+  test('an await that was forgotten ends nothing, and whoever awaits is told', async () => {
+    const stage = new Stage(store());
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const plugin = pluginOf({
+      'p.careless': (context) => {
+        void context.writeCheckpoint('', 1);
+        void context.log('x'.repeat(5_000));
+        void context.raiseEvent('e', null, 'no such run');
+        return refusedWith(context.readCheckpoint(''));
+      },
+    });
+    const run = await executed(stage, stage.client({ plugins: [plugin] }), 'p.careless');
+    process.off('unhandledRejection', note);
+    expect(run).toMatchObject({ status: 'succeeded', result: 'validation_failed' });
+    expect(unhandled).toEqual([]);
+  });
+
+  test('an event reaches runs of the same product and tenant, and none once the lease is lost', async () => {
+    const stage = new Stage(store());
+    const { executions, run } = held();
+    const client = stage.client({ plugins: [pluginOf({ 'p.held': run })], leaseMs: 8_000 });
+    const ids: string[] = [];
+    for (const scope of [
+      { productId: 'p', tenantId: 't' },
+      { productId: 'p', tenantId: 't' },
+      { productId: 'p', tenantId: 'other' },
+      { productId: 'other', tenantId: 't' },
+      null,
+    ]) {
+      ids.push((await executed(stage, client, 'p.held', scope === null ? {} : { scope })).id);
+    }
+    const context = executions[0]?.context as RunContext;
+    const raiseEvent = (...given: Parameters<RunContext['raiseEvent']>) => context.raiseEvent(...given);
+    for (const id of [undefined, ids[0], ids[1]]) await raiseEvent('e', 1, id);
+    for (const id of [ids[2], ids[3], ids[4], 'none'])
+      expect(await refusedWith(raiseEvent('e', 1, id))).toBe('not_found');
+    const raised = async (id = '') =>
+      (await typesOf(client, id)).filter((type) => type === 'external_event.raised').length;
+    expect(await Promise.all(ids.map(raised))).toEqual([2, 1, 0, 0, 0]);
+    // Its process did not get to say anything in time.
+    stage.time.now += 8_000;
+    for (const id of [ids[0], ids[1]]) expect(await refusedWith(raiseEvent('e', 1, id))).toMatch(/^lease_/);
+    expect(await Promise.all(ids.map(raised))).toEqual([2, 1, 0, 0, 0]);
+    expect(executions[0]?.context.signal.aborted).toBe(true);
+  });
+
+  test('a cancellation through another instance is heard of with whatever the handler does next', async () => {
+    const stage = new Stage(store());
+    const { executions, run } = held();
+    const plugins = [pluginOf({ 'p.held': run })];
+    const client = stage.client({ plugins });
+    const other = stage.client({ plugins, concurrencyMax: 0 });
+    const calls: Readonly<Record<string, (context: RunContext) => Promise<unknown>>> = {
+      report: (context) => context.report({ attempted: 1 }),
+      log: (context) => context.log('m'),
+      artifact: (context) => context.putArtifact({ name: 'a', text: 't' }),
+      checkpoint: (context) => context.writeCheckpoint('k', 1),
+      read: (context) => context.readCheckpoint('k'),
+      lease: (context) => context.acquireLease('l', 1),
+      timer: (context) => context.scheduleTimer('t', new Date(stage.time.now)),
+      event: (context) => context.raiseEvent('e'),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      const { id } = await executed(stage, client, 'p.held');
+      const execution = executions.at(-1);
+      await other.cancel(id);
+      expect(execution?.context.signal.aborted, name).toBe(false);
+      await call(execution?.context as RunContext);
+      expect(execution?.context.signal.aborted, name).toBe(true);
+      execution?.fail(new Error('aborted'));
+      await stage.quiet();
+      expect(await client.get(id)).toMatchObject({ status: 'cancelled' });
+    }
+  });
+
+  test('a refusal that a handler has from elsewhere is a failure of its own', async () => {
+    const stage = new Stage(store());
+    const plugin = pluginOf({
+      'p.worker': () => Promise.reject(new ServiceError('lease_stale', 'of something else')),
+    });
+    const client = stage.client({ plugins: [plugin] });
+    expect(await executed(stage, client, 'p.worker')).toMatchObject({
+      status: 'failed',
+      failureClass: 'unknown',
+    });
+  });
+}
+
+function describeRoom({ store }: ExecutionConformance): void {
+  test('a handler that was given up, or has lost its run, leaves its room to the next', async () => {
+    const stage = new Stage(store());
+    const { executions, run } = held();
+    const client = stage.client({
+      plugins: [pluginOf({ 'p.held': run })],
+      concurrencyMax: 1,
+      leaseMs: 8_000,
+    });
+    const hung = await executed(stage, client, 'p.held');
+    const second = await executed(stage, client, 'p.held');
+    expect(executions).toHaveLength(1);
+    await client.cancel(hung.id);
+    for (let turn = 0; turn < 4; turn += 1) await stage.pass(2_000);
+    expect(executions.map(({ context }) => context.runId)).toEqual([hung.id, second.id]);
+    expect(await refusedWith(executions[0]?.context.log('late') ?? Promise.resolve())).toMatch(/^lease_/);
+    // The second one loses its lease, since nobody came to renew it, and a third has its room.
+    stage.time.now += 8_000;
+    const third = await executed(stage, client, 'p.held');
+    expect(executions).toHaveLength(2);
+    await stage.pass(2_000);
+    expect(executions.at(-1)?.context.runId).toBe(third.id);
+    expect(executions[1]?.context.signal.aborted).toBe(true);
+    for (const { end } of executions) end();
+    await stage.quiet();
+    expect(await client.get(third.id)).toMatchObject({ status: 'succeeded' });
+    for (const { id } of [hung, second]) expect(await client.get(id)).toMatchObject({ result: null });
+    // Nothing is renewed any more.
+    const calls = stage.storeCalls;
+    for (let turn = 0; turn < 10; turn += 1) await stage.pass(2_000);
+    expect(stage.storeCalls).toBe(calls);
+  });
+}
+
+function describeLateAskers({ store }: ExecutionConformance): void {
+  /** An instance that is about to lease a run, and gets its answer when the test says so. */
+  async function asking() {
+    const stage = new Stage(store());
+    const { executions, run } = held();
+    const plugins = [pluginOf({ 'p.held': run })];
+    let gate = Promise.resolve();
+    const slow = patched(stage.store, {
+      transact: async (...given) => {
+        await gate;
+        return stage.store.transact(...given);
+      },
+    });
+    const { world, scope } = stage;
+    const client = new ExecutionClient(executionInstance(slow, { world, scope, plugins, node: 9 }));
+    const { id } = await stage.client({ plugins, concurrencyMax: 0 }).start({ handlerId: 'p.held' });
+    const { promise, resolve: open } = Promise.withResolvers<void>();
+    gate = promise;
+    client.instance.engine.wake();
+    await stage.quiet();
+    return { stage, executions, client, id, open };
+  }
+
+  test('a stop waits for a run that is just being taken', async () => {
+    const { stage, executions, client, id, open } = await asking();
+    let stopped: boolean | null = null;
+    const stopping = client.instance.engine.stop(5_000).then((done) => {
+      stopped = done;
+    });
+    await stage.quiet();
+    expect([stopped, executions.length]).toEqual([null, 0]);
+    open();
+    await stage.quiet();
+    expect([stopped, executions.length]).toEqual([null, 1]);
+    executions[0]?.end();
+    await stopping;
+    expect(stopped).toBe(true);
+    expect(await client.get(id)).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('nothing is begun after a stop', async () => {
+    const { stage, executions, client, id, open } = await asking();
+    const stopping = client.instance.engine.stop(5_000);
+    await stage.pass(5_000);
+    expect(await stopping).toBe(false);
+    open();
+    await stage.quiet();
+    expect(executions).toHaveLength(0);
+    expect(await client.get(id)).toMatchObject({ status: 'running', attempt: 1 });
+    expect(stage.time.pendingTimers).toBe(0);
+  });
+}
