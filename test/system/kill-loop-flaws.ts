@@ -112,7 +112,8 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
       },
     ],
     // Or its key can be used for another request.
-    shows: /acknowledged commit .* is lost|an export was answered with 500|used for another request, was answered with 200/,
+    shows:
+      /acknowledged commit .* is lost|an export was answered with 500|used for another request, was answered with 200/,
   },
   'leases-in-memory': {
     about: 'a lease is written a little after it was answered',
