@@ -139,15 +139,20 @@ async function executionOf({ settings, world, store, log }: Omit<Parts, 'executi
   });
 }
 
-/** Artifacts that are too large for the store lie in files beside the embedded one; elsewhere nothing outlives the process. */
-function blobsOf(settings: Settings, { clock, random }: World): (() => Promise<BlobStore>) | null {
+/** Artifacts that are too large for the store lie in a bucket, or in files beside the embedded one; elsewhere nothing outlives the process. */
+function blobsOf(settings: Settings, world: World): (() => Promise<BlobStore>) | null {
   const { execution, service, canonicalStore } = settings;
-  if (execution.artifactDirectory === null && canonicalStore.provider !== 'sqlite') return null;
-  const folder = resolve(execution.artifactDirectory ?? join(service.dataDirectory, 'artifacts'));
+  const { artifactDirectory, artifactObjectContainer: bucket, artifactStorageEndpoint: endpoint } = execution;
+  if (artifactDirectory === null && bucket === null && canonicalStore.provider !== 'sqlite') return null;
+  const folder = resolve(artifactDirectory ?? join(service.dataDirectory, 'artifacts'));
   const blobs = lazy(
     async () => {
+      if (bucket !== null) {
+        const { openCloudStorageBlobs } = await import('./blobs/cloud-storage/store.ts');
+        return openCloudStorageBlobs({ bucket, ...world, ...(endpoint === null ? {} : { endpoint }) });
+      }
       const { openFileBlobs } = await import('./blobs/files/store.ts');
-      return openFileBlobs({ folder, clock, random });
+      return openFileBlobs({ folder, ...world });
     },
     (opened) => opened.close(),
   );

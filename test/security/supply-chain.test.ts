@@ -142,7 +142,6 @@ describe('P04: what is deployed is what is listed', () => {
     const kinds = readdirSync(join(root, outdir)).map((name) => name.replace(/-[A-Z0-9]{8}(?=\.js)/, ''));
     const chunks = [
       'auth-library',
-      'server-info',
       'canonical',
       'chunk',
       'compose-execution',
