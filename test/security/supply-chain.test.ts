@@ -156,6 +156,7 @@ describe('P04: what is deployed is what is listed', () => {
       'local-queue',
       'multipart-parser',
       'ordered-id',
+      'process-locks',
       'product-policy',
       'records',
       'run-watch',
