@@ -111,9 +111,9 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   };`,
       },
     ],
-    // Or its key can be used for another request.
+    // Or its key can be used again, for the same request or another.
     shows:
-      /acknowledged commit .* is lost|an export was answered with 500|used for another request, was answered with 200/,
+      /acknowledged commit .* is lost|an export was answered with 500|used for another request, was answered with 200|was answered with 200 and another result/,
   },
   'leases-in-memory': {
     about: 'a lease is written a little after it was answered',
