@@ -81,13 +81,15 @@ describe('a file is written', () => {
       await expect(checkTarget(join(folder, 'no', 'a.json'), true)).rejects.toMatchObject(told);
     }));
 
-  test.skipIf(process.getuid?.() === 0)('into no folder that is not ours, which is what is named', () =>
-    inFolder(async (folder) => {
-      await chmod(folder, 0o500);
-      const writing = writeWhole(join(folder, 'a.json'), ['x'], { force: false, random });
-      await expect(writing).rejects.toMatchObject({ code: 'EACCES', path: folder });
-      await chmod(folder, 0o700);
-    }),
+  test.skipIf(process.getuid?.() === 0)(
+    'into no folder that is not ours, which is what is named (skipped for root, who may write anywhere)',
+    () =>
+      inFolder(async (folder) => {
+        await chmod(folder, 0o500);
+        const writing = writeWhole(join(folder, 'a.json'), ['x'], { force: false, random });
+        await expect(writing).rejects.toMatchObject({ code: 'EACCES', path: folder });
+        await chmod(folder, 0o700);
+      }),
   );
 });
 
@@ -173,11 +175,13 @@ test('a stream that is cut says why', async () => {
   });
 });
 
-test.skipIf(process.getuid?.() === 0)('a file that may not be read is named', () =>
-  inFolder(async (folder) => {
-    const path = join(folder, 'a.json');
-    await writeFile(path, '{}');
-    await chmod(path, 0);
-    await expect(readSnapshotFile(path, noInput)).rejects.toMatchObject({ code: 'EACCES', path });
-  }),
+test.skipIf(process.getuid?.() === 0)(
+  'a file that may not be read is named (skipped for root, who may read anything)',
+  () =>
+    inFolder(async (folder) => {
+      const path = join(folder, 'a.json');
+      await writeFile(path, '{}');
+      await chmod(path, 0);
+      await expect(readSnapshotFile(path, noInput)).rejects.toMatchObject({ code: 'EACCES', path });
+    }),
 );

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { compose } from './compose.ts';
-import { CompositionFault } from './compose-identity.ts';
+import { CompositionFault } from './compose-module.ts';
 import { loadConfiguration } from './config/load.ts';
 import { inject } from './http/host-inject.ts';
 

@@ -1,8 +1,7 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { limits } from '../contracts/generated/limits.ts';
 import type { BlobStore } from './blobs/port.ts';
-import { CompositionFault, executionAccessOf } from './compose-identity.ts';
+import { executionAccessOf } from './compose-identity.ts';
+import { CompositionFault, loadExport } from './compose-module.ts';
 import { type Settings, table } from './config/table.ts';
 import type { AdapterFacts, ExecutionDependencies } from './execution/dependencies.ts';
 import { Engine } from './execution/engine.ts';
@@ -14,7 +13,6 @@ import { RunWatch } from './execution/run-watch.ts';
 import type { RuntimeOptions } from './execution/runtime.ts';
 import { recoverRuns, settleDue } from './execution/settle.ts';
 import { describeFailure, type Log } from './http/log.ts';
-import { beforeDeadline } from './identity/deadline.ts';
 import { nodeOf, OrderedIds } from './kernel/ordered-id.ts';
 import type { Timers, World } from './kernel/world.ts';
 import type { ReadyRuns, RunQueue } from './queue/port.ts';
@@ -268,30 +266,14 @@ function productPoliciesOf({ execution }: Settings) {
   }));
 }
 
-const IMPORT_WITHIN_MS = 10_000;
-
 function loadPlugins(settings: Settings, timers: Timers): Promise<Plugin[]> {
-  return Promise.all(settings.execution.plugins.map((place) => loadPlugin(place, timers)));
+  const what = `${table.execution.plugins.key}:`;
+  return Promise.all(settings.execution.plugins.map((type) => loadExport(type, what, timers, pluginFrom)));
 }
 
-/** `./plugin.mjs` beside the process, or the name of a package; `#Name` for an export that is not the default. */
-async function loadPlugin(type: string, timers: Timers): Promise<Plugin> {
-  const [place = '', name = 'default'] = type.split('#', 2);
-  const path = /^\.{0,2}\//.test(place) ? pathToFileURL(resolve(place)).href : place;
-  const fault = (reason: string, cause?: unknown) =>
-    new CompositionFault(`${table.execution.plugins.key}: ${type} cannot be used: ${reason}`, { cause });
-  const late = () => fault(`it was still loading after ${IMPORT_WITHIN_MS / 1_000} seconds`);
-  let module: Readonly<Record<string, unknown>>;
-  try {
-    module = (await beforeDeadline(timers, IMPORT_WITHIN_MS, import(path), late)) as typeof module;
-  } catch (error) {
-    if (error instanceof CompositionFault) throw error;
-    throw fault(`loading it failed with ${describeFailure(error).split('\n', 1).join('')}`, error);
-  }
-  const plugin = module[name];
-  if (!isPlugin(plugin))
-    throw fault(`its export ${name} is no plugin with pluginId, name, version and handlers`);
-  return plugin;
+function pluginFrom(exported: unknown, name: string): Plugin {
+  if (isPlugin(exported)) return exported;
+  throw new Error(`its export ${name} is no plugin with pluginId, name, version and handlers`);
 }
 
 function isPlugin(value: unknown): value is Plugin {

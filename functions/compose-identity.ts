@@ -1,20 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { CompositionFault, loadExport } from './compose-module.ts';
 import { accessParts, needsApiKey } from './config/rules.ts';
 import { type Settings, table } from './config/table.ts';
-import { describeFailure, type Log } from './http/log.ts';
+import type { Log } from './http/log.ts';
 import { createApiKeyFile } from './identity/api-key-file.ts';
 import { type ApiKeyFile, type ApiKeys, createApiKeys, hashApiKey } from './identity/api-keys.ts';
 import { type Authenticator, anonymous, createAuthenticator } from './identity/authenticator.ts';
 import { type Authorizer, type ClassPolicy, createAuthorizer } from './identity/authorizer.ts';
 import { type CanonicalAccessOperation, createCanonicalPolicy } from './identity/canonical-access.ts';
-import {
-  authenticatorFrom,
-  createCustomIdentity,
-  type IdentityAuthenticator,
-} from './identity/custom-identity.ts';
-import { beforeDeadline } from './identity/deadline.ts';
+import { authenticatorFrom, createCustomIdentity } from './identity/custom-identity.ts';
 import { developmentCaller } from './identity/development.ts';
 import { createDevelopmentIdentity } from './identity/development-header.ts';
 import {
@@ -27,7 +22,7 @@ import {
 import { createKeySet, type KeySet } from './identity/oidc/key-set.ts';
 import { createOidcIdentity } from './identity/oidc/oidc-identity.ts';
 import type { WorkloadIdentity } from './identity/workload.ts';
-import type { Timers, World } from './kernel/world.ts';
+import type { World } from './kernel/world.ts';
 
 /** Who is calling, and may they: put together from the settings. */
 export interface Identity {
@@ -36,9 +31,6 @@ export interface Identity {
 }
 
 type Part = (typeof accessParts)[keyof typeof accessParts];
-
-/** A setting that turned out wrong when it was used, such as a module that cannot be loaded. */
-export class CompositionFault extends Error {}
 
 export async function composeIdentity(settings: Settings, world: World, log: Log): Promise<Identity> {
   // One for all parts: they read tokens of the same issuer.
@@ -119,7 +111,7 @@ async function workloadOf(
   const { authenticatorType, authenticationMode, developmentIdentityHeader, allowedAudiences } =
     settings[part];
   if (authenticatorType !== null) {
-    const authenticator = await loadAuthenticator(authenticatorType, timers);
+    const authenticator = await loadExport(authenticatorType, 'The authenticator', timers, authenticatorFrom);
     return createCustomIdentity({ authenticator, timers });
   }
   if (authenticationMode === 'development-header')
@@ -134,31 +126,6 @@ async function workloadOf(
     keys,
     clock,
   });
-}
-
-/** A module that waits for ever while it is loaded would keep the service from ever saying that it cannot start. */
-const importWithinMs = 10_000;
-
-/** `./authenticator.mjs` beside the process, or the name of a package; `#Name` for an export that is not the default. */
-async function loadAuthenticator(type: string, timers: Timers): Promise<IdentityAuthenticator> {
-  const [place = '', name = 'default'] = type.split('#', 2);
-  const path = /^\.{0,2}\//.test(place) ? pathToFileURL(resolve(place)).href : place;
-  const fault = (reason: string, cause?: unknown) =>
-    new CompositionFault(`The authenticator ${type} cannot be used: ${reason}`, { cause });
-  const late = () => fault(`it was still loading after ${importWithinMs / 1000} seconds`);
-  let module: Readonly<Record<string, unknown>>;
-  try {
-    module = (await beforeDeadline(timers, importWithinMs, import(path), late)) as typeof module;
-  } catch (error) {
-    if (error instanceof CompositionFault) throw error;
-    // What it says itself may quote what it was configured with.
-    throw fault(`loading it failed with ${describeFailure(error).split('\n', 1).join('')}`, error);
-  }
-  try {
-    return authenticatorFrom(module[name]);
-  } catch (error) {
-    throw fault(error instanceof Error ? error.message : 'unknown', error);
-  }
 }
 
 /** What decides about single runs; `null` where no policy says otherwise than that whoever may call may do everything. */

@@ -1,6 +1,6 @@
 import type { Group } from '../contracts/generated/operations.ts';
 import { compose, machine } from './compose.ts';
-import { CompositionFault } from './compose-identity.ts';
+import { CompositionFault } from './compose-module.ts';
 import { faultsText } from './config/fault.ts';
 import { functionTarget, readConfiguration } from './config/machine.ts';
 import { registerFunction } from './http/host-framework.ts';

@@ -34,7 +34,7 @@ export interface Decided<R> {
   readonly change: Change | null;
   /** Only the lease was moved: what the run carries is not written again. */
   readonly leaseOnly?: boolean;
-  /** What is written with the run; nothing of it where `change` is `null`, unless `alone`. */
+  /** What is written with the run; nothing of it where `change` is `null`. */
   readonly writes?: readonly Write[];
   readonly result: R;
 }

@@ -1,4 +1,3 @@
-import type { Json } from '../kernel/canonical-json.ts';
 import {
   type Collection,
   type Head,
@@ -8,7 +7,7 @@ import {
   StoreError,
 } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
-import { isTerminal, type Run, type StoredValue, type TraceEntry } from './run.ts';
+import { isTerminal, type Run, type TraceEntry } from './run.ts';
 
 /** How the execution runtime lies in the store: everything about a run that one decision needs is one record. */
 export const RUNS: Collection = { name: 'runs', pairedIndexes: false };
@@ -208,13 +207,4 @@ export function traceRecord(runId: string, entries: readonly TraceEntry[]): Reco
     body: JSON.stringify(entries),
     listing: { group: runId, id: first, hidden: false, indexes: { [TRACE_LAST_INDEX]: last } },
   };
-}
-
-/** The record that a value is kept in, if it is not kept with the run. */
-export function valueRecordOf(value: StoredValue): string | null {
-  return 'record' in value ? value.record : null;
-}
-
-export function inlineValue(json: Json): StoredValue {
-  return { json };
 }
