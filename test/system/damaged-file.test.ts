@@ -94,7 +94,27 @@ describe('a damaged database file', { timeout: PATIENCE_MS }, () => {
     await using server = over('stopped', (file) => truncateSync(file, 1 + random.below(size - 1)));
     const { code, stderr } = await server.refusedStart();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^The database \S+ cannot be opened: SQLite: .*(malformed|not a database)\n$/);
+    expect(stderr).toMatch(
+      /^The database \S+ cannot be opened: (SQLite: .*(malformed|not a database)|the file is cut off: .*)\n$/,
+    );
+  });
+
+  it('that is cut off within its last page is refused at the start, and why', async () => {
+    const size = statSync(join(folder, 'stopped', FILE)).size;
+    await using server = over('stopped', (file) => truncateSync(file, size - 1));
+    const { code, stderr } = await server.refusedStart();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      / cannot be opened: the file is cut off: \d+ bytes are no multiple of its pages of 4096\n$/,
+    );
+  });
+
+  it('that ends within a page, as while its log was copied, loses nothing', async () => {
+    await using server = over('killed', (file) => truncateSync(file, statSync(file).size + 1));
+    await server.start();
+    const reply = await server.ask('GET', tenantPath(TENANT, '/export'));
+    expect(commitFaults(killed.log, reply?.body as TenantSnapshot, killed.log.step)).toEqual([]);
+    expect(await server.stop()).toBe(0);
   });
 
   it.each(times)('with an empty page gives the truth or an error (%i)', async (n) => {

@@ -63,7 +63,16 @@ export class LoopServer implements AsyncDisposable {
   /** Starts it where something keeps it from that: gives its exit code and what it said. */
   async refusedStart(): Promise<{ code: number | null; stderr: string }> {
     const child = this.#spawn();
-    await once(child, 'close');
+    const closed = once(child, 'close');
+    const started = await Promise.race([
+      closed.then(() => false),
+      addressOf(child).then(
+        () => true,
+        () => false,
+      ),
+    ]);
+    if (started) throw new Error('the server started');
+    await closed;
     return { code: child.exitCode, stderr: this.#stderr };
   }
 

@@ -31,6 +31,7 @@ import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
 import { transactIn } from './transact.ts';
+import { checkWholePages } from './whole-pages.ts';
 import { WriteQueue } from './write-queue.ts';
 
 export interface SqliteStoreOptions {
@@ -97,6 +98,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reco
 }
 
 function openWriter(options: SqliteStoreOptions): Connection {
+  checkWholePages(options.path);
   const writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
   const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
   writer.paired = (collection) => !unpaired.has(collection);

@@ -1,0 +1,45 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { StoreError } from '../port.ts';
+
+/** Of the file's header, https://www.sqlite.org/fileformat2.html#the_database_header */
+const magic = 'SQLite format 3\0';
+const pageSizeAt = 16;
+const headerBytes = 18;
+
+/**
+ * Throws `corrupt` where the database file ends within a page. SQLite misses whole pages itself, but takes the rest of
+ * the last one for zeros. Where a write-ahead log stands beside it the file may end so rightly: the power failed while
+ * the log was copied, and the log has the page.
+ */
+export function checkWholePages(path: string): void {
+  // The log first: a process that closes the database removes it once the file is whole.
+  if (sizeOf(`${path}-wal`) > 0) return;
+  const size = sizeOf(path);
+  const pageSize = size > 0 ? pageSizeOf(path) : undefined;
+  if (pageSize === undefined || size % pageSize === 0) return;
+  throw new StoreError(
+    'corrupt',
+    `the file is cut off: ${size} bytes are no multiple of its pages of ${pageSize}`,
+  );
+}
+
+/** 0 for a file that is not there, and for what is none, such as `:memory:`. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** `undefined` for what is no database, which SQLite tells in its own words, and for a page size that cannot be. */
+function pageSizeOf(path: string): number | undefined {
+  const header = Buffer.alloc(headerBytes);
+  const file = openSync(path, 'r');
+  let read: number;
+  try {
+    read = readSync(file, header);
+  } finally {
+    closeSync(file);
+  }
+  const isDatabase = read === headerBytes && header.toString('latin1', 0, magic.length) === magic;
+  const told = header.readUInt16BE(pageSizeAt);
+  if (!isDatabase || (told !== 1 && told < 512)) return undefined;
+  return told === 1 ? 65_536 : told;
+}
