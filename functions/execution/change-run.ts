@@ -170,23 +170,29 @@ async function tellQueue(runtime: Runtime, before: Run | undefined, run: Run, no
     const reason = before?.status === 'waiting' && before.wait !== null ? 'external_event' : 'run_ready';
     await queue.enqueue({ ...message, reason, notBefore: now });
   } else if (run.status === 'running' && run.lease !== null) {
-    await queue.enqueue({ ...message, reason: 'lease_expired', notBefore: run.lease.expiresAt });
+    const renewed = before?.lease?.tokenHash === run.lease.tokenHash;
+    await queue.enqueue({ ...message, reason: 'lease_expired', notBefore: run.lease.expiresAt, renewed });
   } else if (run.status === 'waiting') {
     const dueAt = run.wait === null ? run.scheduledAt : run.wait.dueAt;
     if (dueAt !== null) await queue.enqueue({ ...message, reason: 'timer_due', notBefore: dueAt });
     else queue.forget?.(run.id);
   } else if (isTerminal(run.status)) queue.forget?.(run.id);
   if (before?.status === 'running' && run.status !== 'running' && before.concurrencyKey !== null) {
-    await offerNext(runtime, before.concurrencyKey, now);
+    await offerNext(runtime, before.concurrencyKey, `${before.id} ${before.attempt}`, now);
   }
 }
 
 /** A concurrency key is free: the oldest run of each handler that waits for it is told of, since not every handler has a worker. */
-async function offerNext(runtime: Runtime, concurrencyKey: string, now: number): Promise<void> {
+async function offerNext(
+  runtime: Runtime,
+  concurrencyKey: string,
+  again: string,
+  now: number,
+): Promise<void> {
   const handlerIds = runtime.registry.sharing(concurrencyKey);
   const heads = await Promise.all(handlerIds.map((handlerId) => queuedRuns(runtime, handlerId, 1)));
   for (const { id: runId, handlerId, attempt } of heads.flat().sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    await runtime.queue.enqueue({ runId, handlerId, attempt, reason: 'run_ready', notBefore: now });
+    await runtime.queue.enqueue({ runId, handlerId, attempt, reason: 'run_ready', notBefore: now, again });
   }
 }
 

@@ -15,8 +15,15 @@ export interface RunMessage {
   readonly reason: DispatchReason;
   /** Milliseconds since 1970; in the past or now for at once. */
   readonly notBefore: number;
-  /** Differs for each message of one run that is not a repetition: the attempt that it is about. */
+  /** How often the run was leased before: a run becomes ready once between two leases. */
   readonly attempt: number;
+  /**
+   * Tells apart messages of one run that are alike in all else and yet no repetitions, such as one that is sent again because
+   * the first may be lost. A queue that takes each message once takes one of each word.
+   */
+  readonly again?: string;
+  /** The lease was only renewed: whoever is told when it was to end finds the new end then. */
+  readonly renewed?: boolean;
 }
 
 export type DispatchReason = 'run_ready' | 'timer_due' | 'external_event' | 'lease_expired';

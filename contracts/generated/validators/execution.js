@@ -476,7 +476,7 @@ t takes work.",type:"boolean"},status:{description:"In a word; `ok` when all is 
 description:"Runs that are queued, waiting or running; null where that is not known.",type:["integer","null"],minimum:0},operationalPolicy:{description:"The limits that it keeps.",anyOf:[{$ref:"#/$def\
 s/ExecutionOperationalPolicy"},{type:"null"}]},resumePolicy:{description:"What becomes of interrupted runs.",anyOf:[{$ref:"#/$defs/ExecutionResumePolicy"},{type:"null"}]},details:{description:"More of\
  it, for operators; null for everybody else.",type:["object","null"],"x-svc-max-bytes":65536}},required:["adapter","available","status","checkedAtUtc","activeRuns","operationalPolicy","resumePolicy","\
-details"],examples:[{adapter:{adapterId:"local",runtimeKind:"local.sqlite",displayName:"Local",version:"0.4.0",capabilities:["durable.runs","cancellation","retries","artifacts","trace.history","idempo\
+details"],examples:[{adapter:{adapterId:"local",runtimeKind:"local.sqlite",displayName:"Local",version:"0.5.0",capabilities:["durable.runs","cancellation","retries","artifacts","trace.history","idempo\
 tency"],metadata:{}},available:!0,status:"ok",checkedAtUtc:"2026-01-01T00:00:00.000Z",activeRuns:0,operationalPolicy:{maxActiveRuns:100,maxRetainedTerminalRuns:500,defaultListLimit:50,maxListLimit:200,
 defaultHistoryLimit:50,maxHistoryLimit:200,maxPayloadBytes:262144,maxResultBytes:262144,maxStatusDetailsBytes:65536,maxArtifactBytes:16777216,maxArtifactInlineBytes:262144,maxTraceMessageChars:4096,maxTraceDetailsBytes:65536,
 maxRetryAttempts:25,maxRetryDelaySeconds:86400,maxLeaseTtlSeconds:86400,concurrencyKeyPolicy:"serialize_running_runs",concurrencyRetryDelayMs:100,defaultTraceSeverity:"info",retentionScope:"run_owned"},

@@ -1,0 +1,146 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isLoopbackHost } from '../../functions/http/loopback-host.ts';
+import { adminPage } from './admin-page.ts';
+import { type Faults, readFaults } from './faults.ts';
+import { firstOf } from './lane.ts';
+import type { TasksState } from './tasks-state.ts';
+import { queueView, taskView } from './wire-view.ts';
+
+/**
+ * What people look at: the queues and tasks, as a page at `/` and as JSON at `/state`, and the fault switches at `/faults`,
+ * which `PUT` sets as a whole and `DELETE` takes away.
+ */
+export interface AdminServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface AdminOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly state: TasksState;
+  readonly faults: Faults;
+}
+
+const bodyBytesMax = 64 * 1024;
+const tasksShownMax = 100;
+
+export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  server.on('request', (request, response) => {
+    answer(request, options).then(
+      (reply) => send(response, reply),
+      () => send(response, failure(500, 'The emulator failed.')),
+    );
+  });
+  const { address, family, port } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Reply {
+  readonly status: number;
+  /** A text is a page, anything else is JSON. */
+  readonly body: unknown;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+async function answer(request: IncomingMessage, options: AdminOptions): Promise<Reply> {
+  // A page of another site that makes its own name mean this machine (DNS rebinding) sends that name.
+  if (!isLoopbackHost(request.headers.host ?? ''))
+    return failure(403, 'The Host field does not name this machine as loopback.');
+  const [path = ''] = (request.url ?? '').split('?');
+  const { method = '' } = request;
+  if (path === '/faults') return answerFaults(request, options.faults);
+  if (path !== '/' && path !== '/state') return failure(404, 'There is nothing at this path.');
+  if (method !== 'GET') return wrongMethod('GET');
+  const shown = shownState(options);
+  return { status: 200, body: path === '/' ? adminPage(shown) : shown };
+}
+
+async function answerFaults(request: IncomingMessage, faults: Faults): Promise<Reply> {
+  const { method = '' } = request;
+  if (method === 'PUT') {
+    const given = await readJson(request);
+    const switches = readFaults(given);
+    if (typeof switches === 'string') return failure(400, switches);
+    faults.set(switches);
+  } else if (method === 'DELETE') faults.set({});
+  else if (method !== 'GET') return wrongMethod('GET, PUT, DELETE');
+  return { status: 200, body: { switches: faults.switches, struck: faults.struck } };
+}
+
+/** Nothing, which is no set of switches, for what is not JSON or too much. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes <= bodyBytesMax) chunks.push(chunk);
+  }
+  if (bytes > bodyBytesMax) return undefined;
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+export type ShownState = ReturnType<typeof shownState>;
+
+function shownState({ state, faults }: AdminOptions) {
+  const lanes = [...state.lanes.values()].sort((left, right) =>
+    left.record.name < right.record.name ? -1 : 1,
+  );
+  return {
+    now: new Date(state.now()).toISOString(),
+    faults: { switches: faults.switches, struck: faults.struck },
+    queues: lanes.map((lane) => ({
+      queue: queueView(lane.record),
+      /** The part of its rate that is in use since its targets said that they get too much. */
+      rateShare: lane.rate.share,
+      running: lane.running,
+      ready: lane.ready.size,
+      taskCount: lane.tasks.size,
+      /** The oldest of them, without their bodies. */
+      tasks: firstOf(state.tasks(lane), tasksShownMax).map(({ record }) => ({
+        ...taskView(record, 'BASIC'),
+        scheduledAt: new Date(record.progress.scheduledAt).toISOString(),
+      })),
+    })),
+  };
+}
+
+function wrongMethod(allow: string): Reply {
+  return { ...failure(405, `This path answers ${allow} only.`), fields: { allow } };
+}
+
+function failure(status: number, error: string): Reply {
+  return { status, body: { error } };
+}
+
+function send(response: ServerResponse, { status, body, fields = {} }: Reply): void {
+  const isPage = typeof body === 'string';
+  // A body that was not read to its end would be taken for the next request.
+  const ending = response.req.complete ? {} : { connection: 'close' };
+  response.writeHead(status, {
+    'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+    ...fields,
+    ...ending,
+  });
+  response.end(isPage ? body : `${JSON.stringify(body, null, 2)}\n`);
+}

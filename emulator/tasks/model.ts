@@ -1,0 +1,71 @@
+/** What is kept of a queue and of its tasks. All times are milliseconds, with fractions where the protocol has them. */
+
+export interface RateLimits {
+  readonly maxDispatchesPerSecond: number;
+  readonly maxBurstSize: number;
+  readonly maxConcurrentDispatches: number;
+}
+
+export interface RetryRules {
+  /** -1 for no limit. */
+  readonly maxAttempts: number;
+  /** 0 for no limit. */
+  readonly maxRetryDurationMs: number;
+  readonly minBackoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly maxDoublings: number;
+}
+
+export interface QueueRecord {
+  readonly name: string;
+  readonly state: 'RUNNING' | 'PAUSED';
+  readonly rateLimits: RateLimits;
+  readonly retry: RetryRules;
+  /** Kept for whoever asks; nothing is logged by it. */
+  readonly loggingRatio: number | null;
+  readonly purgedAt: number | null;
+}
+
+export interface TargetRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | null;
+  readonly oidcToken: { readonly serviceAccountEmail: string; readonly audience: string } | null;
+  /** Absent where the default counts. */
+  readonly dispatchDeadlineMs: number | null;
+}
+
+export interface AttemptOutcome {
+  /** Absent where no response came. */
+  readonly httpStatus: number | null;
+  readonly code: number;
+  readonly message: string;
+}
+
+export interface TaskAttempt {
+  readonly scheduledAt: number;
+  readonly dispatchedAt: number;
+  /** Absent while it is under way. */
+  readonly ended: { readonly at: number; readonly outcome: AttemptOutcome } | null;
+}
+
+/** The part of a task that changes. */
+export interface TaskProgress {
+  readonly scheduledAt: number;
+  readonly attempts: number;
+  readonly responses: number;
+  /** Responses but those of 5xx, which say that the request may not have reached its handler. */
+  readonly executions: number;
+  readonly firstDispatchedAt: number | null;
+  readonly lastAttempt: TaskAttempt | null;
+}
+
+export interface TaskRecord {
+  readonly name: string;
+  /** Greater than that of each task that was created before. */
+  readonly number: number;
+  readonly createdAt: number;
+  readonly request: TargetRequest;
+  readonly progress: TaskProgress;
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { isLoopbackHost } from '../../functions/http/loopback-host.ts';
+import { type OidcIssuer, startOidcIssuer } from '../oidc-issuer.ts';
+import { startAdmin } from './admin.ts';
+import { type FaultSwitches, Faults } from './faults.ts';
+import { startGrpcService } from './grpc-service.ts';
+import { checkQueueName, locationOfQueue } from './names.ts';
+import { createQueue } from './queue-calls.ts';
+import { openSqliteTasksStore } from './sqlite-tasks-store.ts';
+import { sendToTarget } from './target-http.ts';
+import { TasksState, type TasksWorld } from './tasks-state.ts';
+import { memoryTasksStore } from './tasks-store.ts';
+
+/**
+ * Cloud Tasks on one machine: the gRPC service that the official client speaks. It listens on loopback only and sends to
+ * loopback only, since whoever is on this machine may have it send whatever he likes, with a token of any account.
+ */
+export interface TasksEmulator {
+  /** Where the client finds it: its `apiEndpoint` and `port`. */
+  readonly host: string;
+  readonly port: number;
+  /** The page of its queues and tasks, and its fault switches. */
+  readonly adminUrl: string;
+  /** Whose tokens it sends. */
+  readonly issuer: Pick<OidcIssuer, 'issuer' | 'keySetUrl'>;
+  /** Takes no more calls, waits a moment for targets that are answering, and ends. */
+  stop(): Promise<void>;
+}
+
+export interface TasksEmulatorOptions {
+  /** An address of loopback; default 127.0.0.1. */
+  readonly host?: string;
+  /** 0, the default of both, takes a free one. */
+  readonly port?: number;
+  readonly adminPort?: number;
+  /** A folder for what outlives the process; without it nothing does. */
+  readonly dataDir?: string;
+  /** Names of queues that are created where they are missing, with the settings of the service. */
+  readonly queues?: readonly string[];
+  /** Who signs the tokens of tasks. Without one, one of its own is started. */
+  readonly issuer?: Pick<OidcIssuer, 'issuer' | 'keySetUrl' | 'mint'>;
+  /** How long the name of a task that has ended cannot be taken again; default an hour. */
+  readonly taskNameHeldMs?: number;
+  /** How long the name of a queue that was deleted cannot be taken again; default seven days. */
+  readonly queueNameHeldMs?: number;
+  readonly faults?: FaultSwitches;
+  /** How long a stop waits for targets that are answering; default 5 seconds. */
+  readonly stopGraceMs?: number;
+  readonly world?: Partial<TasksWorld>;
+}
+
+const hourMs = 3_600_000;
+
+/** Throws an Error for a host that others could reach, for a port in use and for a folder that another process has. */
+export async function startTasksEmulator(options: TasksEmulatorOptions = {}): Promise<TasksEmulator> {
+  const { host = '127.0.0.1' } = options;
+  if (!isLoopbackHost(host.includes(':') ? `[${host}]` : host))
+    throw new Error(`The Cloud Tasks emulator serves loopback only, and ${host} is not of it.`);
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of stops.splice(0).reverse()) await each();
+  };
+  try {
+    const issuer = options.issuer ?? (await ownIssuer(stops));
+    const faults = new Faults(options.faults);
+    const state = openState(options, issuer, faults);
+    stops.push(() => state.stop(options.stopGraceMs ?? 5000));
+    await addMissing(state, options.queues ?? []);
+    const admin = await startAdmin({ host, port: options.adminPort ?? 0, state, faults });
+    stops.push(() => admin.stop());
+    const grpc = await startGrpcService({ host, port: options.port ?? 0, state, faults });
+    stops.push(() => grpc.stop());
+    state.start();
+    return { host, port: grpc.port, adminUrl: admin.url, issuer, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function ownIssuer(stops: (() => Promise<void>)[]): Promise<OidcIssuer> {
+  const issuer = await startOidcIssuer();
+  stops.push(() => issuer.stop());
+  return issuer;
+}
+
+function openState(
+  options: TasksEmulatorOptions,
+  issuer: Pick<OidcIssuer, 'mint'>,
+  faults: Faults,
+): TasksState {
+  const world = { ...realWorld(), ...options.world };
+  const { dataDir, taskNameHeldMs = hourMs, queueNameHeldMs = 7 * 24 * hourMs } = options;
+  return new TasksState({
+    world,
+    faults,
+    taskNameHeldMs,
+    queueNameHeldMs,
+    store: dataDir === undefined ? memoryTasksStore : openSqliteTasksStore(dataDir, world.clock.now()),
+    mintToken: ({ serviceAccountEmail: email, audience }) =>
+      issuer.mint({ email, audience, issuedAtSeconds: Math.floor(world.clock.now() / 1000) }),
+  });
+}
+
+async function addMissing(state: TasksState, names: readonly string[]): Promise<void> {
+  for (const name of names.map(checkQueueName)) {
+    if (!state.lanes.has(name)) await createQueue(state, { parent: locationOfQueue(name), queue: { name } });
+  }
+}
+
+function realWorld(): TasksWorld {
+  return {
+    clock: { now: () => Date.now() },
+    random: { bytes: (size) => randomBytes(size) },
+    timers: {
+      after(delayMs, callback) {
+        const timer = setTimeout(callback, delayMs);
+        return () => clearTimeout(timer);
+      },
+    },
+    http: sendToTarget,
+  };
+}
