@@ -18,6 +18,7 @@ from report import Report
 from stage import Stage
 from stage import json as answer
 from wire import ROOT
+from workers import close_clients
 
 NODE = ROOT / "node_modules/.bin/node"
 
@@ -98,6 +99,12 @@ def tls_stage(certificate: Path) -> Iterator[Stage]:
     context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
     with Stage(answer({"secure": True}), context=context) as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def _clients() -> Iterator[None]:
+    yield
+    close_clients()
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,10 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "svc_client"
 
 # Callers are handed these and make none: what they are made of is the inside of the package.
-_HANDED_OUT = {"AsyncPages", "AsyncStreamedResponse", "Pages", "StreamedResponse"}
+_HANDED_OUT = {
+    *("AsyncPages", "AsyncStreamedResponse", "Pages", "StreamedResponse"),
+    *("DeliveryApp", "RunCancellation", "RunContext", "RunSuspended"),
+}
 
 
 class Module:
@@ -51,12 +54,13 @@ class Module:
         return found.find(name)
 
 
+# Of the modules that callers import themselves.
+_MODULES = ("worker",)
+
+
 def surface(source: Path = SOURCE) -> str:
     top = Module(source / "__init__.py")
-    listed = top.find("__all__")
-    assert listed is not None
-    assert isinstance(listed[1], ast.Assign)
-    names: list[str] = ast.literal_eval(listed[1].value)
+    names = _listed(top)
     lines: set[str] = set()
     for name in names:
         if name == "models":
@@ -65,7 +69,20 @@ def surface(source: Path = SOURCE) -> str:
                 lines.update(f"models.{line}" for line in _lines(models, model, names))
         else:
             lines.update(_lines(top, name, names))
+    for module in _MODULES:
+        inner = Module(source / module / "__init__.py")
+        public = _listed(inner)
+        for name in public:
+            lines.update(f"{module}.{line}" for line in _lines(inner, name, [*names, *public]))
     return "\n".join(sorted(lines)) + "\n"
+
+
+def _listed(module: Module) -> list[str]:
+    found = module.find("__all__")
+    assert found is not None
+    assert isinstance(found[1], ast.Assign)
+    names: list[str] = ast.literal_eval(found[1].value)
+    return names
 
 
 def _lines(module: Module, name: str, public: list[str]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from typing_tools import PACKAGE, mypy, pyright
 from wire import ROOT
 
 import svc_client
+import svc_client.worker
 
 SOURCE = PACKAGE / "src/svc_client"
 MODULES = sorted(
@@ -205,7 +206,7 @@ def test_the_examples_of_the_readme_are_typed(tmp_path: Path) -> None:
     for at, example in enumerate(EXAMPLES):
         programs.append(tmp_path / f"example_{at}.py")
         programs[-1].write_text(example)
-    assert len(programs) == 6
+    assert len(programs) == 7
     assert mypy(*programs, path=PACKAGE / "src") == []
     assert pyright(*programs, path=PACKAGE / "src") == []
 
@@ -311,5 +312,11 @@ def test_every_public_name_is_there_and_described() -> None:
         for name in dir(client):
             if not name.startswith("_"):
                 assert getattr(client, name).__doc__, name
+    for name in svc_client.worker.__all__:
+        each = getattr(svc_client.worker, name)
+        assert each is not None
+        for member in [each, *vars(each).values()] if isinstance(each, type) else []:
+            if isinstance(member, type) or (callable(member) and not member.__name__.startswith("_")):
+                assert member.__doc__ or issubclass(each, svc_client.Cancellation), (name, member)
     with pytest.raises(AttributeError):
         svc_client.Nothing  # noqa: B018

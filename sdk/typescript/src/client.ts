@@ -6,6 +6,9 @@ import { type ClientOptions, environment, type KeyedCallOptions, type Settings, 
 import { exchange, prepared } from './transport.ts';
 import { type RunWaitOptions, waitForRun } from './wait-run.ts';
 
+/** What a client was made with, for the other parts of this package: whoever has the client has not its credentials. */
+export let settingsOf: (client: SvcClient) => Settings;
+
 /**
  * A client of one service. It holds no connection, so nothing needs to be closed. What it was given as credentials is in
  * nothing that it shows.
@@ -13,6 +16,10 @@ import { type RunWaitOptions, waitForRun } from './wait-run.ts';
 export class SvcClient extends Operations {
   readonly #options: ClientOptions;
   readonly #settings: Settings;
+
+  static {
+    settingsOf = (client) => client.#settings;
+  }
 
   constructor(options: ClientOptions = {}) {
     const settings = settle(options, environment());
@@ -59,8 +66,8 @@ function shown(credential: unknown): string | null {
  * has changed.
  */
 function kept(options: ClientOptions, settings: Settings): ClientOptions {
-  const { baseUrl, apiKey, apiKeyHeader, token, headers, timeout, maxRetries, fetch, world } = settings;
-  const { insecure } = options;
+  const { baseUrl, apiKey, apiKeyHeader, token, headers, timeout, maxRetries, world } = settings;
+  const { insecure, fetch } = options;
   return { baseUrl, apiKey, apiKeyHeader, token, headers, timeout, maxRetries, fetch, world, insecure };
 }
 

@@ -62,6 +62,8 @@ export interface Settings {
   readonly timeout: number;
   readonly maxRetries: number;
   readonly fetch: FetchLike;
+  /** Whether `fetch` was given, and so is not that of the platform. */
+  readonly ownFetch: boolean;
   readonly world: World;
   /** Whether a credential may go where the address leads. */
   readonly mayCarry: boolean;
@@ -95,6 +97,7 @@ export function settle(options: ClientOptions, env: Environment): Settings {
     timeout: checkTimeout(timeout),
     maxRetries: checkRetries(maxRetries),
     fetch,
+    ownFetch: options.fetch !== undefined,
     world: options.world ?? machine,
     mayCarry,
   };

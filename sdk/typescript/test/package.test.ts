@@ -27,10 +27,13 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The examples of the README, in their order. */
-const examples = [...readFileSync(join(sdk, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
+/** The examples of the README, in their order; those of workers are for Node alone. */
+const allExamples = [...readFileSync(join(sdk, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
   ([, text = '']) => text,
 );
+const ofWorkers = (text: string) => text.includes('@svc-runtime/client/worker');
+const examples = allExamples.filter((text) => !ofWorkers(text));
+const workerExamples = allExamples.filter(ofWorkers);
 
 describe('the package', () => {
   test('is of the release, which package.json of the project names', () => {
@@ -69,7 +72,12 @@ describe('the package', () => {
     const modules =
       'address answer call call-time client credentials errors idle index multipart operation options problem request retry transport wait-run world'
         .split(' ')
-        .concat('client models operations problems version'.split(' ').map((name) => `generated/${name}`));
+        .concat('client models operations problems version'.split(' ').map((name) => `generated/${name}`))
+        .concat(
+          'attempt backoff carry-out context delivery errors index log loop-renewals options outcome renewal-thread renewals renewer repeat signals slots thread-messages thread-renewals worker'
+            .split(' ')
+            .map((name) => `worker/${name}`),
+        );
     const expected = modules.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);
     expect(files.map(({ path }) => path).toSorted()).toEqual(
       [...expected, 'LICENSE', 'README.md', 'api.md', 'package.json'].toSorted(),
@@ -123,6 +131,31 @@ describe('whoever compiles against it', () => {
     const { stdout } = await run(join(bin, 'tsc'), ['-p', place]).catch((error: { stdout: string }) => error);
     expect(stdout).toBe('');
   });
+});
+
+test('whoever compiles a worker finds its types beside those of Node', async () => {
+  const place = join(folder, 'worker');
+  mkdirSync(place);
+  writeFileSync(join(place, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(place, 'readme.ts'), workerExamples.join('\n'));
+  const wrong = `import { createWorker } from '@svc-runtime/client/worker';
+    // @ts-expect-error: a handler is a function
+    createWorker({ workerId: 'w', handlers: { a: 1 } });
+    // @ts-expect-error: who works has to be said
+    createWorker({ handlers: {} });`;
+  writeFileSync(join(place, 'wrong.ts'), wrong);
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2022',
+    strict: true,
+    noEmit: true,
+    types: ['node'],
+    typeRoots: [resolve(sdk, '../../node_modules/@types')],
+    exactOptionalPropertyTypes: true,
+  };
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  const { stdout } = await run(join(bin, 'tsc'), ['-p', place]).catch((error: { stdout: string }) => error);
+  expect([stdout, workerExamples.length]).toEqual(['', 2]);
 });
 
 describe('a browser', () => {
@@ -200,6 +233,31 @@ describe('on Node 20', () => {
       expect(existsSync(join(installed, 'dist/index.js'))).toBe(true);
     },
   );
+});
+
+const nodes: readonly (string | null)[] = [process.execPath, oldNode];
+test.each(nodes.filter((node) => node !== null))('a worker works as it is built, on %s', async (node) => {
+  const its = { id: '1', handlerId: 'a', attempt: 1, payload: 7, cancellationRequested: false };
+  const lease = { leaseKey: 'k', leaseToken: 'x'.repeat(64), workerId: 'w', run: its };
+  let beats = 0;
+  await using stage = await Stage.open((response, request) => {
+    if (request.target.endsWith('/heartbeat')) beats += 1;
+    json(request.target.endsWith('/complete') ? its : lease)(response, request);
+  });
+  const program = `
+    import { createWorker } from '@svc-runtime/client/worker';
+    const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    const handlers = { a: async ({ payload }) => { await null; block(); return payload; } };
+    const worker = createWorker({ workerId: 'w', handlers, heartbeatSeconds: 0.05 });
+    console.log(await worker.deliver({ runId: '1' }));
+    await worker.stop();`;
+  writeFileSync(join(folder, 'worker.mjs'), program);
+  const { stdout } = await run(node, [join(folder, 'worker.mjs')], {
+    env: { SVC_BASE_URL: stage.address },
+    cwd: folder,
+  });
+  expect([stdout, beats > 2]).toEqual(['executed\n', true]);
+  expect(JSON.parse(String(stage.seen.at(-1)?.body))).toMatchObject({ result: { result: 7 } });
 });
 
 test('the first example of the README does what it says', async () => {

@@ -7,11 +7,20 @@ const src = resolve(import.meta.dirname, '../src');
 const files = globSync('**/*.ts', { cwd: src }).sort();
 const textOf = (path: string) => readFileSync(resolve(src, path), 'utf8');
 
-/** The client is for others to take along: it stands on its own and on what every platform has. */
+const isWorker = (path: string) => path.startsWith('worker/');
+const partsOfNode = new Set(['node:http', 'node:process', 'node:worker_threads']);
+
+/**
+ * The client is for others to take along: it stands on its own and on what every platform has. The worker kit stands on it and
+ * on Node, and nothing of the client stands on the kit.
+ */
 function importFaults(path: string, text: string): string[] {
   const depth = path.split('/').length - 1;
-  return importsOf(text)
-    .map(({ specifier }) => specifier)
+  const specifiers = importsOf(text).map(({ specifier }) => specifier);
+  if (!isWorker(path) && specifiers.some((specifier) => specifier.startsWith('./worker/')))
+    return [`${path} imports the worker kit`];
+  return specifiers
+    .filter((specifier) => !isWorker(path) || !partsOfNode.has(specifier))
     .filter((specifier) => !specifier.startsWith('.') || specifier.split('../').length - 1 > depth)
     .map((specifier) => `${path} imports ${specifier}`);
 }
@@ -20,6 +29,7 @@ function importFaults(path: string, text: string): string[] {
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'world.ts': ['setTimeout', 'Math.random', 'performance.now'],
   'options.ts': ['fetch'],
+  'worker/signals.ts': ['process'],
 };
 
 function touchFaults(path: string, text: string): string[] {
@@ -44,6 +54,8 @@ describe('what the client imports', () => {
     ['a part of Node', 'call.ts', `import { inspect } from 'node:util';`],
     ['a package', 'call.ts', `import ajv from 'ajv';`],
     ['the service', 'call.ts', `import type { A } from '../../../functions/kernel/world.ts';`],
+    ['the worker kit', 'client.ts', `import { createWorker } from './worker/index.ts';`],
+    ['a part of Node that the worker kit does not need', 'worker/worker.ts', `import 'node:fs';`],
     ['the package description', 'call.ts', `import { version } from '../package.json';`],
     ['what lies outside, from a folder', 'generated/client.ts', `import { a } from '../../test/stage.ts';`],
   ])('is not %s', (_, path, text) => {

@@ -669,6 +669,84 @@ export class Operations {
   }
 
   /**
+   * Show what the execution runtime keeps. Runs by status and what belongs to them, for operators. Counting
+   * looks at the runs: a status that has more than 10,000 is told as 10,000, and what belongs to runs is then
+   * that of those looked at.
+   *
+   * `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
+   * `execution-maintenance`.
+   *
+   * A read: the client sends it again after a failure that may pass.
+   *
+   * @returns 200: `ExecutionMaintenanceStatus`. What is kept.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `unavailable` (503).
+   * @see Operation `getExecutionRuntimeMaintenance` of the contract:
+   * docs/reference/operations.md#getexecutionruntimemaintenance
+   */
+  getExecutionRuntimeMaintenance(options: CallOptions = {}): Call<Models.ExecutionMaintenanceStatus> {
+    return this.#caller.call(operations.getExecutionRuntimeMaintenance, {}, options);
+  }
+
+  /**
+   * Remove old runs. Keeps the newest terminal runs, as their ids were drawn, and removes the others with all
+   * that belongs to them: history, artifacts, checkpoints, timers, leases, events and the idempotency key,
+   * which may then be used anew. Active runs are never removed. One call removes at most 200 runs: call it
+   * again until it removes none. Safe to repeat, and at once with others.
+   *
+   * `POST /execution/runtime/maintenance/prune`; needs the access operation `maintenance` of
+   * `execution-maintenance`.
+   *
+   * The request is JSON, at most 65,536 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionMaintenancePruneResult`. What was removed, or would be.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `pruneExecutionRuntimeMaintenance` of the contract:
+   * docs/reference/operations.md#pruneexecutionruntimemaintenance
+   */
+  pruneExecutionRuntimeMaintenance(
+    request: Models.ExecutionMaintenancePruneRequest = {},
+    options: CallOptions = {},
+  ): Call<Models.ExecutionMaintenancePruneResult> {
+    return this.#caller.call(operations.pruneExecutionRuntimeMaintenance, { request }, options);
+  }
+
+  /**
+   * Find work that was lost. Moves on what time has come for, such as leases that ran out, timers and
+   * schedules, and tells the queue again of runs that have been queued for longer than a minute, whose
+   * message may be lost. Told twice changes nothing: whoever is told leases the run first. Safe to repeat,
+   * and at once with others.
+   *
+   * `POST /execution/runtime/maintenance/reconcile`; needs the access operation `maintenance` of
+   * `execution-maintenance`.
+   *
+   * The request is JSON, at most 65,536 bytes.
+   *
+   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionMaintenanceDispatchReconcileResult`. What was found and told.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * @see Operation `reconcileExecutionRuntimeDispatch` of the contract:
+   * docs/reference/operations.md#reconcileexecutionruntimedispatch
+   */
+  reconcileExecutionRuntimeDispatch(
+    request: Models.ExecutionMaintenanceDispatchReconcileRequest = {},
+    options: CallOptions = {},
+  ): Call<Models.ExecutionMaintenanceDispatchReconcileResult> {
+    return this.#caller.call(operations.reconcileExecutionRuntimeDispatch, { request }, options);
+  }
+
+  /**
    * Claim a due run. Claims the oldest due run of the given handlers, or the run that is named. Of several
    * workers that ask at once, exactly one gets it. A worker that the product policy does not list finds
    * nothing.

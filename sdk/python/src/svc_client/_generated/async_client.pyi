@@ -167,6 +167,26 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.EffectiveExecutionRuntimeSurface: ...
 
+    async def get_execution_runtime_maintenance(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionMaintenanceStatus: ...
+
+    async def prune_execution_runtime_maintenance(
+        self,
+        request: models.ExecutionMaintenancePruneRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionMaintenancePruneResult: ...
+
+    async def reconcile_execution_runtime_dispatch(
+        self,
+        request: models.ExecutionMaintenanceDispatchReconcileRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionMaintenanceDispatchReconcileResult: ...
+
     async def lease_external_execution_run(
         self,
         request: models.ExecutionExternalWorkerLeaseRequest,
@@ -492,6 +512,26 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.EffectiveExecutionRuntimeSurface]: ...
 
+    async def get_execution_runtime_maintenance(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ExecutionMaintenanceStatus]: ...
+
+    async def prune_execution_runtime_maintenance(
+        self,
+        request: models.ExecutionMaintenancePruneRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ExecutionMaintenancePruneResult]: ...
+
+    async def reconcile_execution_runtime_dispatch(
+        self,
+        request: models.ExecutionMaintenanceDispatchReconcileRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ExecutionMaintenanceDispatchReconcileResult]: ...
+
     async def lease_external_execution_run(
         self,
         request: models.ExecutionExternalWorkerLeaseRequest,
@@ -802,6 +842,26 @@ class AsyncOperationsWithStreamingResponse:
         *,
         product_id: str | None = None,
         tenant_id: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_execution_runtime_maintenance(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def prune_execution_runtime_maintenance(
+        self,
+        request: models.ExecutionMaintenancePruneRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def reconcile_execution_runtime_dispatch(
+        self,
+        request: models.ExecutionMaintenanceDispatchReconcileRequest | None = None,
+        *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
 

@@ -832,6 +832,119 @@ class Operations:
         given = Given(parameters={"product_id": product_id, "tenant_id": tenant_id})
         return self._caller.call(spec.GET_EFFECTIVE_EXECUTION_RUNTIME, given, options)
 
+    def get_execution_runtime_maintenance(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionMaintenanceStatus:
+        """Show what the execution runtime keeps. Runs by status and what belongs to them, for operators.
+        Counting looks at the runs: a status that has more than 10,000 is told as 10,000, and what belongs
+        to runs is then that of those looked at.
+
+        `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
+        `execution-maintenance`.
+
+        A read: the client sends it again after a failure that may pass.
+
+        Args:
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionMaintenanceStatus`. What is kept.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `getExecutionRuntimeMaintenance` of the contract, here
+        `get_execution_runtime_maintenance`: docs/reference/operations.md#getexecutionruntimemaintenance
+        """
+        given = Given()
+        return self._caller.call(spec.GET_EXECUTION_RUNTIME_MAINTENANCE, given, options)
+
+    def prune_execution_runtime_maintenance(
+        self,
+        request: models.ExecutionMaintenancePruneRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionMaintenancePruneResult:
+        """Remove old runs. Keeps the newest terminal runs, as their ids were drawn, and removes the others
+        with all that belongs to them: history, artifacts, checkpoints, timers, leases, events and the
+        idempotency key, which may then be used anew. Active runs are never removed. One call removes at
+        most 200 runs: call it again until it removes none. Safe to repeat, and at once with others.
+
+        `POST /execution/runtime/maintenance/prune`; needs the access operation `maintenance` of
+        `execution-maintenance`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionMaintenancePruneRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionMaintenancePruneResult`. What was removed, or would be.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `pruneExecutionRuntimeMaintenance` of the contract, here
+        `prune_execution_runtime_maintenance`:
+        docs/reference/operations.md#pruneexecutionruntimemaintenance
+        """
+        given = Given(request=request)
+        return self._caller.call(spec.PRUNE_EXECUTION_RUNTIME_MAINTENANCE, given, options)
+
+    def reconcile_execution_runtime_dispatch(
+        self,
+        request: models.ExecutionMaintenanceDispatchReconcileRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionMaintenanceDispatchReconcileResult:
+        """Find work that was lost. Moves on what time has come for, such as leases that ran out, timers and
+        schedules, and tells the queue again of runs that have been queued for longer than a minute, whose
+        message may be lost. Told twice changes nothing: whoever is told leases the run first. Safe to
+        repeat, and at once with others.
+
+        `POST /execution/runtime/maintenance/reconcile`; needs the access operation `maintenance` of
+        `execution-maintenance`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        The client never sends it again by itself: it takes no idempotency key (in the contract:
+        unsupported).
+
+        Args:
+            request: `ExecutionMaintenanceDispatchReconcileRequest`.
+            options: Of this call: time in seconds, headers, correlation id, repeats.
+
+        Returns:
+            200: `ExecutionMaintenanceDispatchReconcileResult`. What was found and told.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `reconcileExecutionRuntimeDispatch` of the contract, here
+        `reconcile_execution_runtime_dispatch`:
+        docs/reference/operations.md#reconcileexecutionruntimedispatch
+        """
+        given = Given(request=request)
+        return self._caller.call(spec.RECONCILE_EXECUTION_RUNTIME_DISPATCH, given, options)
+
     def lease_external_execution_run(
         self,
         request: models.ExecutionExternalWorkerLeaseRequest,

@@ -158,6 +158,26 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.EffectiveExecutionRuntimeSurface: ...
 
+    def get_execution_runtime_maintenance(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionMaintenanceStatus: ...
+
+    def prune_execution_runtime_maintenance(
+        self,
+        request: models.ExecutionMaintenancePruneRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionMaintenancePruneResult: ...
+
+    def reconcile_execution_runtime_dispatch(
+        self,
+        request: models.ExecutionMaintenanceDispatchReconcileRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionMaintenanceDispatchReconcileResult: ...
+
     def lease_external_execution_run(
         self,
         request: models.ExecutionExternalWorkerLeaseRequest,
@@ -466,6 +486,26 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.EffectiveExecutionRuntimeSurface]: ...
 
+    def get_execution_runtime_maintenance(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ExecutionMaintenanceStatus]: ...
+
+    def prune_execution_runtime_maintenance(
+        self,
+        request: models.ExecutionMaintenancePruneRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ExecutionMaintenancePruneResult]: ...
+
+    def reconcile_execution_runtime_dispatch(
+        self,
+        request: models.ExecutionMaintenanceDispatchReconcileRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ExecutionMaintenanceDispatchReconcileResult]: ...
+
     def lease_external_execution_run(
         self,
         request: models.ExecutionExternalWorkerLeaseRequest,
@@ -756,6 +796,22 @@ class OperationsWithStreamingResponse:
         *,
         product_id: str | None = None,
         tenant_id: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_execution_runtime_maintenance(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def prune_execution_runtime_maintenance(
+        self,
+        request: models.ExecutionMaintenancePruneRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def reconcile_execution_runtime_dispatch(
+        self,
+        request: models.ExecutionMaintenanceDispatchReconcileRequest | None = None,
+        *,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
 

@@ -72,6 +72,11 @@ __all__ = [
     "ExecutionExternalWorkerWaitRequest",
     "ExecutionExternalWorkerWaitResponse",
     "ExecutionHandlerDescriptor",
+    "ExecutionMaintenanceDispatchReconcileRequest",
+    "ExecutionMaintenanceDispatchReconcileResult",
+    "ExecutionMaintenancePruneRequest",
+    "ExecutionMaintenancePruneResult",
+    "ExecutionMaintenanceStatus",
     "ExecutionOperationalPolicy",
     "ExecutionPluginDescriptor",
     "ExecutionResumePolicy",
@@ -1580,6 +1585,100 @@ class EffectiveExecutionRuntimeSurface(TypedDict):
     """What the handlers are narrowed to."""
     handlers: list[ExecutionHandlerDescriptor]
     """The handlers that the caller may start. (at most 1000 items)"""
+
+
+class ExecutionMaintenanceStatus(TypedDict):
+    """What the execution runtime keeps."""
+
+    adapterId: str
+    """The adapter. (at most 160 characters)"""
+    runtimeKind: str
+    """Its kind. (at most 160 characters)"""
+    checkedAtUtc: Timestamp
+    """When it was looked at."""
+    retentionScope: str
+    """What goes when a run goes, such as `run_owned`. (at most 160 characters)"""
+    maxRetainedTerminalRuns: int | None
+    """Terminal runs that a prune keeps unless it names another number; null for all. (at least 0)"""
+    runCounts: dict[str, int]
+    """Runs by status, at most 10,000 of each. (at most 32 entries)"""
+    rowCounts: dict[str, int]
+    """What is kept, by kind: `runs`, and of the runs counted their `events` of history, `artifacts`,
+    unconsumed `externalEvents` and active `waits`. (at most 32 entries)
+    """
+    artifactDirectory: str | None
+    """Where large artifacts lie, where that may be told; null otherwise. (at most 4096 characters)"""
+    artifactDirectoryCount: int | None
+    """Runs with large artifacts; null where they are not counted. (at least 0)"""
+    artifactFileCount: int | None
+    """Large artifacts; null where they are not counted. (at least 0)"""
+    artifactBytes: int | None
+    """Their size together; null where that is not known. (at least 0)"""
+
+
+class ExecutionMaintenancePruneRequest(TypedDict):
+    """Which runs go. An empty object shows what would."""
+
+    dryRun: NotRequired[bool | None]
+    """Shows what would be removed, and removes nothing; absent or null for true. (true when absent)"""
+    retainTerminalRuns: NotRequired[int | None]
+    """The newest terminal runs that stay; absent or null for as many as the deployment keeps. (0 to 10000000)
+    """
+
+
+class ExecutionMaintenancePruneResult(TypedDict):
+    """What was removed, or would be."""
+
+    dryRun: bool
+    """Whether nothing was removed."""
+    retainTerminalRuns: int
+    """The newest terminal runs that stayed. (at least 0)"""
+    prunedAtUtc: Timestamp
+    """When."""
+    runIds: list[str]
+    """The runs, newest first. (at most 200 items)"""
+    runs: int
+    """How many runs. (at least 0)"""
+    events: int
+    """Events of their history. (at least 0)"""
+    artifacts: int
+    """Their artifacts. (at least 0)"""
+    checkpoints: int
+    """Their checkpoints. (at least 0)"""
+    timers: int
+    """Their timers. (at least 0)"""
+    externalEvents: int
+    """Events that they had not consumed. (at least 0)"""
+    leases: int
+    """Leases that they took on names of their own. (at least 0)"""
+    artifactDirectories: int
+    """How many of them had large artifacts. (at least 0)"""
+
+
+class ExecutionMaintenanceDispatchReconcileRequest(TypedDict):
+    """How much is looked after."""
+
+    dryRun: NotRequired[bool | None]
+    """Shows what would be done, and does nothing; absent or null for false. (false when absent)"""
+    limit: NotRequired[int | None]
+    """Runs that are looked after at most; absent or null for 1000. (1 to 1000, 1000 when absent)"""
+
+
+class ExecutionMaintenanceDispatchReconcileResult(TypedDict):
+    """What was found and told."""
+
+    dryRun: bool
+    """Whether nothing was done."""
+    limit: int
+    """Runs that were looked after at most. (at least 1)"""
+    reconciledAtUtc: Timestamp
+    """When."""
+    candidateRunIds: list[str]
+    """Runs for which something was to be done, sorted. (at most 1000 items)"""
+    dispatched: int
+    """Runs for which it was done. (at least 0)"""
+    failures: dict[str, str]
+    """Why it was not, by run. (at most 1000 entries)"""
 
 
 # ---- server

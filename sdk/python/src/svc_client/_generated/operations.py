@@ -183,6 +183,32 @@ GET_EFFECTIVE_EXECUTION_RUNTIME = OperationSpec(
     query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
 )
 
+GET_EXECUTION_RUNTIME_MAINTENANCE = OperationSpec(
+    "getExecutionRuntimeMaintenance",
+    "GET",
+    "/execution/runtime/maintenance",
+    retry="safe",
+    answers={200: "json"},
+)
+
+PRUNE_EXECUTION_RUNTIME_MAINTENANCE = OperationSpec(
+    "pruneExecutionRuntimeMaintenance",
+    "POST",
+    "/execution/runtime/maintenance/prune",
+    retry="never",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json", optional=True),
+)
+
+RECONCILE_EXECUTION_RUNTIME_DISPATCH = OperationSpec(
+    "reconcileExecutionRuntimeDispatch",
+    "POST",
+    "/execution/runtime/maintenance/reconcile",
+    retry="never",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json", optional=True),
+)
+
 LEASE_EXTERNAL_EXECUTION_RUN = OperationSpec(
     "leaseExternalExecutionRun",
     "POST",

@@ -1,0 +1,130 @@
+"""Runs that a queue delivers over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from .._errors import SvcError
+from .._problem import json_of
+from ._endings import WorkerBusyError, identifier
+from ._log import Log, OnLog
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+    from ._worker import Worker
+
+Verify: TypeAlias = "Callable[[WSGIEnvironment], object]"
+"""Whether the request comes from the queue, by what stands in it, such as its `HTTP_AUTHORIZATION`. What is false
+refuses, and so does whatever is raised."""
+
+_BODY_BYTES_MAX = 64 * 1024
+_RETRY_AFTER_SECONDS = 5
+
+_NO_CONTENT = "204 No Content"
+_BAD_REQUEST = "400 Bad Request"
+
+
+class _Refusal(Exception):
+    def __init__(self, status: str, text: str, *headers: tuple[str, str]) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.headers = headers
+
+
+class DeliveryApp:
+    """A WSGI application. Its server calls it in threads, as many at once as the concurrency of the worker."""
+
+    def __init__(self, worker: Worker, verify: Verify, on_log: OnLog | None) -> None:
+        self._worker = worker
+        self._verify = verify
+        self._log = Log(on_log)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            self._deliver(environ)
+        except _Refusal as refusal:
+            body = f"{refusal.text}\n".encode()
+            headers = [
+                ("Content-Type", "text/plain; charset=utf-8"),
+                ("Content-Length", str(len(body))),
+                *refusal.headers,
+            ]
+            start_response(refusal.status, headers)
+            return [body]
+        start_response(_NO_CONTENT, [])
+        return []
+
+    def _deliver(self, environ: WSGIEnvironment) -> None:
+        if environ.get("REQUEST_METHOD") != "POST":
+            raise _Refusal("405 Method Not Allowed", "Deliveries are posted.", ("Allow", "POST"))
+        if environ.get("HTTP_X_SVC_EXECUTION_DISPATCH") != "1":
+            raise _Refusal(_BAD_REQUEST, "The header X-Svc-Execution-Dispatch is 1.")
+        self._authenticate(environ)
+        run_id = _run_of(_body_of(environ))
+        try:
+            self._worker.deliver(run_id)
+        except WorkerBusyError as error:
+            after = ("Retry-After", str(_RETRY_AFTER_SECONDS))
+            raise _Refusal("503 Service Unavailable", str(error), after) from None
+        except Exception as error:
+            self._log.say("error", f"The run {run_id} could not be carried out.", error=error)
+            text = "The run could not be carried out; deliver it again."
+            raise _Refusal("500 Internal Server Error", text) from None
+
+    def _authenticate(self, environ: WSGIEnvironment) -> None:
+        try:
+            verified = self._verify(environ)
+        except Exception as error:
+            self._log.say("warning", "A delivery could not be authenticated.", error=error)
+            verified = False
+        if not verified:
+            raise _Refusal("401 Unauthorized", "The caller is not known.", ("WWW-Authenticate", "Bearer"))
+
+
+def delivery_app(worker: Worker, *, verify: Verify, on_log: OnLog | None = None) -> DeliveryApp:
+    """A WSGI application that a queue posts its messages to, such as Cloud Tasks. It answers 204 where there is nothing
+    left to do, and 503 or 500 where the message is to come again. `verify` says whether a request comes from the queue:
+    without it, anybody could make the worker work."""
+    if not callable(verify):
+        raise SvcError(
+            "delivery_app needs verify: a function that is given the environ of a request, and says whether"
+            " the queue sent it."
+        )
+    return DeliveryApp(worker, verify, on_log)
+
+
+def _body_of(environ: WSGIEnvironment) -> bytes:
+    said = str(environ.get("CONTENT_LENGTH") or "")
+    if said == "":
+        raise _Refusal("411 Length Required", "The request says how long its body is.")
+    if not (said.isascii() and said.isdigit()):
+        raise _Refusal(_BAD_REQUEST, "The length of the body is no number.")
+    # No longer a text of digits than any length is: others take time to read.
+    if len(said) > 18 or int(said) > _BODY_BYTES_MAX:
+        raise _Refusal("413 Content Too Large", f"The body is at most {_BODY_BYTES_MAX} bytes.")
+    body = cast("bytes", environ["wsgi.input"].read(int(said)))
+    if len(body) != int(said):
+        raise _Refusal(_BAD_REQUEST, "The body did not come whole.")
+    return body
+
+
+def _run_of(body: bytes) -> str:
+    try:
+        message: Any = json_of(body)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise _Refusal(_BAD_REQUEST, "The body is a JSON object.")
+    given = cast("dict[str, Any]", message)
+    try:
+        run_id = identifier(given.get("runId"), "runId")
+    except SvcError as error:
+        raise _Refusal(_BAD_REQUEST, str(error)) from None
+    # Said for people and logs; what holds is what the store says of the run.
+    for name in ("reason", "scheduledAtUtc"):
+        if not isinstance(given.get(name), (str, type(None))):
+            raise _Refusal(_BAD_REQUEST, f"{name} is a text.")
+    return run_id

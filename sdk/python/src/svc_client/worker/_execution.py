@@ -1,0 +1,149 @@
+"""One run, from its lease to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .._body import json_text
+from .._errors import APIAbortError, APIStatusError
+from ._context import RunContext
+from ._endings import FAILED_TEXT, RunCancelled, RunFailure, RunSuspended, cancelled, failed, succeeded, told
+from ._options import PluginHandler
+from ._repeat import says_lost, until_known
+
+if TYPE_CHECKING:
+    from .._client import Client
+    from .._generated import models
+    from .._world import World
+    from ._heartbeat import Heartbeat
+    from ._lease import HeldLease
+    from ._log import Log
+    from ._options import HandlerCall
+
+Outcome: TypeAlias = Literal["executed", "suspended", "lost", "abandoned", "unknown"]
+"""`unknown`: what became of the completion is not known, or it was refused."""
+
+
+class Execution:
+    """Carries out leases: of each, its handler in the thread that asks for it."""
+
+    def __init__(
+        self,
+        client: Client,
+        heartbeat: Heartbeat,
+        handlers: Mapping[str, PluginHandler | HandlerCall],
+        world: World,
+        log: Log,
+    ) -> None:
+        self._client = client
+        self._heartbeat = heartbeat
+        self._handlers = handlers
+        self._world = world
+        self._log = log
+
+    def carry_out(self, held: HeldLease) -> Outcome:
+        try:
+            with self._heartbeat.keeping(held):
+                ending = self._ending_of(held)
+            return self._conclude(held, ending)
+        finally:
+            held.end()
+
+    def _ending_of(self, held: HeldLease) -> models.ExecutionRunResult | None:
+        """What the run is to be completed with; None where the lease has ended otherwise."""
+        handler = self._handlers.get(held.run["handlerId"])
+        if handler is None:
+            return failed("handler_missing", "The worker has no such handler.")
+        if isinstance(handler, PluginHandler):
+            if held.run["pluginId"] != handler.plugin_id:
+                return failed("plugin_mismatch", "The handler of the worker belongs to another plugin.")
+            handler = handler.call
+        return self._call(handler, held)
+
+    def _call(self, handler: HandlerCall, held: HeldLease) -> models.ExecutionRunResult | None:
+        try:
+            ending = succeeded(handler(RunContext(held, self._client, self._world)))
+            # What JSON cannot say is the handler's failure; found out later, it would be nobody's.
+            json_text(ending)
+        except RunSuspended:
+            return None
+        except RunFailure as failure:
+            self._log.say("warning", "The handler failed.", run=held.run, error=failure)
+            return told(failure)
+        except RunCancelled:
+            return cancelled()
+        except (Exception, SystemExit) as error:
+            if held.cancellation.reason is not None:
+                self._log.say("info", "The handler stopped.", run=held.run, error=error)
+                return cancelled()
+            self._log.say("error", "The handler failed.", run=held.run, error=error)
+            return failed("unknown", FAILED_TEXT)
+        except BaseException:
+            # Such as Control-C, which is meant for the program.
+            held.abandon("stopping")
+            raise
+        return ending
+
+    def _conclude(self, held: HeldLease, ending: models.ExecutionRunResult | None) -> Outcome:
+        if ending is not None and held.begin_completion():
+            return self._complete(held, ending)
+        state = held.state
+        if state == "suspended":
+            self._log.say("info", "The run is parked.", run=held.run)
+            return "suspended"
+        if state == "abandoned":
+            self._log.say("warning", "The run was given up; its lease expires.", run=held.run)
+            return "abandoned"
+        # A suspension that no wait of the context raised is no ending either.
+        return "lost" if state == "lost" else "unknown"
+
+    def _complete(self, held: HeldLease, ending: models.ExecutionRunResult) -> Outcome:
+        try:
+            run = self._told_to_the_service(held, ending)
+        except APIAbortError:
+            self._log.say("error", "The completion was given up.", run=held.run)
+        except Exception as error:
+            what = (
+                "The lease was over before the completion."
+                if says_lost(error)
+                else "The run could not be completed; its lease expires."
+            )
+            self._log.say("error", what, run=held.run, error=error)
+        else:
+            self._log.say("info", f"The run is {run['status']}.", run=run)
+            return "executed"
+        return "unknown"
+
+    def _told_to_the_service(
+        self, held: HeldLease, ending: models.ExecutionRunResult
+    ) -> models.ExecutionRun:
+        """Where the service will not take what the handler gave, nothing was done, and to give it again would not help:
+        the run has to end some other way."""
+        try:
+            return self._sent(held, ending)
+        except APIStatusError as error:
+            if not _carries_content(ending) or not _is_of_content(error):
+                raise
+            self._log.say("error", "The service refused the result.", run=held.run, error=error)
+        return self._sent(held, failed("validation", "The result was refused."))
+
+    def _sent(self, held: HeldLease, ending: models.ExecutionRunResult) -> models.ExecutionRun:
+        """With the same token until it is known: a repetition of it changes nothing."""
+        request: models.ExecutionExternalWorkerCompletionRequest = {**held.proof(), "result": ending}
+
+        def send(timeout: float) -> models.ExecutionRun:
+            return self._client.complete_external_execution_lease(
+                request, options={"timeout": timeout, "max_retries": 0, "cancellation": held.given_up}
+            )
+
+        return until_known(held, self._world, send)
+
+
+def _carries_content(ending: models.ExecutionRunResult) -> bool:
+    return "result" in ending or "statusDetails" in ending
+
+
+def _is_of_content(error: APIStatusError) -> bool:
+    """Not what somebody in front of the service says of itself."""
+    return error.problem is not None and error.status in (400, 413, 422)

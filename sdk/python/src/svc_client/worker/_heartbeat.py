@@ -1,0 +1,93 @@
+"""Keeping a lease while its handler works."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING
+
+from ._repeat import bare, pause_after, says_lost
+
+if TYPE_CHECKING:
+    from .._client import Client
+    from .._world import World
+    from ._lease import HeldLease
+    from ._log import Log
+
+_CALL_SECONDS_MIN = 0.05
+_CALL_SECONDS_MAX = 10.0
+
+
+class Heartbeat:
+    """Renews leases in threads of its own, each on a connection of its own: a handler that computes, or blocks, keeps
+    its run."""
+
+    def __init__(self, connect: Callable[[], Client], every: float, world: World, log: Log) -> None:
+        self._connect = connect
+        self._every = every
+        self._world = world
+        self._log = log
+
+    @contextmanager
+    def keeping(self, held: HeldLease) -> Generator[None, None, None]:
+        done = Event()
+        name = f"svc-heartbeat-{held.run['id']}"
+        threading.Thread(target=self.keep, args=(held, done), name=name, daemon=True).start()
+        try:
+            yield
+        finally:
+            # It is not waited for: what it would still be told is of no use.
+            done.set()
+
+    def keep(self, held: HeldLease, done: Event) -> None:
+        """Until `done`, or until the lease is lost: because the service says so, or because it could not be renewed
+        before its end."""
+        client: Client | None = None
+        failures = 0
+        pause = self._every
+        try:
+            while self._is_due(held, pause, done):
+                # Most handlers return before the first one, and need no connection.
+                client = self._connect() if client is None else client
+                error = self._renew(held, client)
+                if done.is_set():
+                    return
+                if error is None:
+                    failures, pause = 0, self._every
+                    self._log.say("debug", "The lease was renewed.", run=held.run)
+                    continue
+                if says_lost(error) and not held.parking:
+                    if held.lose():
+                        text = "The lease is lost: the service says so."
+                        self._log.say("error", text, run=held.run, error=error)
+                    return
+                failures += 1
+                pause = min(self._every, pause_after(failures, error, self._world.random()))
+                self._log.say("warning", "The lease could not be renewed.", run=held.run, error=error)
+        finally:
+            if client is not None:
+                client.close()
+
+    def _is_due(self, held: HeldLease, pause: float, done: Event) -> bool:
+        """Whether, after the pause, there is something to renew."""
+        self._world.sleep(max(0.0, min(pause, held.left())), done)
+        if done.is_set() or held.state != "held":
+            return False
+        if held.left() > 0:
+            return True
+        if held.lose():
+            text = "The lease could not be renewed before its end, and is lost."
+            self._log.say("error", text, run=held.run)
+        return False
+
+    def _renew(self, held: HeldLease, client: Client) -> Exception | None:
+        # Half of what is left: a heartbeat that hangs leaves time for another.
+        timeout = min(_CALL_SECONDS_MAX, max(held.left() / 2, _CALL_SECONDS_MIN))
+        try:
+            bare(partial(held.renew, client, timeout))
+        except Exception as error:
+            return error
+        return None

@@ -1,0 +1,141 @@
+"""The lease of one run, as its worker knows it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from .._cancellation import Cancellation
+from .._credentials import keep
+from ._cancelled import CancellationReason, RunCancellation
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from .._client import Client
+    from .._generated import models
+    from .._world import World
+
+    class Proof(TypedDict):
+        leaseKey: str
+        leaseToken: str
+        workerId: str
+
+
+State: TypeAlias = Literal["held", "suspended", "lost", "abandoned", "completing", "over"]
+"""`abandoned`: left to expire. Only what is held can be completed, and each goes from `held` to one other state."""
+
+
+class HeldLease:
+    """Threads share it: the handler, the heartbeat, and whoever stops the worker. Shows no token."""
+
+    def __init__(
+        self, world: World, answer: models.ExecutionExternalWorkerLease, *, seconds: float, until: float
+    ) -> None:
+        token = keep(answer["leaseToken"])
+        # Whoever shows the variables of a failure shows this one too.
+        cast("dict[str, object]", answer)["leaseToken"] = token
+        self.run = answer["run"]
+        self.seconds = seconds
+        self.cancellation = RunCancellation()
+        self.given_up = Cancellation()
+        """Set once nothing is to be sent for it any more: ends the calls that are under way."""
+        self._proof: Proof = {
+            "leaseKey": answer["leaseKey"],
+            "leaseToken": token,
+            "workerId": answer["workerId"],
+        }
+        self._world = world
+        self._until = until
+        self._lock = threading.Lock()
+        self._state: State = "held"
+        self._parking = 0
+        self.seen(self.run)
+
+    def __repr__(self) -> str:
+        return f"HeldLease(run={self.run['id']!r}, state={self._state!r})"
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def parking(self) -> bool:
+        """Whether a wait is under way, whose answer may be that the lease is over."""
+        return self._parking > 0
+
+    def proof(self) -> Proof:
+        return {**self._proof}
+
+    def left(self) -> float:
+        """Seconds that it surely holds, by the clock here."""
+        return self._until - self._world.now()
+
+    def seen(self, run: models.ExecutionRun) -> None:
+        """What an answer said of the run."""
+        self.run = run
+        if run["cancellationRequested"]:
+            self.cancellation.cancel("cancelled")
+
+    def renew(self, client: Client, timeout: float) -> None:
+        sent = self._world.now()
+        request: models.ExecutionExternalWorkerHeartbeatRequest = {**self._proof, "ttlSeconds": self.seconds}
+        answer = client.heartbeat_external_execution_lease(
+            request, options={"timeout": timeout, "max_retries": 0, "cancellation": self.given_up}
+        )
+        run = answer["run"]
+        # The token stands in the answer too.
+        cast("dict[str, object]", answer).clear()
+        # From when it was sent: how long the answer took belongs to the lease.
+        self._until = max(self._until, sent + self.seconds)
+        self.seen(run)
+
+    @contextmanager
+    def is_parking(self) -> Generator[None, None, None]:
+        with self._lock:
+            self._parking += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._parking -= 1
+
+    def suspend(self) -> None:
+        self._to("suspended")
+
+    def lose(self) -> bool:
+        """It may be another worker's. False where that does not matter any more."""
+        return self._give_up("lost", "lease_lost")
+
+    def abandon(self, reason: CancellationReason) -> bool:
+        """Left to expire: the handler is told to stop, and may keep a last checkpoint as long as the lease holds."""
+        changed = self._to("abandoned")
+        self.cancellation.cancel(reason)
+        return changed
+
+    def begin_completion(self) -> bool:
+        """From here on nobody else decides what becomes of it."""
+        return self._to("completing")
+
+    def end(self) -> None:
+        """Nothing is sent for it any more."""
+        with self._lock:
+            if self._state in ("held", "completing"):
+                self._state = "over"
+        self.given_up.cancel()
+
+    def _give_up(self, state: State, reason: CancellationReason) -> bool:
+        changed = self._to(state)
+        if changed:
+            self.cancellation.cancel(reason)
+            self.given_up.cancel()
+        return changed
+
+    def _to(self, state: State) -> bool:
+        with self._lock:
+            changed = self._state == "held"
+            if changed:
+                self._state = state
+            return changed

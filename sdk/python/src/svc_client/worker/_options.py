@@ -1,0 +1,122 @@
+"""What a worker can be told, and what it refuses."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from .._errors import SvcError
+from ._endings import identifier
+
+if TYPE_CHECKING:
+    from ._context import RunContext
+
+HandlerCall: TypeAlias = "Callable[[RunContext], object]"
+"""Carries out one attempt of a run. What it returns, any JSON, is the result; None leaves what was reported before."""
+
+# Bounds of the contract.
+_HANDLERS_MAX = 32
+_LEASE_SECONDS_MAX = 86_400
+_WAIT_SECONDS_MAX = 20
+
+_CONCURRENCY_MAX = 1_000
+
+
+@dataclass(frozen=True)
+class PluginHandler:
+    """A handler that belongs to a plugin: runs that name another plugin are failed as `plugin_mismatch`."""
+
+    plugin_id: str
+    call: HandlerCall
+
+
+@dataclass(frozen=True)
+class Settings:
+    worker_id: str
+    handlers: Mapping[str, PluginHandler | HandlerCall]
+    concurrency: int
+    lease_seconds: float
+    heartbeat_seconds: float
+    wait_seconds: float
+
+
+def settle(
+    *,
+    worker_id: str,
+    handlers: Mapping[str, PluginHandler | HandlerCall],
+    concurrency: int,
+    lease_seconds: float,
+    heartbeat_seconds: float | None,
+    wait_seconds: float,
+) -> Settings:
+    lease = _seconds(lease_seconds, "lease_seconds", _LEASE_SECONDS_MAX, above=0)
+    every = lease / 3 if heartbeat_seconds is None else _number(heartbeat_seconds, "heartbeat_seconds")
+    if not 0 < every < lease:
+        raise SvcError(
+            "heartbeat_seconds is above 0 and below lease_seconds: a lease ends that is not renewed."
+        )
+    return Settings(
+        worker_id=identifier(worker_id, "worker_id"),
+        handlers=_handlers(handlers),
+        concurrency=_concurrency(concurrency),
+        lease_seconds=lease,
+        heartbeat_seconds=every,
+        wait_seconds=_seconds(wait_seconds, "wait_seconds", _WAIT_SECONDS_MAX, above=None),
+    )
+
+
+def _handlers(given: object) -> Mapping[str, PluginHandler | HandlerCall]:
+    if not isinstance(given, Mapping):
+        raise SvcError("handlers is a mapping of handler ids to functions.")
+    found: dict[str, PluginHandler | HandlerCall] = {}
+    for name, handler in cast("Mapping[object, Any]", given).items():
+        handler_id = identifier(name, "a handler id")
+        if handler_id in found:
+            raise SvcError(f"handlers names {handler_id!r} twice.")
+        found[handler_id] = _handler(handler_id, handler)
+    if not 0 < len(found) <= _HANDLERS_MAX:
+        raise SvcError(f"handlers holds 1 to {_HANDLERS_MAX} handlers.")
+    return found
+
+
+def _handler(handler_id: str, handler: Any) -> PluginHandler | HandlerCall:
+    call: Any = handler.call if isinstance(handler, PluginHandler) else handler
+    if not callable(call):
+        raise SvcError(f"The handler {handler_id!r} cannot be called.")
+    if inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None)):  # noqa: B004
+        raise SvcError(
+            f"The handler {handler_id!r} is a coroutine function: a worker is threads. Call asyncio.run in it."
+        )
+    if isinstance(handler, PluginHandler):
+        return PluginHandler(identifier(handler.plugin_id, f"plugin_id of {handler_id!r}"), handler.call)
+    return cast("HandlerCall", handler)
+
+
+def _concurrency(given: object) -> int:
+    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= _CONCURRENCY_MAX:
+        return given
+    raise SvcError(f"concurrency is a whole number from 1 to {_CONCURRENCY_MAX}.")
+
+
+def _number(given: object, what: str) -> float:
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
+        return float(given)
+    raise SvcError(f"{what} is a number of seconds.")
+
+
+def _seconds(given: object, what: str, most: float, *, above: float | None) -> float:
+    seconds = _number(given, what)
+    if seconds <= most and (seconds >= 0 if above is None else seconds > above):
+        return seconds
+    least = "0" if above is None else f"above {above:g}"
+    raise SvcError(f"{what} is {least} to {most:g}, in seconds.")
+
+
+def check_grace(given: object) -> float:
+    seconds = _number(given, "grace_seconds")
+    # An event takes no longer time on some platforms.
+    if 0 <= seconds <= _LEASE_SECONDS_MAX:
+        return seconds
+    raise SvcError(f"grace_seconds is 0 to {_LEASE_SECONDS_MAX}, in seconds.")

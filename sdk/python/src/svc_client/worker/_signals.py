@@ -1,0 +1,45 @@
+"""Stopping with the process."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from ._options import check_grace
+from ._worker import GRACE_SECONDS
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from ._worker import Worker
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def stop_on_signals(
+    worker: Worker,
+    signals: Iterable[signal.Signals] = STOP_SIGNALS,
+    *,
+    grace_seconds: float = GRACE_SECONDS,
+) -> Callable[[], None]:
+    """Stops the worker at the first of these signals; at the second, without grace. To be called in the main thread, as
+    `signal.signal` is. What is returned puts back what the signals did before."""
+    grace_seconds = check_grace(grace_seconds)
+    count = 0
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        grace = grace_seconds if count == 1 else 0.0
+        # Elsewhere: what the main thread was doing may hold what stopping needs.
+        threading.Thread(target=worker.stop, args=(grace,), name="svc-worker-stop", daemon=True).start()
+
+    before = {each: signal.signal(each, stop) for each in signals}
+
+    def restore() -> None:
+        for each, was in before.items():
+            signal.signal(each, was)
+
+    return restore

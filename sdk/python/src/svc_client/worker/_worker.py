@@ -1,0 +1,220 @@
+"""The worker: threads that lease runs and carry them out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .._cancellation import Cancellation
+from .._errors import APIAbortError, SvcError
+from ._endings import DeliveryError, WorkerBusyError, identifier
+from ._execution import Execution, Outcome
+from ._heartbeat import Heartbeat
+from ._log import Log, OnLog
+from ._options import HandlerCall, PluginHandler, check_grace, settle
+from ._polling import Polling
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .._client import Client
+    from ._lease import HeldLease
+
+Delivered: TypeAlias = Literal["executed", "suspended", "nothing"]
+"""What became of a delivery: completed, whichever way; parked in a wait; or there was nothing to do."""
+
+GRACE_SECONDS = 30.0
+
+# After the grace, for handlers that look at their cancellation.
+_FAREWELL_SECONDS = 1.0
+
+
+class Worker:
+    """Executes runs of its handlers. Either it asks for them, between `start` and `stop`, or a queue delivers them:
+    `deliver`. Handlers are called in threads, so code that is not safe in several of them at once takes a `concurrency`
+    of 1.
+
+    A handler is called at least once for each attempt, and from its beginning after each wait: what it does is safe to
+    repeat, or protected by a checkpoint.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        worker_id: str,
+        handlers: Mapping[str, PluginHandler | HandlerCall],
+        concurrency: int = 1,
+        lease_seconds: float = 60.0,
+        heartbeat_seconds: float | None = None,
+        wait_seconds: float = 20.0,
+        on_log: OnLog | None = None,
+    ) -> None:
+        """`worker_id` names the worker at the service, also where it has several processes. A run whose worker died is
+        given to another once `lease_seconds` are over; while a handler works, its lease is renewed every
+        `heartbeat_seconds`, a third of that where nothing is said. A call that asks for a run waits for one up to
+        `wait_seconds`. `on_log` is told what happens; the logger `svc_client.worker` where it is not given."""
+        self._settings = settle(
+            worker_id=worker_id,
+            handlers=handlers,
+            concurrency=concurrency,
+            lease_seconds=lease_seconds,
+            heartbeat_seconds=heartbeat_seconds,
+            wait_seconds=wait_seconds,
+        )
+        self._log = Log(on_log)
+        self._world = client._link.world
+        # On connections of their own: those of the handlers may all be taken, or slow.
+        heartbeat = Heartbeat(
+            lambda: client.with_options(client.base_url),
+            self._settings.heartbeat_seconds,
+            self._world,
+            self._log,
+        )
+        self._execution = Execution(client, heartbeat, self._settings.handlers, self._world, self._log)
+        self._stopping = Cancellation()
+        self._polling = Polling(client, self._settings, self._stopping, self._world, self._log)
+        self._lock = threading.Lock()
+        self._started = False
+        self._giving_up = False
+        self._busy = 0
+        self._held: set[HeldLease] = set()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._ended = threading.Event()
+
+    def __repr__(self) -> str:
+        return f"Worker(worker_id={self._settings.worker_id!r}, handlers={[*self._settings.handlers]!r})"
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it takes no more runs."""
+        return self._stopping.cancelled
+
+    def start(self) -> None:
+        """Begins to ask for runs, in threads of its own, as many as its concurrency. It starts once."""
+        with self._lock:
+            if self._started or self.stopping:
+                raise SvcError("A worker starts once: make another.")
+            self._started = True
+            self._busy += self._settings.concurrency
+            self._idle.clear()
+        for number in range(1, self._settings.concurrency + 1):
+            name = f"svc-worker-{self._settings.worker_id}-{number}"
+            # A handler that does not heed its cancellation does not keep the program from ending.
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def run(self) -> None:
+        """Starts, and returns when the worker has stopped. Control-C stops it too, as `stop` does; a second one
+        does not wait."""
+        self.start()
+        try:
+            self._ended.wait()
+        finally:
+            self.stop()
+
+    def stop(self, grace_seconds: float = GRACE_SECONDS) -> bool:
+        """Takes no more runs, but one that it has just asked for, and gives the handlers that work so many seconds to end. Those that do not are told to
+        stop, with the reason `stopping`; they are not completed, and their leases expire. Whether all handlers have
+        returned; those that have not are in threads that end with the program."""
+        grace_seconds = check_grace(grace_seconds)
+        if self._ended.is_set():
+            return self._idle.is_set()
+        self._stopping.cancel()
+        answers = min(grace_seconds, self._polling.soon())
+        self._world.sleep(answers, self._idle)
+        self._polling.give_up()
+        self._world.sleep(grace_seconds - answers, self._idle)
+        if not self._idle.is_set():
+            self._give_up()
+            self._world.sleep(_FAREWELL_SECONDS, self._idle)
+        with self._lock:
+            left = [*self._held]
+        for held in left:
+            held.given_up.cancel()
+        self._ended.set()
+        return self._idle.is_set()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def deliver(self, run_id: str) -> Delivered:
+        """Carries out this run, in the thread that calls, as a queue message asks for it; a message that comes twice,
+        or late, finds nothing to do. Raises `WorkerBusyError` where as many deliveries are under way as the concurrency
+        says, or the worker stops, and `DeliveryError`, or the error of the call, where the run is to be delivered
+        again."""
+        run_id = identifier(run_id, "run_id")
+        with self._place():
+            try:
+                held = self._polling.lease(run_id)
+            except APIAbortError:
+                raise WorkerBusyError("The worker stops.") from None
+            if held is None:
+                return "nothing"
+            outcome = self._carry_out(held)
+        if outcome == "executed" or outcome == "suspended":
+            return outcome
+        raise DeliveryError(f"The run {run_id} was not carried out to its end: {outcome}.")
+
+    def _work(self) -> None:
+        """One thread of those that ask."""
+        try:
+            while not self.stopping:
+                held = self._polling.next()
+                if held is None:
+                    continue
+                try:
+                    self._carry_out(held)
+                except BaseException as error:
+                    self._log.say(
+                        "error", "The run was not carried out; its lease expires.", run=held.run, error=error
+                    )
+        finally:
+            self._leave()
+
+    def _carry_out(self, held: HeldLease) -> Outcome:
+        with self._lock:
+            self._held.add(held)
+            if self._giving_up:
+                # It came too late: what is left of the grace is for others.
+                held.abandon("stopping")
+        try:
+            return self._execution.carry_out(held)
+        finally:
+            with self._lock:
+                self._held.discard(held)
+
+    def _give_up(self) -> None:
+        with self._lock:
+            self._giving_up = True
+            left = [*self._held]
+        for held in left:
+            held.abandon("stopping")
+
+    @contextmanager
+    def _place(self) -> Generator[None, None, None]:
+        with self._lock:
+            if self._started:
+                raise SvcError("A worker that asks for runs takes no deliveries: make one for each.")
+            if self.stopping:
+                raise WorkerBusyError("The worker stops.")
+            if self._busy >= self._settings.concurrency:
+                raise WorkerBusyError(f"The worker is at its concurrency of {self._settings.concurrency}.")
+            self._busy += 1
+            self._idle.clear()
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._busy -= 1
+            if self._busy == 0:
+                self._idle.set()

@@ -1,0 +1,35 @@
+"""A worker as a process: `python killed_worker.py <address> <handler id>`. Says when it works, and then works until
+it is killed or told to stop."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from svc_client import Client
+from svc_client.worker import RunContext, Worker, WorkerLog, stop_on_signals
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def work(context: RunContext) -> object:
+    context.checkpoint("begun", {"by": "the one that is killed"})
+    say(f"working on {context.run['id']}")
+    if context.payload != "until told":
+        threading.Event().wait()
+    worker._stopping.event.wait()
+    return {"stopped": context.cancellation.reason}
+
+
+def listen(said: WorkerLog) -> None:
+    """What it says is for nobody: its output is what the test reads."""
+
+
+address, handler_id = sys.argv[1:]
+with Client(address, api_key=None, token=None) as client:
+    worker = Worker(client, worker_id="killed", handlers={handler_id: work}, lease_seconds=2, on_log=listen)
+    stop_on_signals(worker, grace_seconds=60)
+    worker.run()
+say("stopped")

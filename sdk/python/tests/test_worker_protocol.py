@@ -1,0 +1,365 @@
+"""Workers where the service, or what is between, does not answer as it should."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+from typing import Any
+
+import pytest
+from stage import Answer, Clock, Stage, broken, empty, foreign, hang_up, problem, silence
+from stage import json as answer
+from workers import (
+    ENDED,
+    TOKEN,
+    Protocol,
+    Told,
+    after,
+    client_of,
+    jumping,
+    lease_of,
+    run_of,
+    seen_by,
+    still,
+    wait,
+    worker_of,
+)
+
+from svc_client import SvcError, UnavailableError
+from svc_client.worker import DeliveryError, RunCancelled, RunContext, RunFailure, RunSuspended, Worker
+
+STALE = problem(409, "lease_stale")
+BUSY = problem(503, "store_contention", {"retryable": True})
+
+
+def suspended(how: str) -> Answer:
+    return problem(409, "lease_not_active", {"how": how})
+
+
+def delivered(protocol: Protocol, handler: Any = still, clock: Clock | None = None, **options: Any) -> Any:
+    """What became of one delivery, with time that passes in pauses alone."""
+    clock = clock or Clock()
+    clock.chance = clock.chance or 1.0
+    with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
+        worker, told = worker_of(client, {"h": handler}, **{"lease_seconds": 60, **options})
+        try:
+            return worker.deliver("7"), told
+        except DeliveryError as error:
+            return str(error), told
+
+
+UNKNOWN = "The run 7 was not carried out to its end: unknown."
+
+
+def test_asks_for_a_run_as_the_contract_says() -> None:
+    protocol = Protocol()
+    assert delivered(protocol)[0] == "executed"
+    [asked] = protocol.sent("lease")
+    assert asked == {
+        "workerId": "worker-1",
+        "handlerIds": ["h"],
+        "runId": "7",
+        "ttlSeconds": 60,
+        "waitSeconds": 0,
+    }
+    [sent] = protocol.sent("complete")
+    assert sent == {
+        "leaseKey": "key-7",
+        "leaseToken": TOKEN,
+        "workerId": "worker-1",
+        "result": {"status": "succeeded", "result": {"done": True}},
+    }
+
+
+def test_repeats_a_completion_until_it_is_known() -> None:
+    limited = problem(429, "rate_limited", {"retryable": True}, {"Retry-After": "7"})
+    faults = [hang_up, broken, foreign(502), problem(500, "internal_error"), BUSY, limited]
+    protocol, clock = Protocol(complete=[*faults, ENDED]), Clock()
+    assert delivered(protocol, clock=clock)[0] == "executed"
+    bodies = protocol.sent("complete")
+    assert len(bodies) == 7
+    assert all(body == bodies[0] for body in bodies)
+    assert clock.slept == [0.5, 1, 2, 4, 8, 8]
+
+
+def test_waits_any_part_of_the_pause_and_as_long_as_it_is_asked_to() -> None:
+    limited = problem(429, "rate_limited", {"retryable": True}, {"Retry-After": "7"})
+    protocol, clock = Protocol(complete=[BUSY, BUSY, limited, ENDED]), Clock()
+    clock.chance = 0.25
+    assert delivered(protocol, clock=clock)[0] == "executed"
+    assert clock.slept == [0.125, 0.25, 7]
+
+
+def test_sends_no_completion_after_the_end_of_its_lease() -> None:
+    protocol, clock = Protocol(complete=BUSY), Clock()
+    begun = clock.at
+    said, told = delivered(protocol, clock=clock)
+    assert said == UNKNOWN
+    assert 40 < sum(clock.slept) < 60
+    assert clock.at - begun < 60
+    assert told.count("could not be completed") == 1
+    late = Protocol()
+    clock = Clock()
+
+    def slow(context: RunContext) -> None:
+        clock.at += 60
+
+    assert delivered(late, slow, clock)[0] == UNKNOWN
+    assert late.sent("complete") == []
+
+
+@pytest.mark.parametrize(
+    "code", [("validation_failed", 400), ("payload_too_large", 413), ("unprocessable", 422)]
+)
+@pytest.mark.parametrize("gives", ["a result", "details of a failure"])
+def test_ends_a_run_whose_content_the_service_refuses(code: tuple[str, int], gives: str) -> None:
+    def work(context: RunContext) -> object:
+        if gives == "a result":
+            return "x"
+        raise RunFailure("no", status_details={"a": 1})
+
+    protocol = Protocol(complete=[problem(code[1], code[0]), BUSY, ENDED])
+    said, told = delivered(protocol, work)
+    assert said == "executed"
+    ending = {"status": "failed", "failureClass": "validation", "error": "The result was refused."}
+    assert protocol.results()[1:] == [ending, ending]
+    assert told.count("The service refused the result.") == 1
+
+
+REFUSED: list[tuple[Answer, Any]] = [
+    (problem(409, "lease_stale"), still),
+    (problem(403, "forbidden"), still),
+    (foreign(413), still),
+    # It gave nothing that could be refused.
+    (problem(400, "validation_failed"), lambda context: None),
+]
+
+
+@pytest.mark.parametrize(("refusal", "handler"), REFUSED)
+def test_says_nothing_else_where_a_completion_is_refused_otherwise(refusal: Answer, handler: Any) -> None:
+    protocol = Protocol(complete=refusal)
+    said, told = delivered(protocol, handler)
+    assert (said, len(protocol.sent("complete"))) == (UNKNOWN, 1)
+    assert [each.level for each in told.logs][-1] == "error"
+
+
+def test_does_not_argue_about_a_refusal() -> None:
+    protocol = Protocol(complete=problem(400, "validation_failed"))
+    assert (delivered(protocol)[0], len(protocol.sent("complete"))) == (UNKNOWN, 2)
+
+
+def test_ends_a_run_of_a_handler_that_it_does_not_have() -> None:
+    protocol = Protocol(lease=answer(lease_of(handlerId="other")))
+    assert delivered(protocol)[0] == "executed"
+    [result] = protocol.results()
+    assert (result["status"], result["failureClass"]) == ("failed", "handler_missing")
+
+
+def test_does_not_begin_with_a_run_that_is_to_be_cancelled_unawares() -> None:
+    protocol = Protocol(lease=answer(lease_of(cancellationRequested=True)))
+    assert delivered(protocol, lambda context: context.check())[0] == "executed"
+    assert [result["status"] for result in protocol.results()] == ["cancelled"]
+
+
+def test_repeats_what_may_be_repeated_and_not_what_adds_something() -> None:
+    def work(context: RunContext) -> None:
+        assert context.report({"progress": 1})["id"] == "7"
+        assert context.checkpoint("a", 1)["key"] == "a"
+        assert context.wait_for_external_event("e")["name"] == "e"
+        for call in (lambda: context.record_event("once"), lambda: context.put_artifact({"name": "a"})):
+            with pytest.raises(UnavailableError):
+                call()
+
+    wait_answer = {"run": run_of(), "suspended": False, "outcome": {"name": "e", "outcome": "external_event"}}
+    protocol = Protocol(
+        reports=[BUSY, hang_up, answer(run_of())],
+        checkpoints=[BUSY, answer({"key": "a"})],
+        wait=[hang_up, answer(wait_answer)],
+        events=BUSY,
+        artifacts=BUSY,
+    )
+    assert delivered(protocol, work)[0] == "executed"
+    counts = {name: len(bodies) for name, bodies in protocol.bodies.items()}
+    assert counts == {
+        "lease": 1,
+        "reports": 3,
+        "checkpoints": 2,
+        "wait": 2,
+        "events": 1,
+        "artifacts": 1,
+        "complete": 1,
+    }
+
+
+def test_a_wait_asks_for_moments() -> None:
+    clock = Clock()
+
+    def work(context: RunContext) -> None:
+        context.wait_for_external_event("e", timeout_seconds=90)
+
+    protocol = Protocol(wait=answer({"run": run_of(status="waiting"), "suspended": True, "outcome": None}))
+    assert delivered(protocol, work, clock)[0] == "suspended"
+    [asked] = protocol.sent("wait")
+    assert asked["timeoutAtUtc"] == "2026-01-01T00:01:30.000Z"
+    assert protocol.sent("complete") == []
+
+
+@pytest.mark.parametrize(
+    ("how", "became"),
+    [("suspended", "suspended"), ("expired", "The run 7 was not carried out to its end: lost.")],
+)
+def test_a_wait_whose_answer_was_lost_was_made_where_the_service_says_so(how: str, became: str) -> None:
+    protocol = Protocol(wait=[hang_up, suspended(how)])
+
+    def work(context: RunContext) -> None:
+        context.wait_for_external_event("e")
+
+    assert delivered(protocol, work)[0] == became
+    assert protocol.sent("complete") == []
+
+
+def test_a_lease_that_the_service_has_ended_is_lost() -> None:
+    raised: list[BaseException] = []
+
+    def work(context: RunContext) -> str:
+        for call in (
+            lambda: context.report({"progress": 1}),
+            lambda: context.checkpoint("a", 1),
+            context.check,
+        ):
+            with pytest.raises(RunCancelled) as error:
+                call()
+            raised.append(error.value)
+        return "swallowed"
+
+    protocol = Protocol(reports=STALE)
+    said, _ = delivered(protocol, work)
+    assert said == "The run 7 was not carried out to its end: lost."
+    assert [getattr(error, "reason", None) for error in raised] == ["lease_lost"] * 3
+    assert (protocol.sent("checkpoints"), protocol.sent("complete")) == ([], [])
+
+
+def test_a_context_that_is_kept_says_nothing_of_its_run_afterwards() -> None:
+    kept: list[RunContext] = []
+    protocol = Protocol(reports=answer(run_of()))
+    delivered(protocol, lambda context: kept.append(context))
+    with pytest.raises(SvcError, match="has returned"):
+        kept[0].report({"progress": 1})
+    assert protocol.sent("reports") == []
+
+
+def test_refuses_what_no_wait_can_be() -> None:
+    def work(context: RunContext) -> None:
+        for wrong in ({}, {"after_seconds": 1, "at": datetime.now()}, {"at": datetime(2026, 1, 1)}):
+            with pytest.raises(SvcError):
+                context.wait_for_timer("t", **wrong)
+        for seconds in (-1, float("nan"), "soon", True):
+            with pytest.raises(SvcError):
+                context.wait_for_external_event("e", timeout_seconds=seconds)  # type: ignore[arg-type]
+
+    protocol = Protocol()
+    assert delivered(protocol, work)[0] == "executed"
+    assert [result["status"] for result in protocol.results()] == ["succeeded"]
+
+
+def polled(protocol: Protocol, clock: Clock, times: int, **options: Any) -> Told:
+    """A worker that asks so often, and is stopped by the last answer."""
+    told = Told()
+    with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
+        worker = Worker(client, worker_id="worker-1", handlers={"h": still}, **{"on_log": told, **options})
+        protocol._answers["lease"][times - 1] = seen_by(worker._stopping.event, empty)
+        worker.start()
+        wait(worker._idle)
+    return told
+
+
+def test_asks_again_later_and_later_where_the_service_fails() -> None:
+    clock = Clock()
+    clock.chance = 1.0
+    faults: list[Answer] = [BUSY] * 8
+    told = polled(Protocol(lease=[*faults, empty]), clock, 9)
+    assert clock.slept[:8] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+    assert told.count("No run could be leased.") == 8
+
+
+def test_pauses_where_the_service_does_not_wait() -> None:
+    clock = Clock()
+    polled(Protocol(lease=[empty] * 7), clock, 7)
+    assert clock.slept[:6] == [0.5, 1, 2, 4, 8, 8]
+
+
+def test_asks_at_once_where_the_service_has_waited() -> None:
+    clock = Clock()
+
+    def waited(reply: Any, seen: Any) -> None:
+        clock.at += 20
+        empty(reply, seen)
+
+    protocol = Protocol(lease=[waited, waited, waited, empty])
+    polled(protocol, clock, 4)
+    assert [body["waitSeconds"] for body in protocol.sent("lease")] == [20] * 4
+    assert all("runId" not in body or body["runId"] is None for body in protocol.sent("lease"))
+    assert clock.slept in ([], [0.5])
+
+
+def test_one_thread_of_a_worker_waits_at_the_service_at_a_time() -> None:
+    let_go, asked = threading.Event(), threading.Event()
+    protocol = Protocol(lease=[seen_by(asked, after(let_go, answer(lease_of()))), empty])
+    together = threading.Event()
+    with Stage(protocol) as stage:
+        worker, told = worker_of(stage, {"h": lambda context: together.set()}, concurrency=5)
+        worker.start()
+        wait(asked)
+        assert len(protocol.sent("lease")) == 1
+        let_go.set()
+        wait(together)
+        told.wait("The run is succeeded.")
+        assert worker.stop(60)
+
+
+def test_a_listener_that_fails_ends_nothing() -> None:
+    def listen(said: Any) -> None:
+        raise RuntimeError("no")
+
+    protocol = Protocol()
+    assert delivered(protocol, on_log=listen)[0] == "executed"
+
+
+class Fatal(BaseException):
+    """Such as Control-C."""
+
+
+def test_what_is_meant_for_the_program_passes_and_completes_nothing() -> None:
+    def work(context: RunContext) -> None:
+        raise Fatal
+
+    protocol = Protocol()
+    with pytest.raises(Fatal):
+        delivered(protocol, work)
+    assert protocol.sent("complete") == []
+
+
+def test_a_thread_of_a_worker_outlives_what_a_handler_throws() -> None:
+    first = threading.Event()
+
+    def work(context: RunContext) -> None:
+        if not first.is_set():
+            first.set()
+            raise Fatal
+
+    protocol = Protocol(lease=[answer(lease_of()), answer(lease_of()), silence])
+    with Stage(protocol) as stage:
+        worker, told = worker_of(stage, {"h": work})
+        worker.start()
+        told.wait("The run is succeeded.")
+        assert worker.stop(60)
+    assert told.count("The run was not carried out") == 1
+
+
+def test_a_suspension_of_its_own_making_ends_nothing() -> None:
+    def work(context: RunContext) -> None:
+        raise RunSuspended
+
+    protocol = Protocol()
+    assert delivered(protocol, work)[0] == UNKNOWN
+    assert protocol.sent("complete") == []

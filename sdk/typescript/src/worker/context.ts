@@ -1,0 +1,164 @@
+import type { SvcClient } from '../client.ts';
+import { NotFoundError, SvcError } from '../errors.ts';
+import type {
+  ExecutionArtifact,
+  ExecutionArtifactWrite,
+  ExecutionCheckpoint,
+  ExecutionExternalEvent,
+  ExecutionRun,
+  ExecutionRunUpdate,
+  ExecutionTimer,
+  ExecutionWaitResult,
+  JsonInput,
+  JsonObject,
+  JsonValue,
+} from '../generated/models.ts';
+import type { World } from '../world.ts';
+import type { Attempt } from './attempt.ts';
+
+/** What a handler is given of its run, and may do with it. Every call is refused with `WorkStopped` once the attempt is over. */
+export interface RunContext {
+  /** As it was leased: its id, attempt, scope, tags and all else. */
+  readonly run: ExecutionRun;
+  readonly payload: JsonValue;
+  /** Aborted when the handler is to stop; the reason is a `WorkStopped`, whose `kind` says why. */
+  readonly signal: AbortSignal;
+  /** Tells how far it is. Members that are left out keep their value. */
+  readonly report: (progress: ExecutionRunUpdate) => Promise<void>;
+  /** Adds to the history of the run. */
+  readonly recordEvent: (event: RunEvent) => Promise<void>;
+  readonly putArtifact: (artifact: ExecutionArtifactWrite) => Promise<ExecutionArtifact>;
+  /** Keeps state for the next execution. It survives retries, waits and restarts; the last write of a key counts. */
+  readonly checkpoint: (
+    key: string,
+    content: JsonInput,
+    metadata?: Readonly<Record<string, string>>,
+  ) => Promise<ExecutionCheckpoint>;
+  /** `null` where there is none of that key. */
+  readonly readCheckpoint: (key: string) => Promise<ExecutionCheckpoint | null>;
+  /**
+   * The event, or `null` once the time is over. Where neither has come the handler ends here, with a `WorkStopped` that it need
+   * not know, and is executed again from its beginning when one has: the same call then returns, once. Keep what it returned in a
+   * checkpoint where more than one wait may follow.
+   */
+  readonly waitForExternalEvent: (
+    name: string,
+    options?: EventWait,
+  ) => Promise<ExecutionExternalEvent | null>;
+  /** As above, until a moment. The first call of the name says when that is. */
+  readonly waitForTimer: (name: string, moment: TimerWait) => Promise<ExecutionTimer>;
+}
+
+/** An entry of a run's history. */
+export interface RunEvent {
+  /** `log` where it is not given. */
+  readonly type?: string;
+  readonly message?: string;
+  /** `info` where it is not given. */
+  readonly severity?: string;
+  readonly details?: JsonObject;
+}
+
+export interface EventWait {
+  /** How long to wait for the event, from now; for ever where it is not given. */
+  readonly timeoutSeconds?: number;
+}
+
+/** A moment: from now, or by the clock. */
+export type TimerWait = { readonly payload?: JsonInput } & (
+  | { readonly seconds: number }
+  | { readonly fireAt: Date }
+);
+
+export function contextOf(attempt: Attempt, client: SvcClient, world: World): RunContext {
+  const { lease, signal } = attempt;
+  const calls = { ...writesOf(attempt, client), ...waitsOf(attempt, client, world) };
+  // A call whose `await` was forgotten must not end the process; whoever waits for the answer is told all the same.
+  for (const [name, call] of Object.entries(calls) as [string, (...given: never[]) => Promise<unknown>][]) {
+    const watched = (...given: never[]) => {
+      const answer = call(...given);
+      answer.catch(() => undefined);
+      return answer;
+    };
+    Object.assign(calls, { [name]: watched });
+  }
+  return { run: lease.run, payload: lease.run.payload, signal, ...calls };
+}
+
+type Facts = 'run' | 'payload' | 'signal';
+type Waits = 'waitForExternalEvent' | 'waitForTimer';
+
+function writesOf(attempt: Attempt, client: SvcClient): Omit<RunContext, Facts | Waits> {
+  const { proof } = attempt;
+  return {
+    async report(update) {
+      const run = await attempt.call('any', (options) =>
+        client.reportExternalExecutionLease({ ...proof, update }, options),
+      );
+      if (run.cancellationRequested) attempt.cancel();
+    },
+    async recordEvent(event) {
+      await attempt.call('refused', (options) =>
+        client.recordExternalExecutionLeaseEvent({ ...event, ...proof }, options),
+      );
+    },
+    putArtifact: (artifact) =>
+      attempt.call('refused', (options) =>
+        client.putExternalExecutionLeaseArtifact({ ...proof, artifact }, options),
+      ),
+    checkpoint: (key, content, metadata = {}) =>
+      attempt.call('any', (options) =>
+        client.putExternalExecutionLeaseCheckpoint(
+          { ...proof, checkpoint: { key, content, metadata } },
+          options,
+        ),
+      ),
+    async readCheckpoint(key) {
+      try {
+        return await attempt.call('any', (options) =>
+          client.getExternalExecutionLeaseCheckpoint({ ...proof, key }, options),
+        );
+      } catch (error) {
+        if (error instanceof NotFoundError && error.code === 'not_found') return null;
+        throw error;
+      }
+    },
+  };
+}
+
+function waitsOf(attempt: Attempt, client: SvcClient, world: World): Pick<RunContext, Waits> {
+  const inSeconds = (seconds: number, what: string) => {
+    if (!(seconds >= 0 && seconds <= SECONDS_MAX))
+      throw new SvcError(`${what} is a number of seconds from 0 to ${SECONDS_MAX}.`);
+    return new Date(world.now() + seconds * 1_000).toISOString();
+  };
+  const wait = async (request: WaitRequest): Promise<ExecutionWaitResult> => {
+    const { suspended, outcome, run } = await attempt.once((options) =>
+      client.waitExternalExecutionLease({ ...request, ...attempt.proof }, options),
+    );
+    if (suspended || outcome === null) throw attempt.end('suspended');
+    if (run.cancellationRequested) attempt.cancel();
+    return outcome;
+  };
+  return {
+    async waitForExternalEvent(name, { timeoutSeconds } = {}) {
+      const timeoutAtUtc = timeoutSeconds === undefined ? null : inSeconds(timeoutSeconds, 'timeoutSeconds');
+      return (await wait({ kind: 'external_event', name, timeoutAtUtc })).event;
+    },
+    async waitForTimer(name, { payload = null, ...moment }) {
+      const fireAtUtc =
+        'fireAt' in moment ? moment.fireAt.toISOString() : inSeconds(moment.seconds, 'seconds');
+      const { timer } = await wait({ kind: 'timer', name, fireAtUtc, payload });
+      if (timer === null) throw new SvcError('The answer to a wait for a timer holds none.');
+      return timer;
+    },
+  };
+}
+
+type WaitRequest = Omit<
+  Parameters<SvcClient['waitExternalExecutionLease']>[0],
+  'leaseKey' | 'leaseToken' | 'workerId'
+>;
+
+/** 3,660 days. */
+const SECONDS_MAX = 316_224_000;

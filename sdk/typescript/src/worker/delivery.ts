@@ -1,0 +1,129 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { SvcError } from '../errors.ts';
+import { WorkerUnavailableError } from './errors.ts';
+import type { SvcWorker } from './worker.ts';
+
+export interface DeliveryOptions {
+  /**
+   * Says who is calling: only `true` lets a delivery in. For Cloud Tasks verify the identity token of `Authorization`: its
+   * signature, its audience, and that its e-mail is that of the queue's service account.
+   */
+  readonly verify: (request: IncomingMessage) => boolean | Promise<boolean>;
+  /** The most that a message may hold, in bytes; 16,384 where it is not given. */
+  readonly bodyBytesMax?: number | undefined;
+  /** What a queue is asked to wait where the worker takes no more; 10 where it is not given. */
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+export type DeliveryListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+const DISPATCH_HEADER = 'x-svc-execution-dispatch';
+
+/**
+ * A listener of `node:http` for a queue that pushes runs, such as Cloud Tasks. One message is one lease at most. It answers 204
+ * once the run was carried out, waits, or there was none to lease; what else it answers lets the queue deliver again.
+ */
+export function deliveryListener(
+  worker: Pick<SvcWorker, 'deliver'>,
+  options: DeliveryOptions,
+): DeliveryListener {
+  const { verify, bodyBytesMax = 16_384, retryAfterSeconds = 10 } = options ?? {};
+  if (typeof verify !== 'function')
+    throw new SvcError(
+      'deliveryListener needs verify: without it, whoever finds the address has runs executed.',
+    );
+  return async (request, response) => {
+    const answer = await answerTo(request, worker, { verify, bodyBytesMax, retryAfterSeconds });
+    const { status, headers = {}, text } = answer;
+    // What was not read ends with the connection.
+    if (!request.complete) response.setHeader('connection', 'close');
+    if (text === undefined) response.writeHead(status, headers).end();
+    else
+      response
+        .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers })
+        .end(`${text}\n`);
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function answerTo(
+  request: IncomingMessage,
+  worker: Pick<SvcWorker, 'deliver'>,
+  { verify, bodyBytesMax, retryAfterSeconds }: Required<DeliveryOptions> & Limits,
+): Promise<Answer> {
+  if (request.method !== 'POST')
+    return { status: 405, text: 'Only POST is taken.', headers: { allow: 'POST' } };
+  if (request.headers[DISPATCH_HEADER] !== '1')
+    return { status: 400, text: 'The header X-Svc-Execution-Dispatch is not 1.' };
+  if (!(await isVerified(request, verify))) return { status: 401, text: 'The caller is not verified.' };
+  const body = await bodyOf(request, bodyBytesMax);
+  if (body === 'too large') return { status: 413, text: `The body is larger than ${bodyBytesMax} bytes.` };
+  const runId = runIdOf(body);
+  if (runId === null) return { status: 400, text: 'The body names no run.' };
+  try {
+    await worker.deliver({ runId });
+    return { status: 204 };
+  } catch (error) {
+    if (!(error instanceof WorkerUnavailableError))
+      return { status: 500, text: 'The run was not carried out.' };
+    const headers = { 'retry-after': String(retryAfterSeconds) };
+    return { status: 503, text: 'The worker takes no more at the moment.', headers };
+  }
+}
+
+interface Limits {
+  readonly bodyBytesMax: number;
+  readonly retryAfterSeconds: number;
+}
+
+async function isVerified(request: IncomingMessage, verify: DeliveryOptions['verify']): Promise<boolean> {
+  try {
+    // Whoever only looks a token up, and says nothing of it, has verified nothing.
+    const said: unknown = await verify(request);
+    return said === true;
+  } catch {
+    return false;
+  }
+}
+
+async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<Uint8Array | 'too large' | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    // A request that is not read to its end can still be answered.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
+      size += chunk.length;
+      if (size > bytesMax) return 'too large';
+      chunks.push(chunk);
+    }
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks);
+}
+
+const RUN_ID_LENGTH_MAX = 160;
+
+/** `{ runId, reason, scheduledAtUtc }`: why and for when it was sent is for people to read. */
+function runIdOf(body: Uint8Array | null): string | null {
+  if (body === null) return null;
+  let message: unknown;
+  try {
+    message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return null;
+  }
+  if (typeof message !== 'object' || message === null) return null;
+  const { runId, reason, scheduledAtUtc } = message as Partial<Record<string, unknown>>;
+  const areTexts = [reason, scheduledAtUtc].every(
+    (each) => each === undefined || each === null || typeof each === 'string',
+  );
+  if (!areTexts || typeof runId !== 'string') return null;
+  const id = runId.trim();
+  return id !== '' && id.length <= RUN_ID_LENGTH_MAX ? id : null;
+}

@@ -1,0 +1,11 @@
+export type { EventWait, RunContext, RunEvent, TimerWait } from './context.ts';
+export type { DeliveryListener, DeliveryOptions } from './delivery.ts';
+export { deliveryListener } from './delivery.ts';
+export type { RunFailureOptions, StopKind } from './errors.ts';
+export { RunFailure, WorkerUnavailableError, WorkNotDoneError, WorkStopped } from './errors.ts';
+export type { WorkerLog, WorkerLogEntry } from './log.ts';
+export type { WorkerHandler, WorkerOptions } from './options.ts';
+export type { SignalOptions } from './signals.ts';
+export { stopOnSignals } from './signals.ts';
+export type { Delivered, StopOptions, SvcWorker } from './worker.ts';
+export { createWorker } from './worker.ts';

@@ -1,0 +1,184 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DeliveryOptions, deliveryListener, type SvcWorker } from '../src/worker/index.ts';
+import { lostOnTheWay, moment, WorkPlace } from './worker-stage.ts';
+
+let place: WorkPlace;
+beforeAll(async () => {
+  place = await WorkPlace.open(10);
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** A server that runs are delivered to. */
+class Door implements AsyncDisposable {
+  readonly port: number;
+  readonly #server: ReturnType<typeof createServer>;
+
+  private constructor(server: ReturnType<typeof createServer>) {
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  static async open(worker: SvcWorker, options: Partial<DeliveryOptions> = {}): Promise<Door> {
+    const verify = ({ headers }: { headers: Record<string, unknown> }) =>
+      headers['authorization'] === 'Bearer good';
+    const listener = deliveryListener(worker, { verify, ...options });
+    const server = createServer((request, response) => void listener(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new Door(server);
+  }
+
+  send(body: unknown, headers: object = {}, method = 'POST'): Promise<Response> {
+    const its = { 'x-svc-execution-dispatch': '1', authorization: 'Bearer good', ...headers };
+    const content = typeof body === 'string' ? body : JSON.stringify(body);
+    const init = { method, headers: its, ...(method === 'GET' ? {} : { body: content }) };
+    return fetch(`http://127.0.0.1:${this.port}/tasks/execution`, init);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+const message = (runId: string) => ({ runId, reason: 'run_ready', scheduledAtUtc: '2026-01-01T00:00:00Z' });
+
+describe('a delivered run', () => {
+  test('is executed, exactly that one, and once', async () => {
+    const [first, second] = [await place.start('h0', 1), await place.start('h0', 2)];
+    await using worker = place.worker({ h0: ({ payload }) => payload });
+    expect(await worker.deliver({ runId: second.id })).toBe('executed');
+    expect(await worker.deliver({ runId: second.id })).toBe('nothing');
+    expect(await worker.deliver({ runId: 'absent' })).toBe('nothing');
+    expect(await place.client.getExecutionRun(second.id)).toMatchObject({ status: 'succeeded', result: 2 });
+    expect((await place.client.getExecutionRun(first.id)).status).toBe('queued');
+  });
+
+  test('that waits is told apart, and goes on with the next delivery', async () => {
+    const run = await place.start('h1');
+    await using worker = place.worker({
+      h1: async ({ waitForExternalEvent }) => (await waitForExternalEvent('go'))?.payload,
+    });
+    expect(await worker.deliver({ runId: run.id })).toBe('suspended');
+    expect(await worker.deliver({ runId: run.id })).toBe('nothing');
+    await place.client.raiseExecutionEvent(run.id, { name: 'go', payload: 'on' });
+    expect(await worker.deliver({ runId: run.id })).toBe('executed');
+    expect(await place.client.getExecutionRun(run.id)).toMatchObject({ result: 'on', attempt: 2 });
+  });
+});
+
+describe('the listener', () => {
+  test('answers 204 whether there was a run to lease or not', async () => {
+    const run = await place.start('h2', 'a');
+    await using worker = place.worker({ h2: ({ payload }) => payload });
+    await using door = await Door.open(worker);
+    expect((await door.send(message(run.id))).status).toBe(204);
+    expect((await place.client.getExecutionRun(run.id)).result).toBe('a');
+    expect((await door.send({ runId: run.id })).status).toBe(204);
+  });
+
+  test('answers 204 for a handler that failed: the service knows when to try again', async () => {
+    const run = await place.start('h3');
+    await using worker = place.worker({ h3: () => Promise.reject(new Error('canary')) });
+    await using door = await Door.open(worker);
+    expect((await door.send(message(run.id))).status).toBe(204);
+    expect(await place.client.getExecutionRun(run.id)).toMatchObject({ failureClass: 'unknown' });
+  });
+
+  test('leases nothing for whom it refuses', async () => {
+    const run = await place.start('h4');
+    await using way = await place.way();
+    await using worker = place.worker({ h4: () => null }, { way });
+    await using door = await Door.open(worker, { bodyBytesMax: 200 });
+    const good = message(run.id);
+    const refusals: [object | string, object, string, number][] = [
+      [good, {}, 'GET', 405],
+      [good, { 'x-svc-execution-dispatch': '' }, 'POST', 400],
+      [good, { 'x-svc-execution-dispatch': '2' }, 'POST', 400],
+      [good, { authorization: 'Bearer bad' }, 'POST', 401],
+      ['{', {}, 'POST', 400],
+      ['null', {}, 'POST', 400],
+      [{ runId: '' }, {}, 'POST', 400],
+      [{ runId: 7 }, {}, 'POST', 400],
+      [{ runId: 'x'.repeat(161) }, {}, 'POST', 400],
+      [{ ...good, reason: 1 }, {}, 'POST', 400],
+      [{ ...good, more: 'x'.repeat(200) }, {}, 'POST', 413],
+    ];
+    for (const [body, headers, method, status] of refusals) {
+      const answer = await door.send(body, headers, method);
+      expect([body, method, answer.status]).toEqual([body, method, status]);
+      expect(await answer.text()).not.toBe('');
+    }
+    expect(way.sent).toEqual([]);
+    expect((await door.send(good)).status).toBe(204);
+  });
+
+  test.each<[string, unknown]>([
+    ['throws', () => Promise.reject(new Error('canary'))],
+    ['says nothing', () => undefined],
+    ['gives what it found', () => ({ email: 'somebody' })],
+  ])('lets nobody in whose verify %s', async (_, verify) => {
+    const run = await place.start('h5');
+    await using worker = place.worker({ h5: () => null });
+    await using door = await Door.open(worker, { verify: verify as DeliveryOptions['verify'] });
+    const answer = await door.send(message(run.id));
+    expect([answer.status, await answer.text()]).toEqual([401, 'The caller is not verified.\n']);
+    expect((await place.client.getExecutionRun(run.id)).status).toBe('queued');
+  });
+
+  test('is not made without verify', async () => {
+    await using worker = place.worker({ h6: () => null });
+    expect(() => deliveryListener(worker, {} as DeliveryOptions)).toThrow('needs verify');
+    expect(() => deliveryListener(worker, undefined as never)).toThrow('needs verify');
+  });
+
+  test('answers 503 where as many runs as may are under way, and while the worker stops', async () => {
+    const runs = [await place.start('h7'), await place.start('h7')];
+    const begun = moment();
+    const end = moment();
+    await using worker = place.worker({
+      h7: async () => {
+        begun.come();
+        await end.came;
+      },
+    });
+    await using door = await Door.open(worker, { retryAfterSeconds: 3 });
+    const first = door.send(message(runs[0]?.id ?? ''));
+    await begun.came;
+    const second = await door.send(message(runs[1]?.id ?? ''));
+    expect([second.status, second.headers.get('retry-after')]).toEqual([503, '3']);
+    const stopped = worker.stop();
+    expect((await door.send(message(runs[1]?.id ?? ''))).status).toBe(503);
+    end.come();
+    expect((await first).status).toBe(204);
+    await stopped;
+    expect((await place.client.getExecutionRun(runs[1]?.id ?? '')).status).toBe('queued');
+  });
+
+  test('answers 500 where the run was not carried out, so that the queue delivers it again', async () => {
+    const run = await place.start('h8');
+    await using way = await place.way();
+    way.meets('leases', lostOnTheWay);
+    await using worker = place.worker({ h8: () => null }, { way });
+    await using door = await Door.open(worker);
+    const answer = await door.send(message(run.id));
+    expect([answer.status, await answer.text()]).toEqual([500, 'The run was not carried out.\n']);
+    expect((await door.send(message(run.id))).status).toBe(204);
+    expect((await place.client.getExecutionRun(run.id)).status).toBe('succeeded');
+  });
+
+  test('answers before a body that is too large is there', async () => {
+    await using worker = place.worker({ h9: () => null });
+    await using door = await Door.open(worker, { bodyBytesMax: 10 });
+    const socket = connect(door.port, '127.0.0.1');
+    const head = ['POST / HTTP/1.1', 'Host: x', 'X-Svc-Execution-Dispatch: 1', 'Authorization: Bearer good'];
+    socket.write(`${[...head, 'Content-Length: 1000000'].join('\r\n')}\r\n\r\n${'x'.repeat(11)}`);
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 .*connection: close/is);
+  });
+});

@@ -1,0 +1,60 @@
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Program } from '../../../test/system/program.ts';
+import { WorkPlace } from './worker-stage.ts';
+
+let place: WorkPlace;
+beforeAll(async () => {
+  place = await WorkPlace.open(2, ['ExecutionRuntime:MaxLeaseExpirations=100']);
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+const program = resolve(import.meta.dirname, 'worker-program.ts');
+const worker = (name: string) => new Program([program, name], { env: { SVC_BASE_URL: place.address } });
+
+const RUNS = 60;
+const KILLS = 4;
+
+test('every run ends once, though worker after worker is killed while it works', {
+  timeout: 120_000,
+}, async () => {
+  const runs = await Promise.all(Array.from({ length: RUNS }, (_, n) => place.start('h0', n)));
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    await using dying = worker(`dying-${kill}`);
+    // So many have begun that some are under way at this moment.
+    await dying.says(new RegExp(`(begun [^]*){${kill * 4}}`));
+    dying.signal('SIGKILL');
+    expect((await dying.exit).signal).toBe('SIGKILL');
+  }
+  await using last = worker('last');
+  const left: number[] = [];
+  for (const [n, run] of runs.entries()) {
+    const ended = await place.client.waitForExecutionRun(run.id);
+    expect(ended).toMatchObject({ status: 'succeeded', result: n });
+    left.push(ended.attempt);
+    const history = await place.client.getExecutionRunHistory(run.id, { limit: 200 });
+    const count = (type: string) => history.filter((event) => event.type === type).length;
+    expect([count('run.completed'), count('run.created'), count('run.started')]).toEqual([
+      1,
+      1,
+      ended.attempt,
+    ]);
+  }
+  // One attempt parks, the next ends: those that needed a third lost a worker.
+  expect(left.filter((attempt) => attempt > 2).length).toBeGreaterThan(0);
+  last.signal('SIGTERM');
+  expect(await last.exit).toEqual({ code: 0, signal: null });
+});
+
+test('a worker that is told to end lets its run end first', async () => {
+  const run = await place.start('h1');
+  await using running = worker('told');
+  await running.says(new RegExp(`begun ${run.id}`));
+  running.signal('SIGTERM');
+  expect(await running.exit).toEqual({ code: 0, signal: null });
+  expect(running.stdout).toContain('ended');
+  expect(await place.client.getExecutionRun(run.id)).toMatchObject({
+    status: 'succeeded',
+    result: { stopped: false },
+  });
+});

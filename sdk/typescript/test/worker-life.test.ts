@@ -1,0 +1,350 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SvcClient, SvcError } from '../src/index.ts';
+import { createWorker, type SvcWorker, type WorkerOptions } from '../src/worker/index.ts';
+import { settleWorker } from '../src/worker/options.ts';
+import type { LeaseListener } from '../src/worker/renewals.ts';
+import { ThreadRenewals } from '../src/worker/thread-renewals.ts';
+import { type Answer, foreign, hangUp, json, ManualTime, problem, Stage } from './stage.ts';
+import { aborted, moment, WorkPlace } from './worker-stage.ts';
+
+/** A worker on a stage, in whose world time passes by hand and chance takes the whole of a pause. */
+function staged(stage: Stage, time: ManualTime, options: Partial<WorkerOptions> = {}): SvcWorker {
+  time.chance = 1;
+  const client = stage.client({ world: time });
+  const handlers = { a: () => null };
+  return createWorker({ client, workerId: 'w', handlers, heartbeatFrom: 'event-loop', ...options });
+}
+
+const run = {
+  id: '1',
+  handlerId: 'a',
+  pluginId: null,
+  attempt: 1,
+  payload: null,
+  cancellationRequested: false,
+};
+const lease = { leaseKey: 'k', leaseToken: 'x'.repeat(64), workerId: 'w', run };
+const nothing: Answer = (response) => response.writeHead(204).end();
+const pathsOf = ({ seen }: Stage) =>
+  seen.map(({ target }) => target.replace('/execution/workers/leases', ''));
+
+describe('a question for a run', () => {
+  test('that failed is asked again after pauses that grow, up to a bound', async () => {
+    const tooMany = problem(429, 'rate_limited', {}, { 'retry-after': '7' });
+    await using stage = await Stage.open(foreign(502), hangUp, foreign(502), tooMany, nothing);
+    const time = new ManualTime();
+    await using worker = staged(stage, time, { backoffSecondsMax: 3, idleSeconds: 11 });
+    void worker.run();
+    for (const [n, delay] of [1_000, 2_000, 3_000, 7_000, 11_000].entries()) {
+      await time.awaited(delay);
+      expect(stage.seen).toHaveLength(n + 1);
+      time.go(delay);
+    }
+    await time.awaited(11_000);
+    expect(stage.seen).toHaveLength(6);
+    expect(JSON.parse(String(stage.seen[0]?.body))).toEqual({
+      workerId: 'w',
+      handlerIds: ['a'],
+      ttlSeconds: 60,
+      waitSeconds: 20,
+    });
+  });
+
+  test('is no more than a draw of chance away from the next', async () => {
+    await using stage = await Stage.open(foreign(502), nothing);
+    const time = new ManualTime();
+    await using worker = staged(stage, time);
+    time.chance = 0.25;
+    void worker.run();
+    await time.awaited(250);
+  });
+});
+
+describe('a lease', () => {
+  test('that cannot be renewed before its end is lost, and its run is not completed', async () => {
+    await using stage = await Stage.open(json(lease), hangUp);
+    const time = new ManualTime();
+    const reason = moment<unknown>();
+    await using worker = staged(stage, time, {
+      heartbeatSeconds: 15,
+      handlers: { a: async ({ signal }) => reason.come(await aborted(signal)) },
+    });
+    const delivered = expect(worker.deliver({ runId: '1' })).rejects.toThrow('not completed');
+    await time.pass(15_000);
+    await time.pass(250);
+    await time.awaited(500);
+    time.go(44_749);
+    expect(time.pending).toContain(60_000);
+    time.go(1);
+    expect(await reason.came).toMatchObject({ kind: 'lease_lost' });
+    await delivered;
+    expect(new Set(pathsOf(stage))).toEqual(new Set(['', '/heartbeat']));
+  });
+
+  test('lasts as long as the last heartbeat says', async () => {
+    await using stage = await Stage.open(json(lease), json(lease), hangUp);
+    const time = new ManualTime();
+    const done = moment();
+    const reason = moment<unknown>();
+    await using worker = staged(stage, time, {
+      heartbeatSeconds: 50,
+      handlers: {
+        a: async ({ signal }) => {
+          void aborted(signal).then(reason.come);
+          await done.came;
+        },
+      },
+    });
+    const delivered = worker.deliver({ runId: '1' }).catch(() => null);
+    // Half of it is left for the first heartbeat, however seldom they are.
+    await time.pass(30_000);
+    await time.awaited(50_000);
+    time.go(49_999);
+    time.go(10_001);
+    expect(await reason.came).toMatchObject({ kind: 'lease_lost' });
+    done.come();
+    await delivered;
+  });
+
+  test('of a handler that the worker has not is completed so', async () => {
+    const foreignRun = { ...lease, run: { ...run, handlerId: 'b' } };
+    await using stage = await Stage.open(json(foreignRun), json(run));
+    await using worker = staged(stage, new ManualTime());
+    expect(await worker.deliver({ runId: '1' })).toBe('executed');
+    expect(JSON.parse(String(stage.seen[1]?.body))).toMatchObject({
+      result: { status: 'failed', failureClass: 'handler_missing' },
+    });
+  });
+
+  test('of a run that is to be cancelled already is completed without its handler', async () => {
+    const toEnd = { ...lease, run: { ...run, cancellationRequested: true } };
+    await using stage = await Stage.open(json(toEnd), json(run));
+    let calls = 0;
+    await using worker = staged(stage, new ManualTime(), { handlers: { a: () => (calls += 1) } });
+    expect(await worker.deliver({ runId: '1' })).toBe('executed');
+    expect(JSON.parse(String(stage.seen[1]?.body))).toMatchObject({ result: { status: 'cancelled' } });
+    expect(calls).toBe(0);
+  });
+
+  test('whose completion is not known by its end is left alone', async () => {
+    await using stage = await Stage.open(json(lease), foreign(500));
+    const time = new ManualTime();
+    await using worker = staged(stage, time, { heartbeatSeconds: 59 });
+    const delivered = expect(worker.deliver({ runId: '1' })).rejects.toThrow('not completed');
+    for (const delay of [250, 500, 1_000, 2_000, 4_000, 8_000, 8_000]) await time.pass(delay);
+    // The first heartbeat, at the half of it, is of no more use to the service than the completion.
+    await time.pass(8_000);
+    for (const delay of [8_000, 8_000, 8_000]) await time.pass(delay);
+    await delivered;
+    expect(pathsOf(stage).filter((path) => path === '/complete')).toHaveLength(12);
+  });
+});
+
+describe('the thread that renews', () => {
+  test('is given fresh credentials, each time that they may be used', async () => {
+    const beats = moment();
+    let beaten = 0;
+    await using stage = await Stage.open((response, request) => {
+      if (request.target.endsWith('/heartbeat') && (beaten += 1) === 3) beats.come();
+      json(request.target.endsWith('/leases') ? lease : request.target.endsWith('/heartbeat') ? lease : run)(
+        response,
+        request,
+      );
+    });
+    let asked = 0;
+    const client = stage.client({
+      apiKey: () => `key-${(asked += 1)}`,
+      token: () => Promise.resolve('token'),
+    });
+    const handlers = { a: () => beats.came };
+    await using worker = createWorker({ client, workerId: 'w', handlers, heartbeatSeconds: 0.02 });
+    expect(await worker.deliver({ runId: '1' })).toBe('executed');
+    const sent = stage.seen.filter(({ target }) => target.endsWith('/heartbeat'));
+    const keys = sent.map(({ headers }) => String(headers['x-svc-api-key']));
+    expect(keys.every((key) => /^key-\d+$/.test(key))).toBe(true);
+    expect(new Set(keys).size).toBeGreaterThan(1);
+    expect(sent[0]?.headers['x-serverless-authorization']).toBe('Bearer token');
+  });
+
+  test('goes on with those that it has where there are no others', async () => {
+    const beats = moment();
+    let beaten = 0;
+    await using stage = await Stage.open((response, request) => {
+      const isBeat = request.target.endsWith('/heartbeat');
+      if (isBeat && (beaten += 1) === 2) beats.come();
+      json(isBeat || request.target.endsWith('/leases') ? lease : run)(response, request);
+    });
+    let asked = 0;
+    const apiKey = () => {
+      asked += 1;
+      // The question for the run, what the thread begins with, and then the completion.
+      if (beaten > 0 && beaten < 2) throw new Error('the key cannot be had');
+      return 'key';
+    };
+    const told: string[] = [];
+    const client = stage.client({ apiKey });
+    await using worker = createWorker({
+      client,
+      workerId: 'w',
+      handlers: { a: () => beats.came },
+      heartbeatSeconds: 0.02,
+      log: ({ message }) => told.push(message),
+    });
+    expect(await worker.deliver({ runId: '1' })).toBe('executed');
+    expect(asked).toBeGreaterThan(2);
+    expect(told).toContain('no fresh credentials to renew leases with');
+  });
+
+  test('takes the leases that it kept with it when it ends', async () => {
+    await using stage = await Stage.open(json(lease));
+    const settings = settleWorker({ client: stage.client(), workerId: 'w', handlers: { a: () => null } });
+    const renewals = new ThreadRenewals(settings);
+    const lost = moment();
+    const ignored = () => undefined;
+    const listener: LeaseListener = {
+      renewed: ignored,
+      cancelled: ignored,
+      failed: ignored,
+      lost: lost.come,
+    };
+    const kept = await renewals.keep({ leaseKey: 'k', leaseToken: 't', workerId: 'w' }, 60_000, listener);
+    expect(await kept.leftMs()).toBeGreaterThan(30_000);
+    const question = kept.leftMs();
+    await renewals.close();
+    await lost.came;
+    expect([await question, await kept.leftMs()]).toEqual([expect.toSatisfy((left) => left !== 0), null]);
+  });
+});
+
+describe('a worker that stops', () => {
+  let place: WorkPlace;
+  beforeAll(async () => {
+    place = await WorkPlace.open(10);
+  });
+  afterAll(() => place[Symbol.asyncDispose]());
+
+  test('gives a question up that waits at the service', async () => {
+    await using way = await place.way();
+    const worker = place.worker({ h0: () => null }, { way });
+    const running = worker.run();
+    await way.awaited('leases');
+    await worker.stop();
+    await running;
+    expect(way.sent).toHaveLength(1);
+    await expect(worker.deliver({ runId: '1' })).rejects.toThrow('The worker stops.');
+    await expect(worker.run()).rejects.toThrow('was run already');
+  });
+
+  test.each(['signal', 'dispose'])('is stopped by its %s too', async (by) => {
+    const controller = new AbortController();
+    await using way = await place.way();
+    const worker = place.worker({ h1: () => null }, { way, signal: controller.signal });
+    const running = worker.run();
+    await way.awaited('leases');
+    if (by === 'signal') controller.abort();
+    else await worker[Symbol.asyncDispose]();
+    await running;
+    await place.worker({ h1: () => null }, { signal: AbortSignal.abort() }).run();
+  });
+
+  test('lets its handlers end within the grace', async () => {
+    const begun = moment();
+    const end = moment();
+    const started = await place.start('h2');
+    const worker = place.worker({
+      h2: async ({ report }) => {
+        begun.come();
+        await end.came;
+        await report({ progress: 0.5 });
+        return 'in time';
+      },
+    });
+    const running = worker.run();
+    await begun.came;
+    const stopped = worker.stop();
+    end.come();
+    await Promise.all([stopped, running]);
+    const { status, result } = await place.client.getExecutionRun(started.id);
+    expect([status, result]).toEqual(['succeeded', 'in time']);
+  });
+
+  test('aborts them after it, and completes nothing', async () => {
+    const begun = moment();
+    const reason = moment<unknown>();
+    const end = moment();
+    const started = await place.start('h3');
+    const time = new ManualTime();
+    await using way = await place.way();
+    const client = place.clientWith({ world: time, baseUrl: way.address });
+    const worker = place.worker(
+      {
+        h3: async ({ signal }) => {
+          begun.come();
+          reason.come(await aborted(signal));
+          await end.came;
+          return 'too late';
+        },
+      },
+      { client },
+    );
+    const running = worker.run();
+    await begun.came;
+    const stopped = worker.stop({ graceSeconds: 5 });
+    await time.pass(5_000);
+    expect(await reason.came).toMatchObject({ kind: 'stopping' });
+    // Nobody waits for a handler that does not listen.
+    await Promise.all([stopped, running]);
+    end.come();
+    expect(way.at('leases/complete')).toEqual([]);
+    expect((await place.client.getExecutionRun(started.id)).status).toBe('running');
+  });
+});
+
+describe('options', () => {
+  const good: WorkerOptions = {
+    client: { baseUrl: 'http://127.0.0.1:1' },
+    workerId: 'w',
+    handlers: { a: () => 1 },
+  };
+  const many = Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`h${n}`, () => null]));
+  test.each<[string, Partial<WorkerOptions>, string]>([
+    ['no name', { workerId: ' ' }, 'workerId'],
+    ['no handler', { handlers: {} }, 'at least one'],
+    ['too many handlers', { handlers: many }, 'more than 32'],
+    ['a handler that is none', { handlers: { a: 'x' as never } }, 'a is no function'],
+    ['a blank id', { handlers: { ' a': () => 1 } }, 'white space'],
+    ['no lease', { leaseSeconds: 0 }, 'leaseSeconds'],
+    ['a lease of more than a day', { leaseSeconds: 86_401 }, 'leaseSeconds'],
+    ['a lease that is no number', { leaseSeconds: Number.NaN }, 'leaseSeconds'],
+    ['a heartbeat that is too late', { leaseSeconds: 10, heartbeatSeconds: 10 }, 'heartbeatSeconds'],
+    ['no heartbeat', { heartbeatSeconds: 0 }, 'heartbeatSeconds'],
+    ['no concurrency', { concurrency: 0 }, 'concurrency'],
+    ['half of one', { concurrency: 1.5 }, 'concurrency'],
+    ['a wait that the service refuses', { waitSeconds: 21 }, 'waitSeconds'],
+    ['a long idle', { idleSeconds: 61 }, 'idleSeconds'],
+    ['no bound of pauses', { backoffSecondsMax: 0 }, 'backoffSecondsMax'],
+    ['another place', { heartbeatFrom: 'moon' as never }, 'heartbeatFrom'],
+    [
+      'a fetch that no thread has',
+      { client: { baseUrl: 'http://127.0.0.1:1', fetch: () => Promise.reject(new Error()) } },
+      'fetch of its own',
+    ],
+  ])('refuse %s', (_, options, message) => {
+    expect(() => createWorker({ ...good, ...options })).toThrow(SvcError);
+    expect(() => createWorker({ ...good, ...options })).toThrow(message);
+  });
+
+  test('are decided where they are left open', async () => {
+    await using worker = createWorker(good);
+    expect(worker.workerId).toBe('w');
+    await expect(worker.deliver({ runId: ' ' })).rejects.toThrow('runId');
+    await expect(worker.stop({ graceSeconds: -1 })).rejects.toThrow('graceSeconds');
+    expect(settleWorker({ ...good, leaseSeconds: 30 })).toMatchObject({
+      heartbeatMs: 10_000,
+      waitMs: 20_000,
+      concurrency: 1,
+    });
+    const client = new SvcClient({ baseUrl: 'http://127.0.0.1:1' }).withOptions({ timeout: 5 });
+    expect(settleWorker({ ...good, client }).client).toBe(client);
+  });
+});

@@ -1,0 +1,30 @@
+import { createWorker, stopOnSignals } from '../src/worker/index.ts';
+import { machine } from '../src/world.ts';
+
+/** A worker as a process of its own, for tests that end it. It says when a run begins. */
+
+const worker = createWorker({
+  workerId: process.argv[2] ?? 'program',
+  concurrency: 4,
+  leaseSeconds: 1,
+  waitSeconds: 1,
+  handlers: {
+    async h0({ run, payload, checkpoint, readCheckpoint, recordEvent, waitForTimer }) {
+      process.stdout.write(`begun ${run.id}\n`);
+      const before = await readCheckpoint('begun');
+      if (before === null) await checkpoint('begun', { attempt: run.attempt });
+      await recordEvent({ type: 'worked', message: `attempt ${run.attempt}` });
+      await waitForTimer('pause', { seconds: 0.02 });
+      return payload;
+    },
+    /** Goes on until it is told to stop. */
+    async h1({ run, signal }) {
+      process.stdout.write(`begun ${run.id}\n`);
+      await new Promise<void>((resolve) => machine.after(300, resolve));
+      return { stopped: signal.aborted };
+    },
+  },
+});
+stopOnSignals(worker, { graceSeconds: 10 });
+await worker.run();
+process.stdout.write('ended\n');

@@ -1,0 +1,269 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunContext, RunFailure } from '../src/worker/index.ts';
+import { answerLost, answers, lostOnTheWay, moment, WorkPlace } from './worker-stage.ts';
+
+let place: WorkPlace;
+beforeAll(async () => {
+  place = await WorkPlace.open(20);
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+let handlers = 0;
+/** A handler of this test's own, so that nobody else's worker takes its runs. */
+const fresh = () => `h${(handlers += 1)}`;
+const ended = (run: { readonly id: string }) => place.client.waitForExecutionRun(run.id);
+const statusOf = async ({ id }: { readonly id: string }) => (await place.client.getExecutionRun(id)).status;
+
+describe('a run', () => {
+  test('is carried out with all that a handler can do', async () => {
+    const id = fresh();
+    const run = await place.start(id, { order: '7' }, { tags: { kind: 'a' } });
+    await using worker = place.worker({
+      [id]: async (context) => {
+        expect(context.run).toMatchObject({ id: run.id, attempt: 1, tags: { kind: 'a' }, scope: null });
+        await context.report({ progress: 0.5, currentStep: 'half' });
+        await context.recordEvent({ type: 'paid', message: 'it was paid', details: { cents: 7 } });
+        const artifact = await context.putArtifact({ name: 'receipt', content: { paid: true } });
+        expect(await context.readCheckpoint('none')).toBeNull();
+        await context.checkpoint('step', { n: 1 }, { by: 'me' });
+        const kept = await context.readCheckpoint('step');
+        return { payload: context.payload, artifact: artifact.name, kept: kept?.content };
+      },
+    });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({
+      status: 'succeeded',
+      result: { payload: { order: '7' }, artifact: 'receipt', kept: { n: 1 } },
+      progress: 1,
+    });
+    expect(await place.historyOf(run)).toEqual(
+      expect.arrayContaining(['paid', 'artifact.written', 'checkpoint.written', 'run.completed']),
+    );
+  });
+
+  test('whose handler gives nothing succeeds, and keeps what was reported', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using worker = place.worker({ [id]: async ({ report }) => report({ result: { so: 'far' } }) });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({ status: 'succeeded', result: { so: 'far' } });
+  });
+
+  test('that failed for now is tried again', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using worker = place.worker({
+      [id]: ({ run: { attempt } }) => {
+        if (attempt === 1) throw new RunFailure('transient', 'the bank is closed');
+        return attempt;
+      },
+    });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({ status: 'succeeded', result: 2, attempt: 2 });
+    expect(await place.historyOf(run)).toContain('retry.scheduled');
+  });
+
+  test('tells a failure that is meant to be told', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using worker = place.worker({
+      [id]: () => Promise.reject(new RunFailure('validation', 'no such\norder')),
+    });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({
+      status: 'failed',
+      failureClass: 'validation',
+      error: 'no such order',
+    });
+  });
+
+  test('says of any other error that there was one; the log says which', async () => {
+    const id = fresh();
+    const run = await place.start(id, null, { retryPolicy: { maxAttempts: 1 } });
+    await using way = await place.way();
+    const secret = new Error('the password is canary');
+    await using worker = place.worker({ [id]: () => Promise.reject(secret) }, { way });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({
+      status: 'failed',
+      failureClass: 'unknown',
+      error: 'External plugin handler failed.',
+    });
+    expect(JSON.stringify(way.sent)).not.toContain('canary');
+    expect(place.log).toContainEqual(
+      expect.objectContaining({ runId: run.id, error: secret, level: 'error' }),
+    );
+  });
+
+  test.each<[string, unknown, string]>([
+    ['is no JSON', 1n, 'The result cannot be written as JSON'],
+    ['the service does not take', 'x'.repeat(300_000), 'The result was refused'],
+  ])('whose result %s fails for good', async (_, result, error) => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using worker = place.worker({ [id]: () => result });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({
+      status: 'failed',
+      failureClass: 'validation',
+      error,
+      attempt: 1,
+    });
+  });
+
+  test('of another plugin is refused', async () => {
+    const id = fresh();
+    const run = await place.start(id, null, { retryPolicy: { maxAttempts: 1 } });
+    let calls = 0;
+    await using worker = place.worker({ [id]: () => (calls += 1) }, { pluginId: 'refunds' });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({ status: 'failed', failureClass: 'plugin_mismatch' });
+    expect(calls).toBe(0);
+  });
+});
+
+describe('a wait', () => {
+  const waiting = async ({ waitForExternalEvent }: RunContext) =>
+    (await waitForExternalEvent('approval'))?.payload ?? 'none';
+
+  test('ends the execution without completing it, and another worker goes on', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using way = await place.way();
+    await using first = place.worker({ [id]: waiting }, { way });
+    expect(await first.deliver({ runId: run.id })).toBe('suspended');
+    expect(await statusOf(run)).toBe('waiting');
+    await first.stop();
+    expect(way.at('leases/complete')).toEqual([]);
+    await place.client.raiseExecutionEvent(run.id, { name: 'approval', payload: { by: 'kim' } });
+    await using second = place.worker({ [id]: waiting });
+    void second.run();
+    expect(await ended(run)).toMatchObject({ status: 'succeeded', result: { by: 'kim' }, attempt: 2 });
+  });
+
+  test('is no end, and no failure, for a handler that swallows it', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using way = await place.way();
+    const refused = moment<unknown>();
+    await using worker = place.worker(
+      {
+        [id]: async (context) => {
+          await context.waitForExternalEvent('never').catch(() => null);
+          expect(context.signal.reason).toMatchObject({ kind: 'suspended' });
+          refused.come(await context.report({ progress: 1 }).catch((error: unknown) => error));
+          return 'swallowed';
+        },
+      },
+      { way },
+    );
+    void worker.run();
+    expect(await refused.came).toMatchObject({ kind: 'suspended' });
+    await way.awaited('leases', 2);
+    expect(way.sent.map(({ path }) => path)).toEqual(['leases', 'leases/wait', 'leases']);
+    expect(await statusOf(run)).toBe('waiting');
+  });
+
+  test('for an event ends by its time', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using worker = place.worker({
+      [id]: ({ waitForExternalEvent }) => waitForExternalEvent('never', { timeoutSeconds: 0.05 }),
+    });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({ status: 'succeeded', result: null });
+  });
+
+  test('for a moment gives back what it was given', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using worker = place.worker({
+      [id]: async ({ waitForTimer }) => [
+        (await waitForTimer('soon', { seconds: 1.5, payload: { n: 1 } })).payload,
+        (await waitForTimer('past', { fireAt: new Date(0) })).name,
+      ],
+    });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({ result: [{ n: 1 }, 'past'], attempt: 2 });
+  });
+
+  test('refuses a time that is none', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using worker = place.worker({
+      [id]: async ({ waitForTimer, waitForExternalEvent }) => [
+        await waitForTimer('t', { seconds: -1 }).catch(String),
+        await waitForExternalEvent('e', { timeoutSeconds: Number.NaN }).catch(String),
+      ],
+    });
+    void worker.run();
+    const { result } = await ended(run);
+    expect(JSON.stringify(result)).toContain('seconds is a number of seconds from 0');
+    expect(JSON.stringify(result)).toContain('timeoutSeconds is a number');
+  });
+
+  test('whose answer was lost is left to the next lease, which is given it', async () => {
+    const id = fresh();
+    const run = await place.start(id);
+    await place.client.raiseExecutionEvent(run.id, { name: 'approval', payload: 'yes' });
+    await using way = await place.way();
+    way.meets('leases/wait', answerLost);
+    const told = moment<unknown>();
+    const given = place.worker(
+      {
+        [id]: async (context) => {
+          const error = await context.waitForExternalEvent('approval').catch((reason: unknown) => reason);
+          told.come(error);
+          return error;
+        },
+      },
+      { way, leaseSeconds: 1 },
+    );
+    const delivered = given.deliver({ runId: run.id });
+    await expect(delivered).rejects.toThrow('not completed');
+    expect(await told.came).toMatchObject({ kind: 'lease_lost' });
+    expect(way.at('leases/complete')).toEqual([]);
+    await using second = place.worker({ [id]: waiting });
+    void second.run();
+    expect(await ended(run)).toMatchObject({ status: 'succeeded', result: 'yes' });
+  });
+});
+
+test('as many runs are under way as may be, and no more', async () => {
+  const id = fresh();
+  const runs = await Promise.all(Array.from({ length: 7 }, (_, n) => place.start(id, n)));
+  const full = moment();
+  let underWay = 0;
+  let most = 0;
+  await using worker = place.worker(
+    {
+      [id]: async () => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        if (underWay === 3) full.come();
+        await full.came;
+        await Promise.all(Array.from({ length: 20 }, () => place.client.health()));
+        underWay -= 1;
+      },
+    },
+    { concurrency: 3 },
+  );
+  void worker.run();
+  for (const run of runs) expect((await ended(run)).status).toBe('succeeded');
+  expect(most).toBe(3);
+});
+
+test('a token is in no log and in no address', async () => {
+  const id = fresh();
+  await place.start(id);
+  await using way = await place.way();
+  way.meets('leases/complete', lostOnTheWay, answers(403, 'permission_denied'));
+  await using worker = place.worker({ [id]: () => 1 }, { way });
+  void worker.run();
+  await way.awaited('leases', 2);
+  const { leaseToken } = way.leases[0] ?? expect.fail('nothing was leased');
+  expect(leaseToken).toHaveLength(64);
+  expect(place.log.length).toBeGreaterThan(1);
+  expect(place.logText()).not.toContain(leaseToken);
+  expect(way.sent.map(({ url }) => url).join()).not.toContain(leaseToken);
+});
