@@ -50,6 +50,8 @@ const keptBySchema: Readonly<Record<string, string>> = {
   executionLeaseWaitSecondsMax: 'ExecutionExternalWorkerLeaseRequest waitSeconds maximum',
   executionListLimitMax: 'ExecutionRunList maxItems',
   executionHistoryLimitMax: 'ExecutionTraceEventList maxItems',
+  executionPruneRunsMax: 'ExecutionMaintenancePruneResult runIds maxItems',
+  executionReconcileRunsMax: 'ExecutionMaintenanceDispatchReconcileRequest limit maximum',
 };
 
 /** Limits that the catalog keeps in a parameter: of which operation, which one, and the keyword. */

@@ -74,6 +74,9 @@ preflightCanonicalStore: GET /canonical/preflight preflightCanonicalStore
 probeCanonicalStoreDataPlane: POST /canonical/preflight/probe probeCanonicalStoreDataPlane
 getExecutionRuntime: GET /execution/runtime getExecutionRuntime
 getEffectiveExecutionRuntime: GET /execution/runtime/effective getEffectiveExecutionRuntime
+getExecutionRuntimeMaintenance: GET /execution/runtime/maintenance getExecutionRuntimeMaintenance
+pruneExecutionRuntimeMaintenance: POST /execution/runtime/maintenance/prune pruneExecutionRuntimeMaintenance
+reconcileExecutionRuntimeDispatch: POST /execution/runtime/maintenance/reconcile reconcileExecutionRuntimeDispatch
 leaseExternalExecutionRun: POST /execution/workers/leases leaseExternalExecutionRun
 heartbeatExternalExecutionLease: POST /execution/workers/leases/heartbeat heartbeatExternalExecutionLease
 reportExternalExecutionLease: POST /execution/workers/leases/reports reportExternalExecutionLease
@@ -117,6 +120,9 @@ preflightCanonicalStore canonical-policy admin read 200,503 null
 probeCanonicalStoreDataPlane canonical-policy admin write 200,503 null
 getExecutionRuntime execution-policy maintenance read 200 null
 getEffectiveExecutionRuntime execution-policy start_run read 200 null
+getExecutionRuntimeMaintenance execution-maintenance maintenance read 200 null
+pruneExecutionRuntimeMaintenance execution-maintenance maintenance write 200 65536
+reconcileExecutionRuntimeDispatch execution-maintenance maintenance write 200 65536
 leaseExternalExecutionRun execution-worker worker write 200,204 65536
 heartbeatExternalExecutionLease execution-worker worker write 200 65536
 reportExternalExecutionLease execution-worker worker write 200 1310720

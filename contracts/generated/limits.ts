@@ -196,6 +196,12 @@ export const limits = {
   executionConcurrencyRetryDelayMsDefault: 100,
   /** How far ahead a schedule, timer or deadline may lie. Unit: days. */
   executionScheduleDaysMax: 3_660,
+  /** Runs that one prune removes. Unit: runs. */
+  executionPruneRunsMax: 200,
+  /** Runs that one reconcile looks after; also the number where it names none. Unit: runs. */
+  executionReconcileRunsMax: 1_000,
+  /** Runs of one status that the maintenance status counts. Unit: runs. */
+  executionMaintenanceScanMax: 10_000,
   /** JSON body that carries a payload, result or checkpoint: 1 MiB and what stands around it. Unit: bytes. */
   executionRunBodyBytesMax: 1_310_720,
   /** JSON body of a trace event: details, message and what stands around them. Unit: bytes. */

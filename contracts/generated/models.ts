@@ -1548,6 +1548,97 @@ export type EffectiveExecutionRuntimeSurface = {
   readonly handlers: readonly ExecutionHandlerDescriptor[];
 };
 
+/** What the execution runtime keeps. */
+export type ExecutionMaintenanceStatus = {
+  /** The adapter. (at most 160 characters) */
+  readonly adapterId: string;
+  /** Its kind. (at most 160 characters) */
+  readonly runtimeKind: string;
+  /** When it was looked at. */
+  readonly checkedAtUtc: Timestamp;
+  /** What goes when a run goes, such as `run_owned`. (at most 160 characters) */
+  readonly retentionScope: string;
+  /** Terminal runs that a prune keeps unless it names another number; null for all. (at least 0) */
+  readonly maxRetainedTerminalRuns: number | null;
+  /** Runs by status, at most 10,000 of each. (at most 32 entries) */
+  readonly runCounts: { readonly [name: string]: number };
+  /**
+   * What is kept, by kind: `runs`, and of the runs counted their `events` of history, `artifacts`, unconsumed
+   * `externalEvents` and active `waits`. (at most 32 entries)
+   */
+  readonly rowCounts: { readonly [name: string]: number };
+  /** Where large artifacts lie, where that may be told; null otherwise. (at most 4096 characters) */
+  readonly artifactDirectory: string | null;
+  /** Runs with large artifacts; null where they are not counted. (at least 0) */
+  readonly artifactDirectoryCount: number | null;
+  /** Large artifacts; null where they are not counted. (at least 0) */
+  readonly artifactFileCount: number | null;
+  /** Their size together; null where that is not known. (at least 0) */
+  readonly artifactBytes: number | null;
+};
+
+/** Which runs go. An empty object shows what would. */
+export type ExecutionMaintenancePruneRequest = {
+  /** Shows what would be removed, and removes nothing; absent or null for true. (true when absent) */
+  readonly dryRun?: boolean | null;
+  /**
+   * The newest terminal runs that stay; absent or null for as many as the deployment keeps. (0 to 10000000)
+   */
+  readonly retainTerminalRuns?: number | null;
+};
+
+/** What was removed, or would be. */
+export type ExecutionMaintenancePruneResult = {
+  /** Whether nothing was removed. */
+  readonly dryRun: boolean;
+  /** The newest terminal runs that stayed. (at least 0) */
+  readonly retainTerminalRuns: number;
+  /** When. */
+  readonly prunedAtUtc: Timestamp;
+  /** The runs, newest first. (at most 200 items) */
+  readonly runIds: readonly string[];
+  /** How many runs. (at least 0) */
+  readonly runs: number;
+  /** Events of their history. (at least 0) */
+  readonly events: number;
+  /** Their artifacts. (at least 0) */
+  readonly artifacts: number;
+  /** Their checkpoints. (at least 0) */
+  readonly checkpoints: number;
+  /** Their timers. (at least 0) */
+  readonly timers: number;
+  /** Events that they had not consumed. (at least 0) */
+  readonly externalEvents: number;
+  /** Leases that they took on names of their own. (at least 0) */
+  readonly leases: number;
+  /** How many of them had large artifacts. (at least 0) */
+  readonly artifactDirectories: number;
+};
+
+/** How much is looked after. */
+export type ExecutionMaintenanceDispatchReconcileRequest = {
+  /** Shows what would be done, and does nothing; absent or null for false. (false when absent) */
+  readonly dryRun?: boolean | null;
+  /** Runs that are looked after at most; absent or null for 1000. (1 to 1000, 1000 when absent) */
+  readonly limit?: number | null;
+};
+
+/** What was found and told. */
+export type ExecutionMaintenanceDispatchReconcileResult = {
+  /** Whether nothing was done. */
+  readonly dryRun: boolean;
+  /** Runs that were looked after at most. (at least 1) */
+  readonly limit: number;
+  /** When. */
+  readonly reconciledAtUtc: Timestamp;
+  /** Runs for which something was to be done, sorted. (at most 1000 items) */
+  readonly candidateRunIds: readonly string[];
+  /** Runs for which it was done. (at least 0) */
+  readonly dispatched: number;
+  /** Why it was not, by run. (at most 1000 entries) */
+  readonly failures: { readonly [name: string]: string };
+};
+
 // ---- server
 
 /** That the process answers, what it is and what it is configured with. Told without touching a store. */

@@ -32,6 +32,9 @@ export interface GroupOperations {
   readonly execution:
     | 'getExecutionRuntime'
     | 'getEffectiveExecutionRuntime'
+    | 'getExecutionRuntimeMaintenance'
+    | 'pruneExecutionRuntimeMaintenance'
+    | 'reconcileExecutionRuntimeDispatch'
     | 'leaseExternalExecutionRun'
     | 'heartbeatExternalExecutionLease'
     | 'reportExternalExecutionLease'
@@ -290,6 +293,44 @@ export interface OperationTypes {
     readonly headers: Readonly<Record<string, never>>;
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.EffectiveExecutionRuntimeSurface };
+  };
+  /**
+   * Show what the execution runtime keeps. Runs by status and what belongs to them, for operators. Counting
+   * looks at the runs: a status that has more than 10,000 is told as 10,000, and what belongs to runs is then
+   * that of those looked at.
+   */
+  readonly getExecutionRuntimeMaintenance: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionMaintenanceStatus };
+  };
+  /**
+   * Remove old runs. Keeps the newest terminal runs, as their ids were drawn, and removes the others with all
+   * that belongs to them: history, artifacts, checkpoints, timers, leases, events and the idempotency key,
+   * which may then be used anew. Active runs are never removed. One call removes at most 200 runs: call it
+   * again until it removes none. Safe to repeat, and at once with others.
+   */
+  readonly pruneExecutionRuntimeMaintenance: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionMaintenancePruneRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionMaintenancePruneResult };
+  };
+  /**
+   * Find work that was lost. Moves on what time has come for, such as leases that ran out, timers and
+   * schedules, and tells the queue again of runs that have been queued for longer than a minute, whose
+   * message may be lost. Told twice changes nothing: whoever is told leases the run first. Safe to repeat,
+   * and at once with others.
+   */
+  readonly reconcileExecutionRuntimeDispatch: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionMaintenanceDispatchReconcileRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionMaintenanceDispatchReconcileResult };
   };
   /**
    * Claim a due run. Claims the oldest due run of the given handlers, or the run that is named. Of several
@@ -1594,6 +1635,151 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
       'headers_too_large',
       'internal_error',
       'store_contention',
+      'unavailable',
+    ],
+  },
+  getExecutionRuntimeMaintenance: {
+    id: 'getExecutionRuntimeMaintenance',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-maintenance',
+    accessOperation: 'maintenance',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getExecutionRuntimeMaintenance',
+        method: 'GET',
+        segments: [{ literal: 'execution' }, { literal: 'runtime' }, { literal: 'maintenance' }],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'ExecutionMaintenanceStatus', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  pruneExecutionRuntimeMaintenance: {
+    id: 'pruneExecutionRuntimeMaintenance',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-maintenance',
+    accessOperation: 'maintenance',
+    mutation: 'write',
+    completion: 'maintenance',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'pruneExecutionRuntimeMaintenance',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'runtime' },
+          { literal: 'maintenance' },
+          { literal: 'prune' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionMaintenancePruneRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 65536,
+    responses: [
+      { status: 200, mediaType: 'application/json', schema: 'ExecutionMaintenancePruneResult', headers: [] },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  reconcileExecutionRuntimeDispatch: {
+    id: 'reconcileExecutionRuntimeDispatch',
+    group: 'execution',
+    stability: 'public',
+    authorizationClass: 'execution-maintenance',
+    accessOperation: 'maintenance',
+    mutation: 'write',
+    completion: 'maintenance',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'reconcileExecutionRuntimeDispatch',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'runtime' },
+          { literal: 'maintenance' },
+          { literal: 'reconcile' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionMaintenanceDispatchReconcileRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 65536,
+    responses: [
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'ExecutionMaintenanceDispatchReconcileResult',
+        headers: [],
+      },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
       'unavailable',
     ],
   },

@@ -106,8 +106,8 @@ function describeCalls({ store }: ExecutionConformance): void {
   });
 }
 
-function describeRoom({ store }: ExecutionConformance): void {
-  test('a handler that was given up, or has lost its run, leaves its room to the next', async () => {
+function describeRoom({ store, alone }: ExecutionConformance): void {
+  alone('a handler that was given up, or has lost its run, leaves its room to the next', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const client = stage.client({
@@ -140,7 +140,7 @@ function describeRoom({ store }: ExecutionConformance): void {
   });
 }
 
-function describeLateAskers({ store }: ExecutionConformance): void {
+function describeLateAskers({ store, alone }: ExecutionConformance): void {
   /** An instance that is about to lease a run, and gets its answer when the test says so. */
   async function asking() {
     const stage = new Stage(store());
@@ -163,7 +163,7 @@ function describeLateAskers({ store }: ExecutionConformance): void {
     return { stage, executions, client, id, open };
   }
 
-  test('a stop waits for a run that is just being taken', async () => {
+  alone('a stop waits for a run that is just being taken', async () => {
     const { stage, executions, client, id, open } = await asking();
     let stopped: boolean | null = null;
     const stopping = client.instance.engine.stop(5_000).then((done) => {
@@ -180,7 +180,7 @@ function describeLateAskers({ store }: ExecutionConformance): void {
     expect(await client.get(id)).toMatchObject({ status: 'succeeded' });
   });
 
-  test('nothing is begun after a stop', async () => {
+  alone('nothing is begun after a stop', async () => {
     const { stage, executions, client, id, open } = await asking();
     const stopping = client.instance.engine.stop(5_000);
     await stage.pass(5_000);

@@ -77,7 +77,7 @@ function describeCancelled({ store }: ExecutionConformance): void {
   });
 }
 
-function describeShared({ store }: ExecutionConformance): void {
+function describeShared({ store, alone }: ExecutionConformance): void {
   test('handlers with one concurrency key run one after another, over two instances', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
@@ -106,7 +106,7 @@ function describeShared({ store }: ExecutionConformance): void {
     await second.instance.stop();
   });
 
-  test('no more runs are executed at a time than the settings say, and all in the end', async () => {
+  alone('no more runs are executed at a time than the settings say, and all in the end', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const plugins = [pluginOf({ 'p.held': run })];
@@ -131,21 +131,24 @@ function describeShared({ store }: ExecutionConformance): void {
     expect(new Set(executions.map(({ context }) => context.runId)).size).toBe(runs.length);
   });
 
-  test('room that was kept for a start which was a replay is given to a run that came meanwhile', async () => {
-    const stage = new Stage(store());
-    const { executions, run } = held();
-    const client = stage.client({ plugins: [pluginOf({ 'p.held': run })], concurrencyMax: 1 });
-    const reservation = client.instance.engine.reserve('p.held');
-    const { id } = await executed(stage, client, 'p.held');
-    expect(executions).toHaveLength(0);
-    reservation?.release();
-    await stage.quiet();
-    expect(executions.map(({ context }) => context.runId)).toEqual([id]);
-  });
+  alone(
+    'room that was kept for a start which was a replay is given to a run that came meanwhile',
+    async () => {
+      const stage = new Stage(store());
+      const { executions, run } = held();
+      const client = stage.client({ plugins: [pluginOf({ 'p.held': run })], concurrencyMax: 1 });
+      const reservation = client.instance.engine.reserve('p.held');
+      const { id } = await executed(stage, client, 'p.held');
+      expect(executions).toHaveLength(0);
+      reservation?.release();
+      await stage.quiet();
+      expect(executions.map(({ context }) => context.runId)).toEqual([id]);
+    },
+  );
 }
 
-function describeStops({ store }: ExecutionConformance): void {
-  test('another instance takes over when the lease of one that died has run out', async () => {
+function describeStops({ store, alone }: ExecutionConformance): void {
+  alone('another instance takes over when the lease of one that died has run out', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const plugins = [pluginOf({ 'p.held': run })];
@@ -176,7 +179,7 @@ function describeStops({ store }: ExecutionConformance): void {
     await heir.instance.stop();
   });
 
-  test('what was queued, due or left by a dead process is found at the start', async () => {
+  alone('what was queued, due or left by a dead process is found at the start', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const plugins = [pluginOf({ 'p.held': run })];
@@ -196,7 +199,7 @@ function describeStops({ store }: ExecutionConformance): void {
     await heir.instance.queue.stop();
   });
 
-  test('a stop takes no more runs and waits for those under way', async () => {
+  alone('a stop takes no more runs and waits for those under way', async () => {
     const stage = new Stage(store());
     const { executions, run } = held();
     const client = stage.client({ plugins: [pluginOf({ 'p.held': run })], concurrencyMax: 1 });
@@ -255,29 +258,32 @@ function describeStops({ store }: ExecutionConformance): void {
     await client.instance.stop();
   });
 
-  test('a handler that a stop interrupts is not cancelled: its run is executed again elsewhere', async () => {
-    const stage = new Stage(store());
-    const { executions, run } = held();
-    const plugins = [pluginOf({ 'p.held': run })];
-    const client = stage.client({ plugins, leaseMs: 8_000 });
-    await client.instance.start();
-    const { id } = await executed(stage, client, 'p.held');
-    const stopping = client.instance.stop();
-    await stage.quiet();
-    await stage.pass(5_000);
-    await stopping;
-    expect(executions[0]?.context.signal.aborted).toBe(true);
-    executions[0]?.fail(new Error('aborted'));
-    await stage.quiet();
-    expect(await client.get(id)).toMatchObject({ status: 'running', cancellationRequested: false });
-    const heir = stage.client({ plugins });
-    await stage.pass(8_000);
-    await heir.instance.start();
-    await stage.quiet();
-    expect(executions.at(-1)?.context).toMatchObject({ runId: id, attempt: 2 });
-    executions.at(-1)?.end();
-    await stage.quiet();
-    expect(await heir.get(id)).toMatchObject({ status: 'succeeded', result: 'by attempt 2' });
-    await heir.instance.stop();
-  });
+  alone(
+    'a handler that a stop interrupts is not cancelled: its run is executed again elsewhere',
+    async () => {
+      const stage = new Stage(store());
+      const { executions, run } = held();
+      const plugins = [pluginOf({ 'p.held': run })];
+      const client = stage.client({ plugins, leaseMs: 8_000 });
+      await client.instance.start();
+      const { id } = await executed(stage, client, 'p.held');
+      const stopping = client.instance.stop();
+      await stage.quiet();
+      await stage.pass(5_000);
+      await stopping;
+      expect(executions[0]?.context.signal.aborted).toBe(true);
+      executions[0]?.fail(new Error('aborted'));
+      await stage.quiet();
+      expect(await client.get(id)).toMatchObject({ status: 'running', cancellationRequested: false });
+      const heir = stage.client({ plugins });
+      await stage.pass(8_000);
+      await heir.instance.start();
+      await stage.quiet();
+      expect(executions.at(-1)?.context).toMatchObject({ runId: id, attempt: 2 });
+      executions.at(-1)?.end();
+      await stage.quiet();
+      expect(await heir.get(id)).toMatchObject({ status: 'succeeded', result: 'by attempt 2' });
+      await heir.instance.stop();
+    },
+  );
 }

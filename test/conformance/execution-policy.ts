@@ -49,7 +49,7 @@ const access = createExecutionAccess([
   grant('its-worker@x', { operations: ['worker'], workerId: 'its-worker', tenantIds: ['t'] }),
 ]);
 
-export function describePolicies({ store }: ExecutionConformance): void {
+export function describePolicies({ store, alone }: ExecutionConformance): void {
   describe('product policies', () => {
     it.each<[string, StartBody, string]>([
       ['no scope', { handlerId: HANDLER }, 'product_policy_violation'],
@@ -91,7 +91,7 @@ export function describePolicies({ store }: ExecutionConformance): void {
       expect((await client.lease({ ...wish, workerId: 'its-worker' }))?.run.id).toBe(run.id);
     });
 
-    it('do not let the runs of one product stand in the way of workers of another', async () => {
+    alone('do not let the runs of one product stand in the way of workers of another', async () => {
       const { client, scope } = ownRuns(store(), { policies });
       for (let n = 0; n < 40; n += 1) await client.start({ handlerId: HANDLER, scope: scopeOf('narrow') });
       const runs = [];

@@ -8,6 +8,7 @@ import {
   type ExecutionInstance,
   executionInstance,
   type InstanceOptions,
+  messagesArrived,
   ownScope,
 } from '../support/execution.ts';
 import { ManualWorld } from '../support/manual-world.ts';
@@ -76,6 +77,7 @@ export class Stage {
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
+      await messagesArrived(this.world);
       if (this.#calls.size === 0) continue;
       await Promise.allSettled(this.#calls);
       turns = -1;

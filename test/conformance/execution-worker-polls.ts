@@ -4,7 +4,7 @@ import type { ExecutionConformance } from './execution.ts';
 import { begun, HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
 
 /** Calls that wait for a run. */
-export function describePolls({ store }: ExecutionConformance): void {
+export function describePolls({ store, alone }: ExecutionConformance): void {
   /** Calls that wait, each in its turn: what they wait for was not there. */
   async function waiting(stage: Stage, client: ExecutionClient, count: number, given: object = {}) {
     const calls = [];
@@ -22,7 +22,7 @@ export function describePolls({ store }: ExecutionConformance): void {
     return calls;
   }
 
-  test('is answered as soon as a run is started, and one run wakes one call', async () => {
+  alone('is answered as soon as a run is started, and one run wakes one call', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const calls = await waiting(stage, client, 3);
@@ -98,7 +98,7 @@ export function describePolls({ store }: ExecutionConformance): void {
     await client.instance.stop();
   });
 
-  test('an abort and a drain answer at once, and what they were woken for goes to another', async () => {
+  alone('an abort and a drain answer at once, and what they were woken for goes to another', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const gone = new AbortController();
@@ -131,7 +131,7 @@ export function describePolls({ store }: ExecutionConformance): void {
     expect(stage.time.pendingTimers).toBe(0);
   });
 
-  test('a run that another instance started is found at the next recheck', async () => {
+  alone('a run that another instance started is found at the next recheck', async () => {
     const stage = new Stage(store());
     const client = stage.client({ recheckMs: 5_000 });
     await client.instance.start();
@@ -144,7 +144,7 @@ export function describePolls({ store }: ExecutionConformance): void {
     await client.instance.stop();
   });
 
-  test('a run that one worker may not have is still told to the one who may', async () => {
+  alone('a run that one worker may not have is still told to the one who may', async () => {
     const stage = new Stage(store());
     const policy = {
       productId: 'p',

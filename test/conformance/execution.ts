@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeArtifacts } from './execution-artifacts.ts';
 import { describeCeiling } from './execution-ceiling.ts';
@@ -6,6 +6,7 @@ import { describeHandlers } from './execution-handlers.ts';
 import { describeHistory } from './execution-history.ts';
 import { describeLimits } from './execution-limits.ts';
 import { describeLists } from './execution-lists.ts';
+import { describeMaintenance } from './execution-maintenance.ts';
 import { describePolicies } from './execution-policy.ts';
 import { describeResults } from './execution-results.ts';
 import { describeRuns } from './execution-runs.ts';
@@ -17,13 +18,18 @@ export interface ExecutionConformance {
   readonly store: () => RecordStore;
   /** How many rivals a race has: the official Firestore emulator is slow under contention. */
   readonly rivals: number;
+  /**
+   * For what one process does by itself: it takes runs as they become ready, the oldest first, and knows who waits for them.
+   * Where a queue delivers there is no such process, and no test of it.
+   */
+  readonly alone: (name: string, run: () => Promise<void>, timeout?: number) => void;
 }
 
 /** Part B of the specification, row by row, against any provider. Each test owns a scope of runs. */
 export function describeExecution(
   name: string,
   open: () => Promise<RecordStore>,
-  options: { readonly rivals: number; readonly skip?: string },
+  options: { readonly rivals: number; readonly skip?: string; readonly delivers?: boolean },
 ): void {
   describe.skipIf(options.skip !== undefined)(`execution runtime on ${name}${options.skip ?? ''}`, () => {
     let store: RecordStore;
@@ -33,7 +39,11 @@ export function describeExecution(
     afterAll(async () => {
       await store.close();
     });
-    const conformance: ExecutionConformance = { store: () => store, rivals: options.rivals };
+    const conformance: ExecutionConformance = {
+      store: () => store,
+      rivals: options.rivals,
+      alone: options.delivers === true ? () => undefined : (...given) => test(...given),
+    };
     // Admission and what is read:
     describeRuns(conformance);
     describeResults(conformance);
@@ -47,5 +57,7 @@ export function describeExecution(
     describeWorkers(conformance);
     describeWaits(conformance);
     describeHandlers(conformance);
+    // Operators:
+    describeMaintenance(conformance);
   });
 }

@@ -2,6 +2,7 @@ import type {
   ExecutionExternalEvent,
   ExecutionExternalWorkerLease,
   ExecutionExternalWorkerWaitResponse,
+  ExecutionMaintenancePruneResult,
   ExecutionRun,
   ExecutionRunRequest,
   ExecutionTraceEvent,
@@ -23,6 +24,7 @@ interface Proof {
 /** Every answer must have been right at a moment between question and answer, and a refusal too. */
 export function checkAnswer(oracle: ExecutionOracle, call: ExecutionCall, outcome: ExecutionOutcome): void {
   const about = `#${call.number} ${call.operation}`;
+  if (isMaintenance(call)) return checkMaintenance(oracle, call, outcome, about);
   if (outcome.kind === 'failed') {
     // What leads up to it, such as the end of a lease that ran out, may have been written.
     const done = call.wrote.filter(({ runId, moment }) => tookEffect(oracle, call, runId, moment));
@@ -31,6 +33,28 @@ export function checkAnswer(oracle: ExecutionOracle, call: ExecutionCall, outcom
     checkRefusal(oracle, call, outcome.error.code, about);
   } else if (outcome.kind === 'answer') {
     checkBody(oracle, call, outcome.body, about);
+  }
+}
+
+function isMaintenance({ operation }: ExecutionCall): boolean {
+  return /Maintenance|reconcile/.test(operation);
+}
+
+/** What it does it does run by run, and an answer that fails says nothing of how far it came. */
+function checkMaintenance(
+  oracle: ExecutionOracle,
+  call: ExecutionCall,
+  outcome: ExecutionOutcome,
+  about: string,
+): void {
+  must(outcome.kind !== 'refused', 'answer', `${about} was refused`);
+  if (outcome.kind !== 'answer' || call.operation !== 'pruneExecutionRuntimeMaintenance') return;
+  const { dryRun, runIds } = outcome.body as ExecutionMaintenancePruneResult;
+  for (const id of runIds) {
+    const gone = oracle.removed.get(id) ?? 0;
+    must(dryRun || gone > call.since, 'answer', `${about} says that it removed ${id}, and did not`);
+    must(!oracle.pruned.has(id), 'answer', `${about} removed ${id}, which another one had removed`);
+    if (!dryRun) oracle.pruned.add(id);
   }
 }
 
@@ -48,13 +72,18 @@ function checkRefusal(oracle: ExecutionOracle, call: ExecutionCall, code: string
   switch (call.operation) {
     case 'startExecutionRun':
       if (code === 'queue_full') checkFull(oracle, call, about);
+      else if (code === 'store_contention') must(oracle.removedDuring(call), 'answer', `${about}: ${code}`);
       else must(code === 'idempotency_conflict' || code === 'handler_missing', 'answer', `${about}: ${code}`);
       return;
     case 'raiseExecutionEvent':
     case 'cancelExecutionRun':
     case 'getExecutionRun':
-      must(false, 'answer', `${about} was refused with ${code}`);
+    case 'getExecutionRunHistory': {
+      const { runId } = call.params as { readonly runId: string };
+      const gone = code === 'not_found' && oracle.removed.has(runId);
+      must(gone, 'answer', `${about} was refused with ${code}`);
       return;
+    }
     default:
       checkLost(oracle, call, code, about);
   }
@@ -98,6 +127,7 @@ function checkLost(oracle: ExecutionOracle, call: ExecutionCall, code: string, a
     return;
   }
   const holds = runs.map((run) => holdOf(run, proof, call.now));
+  if (oracle.removed.has(proof.leaseKey.slice(LEASE_KEY.length))) holds.push('lease_stale');
   must(holds.includes(code as Hold), 'answer', `${about} was refused with ${code}, and was ${holds.join()}`);
 }
 

@@ -90,7 +90,9 @@ export class Starter extends ExecutionUser {
       const { idempotencyKey: key } = body;
       if (typeof key !== 'string') continue;
       const name = JSON.stringify([body.scope, key]);
-      must((this.#answers.get(name) ?? id) === id, 'admission', `${name} was answered with another run`);
+      const before = this.#answers.get(name) ?? id;
+      const same = before === id || this.work.oracle.removed.has(before);
+      must(same, 'admission', `${name} was answered with another run`);
       this.#answers.set(name, id);
     }
   }
@@ -136,6 +138,23 @@ export class Meddler extends ExecutionUser {
       for (let copies = random.chance(0.2) ? 4 : 1; copies > 0; copies--) {
         await this.send('raiseExecutionEvent', { params, body });
       }
+    }
+  }
+}
+
+/** Prunes, far too much, and looks for what was lost. */
+export class Maintainer extends ExecutionUser {
+  async run(turns: number): Promise<void> {
+    const { random } = this.work;
+    for (let turn = 0; turn < turns; turn++) {
+      await this.pause(40);
+      if (random.chance(0.4)) {
+        const body = { dryRun: random.chance(0.2), retainTerminalRuns: random.below(5) };
+        await this.send('pruneExecutionRuntimeMaintenance', { body });
+      } else if (random.chance(0.8)) {
+        const body = { dryRun: random.chance(0.2), limit: 1 + random.below(20) };
+        await this.send('reconcileExecutionRuntimeDispatch', { body });
+      } else await this.send('getExecutionRuntimeMaintenance', {});
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { PluginHandler } from '../../functions/execution/plugin.ts';
+import type { Runtime } from '../../functions/execution/runtime.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import type { RunMessage } from '../../functions/queue/port.ts';
@@ -120,6 +121,11 @@ export class ExecutionCluster {
 
   /** How far instances that start now are ahead: as far as all others. */
   #ahead = 0;
+
+  /** Of an instance that is there; `undefined` while all are down. */
+  runtime(): Runtime | undefined {
+    return [...this.#members.values()].find(({ process }) => process.alive)?.instance.runtime;
+  }
 
   now(name: string): number {
     return this.#members.get(name)?.clock.now() ?? this.scheduler.now;

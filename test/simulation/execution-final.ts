@@ -1,3 +1,4 @@
+import { accountForRuns } from '../../functions/execution/maintenance/account.ts';
 import { ExecutionUser } from './execution-clients.ts';
 import { EXECUTION } from './execution-instance.ts';
 import { isExternal, isOver } from './execution-transitions.ts';
@@ -12,7 +13,9 @@ const LOOKS_MAX = 600;
 /** What must hold in the end, whatever went wrong before. */
 export class ExecutionAudit extends ExecutionUser {
   async run(): Promise<void> {
+    await this.#account();
     await this.#untilAllIsOver();
+    await this.#account();
     const { oracle, cluster } = this.work;
     const records = cluster.database.all(EXECUTION).map(({ record }) => record);
     oracle.checkStored(records);
@@ -22,6 +25,36 @@ export class ExecutionAudit extends ExecutionUser {
     must(counted === 0, 'admission', `${counted} runs are still counted, and none is active`);
     await this.#checkReads();
     await this.#checkKeys();
+    await this.#pruneAll();
+  }
+
+  /** Whoever prunes at once removes everything, and nothing of it is left. */
+  async #pruneAll(): Promise<void> {
+    const { cluster, oracle } = this.work;
+    const body = { dryRun: false, retainTerminalRuns: 0 };
+    const [one, other] = await Promise.all(
+      [0, 1].map(() => this.send('pruneExecutionRuntimeMaintenance', { body })),
+    );
+    must(one?.kind === 'answer' && other?.kind === 'answer', 'answer', 'a prune was refused');
+    must(oracle.runs.length === 0, 'I8 run', `${oracle.runs.length} runs are left`);
+    const left = cluster.database.all(EXECUTION).filter(({ record }) => record.key.collection !== 'counters');
+    const names = left
+      .map(({ record }) => `${record.key.collection} ${JSON.stringify(record.head)}`)
+      .join(', ');
+    must(left.length === 0, 'I8 run', `all runs are pruned, and there is ${names}`);
+  }
+
+  /** No active run is forgotten, whatever went wrong: time, a worker or an event comes for each. */
+  async #account(): Promise<void> {
+    const { cluster } = this.work;
+    let runtime = cluster.runtime();
+    while (runtime === undefined) {
+      await cluster.scheduler.sleep(this, LOOK_EVERY_MS, 'look');
+      runtime = cluster.runtime();
+    }
+    const { faults } = await accountForRuns(runtime);
+    const told = faults.map(({ runId, fault }) => `${runId}: ${fault}`).join(', ');
+    must(faults.length === 0, 'I10 looked after', told);
   }
 
   /** Workers that never fail, and somebody who raises what is waited for. */
@@ -71,7 +104,7 @@ export class ExecutionAudit extends ExecutionUser {
           must(oracle.current(id)?.status === status, 'I13 counts', `${id} is listed as ${status}`);
         }
       }
-      must(listed === oracle.versions.size, 'I13 counts', `${listed} runs are listed`);
+      must(listed === oracle.runs.length, 'I13 counts', `${listed} runs are listed`);
     }
     for (const { id, traced, traceDropped } of oracle.runs) {
       await this.persist('getExecutionRun', { params: { runId: id } });

@@ -56,6 +56,12 @@ function dropped(collection: string, when: () => boolean = () => true) {
     'put' in write && write.put.key.collection === collection && when() ? undefined : write;
 }
 
+/** What is removed from one collection stays. */
+function unremoved(collection: string) {
+  return (write: Write): Write | undefined =>
+    'remove' in write && write.remove.collection === collection ? undefined : write;
+}
+
 /** The record of a run is written otherwise where `when` says so of it. */
 function misfiled(change: (put: RecordData) => Partial<RecordData>, when: (run: Run) => boolean) {
   return (write: Write): Write =>
@@ -183,6 +189,14 @@ const RUN_FLAWS: Readonly<Record<string, ExecutionFlaw>> = {
     ),
   },
   'forgotten-key': { about: 'a start does not keep its key', wrap: between(as, dropped('admissions')) },
+  'kept-key': {
+    about: 'a prune removes a run and not its key',
+    wrap: between(as, unremoved('admissions')),
+  },
+  'left-behind': {
+    about: 'a prune leaves older parts of traces',
+    wrap: between(as, unremoved('traces')),
+  },
   'raised-from-the-dead': {
     about: 'a run that is over can be leased',
     wrap: between(

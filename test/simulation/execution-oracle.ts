@@ -1,4 +1,5 @@
-import { RUN_INDEX, readRun } from '../../functions/execution/records.ts';
+import type { ExecutionMaintenancePruneRequest } from '../../contracts/generated/models.ts';
+import { admissionOfRun, RUN_INDEX, readRun } from '../../functions/execution/records.ts';
 import type { Run, TraceEntry } from '../../functions/execution/run.ts';
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { RecordData } from '../../functions/store/port.ts';
@@ -34,6 +35,10 @@ export class ExecutionOracle {
   /** The latest that any clock has said. */
   latest = 0;
   readonly shape: Shape;
+  /** Runs that a prune has removed, and when. */
+  readonly removed = new Map<string, number>();
+  /** Those of them that an answer has told of. */
+  readonly pruned = new Set<string>();
   readonly #scheduler: Scheduler;
   readonly #keys = new Map<string, string>();
 
@@ -52,7 +57,18 @@ export class ExecutionOracle {
   }
 
   get runs(): Run[] {
-    return [...this.versions.keys()].map((id) => this.current(id) as Run);
+    const there = [...this.versions.keys()].filter((id) => !this.removed.has(id));
+    return there.map((id) => this.current(id) as Run);
+  }
+
+  /** Whether the run was there at some moment between the sending of the call and now. */
+  wasThere(call: ExecutionCall, runId: string): boolean {
+    return (this.removed.get(runId) ?? Number.POSITIVE_INFINITY) > call.since;
+  }
+
+  /** Whether any run was removed between the sending of the call and now. */
+  removedDuring({ since }: ExecutionCall): boolean {
+    return [...this.removed.values()].some((moment) => moment > since);
   }
 
   applied(changes: readonly Change[], call: ExecutionCall | undefined, writer: Writer): void {
@@ -74,7 +90,7 @@ export class ExecutionOracle {
     writer: Writer,
   ): void {
     if (key.collection !== 'runs') return;
-    must(put !== undefined, 'I8 run', 'a run is gone');
+    if (put === undefined) return this.#removed(old, changes, call);
     const [before, after] = [old === undefined ? undefined : readRun(old), readRun(put)];
     const change = { before, after, call, writer };
     this.#scheduler.note(
@@ -90,6 +106,22 @@ export class ExecutionOracle {
     call?.wrote.push({ runId: after.id, moment: this.moment });
     this.#checkOneAtATime(after);
     this.#noteReached(before, after);
+  }
+
+  /** Only a prune removes a run, only one that is over, and its key with it. */
+  #removed(old: RecordData | undefined, changes: readonly Change[], call: ExecutionCall | undefined): void {
+    must(old !== undefined, 'I8 run', 'a run that was not there is gone');
+    const run = readRun(old);
+    must(isOver(run), 'I8 run', `${run.id} is gone, and was ${run.status}`);
+    const { dryRun } = (call?.body ?? {}) as ExecutionMaintenancePruneRequest;
+    const asked = call?.operation === 'pruneExecutionRuntimeMaintenance' && dryRun === false;
+    must(asked, 'I8 run', `${run.id} is gone, and nobody asked for it`);
+    const key = admissionOfRun(run);
+    const freed = changes.some(({ key: { id }, after }) => id === key?.id && after === undefined);
+    must(key === null || freed, 'admission', `${run.id} is gone, and its key is not`);
+    this.removed.set(run.id, this.moment);
+    this.#scheduler.note(`${run.id.slice(-6)} is pruned`);
+    this.reach('pruned');
   }
 
   /** Of the runs that share a key one at most is executed. */
@@ -118,7 +150,13 @@ export class ExecutionOracle {
   #checkKeys(changes: readonly Change[]): void {
     for (const { key, after } of changes) {
       if (key.collection !== 'admissions') continue;
-      const runId = String(after?.head.runId);
+      if (after === undefined) {
+        const owner = this.#keys.get(key.id) ?? '';
+        must(this.removed.has(owner), 'admission', `the key of ${owner} is free, and the run is there`);
+        this.#keys.delete(key.id);
+        continue;
+      }
+      const runId = String(after.head.runId);
       const owner = this.#keys.get(key.id) ?? runId;
       must(owner === runId, 'admission', `a key of ${owner} was given to ${runId}`);
       must(this.versions.has(runId), 'admission', `a key was taken for ${runId}, which is not there`);
@@ -182,7 +220,7 @@ export class ExecutionOracle {
       must(same, 'I1 acknowledged', `${run.id} is not as it was written`);
       checkLookedAfter(run, record.due ?? null, record.listing?.indexes[RUN_INDEX.lane]);
     }
-    must(runs === this.versions.size, 'I1 acknowledged', `${this.versions.size - runs} runs are gone`);
+    must(runs === this.runs.length, 'I1 acknowledged', `${this.runs.length - runs} runs are gone`);
   }
 }
 

@@ -1,5 +1,12 @@
 import type { Options, Report } from './canonical.ts';
-import { type ExecutionWorkload, Meddler, PRODUCTS, Starter, Watcher } from './execution-clients.ts';
+import {
+  type ExecutionWorkload,
+  Maintainer,
+  Meddler,
+  PRODUCTS,
+  Starter,
+  Watcher,
+} from './execution-clients.ts';
 import { ExecutionCluster } from './execution-cluster.ts';
 import { drawExecutionFaults, type ExecutionFaults } from './execution-faults.ts';
 import { ExecutionAudit } from './execution-final.ts';
@@ -83,6 +90,8 @@ export async function simulateExecution(seed: number, options: Options = {}): Pr
       new Meddler('m0', work).run(8),
       new Meddler('m1', work).run(6),
       new Watcher('r0', work).run(6),
+      new Maintainer('o0', work).run(5),
+      new Maintainer('o1', work).run(4),
       new SimulatedWorker('w0', 'w0', work).run(10),
       new SimulatedWorker('w1', 'w1', work).run(10),
       new SimulatedWorker('w0-too', 'w0', work).run(6),

@@ -5,6 +5,8 @@ import type * as Models from '../models.ts';
 
 /** By operation id: its JSON body. */
 export declare const requestValidators: {
+  readonly 'pruneExecutionRuntimeMaintenance': Validator<Models.ExecutionMaintenancePruneRequest>;
+  readonly 'reconcileExecutionRuntimeDispatch': Validator<Models.ExecutionMaintenanceDispatchReconcileRequest>;
   readonly 'leaseExternalExecutionRun': Validator<Models.ExecutionExternalWorkerLeaseRequest>;
   readonly 'heartbeatExternalExecutionLease': Validator<Models.ExecutionExternalWorkerHeartbeatRequest>;
   readonly 'reportExternalExecutionLease': Validator<Models.ExecutionExternalWorkerReportRequest>;
@@ -22,6 +24,9 @@ export declare const requestValidators: {
 export declare const responseValidators: {
   readonly 'getExecutionRuntime:200': Validator<Models.ExecutionRuntimeSurface>;
   readonly 'getEffectiveExecutionRuntime:200': Validator<Models.EffectiveExecutionRuntimeSurface>;
+  readonly 'getExecutionRuntimeMaintenance:200': Validator<Models.ExecutionMaintenanceStatus>;
+  readonly 'pruneExecutionRuntimeMaintenance:200': Validator<Models.ExecutionMaintenancePruneResult>;
+  readonly 'reconcileExecutionRuntimeDispatch:200': Validator<Models.ExecutionMaintenanceDispatchReconcileResult>;
   readonly 'leaseExternalExecutionRun:200': Validator<Models.ExecutionExternalWorkerLease>;
   readonly 'heartbeatExternalExecutionLease:200': Validator<Models.ExecutionExternalWorkerLease>;
   readonly 'reportExternalExecutionLease:200': Validator<Models.ExecutionRun>;

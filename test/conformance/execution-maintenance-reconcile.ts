@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { reconcile, reconcileAll } from '../../functions/execution/maintenance/reconcile.ts';
+import { runKey } from '../../functions/execution/records.ts';
+import type { Runtime } from '../../functions/execution/runtime.ts';
+import type { RunMessage } from '../../functions/queue/port.ts';
+import { patched } from './canonical-outbox-tenant.ts';
+import type { ExecutionConformance } from './execution.ts';
+import { HANDLER, OTHER, ownRuns, working } from './execution-fixtures.ts';
+import { contentOf } from './execution-maintenance-fixtures.ts';
+
+const MINUTE = 60_000;
+const every = { dryRun: false, limit: 1_000 };
+
+/** Takes each message once, and forgets it. */
+function deaf(runtime: Runtime, refuses: (message: RunMessage) => boolean = () => false) {
+  const messages = new Map<string, RunMessage>();
+  const queue = {
+    enqueue: (message: RunMessage) => {
+      if (refuses(message)) return Promise.reject(new Error('the queue at 10.0.0.1 is away'));
+      const { runId, reason, attempt, again = '' } = message;
+      messages.set([runId, reason, attempt, again].join(' '), message);
+      return Promise.resolve();
+    },
+  };
+  return { runtime: { ...runtime, queue }, messages };
+}
+
+export function describeReconcile({ store }: ExecutionConformance): void {
+  describe('reconcile', () => {
+    it('tells again of runs that are queued for a minute, ever more rarely', async () => {
+      const { client, clock, instance } = ownRuns(store());
+      const first = await client.start({ handlerId: HANDLER });
+      clock.now += MINUTE / 2;
+      const second = await client.start({ handlerId: OTHER });
+      const { runtime, messages } = deaf(instance.runtime);
+      const found = async () => {
+        const told = messages.size;
+        const shown = await reconcile(runtime, { ...every, dryRun: true }, clock.now);
+        expect([messages.size, shown.dispatched]).toEqual([told, 0]);
+        const { candidateRunIds } = await reconcile(runtime, every, clock.now);
+        expect(shown.candidateRunIds).toEqual(candidateRunIds);
+        return candidateRunIds;
+      };
+      clock.now += MINUTE / 2 - 1;
+      expect(await found()).toEqual([]);
+      clock.now += 1;
+      expect(await found()).toEqual([first.id]);
+      clock.now += MINUTE / 2;
+      const rivals = await Promise.all([1, 2].map(() => reconcile(runtime, every, clock.now)));
+      for (const { candidateRunIds } of rivals) expect(candidateRunIds).toEqual([first.id, second.id]);
+      expect(messages.size).toBe(2);
+      // After 1, 2, 4, 8 and 16 minutes.
+      for (let minutes = 0; minutes < 17; minutes += 1) {
+        clock.now += MINUTE;
+        await found();
+      }
+      expect([...messages.values()].filter(({ runId }) => runId === first.id)).toHaveLength(5);
+      for (const message of messages.values()) {
+        expect(message).toMatchObject({ reason: 'run_ready', attempt: 0 });
+        expect(message.again).toMatch(/^redrive [0-9]+ [0-4]$/);
+      }
+    });
+
+    it('finds what a queue has lost: every run ends', async () => {
+      const { client, clock, instance } = ownRuns(store());
+      const lost = deaf(instance.runtime);
+      Object.assign(instance.runtime, { queue: lost.runtime.queue, ready: null });
+      const ids = [];
+      for (let made = 0; made < 3; made += 1) ids.push((await client.start({ handlerId: HANDLER })).id);
+      clock.now += MINUTE;
+      const heard = deaf(instance.runtime);
+      await reconcileAll(heard.runtime, clock.now, { deadline: clock.now + 1 });
+      expect([...heard.messages.values()].map(({ runId }) => runId).sort()).toEqual(ids);
+    });
+
+    it('moves on what time has come for, and shows it before without doing it', async () => {
+      const own = ownRuns(store());
+      const { client, clock, scope, instance } = own;
+      const lapsed = await working(client);
+      const timed = await working(client);
+      const fireAtUtc = new Date(clock.now + 700_000).toISOString();
+      await client.wait({ ...timed.work, kind: 'timer', name: 't', fireAtUtc });
+      const later = await working(client);
+      await client.wait({ ...later.work, kind: 'external_event', name: 'e' });
+      clock.now += 700_000;
+      const before = await contentOf(store(), scope);
+      const shown = await client.reconcile({ dryRun: true });
+      const due = [lapsed.run.id, timed.run.id].sort();
+      expect(shown).toMatchObject({ dryRun: true, candidateRunIds: due, dispatched: 0, failures: {} });
+      expect(await contentOf(store(), scope)).toEqual(before);
+      expect(await client.reconcile()).toMatchObject({ candidateRunIds: due, dispatched: 2, limit: 1_000 });
+      for (const id of due) expect((await client.get(id)).status).toBe('queued');
+      expect((await client.get(later.run.id)).status).toBe('waiting');
+      expect(instance.queue.take([HANDLER])).not.toBeNull();
+      expect(await client.reconcile()).toMatchObject({ candidateRunIds: [], dispatched: 0 });
+    });
+
+    it('looks after as many as it is asked to, what is due first', async () => {
+      const { client, clock, instance } = ownRuns(store());
+      const queued = await client.start({ handlerId: HANDLER });
+      const lapsed = await Promise.all(Array.from({ length: 3 }, () => working(client)));
+      const due = lapsed.map(({ run }) => run.id);
+      clock.now += 700_000;
+      const two = await client.reconcile({ limit: 2 });
+      expect(two).toMatchObject({ dispatched: 2, limit: 2 });
+      const shown = await client.reconcile({ dryRun: true, limit: 1 });
+      expect(shown.candidateRunIds).toHaveLength(1);
+      const rest = await client.reconcile({ limit: 2 });
+      expect([...two.candidateRunIds, ...rest.candidateRunIds].sort()).toEqual([queued.id, ...due].sort());
+      const all = await reconcileAll(instance.runtime, clock.now, { deadline: clock.now });
+      expect(all).toMatchObject({ settled: 0, redriven: 0, more: true });
+    });
+
+    it('collects what the queue refuses, in words that tell nothing of it', async () => {
+      const { client, clock, instance } = ownRuns(store());
+      const bad = await client.start({ handlerId: HANDLER });
+      const good = await client.start({ handlerId: HANDLER });
+      clock.now += MINUTE;
+      const { runtime, messages } = deaf(instance.runtime, ({ runId }) => runId === bad.id);
+      const found = await reconcile(runtime, every, clock.now);
+      expect(found).toEqual({
+        candidateRunIds: [bad.id, good.id],
+        dispatched: 1,
+        failures: { [bad.id]: 'The queue could not be told of the run' },
+      });
+      expect([...messages.values()].map(({ runId }) => runId)).toEqual([good.id]);
+      const summary = await reconcileAll(runtime, clock.now, { deadline: clock.now + 1, account: true });
+      expect(summary).toEqual({
+        settled: 0,
+        redriven: 1,
+        failed: 1,
+        failures: found.failures,
+        more: false,
+        account: { runs: 2, faulty: 0, faults: [] },
+      });
+    });
+
+    it('collects runs that cannot be ended, and goes on with the others', async () => {
+      const { client, clock, instance } = ownRuns(store(), { options: { leaseExpirationsMax: 1 } });
+      const runs = await Promise.all(Array.from({ length: 3 }, () => working(client)));
+      const bad = runs[1]?.run.id ?? '';
+      clock.now += 700_000;
+      const { runtime } = instance;
+      const failing = patched(store(), {
+        transact: (scope, request, decide) =>
+          request.gate?.id === runKey(bad).id
+            ? Promise.reject(new Error('password=secret'))
+            : store().transact(scope, request, decide),
+      });
+      const found = await reconcile({ ...runtime, store: () => Promise.resolve(failing) }, every, clock.now);
+      expect(found.failures).toEqual({ [bad]: 'The run could not be moved on' });
+      expect(found.dispatched).toBe(2);
+      const statuses = await Promise.all(runs.map(async ({ run }) => (await client.get(run.id)).status));
+      expect(statuses).toEqual(['failed', 'running', 'failed']);
+    });
+  });
+}
