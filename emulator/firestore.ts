@@ -100,7 +100,8 @@ function startTied(command: readonly string[]) {
     return spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'] });
   }
   const script = 'exec 3<&0; (cat <&3; kill -KILL $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null';
-  return spawn('sh', ['-c', script, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'] });
+  // In a group of its own, so that Ctrl-C of a terminal does not take the database away from those who still use it.
+  return spawn('sh', ['-c', script, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
 }
 
 async function ready(host: string, ended: () => string | undefined): Promise<void> {

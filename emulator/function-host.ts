@@ -8,6 +8,9 @@ import { getTestServer } from '@google-cloud/functions-framework/testing';
  * The framework's command would listen on every network of the machine; here it is loopback, on a port that is told to
  * the parent.
  */
+// A parent that was killed cannot stop its children. Listened to first, as it may die while this one starts.
+process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+
 const entry = process.argv[2];
 const target = process.env.FUNCTION_TARGET;
 if (entry === undefined || target === undefined)
@@ -20,5 +23,3 @@ await once(server, 'listening');
 // As the framework does: the chain has limits of its own.
 server.setTimeout(0);
 process.send?.({ port: (server.address() as AddressInfo).port });
-// A parent that was killed cannot stop its children.
-process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

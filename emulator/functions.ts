@@ -28,6 +28,8 @@ export async function startFunction({ name, entry, env }: FunctionOptions): Prom
     env: { ...env, FUNCTION_TARGET: name },
     // Log lines are for people here, and what this program itself says stays alone on stdout.
     stdio: ['ignore', process.stderr, process.stderr, 'ipc'],
+    // Ctrl-C of a terminal goes to the whole group: in one of its own it is stopped by this program, in its turn.
+    detached: true,
   });
   const ended = endOf(child);
   const port = await Promise.race([

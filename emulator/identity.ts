@@ -1,5 +1,11 @@
 import type { OidcIssuer } from './oidc-issuer.ts';
 
+/** Who calls inside the local cloud, whether or not callers from outside are asked for tokens. */
+export const localCallers = {
+  tasks: 'tasks-invoker@local.example',
+  scheduler: 'scheduler@local.example',
+} as const;
+
 /** Who is known to the local cloud when it asks for tokens: one identity for each kind of work. */
 const people: Readonly<Record<string, readonly string[]>> = {
   'reader@local.example': ['read'],
@@ -14,6 +20,7 @@ const runPeople: Readonly<Record<string, readonly string[]>> = {
   'writer@local.example': ['start_run', 'read_run', 'cancel_run', 'raise_event'],
   'worker@local.example': ['worker'],
   'operator@local.example': ['read_run', 'maintenance'],
+  [localCallers.scheduler]: ['maintenance'],
 };
 const localProduct = 'local';
 const localWorker = 'local-worker';
@@ -21,18 +28,25 @@ const localWorker = 'local-worker';
 /** What the tokens of the local cloud are made for. */
 export const localAudience = 'svc-local';
 
-/**
- * The settings under which the functions ask for tokens of `issuer`, as they would in the cloud. Policies that the
- * environment brings stay as they are: a list of grants comes from one place.
- */
-export function localIdentity(
-  issuer: OidcIssuer,
-  given: Readonly<Record<string, string | undefined>>,
+type Given = Readonly<Record<string, string | undefined>>;
+
+/** The settings under which the functions believe `issuer`, unless the environment brings an issuer of its own. */
+export function localIssuer(
+  { issuer, keySetUrl }: Pick<OidcIssuer, 'issuer' | 'keySetUrl'>,
+  given: Given,
 ): Record<string, string> {
+  return says(given, 'Server__Oidc__')
+    ? {}
+    : { Server__Oidc__Issuers__0: issuer, Server__Oidc__KeySetUrl: keySetUrl };
+}
+
+/**
+ * The settings under which the functions ask for tokens, as they would in the cloud. Policies that the environment brings
+ * stay as they are: a list of grants comes from one place.
+ */
+export function localIdentity(given: Given): Record<string, string> {
   return {
     SVC_ENVIRONMENT: 'LocalCloud',
-    Server__Oidc__Issuers__0: issuer.issuer,
-    Server__Oidc__KeySetUrl: issuer.keySetUrl,
     ...(says(given, canonicalAccess) ? {} : canonicalSettings()),
     ...(says(given, executionAccess) || says(given, productPolicies) ? {} : executionSettings()),
   };
@@ -42,7 +56,7 @@ const canonicalAccess = 'Server__CanonicalAccess__';
 const executionAccess = 'Server__ExecutionAccess__';
 const productPolicies = 'ExecutionRuntime__ProductPolicies__';
 
-function says(given: Readonly<Record<string, string | undefined>>, prefix: string): boolean {
+function says(given: Given, prefix: string): boolean {
   return Object.keys(given).some((name) => name.toLowerCase().startsWith(prefix.toLowerCase()));
 }
 
@@ -73,12 +87,13 @@ function grantSettings(
   return settings;
 }
 
+/** Everybody who is known, for people to read. */
+export function localNames(): string {
+  return [...new Set([...Object.keys(people), ...Object.keys(runPeople)])].join(', ');
+}
+
 /** How a person gets a token, for a shell. */
-export function tokenHint({ issuer }: OidcIssuer): string {
-  const names = [...new Set([...Object.keys(people), ...Object.keys(runPeople)])].join(', ');
+export function tokenCommand({ issuer }: Pick<OidcIssuer, 'issuer'>): string {
   const body = `{"email":"writer@local.example","audience":"${localAudience}"}`;
-  return [
-    `Tokens for ${names}:`,
-    `  curl -s ${issuer}/token -H 'content-type: application/json' -d '${body}'`,
-  ].join('\n');
+  return `curl -s ${issuer}/token -H 'content-type: application/json' -d '${body}'`;
 }

@@ -30,7 +30,8 @@ beforeAll(async () => {
     ['canonical', served],
     ['down', closed],
   ]);
-  router = await startRouter({ host: '127.0.0.1', port: 0, routes, otherwise: served });
+  router = await startRouter({ host: '127.0.0.1', port: 0 });
+  router.open({ bySegment: routes, otherwise: served });
   port = Number(new URL(router.url).port);
 });
 afterAll(async () => {
@@ -40,8 +41,8 @@ afterAll(async () => {
 });
 
 /** Sends the text as it is; resolves with all that came back. */
-async function raw(text: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1');
+async function raw(text: string, at = port): Promise<string> {
+  const socket = connect(at, '127.0.0.1');
   let got = '';
   socket.on('data', (chunk: Buffer) => {
     got += chunk.toString();
@@ -167,5 +168,24 @@ describe('what a caller gets', () => {
     expect(got.status).toBe(503);
     expect(got.headers.get('content-type')).toBe('application/problem+json');
     expect(await got.json()).toMatchObject({ code: 'unavailable', retryable: true });
+  });
+
+  test('is told to come back until there are functions', async () => {
+    const closed = await startRouter({ host: '127.0.0.1', port: 0 });
+    try {
+      const early = await fetch(`${closed.url}/canonical`, { method: 'POST', body: 'x'.repeat(100_000) });
+      expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
+      expect(await early.json()).toMatchObject({ code: 'unavailable', retryable: true });
+      // Its body does not come any more, so the connection cannot be used again.
+      const asked =
+        'POST /canonical HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n';
+      expect(await raw(asked, Number(new URL(closed.url).port))).toMatch(/^HTTP\/1\.1 503 /);
+      answer = (_, response) => response.end('tea');
+      const { port: served } = upstream.address() as AddressInfo;
+      closed.open({ bySegment: new Map(), otherwise: served });
+      expect(await (await fetch(`${closed.url}/canonical`)).text()).toBe('tea');
+    } finally {
+      await closed.stop();
+    }
   });
 });

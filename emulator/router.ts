@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 /** The one address before all functions, as a load balancer is in the cloud: it picks a function by the path and streams. */
 export interface Router {
   readonly url: string;
+  /** Until then every request is refused as one that may be tried again in a moment. */
+  open(routes: Routes): void;
   /** Accepts nothing more and resolves when what is under way has been answered. */
   stop(): Promise<void>;
 }
@@ -12,8 +14,11 @@ export interface RouterOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
+}
+
+export interface Routes {
   /** First segment of the path → port of the function on loopback. */
-  readonly routes: ReadonlyMap<string, number>;
+  readonly bySegment: ReadonlyMap<string, number>;
   /** For every other path; that function then says that there is nothing. */
   readonly otherwise: number;
 }
@@ -36,16 +41,20 @@ const stopTimeoutMs = 10_000;
 
 interface State {
   readonly agent: Agent;
+  routes: Routes | null;
   /** Every answer from now on closes its connection. */
   stopping: boolean;
 }
 
-export async function startRouter({ host, port, routes, otherwise }: RouterOptions): Promise<Router> {
+export async function startRouter({ host, port }: RouterOptions): Promise<Router> {
   const agent = new Agent({ keepAlive: true });
   const server = createServer({ maxHeaderSize: headerBytesMax, requireHostHeader: false });
-  const state: State = { agent, stopping: false };
+  const state: State = { agent, routes: null, stopping: false };
   const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
-    forward(incoming, response, routes.get(firstSegment(incoming.url ?? '')) ?? otherwise, state);
+    const { routes } = state;
+    if (routes === null) return refuse(response, 'The functions are being started.');
+    const served = routes.bySegment.get(firstSegment(incoming.url ?? '')) ?? routes.otherwise;
+    forward(incoming, response, served, state);
   };
   for (const event of ['request', 'checkContinue'] as const) server.on(event, handle);
   await new Promise<void>((resolve, reject) => {
@@ -55,6 +64,9 @@ export async function startRouter({ host, port, routes, otherwise }: RouterOptio
   const address = server.address() as AddressInfo;
   return {
     url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
+    open(routes) {
+      state.routes = routes;
+    },
     async stop() {
       state.stopping = true;
       const force = setTimeout(() => server.closeAllConnections(), stopTimeoutMs);
@@ -97,7 +109,7 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
     // The function may answer and hang up before it has read a body that it refuses.
     incoming.unpipe(outgoing);
     incoming.resume();
-    if (!response.headersSent) refuse(response);
+    if (!response.headersSent) refuse(response, 'The function did not answer.');
   });
   incoming.on('error', () => outgoing.destroy());
   response.on('close', () => {
@@ -135,15 +147,19 @@ function endToEnd(rawHeaders: readonly string[], without?: string): string[] {
   return pairs.filter(([name]) => !dropped.has(name.toLowerCase())).flat();
 }
 
-function refuse(response: ServerResponse): void {
+function refuse(response: ServerResponse, detail: string): void {
   const problem = {
     type: 'urn:svc:problem:unavailable',
     title: 'Unavailable',
     status: 503,
-    detail: 'The function did not answer.',
+    detail,
     code: 'unavailable',
     retryable: true,
   };
-  response.writeHead(503, { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
+  response.writeHead(503, {
+    'Content-Type': 'application/problem+json',
+    'Cache-Control': 'no-store',
+    'Retry-After': '1',
+  });
   response.end(JSON.stringify(problem));
 }

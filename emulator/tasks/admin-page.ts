@@ -1,6 +1,7 @@
 import type { ShownState } from './admin.ts';
 
 type ShownQueue = ShownState['queues'][number];
+type ShownJob = ShownState['jobs'][number];
 
 const style = `body{font:14px/1.5 system-ui,sans-serif;margin:2rem;max-width:75rem}
 h2{font-size:1.1rem;margin:2rem 0 .3rem}table{border-collapse:collapse;width:100%}
@@ -8,7 +9,7 @@ th,td{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #ccc;v
 td{overflow-wrap:anywhere}code{font-size:.9em}`;
 
 /** One page without scripts; it is read anew with the browser's own reload. */
-export function adminPage({ now, faults, queues }: ShownState): string {
+export function adminPage({ now, faults, queues, jobs }: ShownState): string {
   const switched = JSON.stringify(faults.switches);
   return `<!doctype html>
 <html lang="en">
@@ -17,6 +18,7 @@ export function adminPage({ now, faults, queues }: ShownState): string {
 <h1>Cloud Tasks emulator</h1>
 <p>At ${text(now)}. Fault switches: <code>${text(switched)}</code>. As JSON: <a href="/state">state</a>, <a href="/faults">faults</a>.</p>
 ${queues.length === 0 ? '<p>There are no queues.</p>' : queues.map(queueSection).join('\n')}
+${jobs.length === 0 ? '' : jobsSection(jobs)}
 </body>
 </html>
 `;
@@ -33,6 +35,19 @@ function queueSection({ queue, rateShare, running, ready, taskCount, tasks }: Sh
   return `<h2>${text(queue.name)}</h2>
 <p>${text(queue.state)}${share}: ${taskCount} tasks, ${ready} due, ${running} under way.</p>
 <table><thead><tr><th>Task</th><th>Request</th><th>Scheduled</th><th>Attempts</th><th>Last answer</th></tr></thead>
+<tbody>${rows.join('\n')}</tbody></table>`;
+}
+
+function jobsSection(jobs: readonly ShownJob[]): string {
+  const rows = jobs.map(
+    ({ name, schedule, target, nextAt, running, skipped, last }) =>
+      `<tr><td>${text(name)}</td><td>${text(schedule)}</td><td>POST ${text(target)}</td>` +
+      `<td>${running ? 'now' : text(nextAt)}</td><td>${text(last?.endedAt)} ${text(last?.message)}</td>` +
+      `<td>${text(skipped)}</td></tr>`,
+  );
+  return `<h2>Scheduler jobs</h2>
+<p>To run one now: <code>curl -X POST</code> to <code>/scheduler/jobs/NAME:run</code> of this address.</p>
+<table><thead><tr><th>Job</th><th>Schedule</th><th>Request</th><th>Next</th><th>Last</th><th>Skipped</th></tr></thead>
 <tbody>${rows.join('\n')}</tbody></table>`;
 }
 

@@ -1,5 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { Scheduler } from '../scheduler.ts';
+import { showState } from './show.ts';
 import { codeOf, stage, TimedWorld, taskOf } from './stage.fixture.ts';
 
 const switches = {
@@ -7,9 +9,13 @@ const switches = {
   refuse: { probability: 0, seed: 1, code: 14, carriedOut: false, methods: ['CreateTask'] },
 };
 
+/** With one job, that nothing sends until somebody asks for it. */
 async function shown() {
   const world = new TimedWorld();
-  const all = await stage({ world });
+  const scheduler = new Scheduler({ world, mint: () => Promise.resolve('secret') });
+  const oidc = { serviceAccountEmail: 'scheduler@local.example', audience: 'svc' };
+  scheduler.add({ name: 'tidy', schedule: '0 3 * * *', target: 'http://localhost/tidy', oidc });
+  const all = await stage({ world, scheduler });
   const at = (path: string, init: RequestInit = {}) => fetch(`${all.emulator.adminUrl}${path}`, init);
   return { ...all, world, at };
 }
@@ -65,6 +71,69 @@ test('the page shows them as text, and runs nothing', async () => {
   expect(page).toContain('PAUSED: 1 tasks');
   expect(page).toContain('?&lt;script&gt;&quot;x&quot;&lt;/script&gt;&amp;y');
   expect(page).not.toContain('<script');
+});
+
+describe('the jobs of the scheduler beside it', () => {
+  test('are shown, and one is run when somebody asks for it', async () => {
+    const { world, at } = await shown();
+    const jobs = { name: 'tidy', running: false, nextAt: '2026-01-01T03:00:00.000Z', last: null };
+    expect(await (await at('/scheduler/jobs')).json()).toMatchObject({ jobs: [jobs] });
+    world.answer = () => 418;
+    const ran = await at('/scheduler/jobs/tidy:run', { method: 'POST' });
+    expect([ran.status, await ran.json()]).toMatchObject([
+      200,
+      { name: 'tidy', run: { succeeded: false, message: 'HTTP status code 418', attempts: 1 } },
+    ]);
+    expect(world.sent.map(({ call }) => `${call.method} ${call.url}`)).toEqual([
+      'POST http://localhost/tidy',
+    ]);
+    expect(await (await at('/state')).json()).toMatchObject({
+      jobs: [{ last: { startedAt: '2026-01-01T00:00:00.000Z', message: 'HTTP status code 418' } }],
+    });
+    const page = await (await at('/')).text();
+    expect(page).toContain('<td>tidy</td><td>0 3 * * *</td><td>POST http://localhost/tidy</td>');
+    expect(page).not.toContain('secret');
+  });
+
+  test('are not run by a page of the web', async () => {
+    const { world, emulator, at } = await shown();
+    for (const origin of ['https://elsewhere.example', 'null', emulator.adminUrl]) {
+      const refused = await at('/scheduler/jobs/tidy:run', { method: 'POST', headers: { origin } });
+      expect(refused.status, origin).toBe(403);
+    }
+    expect(world.sent).toEqual([]);
+  });
+
+  test.each([
+    ['GET', '/scheduler/jobs/tidy:run', 405],
+    ['POST', '/scheduler/jobs', 405],
+    ['POST', '/scheduler/jobs/none:run', 404],
+    ['POST', '/scheduler/jobs/tidy', 404],
+    ['POST', '/scheduler/jobs/tidy:run:run', 404],
+  ])('%s %s is answered with %i', async (method, path, status) => {
+    const { world, at } = await shown();
+    expect((await at(path, { method })).status).toBe(status);
+    expect(world.sent).toEqual([]);
+  });
+
+  test('are not there where no scheduler is', async () => {
+    const { emulator } = await stage();
+    expect((await fetch(`${emulator.adminUrl}/scheduler/jobs`)).status).toBe(404);
+  });
+});
+
+test('a shell is shown the same as lines', async () => {
+  const { client, queue, emulator, world } = await shown();
+  world.answer = () => 500;
+  await client.createTask({ parent: queue, task: taskOf(queue, 'a', 'http://localhost/x') });
+  await world.pass(0);
+  expect((await showState(emulator.adminUrl)).split('\n')).toEqual([
+    `${queue}  RUNNING  1 tasks, 0 due, 0 under way`,
+    '  a  POST http://localhost/x  2026-01-01T00:00:00.100Z  1 attempts, HTTP status code 500',
+    'job tidy  0 3 * * *  next 2026-01-01T03:00:00.000Z  not run yet',
+  ]);
+  await emulator.stop();
+  await expect(showState(emulator.adminUrl)).rejects.toThrow('ADMIN_PORT names another port');
 });
 
 describe('the fault switches', () => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isLoopbackHost } from '../../functions/http/loopback-host.ts';
+import type { JobRun, Scheduler, ShownJob } from '../scheduler.ts';
 import { adminPage } from './admin-page.ts';
 import { type Faults, readFaults } from './faults.ts';
 import { firstOf } from './lane.ts';
@@ -9,7 +10,8 @@ import { queueView, taskView } from './wire-view.ts';
 
 /**
  * What people look at: the queues and tasks, as a page at `/` and as JSON at `/state`, and the fault switches at `/faults`,
- * which `PUT` sets as a whole and `DELETE` takes away.
+ * which `PUT` sets as a whole and `DELETE` takes away. Where there is a scheduler beside it, its jobs are there as well, and
+ * `POST /scheduler/jobs/{name}:run` runs one now.
  */
 export interface AdminServer {
   readonly url: string;
@@ -21,6 +23,7 @@ export interface AdminOptions {
   readonly port: number;
   readonly state: TasksState;
   readonly faults: Faults;
+  readonly scheduler?: Pick<Scheduler, 'jobs' | 'run'>;
 }
 
 const bodyBytesMax = 64 * 1024;
@@ -63,6 +66,7 @@ async function answer(request: IncomingMessage, options: AdminOptions): Promise<
   const [path = ''] = (request.url ?? '').split('?');
   const { method = '' } = request;
   if (path === '/faults') return answerFaults(request, options.faults);
+  if (path.startsWith('/scheduler/')) return answerScheduler(path, request, options);
   if (path !== '/' && path !== '/state') return failure(404, 'There is nothing at this path.');
   if (method !== 'GET') return wrongMethod('GET');
   const shown = shownState(options);
@@ -79,6 +83,45 @@ async function answerFaults(request: IncomingMessage, faults: Faults): Promise<R
   } else if (method === 'DELETE') faults.set({});
   else if (method !== 'GET') return wrongMethod('GET, PUT, DELETE');
   return { status: 200, body: { switches: faults.switches, struck: faults.struck } };
+}
+
+async function answerScheduler(
+  path: string,
+  request: IncomingMessage,
+  { scheduler }: AdminOptions,
+): Promise<Reply> {
+  const { method = '', headers } = request;
+  if (scheduler === undefined) return failure(404, 'There is no scheduler beside this emulator.');
+  if (path === '/scheduler/jobs')
+    return method === 'GET'
+      ? { status: 200, body: { jobs: scheduler.jobs().map(jobView) } }
+      : wrongMethod('GET');
+  const [, name] = /^\/scheduler\/jobs\/([^/:]+):run$/.exec(path) ?? [];
+  if (name === undefined) return failure(404, 'There is nothing at this path.');
+  if (method !== 'POST') return wrongMethod('POST');
+  // Any page may send a POST without a body to any address; browsers then say where it comes from.
+  if (headers.origin !== undefined) return failure(403, 'A page of the web may not run a job.');
+  const run = scheduler.run(name);
+  if (run === undefined) return failure(404, 'There is no such job.');
+  return { status: 200, body: { name, run: runView(await run) } };
+}
+
+function jobView({ job, nextAt, last, ...rest }: ShownJob) {
+  const { name, schedule, target, oidc } = job;
+  return {
+    name,
+    schedule,
+    target,
+    oidc,
+    ...rest,
+    nextAt: nextAt === null ? null : new Date(nextAt).toISOString(),
+    last: last === null ? null : runView(last),
+  };
+}
+
+function runView({ dueAt, startedAt, endedAt, ...rest }: JobRun) {
+  const [due, started, ended] = [dueAt, startedAt, endedAt].map((at) => new Date(at).toISOString());
+  return { ...rest, dueAt: due, startedAt: started, endedAt: ended };
 }
 
 /** Nothing, which is no set of switches, for what is not JSON or too much. */
@@ -99,13 +142,14 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
 
 export type ShownState = ReturnType<typeof shownState>;
 
-function shownState({ state, faults }: AdminOptions) {
+function shownState({ state, faults, scheduler }: AdminOptions) {
   const lanes = [...state.lanes.values()].sort((left, right) =>
     left.record.name < right.record.name ? -1 : 1,
   );
   return {
     now: new Date(state.now()).toISOString(),
     faults: { switches: faults.switches, struck: faults.struck },
+    jobs: scheduler?.jobs().map(jobView) ?? [],
     queues: lanes.map((lane) => ({
       queue: queueView(lane.record),
       /** The part of its rate that is in use since its targets said that they get too much. */

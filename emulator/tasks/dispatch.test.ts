@@ -220,6 +220,23 @@ test('it stops when what is under way has been answered', async () => {
   await stopping;
 });
 
+test('while it holds, nothing more is sent, and calls are taken', async () => {
+  const to = await target();
+  const { client, queue, emulator } = await stage({ stopGraceMs: 60_000 });
+  const create = (id: string) => client.createTask({ parent: queue, task: taskOf(queue, id, to.url) });
+  await create('a');
+  const received = await to.next();
+  const held = emulator.hold();
+  await create('b');
+  await client.runTask({ name: `${queue}/tasks/b` });
+  received.answer(200);
+  await held;
+  const [left] = await client.listTasks({ parent: queue });
+  expect(left.map(({ name, dispatchCount }) => [name, dispatchCount])).toEqual([[`${queue}/tasks/b`, 0]]);
+  await emulator.stop();
+  expect(to.received).toHaveLength(1);
+});
+
 test.each(['0.0.0.0', '::', '192.0.2.1', 'example.test'])('it does not listen on %s', async (host) => {
   await expect(stage({ host })).rejects.toThrow('loopback only');
 });

@@ -83,6 +83,7 @@ export class Dispatcher {
 
   /** Sends a task now, whatever its queue says. `calledAt` is when somebody asked for it. */
   attempt(lane: Lane, task: HeldTask, calledAt?: number): void {
+    if (this.#stopping) return;
     const { name, progress } = task.record;
     if (isTooOld(task.record, this.#now())) return this.#options.end(lane, task);
     if (this.#options.faults.strike('lose', `${name}\n${progress.attempts}`) !== null)
@@ -228,6 +229,6 @@ function unanswered(code: 'deadlineExceeded' | 'unavailable', message: string): 
   return { outcome: notAnswered(code, message), retryAfterMs: 0 };
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }

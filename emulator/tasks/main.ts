@@ -40,7 +40,7 @@ async function main(argv: string[]): Promise<number> {
     emulator = await startTasksEmulator({
       port: wholeNumber('port', values.port, 65_535),
       adminPort: wholeNumber('admin-port', values['admin-port'], 65_535),
-      queues: values.queue,
+      queues: values.queue.map((name) => ({ name })),
       taskNameHeldMs: 1000 * wholeNumber('task-name-held-seconds', values['task-name-held-seconds'], 1e8),
       queueNameHeldMs: 1000 * wholeNumber('queue-name-held-seconds', values['queue-name-held-seconds'], 1e8),
       ...(dataDir === undefined ? {} : { dataDir }),

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { isLoopbackHost } from '../../functions/http/loopback-host.ts';
 import { type OidcIssuer, startOidcIssuer } from '../oidc-issuer.ts';
+import type { Scheduler } from '../scheduler.ts';
 import { startAdmin } from './admin.ts';
 import { type FaultSwitches, Faults } from './faults.ts';
 import { startGrpcService } from './grpc-service.ts';
 import { checkQueueName, locationOfQueue } from './names.ts';
 import { createQueue } from './queue-calls.ts';
+import type { WireQueue } from './queue-settings.ts';
 import { openSqliteTasksStore } from './sqlite-tasks-store.ts';
 import { sendToTarget } from './target-http.ts';
 import { TasksState, type TasksWorld } from './tasks-state.ts';
@@ -23,6 +25,8 @@ export interface TasksEmulator {
   readonly adminUrl: string;
   /** Whose tokens it sends. */
   readonly issuer: Pick<OidcIssuer, 'issuer' | 'keySetUrl'>;
+  /** Sends nothing more, and waits a moment for targets that are answering; calls are still taken. */
+  hold(): Promise<void>;
   /** Takes no more calls, waits a moment for targets that are answering, and ends. */
   stop(): Promise<void>;
 }
@@ -35,8 +39,8 @@ export interface TasksEmulatorOptions {
   readonly adminPort?: number;
   /** A folder for what outlives the process; without it nothing does. */
   readonly dataDir?: string;
-  /** Names of queues that are created where they are missing, with the settings of the service. */
-  readonly queues?: readonly string[];
+  /** Queues that are created where they are missing; for what they do not say, the settings of the service count. */
+  readonly queues?: readonly WireQueue[];
   /** Who signs the tokens of tasks. Without one, one of its own is started. */
   readonly issuer?: Pick<OidcIssuer, 'issuer' | 'keySetUrl' | 'mint'>;
   /** How long the name of a task that has ended cannot be taken again; default an hour. */
@@ -47,6 +51,8 @@ export interface TasksEmulatorOptions {
   /** How long a stop waits for targets that are answering; default 5 seconds. */
   readonly stopGraceMs?: number;
   readonly world?: Partial<TasksWorld>;
+  /** Whose jobs the page shows as well. */
+  readonly scheduler?: Pick<Scheduler, 'jobs' | 'run'>;
 }
 
 const hourMs = 3_600_000;
@@ -64,14 +70,22 @@ export async function startTasksEmulator(options: TasksEmulatorOptions = {}): Pr
     const issuer = options.issuer ?? (await ownIssuer(stops));
     const faults = new Faults(options.faults);
     const state = openState(options, issuer, faults);
-    stops.push(() => state.stop(options.stopGraceMs ?? 5000));
+    const { scheduler, stopGraceMs = 5000 } = options;
+    stops.push(() => state.stop(stopGraceMs));
     await addMissing(state, options.queues ?? []);
-    const admin = await startAdmin({ host, port: options.adminPort ?? 0, state, faults });
+    const admin = await startAdmin({
+      host,
+      port: options.adminPort ?? 0,
+      state,
+      faults,
+      ...(scheduler && { scheduler }),
+    });
     stops.push(() => admin.stop());
     const grpc = await startGrpcService({ host, port: options.port ?? 0, state, faults });
     stops.push(() => grpc.stop());
     state.start();
-    return { host, port: grpc.port, adminUrl: admin.url, issuer, stop };
+    const hold = (): Promise<void> => state.dispatcher.stop(stopGraceMs);
+    return { host, port: grpc.port, adminUrl: admin.url, issuer, hold, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -102,13 +116,14 @@ function openState(
   });
 }
 
-async function addMissing(state: TasksState, names: readonly string[]): Promise<void> {
-  for (const name of names.map(checkQueueName)) {
-    if (!state.lanes.has(name)) await createQueue(state, { parent: locationOfQueue(name), queue: { name } });
+async function addMissing(state: TasksState, queues: readonly WireQueue[]): Promise<void> {
+  for (const queue of queues) {
+    const name = checkQueueName(queue.name ?? '');
+    if (!state.lanes.has(name)) await createQueue(state, { parent: locationOfQueue(name), queue });
   }
 }
 
-function realWorld(): TasksWorld {
+export function realWorld(): TasksWorld {
   return {
     clock: { now: () => Date.now() },
     random: { bytes: (size) => randomBytes(size) },

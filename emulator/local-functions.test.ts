@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import {
+  emulatorVariables,
+  functionsOf,
+  jobsFor,
+  queueOf,
+  routesTo,
+  settingsFor,
+} from './local-functions.ts';
+import { firstSegment } from './router.ts';
+
+const parts = {
+  routerUrl: 'http://127.0.0.1:1',
+  issuer: { issuer: 'http://127.0.0.1:2', keySetUrl: 'http://127.0.0.1:2/keys' },
+};
+const localFunctions = functionsOf({});
+const ports = new Map(localFunctions.map((name, at) => [name, 1000 + at]));
+const settings = (given: Record<string, string> = {}, oidc = false) => settingsFor(parts, { oidc, given });
+
+test('each path has the function that answers it', () => {
+  const { bySegment, otherwise } = routesTo(ports, {});
+  const nameOf = (path: string) => {
+    const port = bySegment.get(firstSegment(path)) ?? otherwise;
+    return localFunctions[port - 1000];
+  };
+  expect(nameOf('/canonical/tenants/t/documents/query')).toBe('canonical');
+  expect(nameOf('/execution/runs')).toBe('execution');
+  expect(nameOf('/tasks/execution')).toBe('worker');
+  expect([nameOf('/readiness'), nameOf('/'), nameOf('/reconcile'), nameOf('/prune')]).toEqual(
+    Array.from({ length: 4 }, () => 'server'),
+  );
+});
+
+test('what has a schedule is sent to the functions themselves, by the scheduler', () => {
+  const oidc = { serviceAccountEmail: 'scheduler@local.example', audience: 'svc-local' };
+  const targetOf = (name: string) => `http://127.0.0.1:${ports.get(name)}/`;
+  expect(jobsFor(ports)).toEqual([
+    { name: 'reconcile', schedule: '* * * * *', target: targetOf('reconcile'), oidc },
+    { name: 'prune', schedule: '0 3 * * *', target: targetOf('prune'), oidc },
+  ]);
+});
+
+test('the worker is there where the queue is not in the process, at the path that the settings say', () => {
+  expect(localFunctions).toEqual(['server', 'canonical', 'execution', 'worker', 'reconcile', 'prune']);
+  expect(functionsOf(settings({ executionruntime__adapter: 'local' }))).not.toContain('worker');
+  const mine = settings({ HostedWorker__CallbackPath: '/mine/at' });
+  expect(mine['ExecutionRuntime__Google__WorkerUrl']).toBe('http://127.0.0.1:1/mine/at');
+  expect(routesTo(ports, mine).bySegment.get('mine')).toBe(ports.get('worker'));
+});
+
+describe('the settings', () => {
+  test('say where runs are queued, who may deliver them and whom to believe', () => {
+    expect(settings()).toMatchObject({
+      SVC_ENVIRONMENT: 'Development',
+      ExecutionRuntime__Adapter: 'google',
+      ExecutionRuntime__Google__WorkerUrl: 'http://127.0.0.1:1/tasks/execution',
+      ExecutionRuntime__Google__OidcAudience: 'http://127.0.0.1:1/tasks/execution',
+      ExecutionRuntime__Google__ServiceAccountEmail: 'tasks-invoker@local.example',
+      HostedWorker__TaskAuthentication__AllowedAudiences__0: 'http://127.0.0.1:1/tasks/execution',
+      HostedWorker__TaskAuthentication__AllowedPrincipals__0: 'tasks-invoker@local.example',
+      Server__Oidc__Issuers__0: 'http://127.0.0.1:2',
+      Server__Oidc__KeySetUrl: 'http://127.0.0.1:2/keys',
+    });
+    expect(Object.keys(settings()).join()).not.toContain('IdentityPolicies');
+  });
+
+  test('ask for tokens only on demand; the scheduler may then maintain', () => {
+    const asked = settings({}, true);
+    expect(asked['SVC_ENVIRONMENT']).toBe('LocalCloud');
+    const [policy] = Object.entries(asked).find(([, value]) => value === 'scheduler@local.example') ?? [''];
+    expect(asked[policy.replace('Principal', 'AllowedOperations__0')]).toBe('maintenance');
+  });
+
+  test('are those of the user where he gives any, however he writes them', () => {
+    const mine = settings({
+      svc_environment: 'Mine',
+      ExecutionRuntime__Google__QueueId: 'mine',
+      GOOGLE_CLOUD_PROJECT: 'demo-mine',
+      SERVER__OIDC__ISSUERS__0: 'https://mine.example',
+    });
+    expect(mine).toMatchObject({ svc_environment: 'Mine', SERVER__OIDC__ISSUERS__0: 'https://mine.example' });
+    expect(mine).not.toHaveProperty('SVC_ENVIRONMENT');
+    expect(mine).not.toHaveProperty('Server__Oidc__KeySetUrl');
+    expect(queueOf(mine).name).toBe('projects/demo-mine/locations/local/queues/mine');
+  });
+
+  test('do not lead the functions to other emulators', () => {
+    const variables = emulatorVariables({ firestoreHost: 'f:1', tasksHost: 't:2' });
+    expect(variables).toMatchObject({ FIRESTORE_EMULATOR_HOST: 'f:1', CLOUD_TASKS_EMULATOR_HOST: 't:2' });
+  });
+});
+
+test('the queue repeats a delivery until it is taken', () => {
+  expect(queueOf(settings())).toEqual({
+    name: 'projects/demo-svc/locations/local/queues/svc-runs',
+    retryConfig: { maxAttempts: -1, minBackoff: { seconds: 1 }, maxBackoff: { seconds: 60 } },
+  });
+});
