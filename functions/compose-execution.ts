@@ -1,38 +1,44 @@
-import { limits } from '../contracts/generated/limits.ts';
-import type { BlobStore } from './blobs/port.ts';
+import { hostname } from 'node:os';
+import { adapterOf, optionsOf } from './compose-adapter.ts';
+import { blobsOf } from './compose-blobs.ts';
 import { executionAccessOf } from './compose-identity.ts';
 import { CompositionFault, loadExport } from './compose-module.ts';
+import { type CloudDispatch, composeQueue, type Dispatch } from './compose-queue.ts';
+import { databasePath } from './compose-store.ts';
 import { type Settings, table } from './config/table.ts';
-import type { AdapterFacts, ExecutionDependencies } from './execution/dependencies.ts';
+import type { HostedWorker } from './execution/delivery-operation.ts';
+import type { ExecutionDependencies } from './execution/dependencies.ts';
 import { Engine } from './execution/engine.ts';
 import { HandlerRegistry } from './execution/handler-registry.ts';
-import type { Plugin } from './execution/plugin.ts';
+import type { Plugin, PluginHandler } from './execution/plugin.ts';
 import { ProductPolicies } from './execution/product-policy.ts';
 import { EXECUTION_SCOPE } from './execution/records.ts';
 import { RunWatch } from './execution/run-watch.ts';
-import type { RuntimeOptions } from './execution/runtime.ts';
+import type { Runtime } from './execution/runtime.ts';
 import { recoverRuns, settleDue } from './execution/settle.ts';
 import { describeFailure, type Log } from './http/log.ts';
 import { nodeOf, OrderedIds } from './kernel/ordered-id.ts';
 import type { Timers, World } from './kernel/world.ts';
-import type { ReadyRuns, RunQueue } from './queue/port.ts';
-import { release } from './release.ts';
 import type { RecordStore } from './store/port.ts';
+
+/** What a process does for the runs beside answering calls. */
+export type ExecutionRole =
+  /** Executes the handlers of its plugins where the queue is its own, and looks after time. */
+  | 'service'
+  /** Executes what is delivered to it. */
+  | 'worker'
+  /** Neither. */
+  | 'maintenance';
 
 /** The execution runtime put together from the settings: its operations, and what runs beside them. */
 export interface Execution {
   readonly dependencies: ExecutionDependencies;
+  /** What executes deliveries. */
+  readonly worker: HostedWorker;
   /** Looks for what was left from before, and goes on looking after what time brings. */
   start(): Promise<void>;
   /** Takes no more runs and waits for the handlers under way, as long as the settings say. */
   stop(): Promise<void>;
-}
-
-/** The queue of this process; made by the composition root, which alone knows providers. */
-export interface ProcessQueue extends RunQueue, ReadyRuns {
-  start(settleDue: () => Promise<{ readonly more: boolean; readonly nextAt?: number | null }>): Promise<void>;
-  stop(): Promise<void>;
-  addExecutor(executor: { readonly handlerIds: ReadonlySet<string>; wake(): void }): void;
 }
 
 export interface ExecutionParts {
@@ -40,69 +46,54 @@ export interface ExecutionParts {
   readonly world: World;
   readonly store: () => Promise<RecordStore>;
   readonly log: Log;
-  readonly queue: ProcessQueue;
-  readonly blobs: (() => Promise<BlobStore>) | null;
-  /** What tells this process from others. */
-  readonly process: ProcessFacts;
-  /** Shows which processes on one database live; `null` where nothing but the leases does. */
-  readonly locks: () => Promise<Locks | null>;
+  readonly role: ExecutionRole;
 }
 
-export interface ProcessFacts {
-  readonly host: string;
-  readonly pid: number;
-}
-
-export interface Locks {
+interface Locks {
   /** The answer lets go of the name. */
   hold(name: string): () => void;
   isGone(name: string): boolean;
   sweep(isName: (name: string) => boolean): void;
 }
 
-/** Records that count active runs, by provider: where rivals for one record hold each other up, several share the count. */
-const COUNTER_SHARDS: Readonly<Record<string, number>> = { sqlite: 1, mysql: 1, postgresql: 8, firestore: 8 };
+/** Shows which processes on one database live; `null` where nothing but the leases does. */
+async function locksOf(settings: Settings): Promise<Locks | null> {
+  if (settings.canonicalStore.provider !== 'sqlite') return null;
+  const { ProcessLocks } = await import('./store/sqlite/process-locks.ts');
+  return new ProcessLocks(databasePath(settings));
+}
 
 export async function composeExecution(parts: ExecutionParts): Promise<Execution> {
-  const { settings, world, store, log, queue, blobs } = parts;
-  const registry = new HandlerRegistry();
+  const { settings, world, log, role } = parts;
+  let opened: RecordStore | undefined;
+  const store = async () => {
+    opened = await parts.store();
+    return opened;
+  };
+  const dispatch = await composeQueue(settings, world, () => opened);
+  const { local, cloud } = dispatch;
+  const registry = new HandlerRegistry(cloud === null ? undefined : (id, kind) => cloud.reaches(id, kind));
   const plugins = await loadPlugins(settings, world.timers);
   registerAll(registry, plugins, settings);
   let engine: Engine | undefined;
   let started = false;
-  const runtime = {
-    store,
-    scope: EXECUTION_SCOPE,
-    world,
-    ids: new OrderedIds({
-      clock: world.clock,
-      node: nodeOf(settings.execution.orderedIdNode, () => `${parts.process.host}-${parts.process.pid}`),
-      random: world.random,
-    }),
-    registry,
-    policies: new ProductPolicies(productPoliciesOf(settings)),
-    queue,
-    ready: queue,
-    blobs,
-    log,
-    options: optionsOf(settings),
-    watch: new RunWatch(world),
+  const runtime: Runtime = {
+    ...runtimeOf({ ...parts, store }, dispatch, registry),
     looksAfterTime: () => started,
     signalCancellation: (runId: string) => engine?.cancel(runId),
   };
-  const handlers = new Map(
-    plugins.flatMap((plugin) => plugin.handlers.map((handler) => [handler.handlerId, handler])),
-  );
-  const { workerId, maxConcurrentRuns, leaseSeconds } = settings.execution;
+  const handlers = executedHere(plugins, role, cloud);
   // Before any run can be leased in its name.
-  const presence = await presenceOf(parts, workerId === null && handlers.size > 0);
-  engine = new Engine(runtime, handlers, {
-    workerId: workerId ?? presence.name,
-    concurrencyMax: maxConcurrentRuns,
-    leaseMs: leaseSeconds * 1_000,
+  const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.size > 0);
+  const workerId = settings.execution.workerId ?? presence.name;
+  const executor = new Engine(runtime, handlers, {
+    workerId,
+    concurrencyMax: settings.execution.maxConcurrentRuns,
+    leaseMs: settings.execution.leaseSeconds * 1_000,
+    asks: role === 'service',
   });
-  const executor = engine;
-  queue.addExecutor(executor);
+  engine = executor;
+  local.addExecutor(executor);
   return {
     dependencies: {
       runtime,
@@ -110,24 +101,67 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       adapter: adapterOf(settings),
       ...(handlers.size === 0 ? {} : { reserve: (handlerId: string) => executor.reserve(handlerId) }),
     },
+    worker: { workerId, handlerIds: executor.handlerIds, deliver: (runId) => executor.deliver(runId) },
     async start() {
+      // Time comes as messages, and what is lost of them is found by whoever the scheduler calls.
+      if (cloud !== null) return;
       started = true;
-      const { locks } = presence;
-      if (locks !== null) {
-        const isGone = (id: string) => PROVEN_NAME.test(id) && locks.isGone(id);
-        await recoverRuns(runtime, isGone, world.clock.now());
-        locks.sweep((name) => PROVEN_NAME.test(name));
-      }
-      await queue.start(() => told(log, settleDue(runtime, world.clock.now())));
+      await recover(runtime, presence.locks);
+      await local.start(() => told(log, settleDue(runtime, world.clock.now())));
       executor.wake();
     },
     async stop() {
-      await queue.stop();
+      await local.stop();
       const done = await executor.stop(settings.server.drainSeconds * 1_000);
+      await cloud?.close();
       // What a handler may still be at is nobody else's until this process has ended.
       if (done) presence.release();
     },
   };
+}
+
+function runtimeOf(
+  { settings, world, store, log, role }: ExecutionParts,
+  { local, cloud }: Dispatch,
+  registry: HandlerRegistry,
+): Omit<Runtime, 'looksAfterTime'> {
+  return {
+    store,
+    scope: EXECUTION_SCOPE,
+    world,
+    ids: new OrderedIds({
+      clock: world.clock,
+      node: nodeOf(settings.execution.orderedIdNode, () => `${hostname()}-${process.pid}`),
+      random: world.random,
+    }),
+    registry,
+    policies: new ProductPolicies(productPoliciesOf(settings)),
+    queue: cloud?.queue ?? local,
+    ready: role === 'service' ? local : null,
+    blobs: blobsOf(settings, world),
+    log,
+    options: optionsOf(settings),
+    watch: new RunWatch(world),
+  };
+}
+
+/** Runs of processes that are proven dead need not wait for their leases. */
+async function recover(runtime: Runtime, locks: Locks | null): Promise<void> {
+  if (locks === null) return;
+  const isGone = (id: string) => PROVEN_NAME.test(id) && locks.isGone(id);
+  await recoverRuns(runtime, isGone, runtime.world.clock.now());
+  locks.sweep((name) => PROVEN_NAME.test(name));
+}
+
+/** With the queue in the cloud handlers are executed where it delivers, and nowhere else. */
+function executedHere(
+  plugins: readonly Plugin[],
+  role: ExecutionRole,
+  cloud: CloudDispatch | null,
+): ReadonlyMap<string, PluginHandler> {
+  if (cloud === null ? role !== 'service' : role !== 'worker') return new Map();
+  const handlers = plugins.flatMap((plugin) => plugin.handlers);
+  return new Map(handlers.map((handler) => [handler.handlerId, handler]));
 }
 
 /** Whoever waits for the look tries it again; whoever runs the service has to know. */
@@ -169,12 +203,14 @@ interface Presence {
 }
 
 /** Host and process are in the name for whoever reads it; that the process is no more is proven by its lock alone. */
-async function presenceOf({ process, world, locks, log }: ExecutionParts, shown: boolean): Promise<Presence> {
-  const host = process.host.replace(/[^\w.-]/g, '_').slice(0, 80);
+async function presenceOf({ settings, world, log }: ExecutionParts, shown: boolean): Promise<Presence> {
+  const host = hostname()
+    .replace(/[^\w.-]/g, '_')
+    .slice(0, 80);
   const own = Buffer.from(world.random.bytes(8)).toString('hex');
   const name = `process-${host}-${process.pid}-${own}`;
   try {
-    const opened = await locks();
+    const opened = await locksOf(settings);
     return { name, locks: opened, release: (shown ? opened?.hold(name) : undefined) ?? nothing };
   } catch (error) {
     const message = 'Other processes cannot be shown that this one lives: its runs are left to their leases';
@@ -204,54 +240,6 @@ function registered(name: string, register: () => void): void {
       `The handlers of ${name} cannot be used: ${error instanceof Error ? error.message : 'unknown'}`,
     );
   }
-}
-
-function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptions {
-  const local = canonicalStore.provider === 'sqlite' ? 'sqlite' : canonicalStore.provider;
-  return {
-    adapterId: `local-${local}`,
-    runtimeKind: `local.${local}`,
-    activeRunsMax: execution.maxActiveRuns,
-    counterShards: COUNTER_SHARDS[canonicalStore.provider] ?? 1,
-    retainedRunsMax: execution.maxRetainedTerminalRuns,
-    listLimitDefault: Math.min(execution.defaultListLimit, execution.maxListLimit),
-    listLimitMax: execution.maxListLimit,
-    historyLimitDefault: Math.min(execution.defaultHistoryLimit, execution.maxHistoryLimit),
-    historyLimitMax: execution.maxHistoryLimit,
-    payloadBytesMax: execution.maxPayloadBytes,
-    resultBytesMax: execution.maxResultBytes,
-    artifactInlineBytesMax: limits.executionArtifactInlineBytesMax,
-    leaseExpirationsMax: execution.maxLeaseExpirations,
-    traceEventsPerRunMax: limits.executionTraceEventsPerRunMax,
-    artifactsPerRunMax: limits.executionArtifactsPerRunMax,
-    concurrencyRetryDelayMs: execution.concurrencyRetryDelayMs,
-  };
-}
-
-function adapterOf({ canonicalStore }: Settings): AdapterFacts {
-  return {
-    displayName: 'Local execution runtime',
-    version: release.version,
-    capabilities: [
-      'durable.runs',
-      'cancellation',
-      'retries',
-      'artifacts',
-      'trace.history',
-      'idempotency',
-      'local.dispatch',
-      'in_process.handlers',
-      'external.workers',
-      'durable.timers',
-      'external.events',
-      'durable.waits',
-      'leases',
-      'restart.resume',
-    ],
-    metadata: { stateStore: canonicalStore.provider, dispatcher: 'local', workerTarget: 'process-or-lease' },
-    concurrencyKeyPolicy: 'serialize_running_runs',
-    retentionScope: 'run_owned',
-  };
 }
 
 function productPoliciesOf({ execution }: Settings) {

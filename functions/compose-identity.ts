@@ -7,7 +7,12 @@ import type { Log } from './http/log.ts';
 import { createApiKeyFile } from './identity/api-key-file.ts';
 import { type ApiKeyFile, type ApiKeys, createApiKeys, hashApiKey } from './identity/api-keys.ts';
 import { type Authenticator, anonymous, createAuthenticator } from './identity/authenticator.ts';
-import { type Authorizer, type ClassPolicy, createAuthorizer } from './identity/authorizer.ts';
+import {
+  type Authorizer,
+  type ClassPolicy,
+  createAuthorizer,
+  DELIVERY_CLASS,
+} from './identity/authorizer.ts';
 import { type CanonicalAccessOperation, createCanonicalPolicy } from './identity/canonical-access.ts';
 import { authenticatorFrom, createCustomIdentity } from './identity/custom-identity.ts';
 import { developmentCaller } from './identity/development.ts';
@@ -22,6 +27,7 @@ import {
 import { createKeySet, type KeySet } from './identity/oidc/key-set.ts';
 import { createOidcIdentity } from './identity/oidc/oidc-identity.ts';
 import type { WorkloadIdentity } from './identity/workload.ts';
+import { ServiceError } from './kernel/errors.ts';
 import type { World } from './kernel/world.ts';
 
 /** Who is calling, and may they: put together from the settings. */
@@ -30,13 +36,13 @@ export interface Identity {
   readonly authorizer: Authorizer;
 }
 
-type Part = (typeof accessParts)[keyof typeof accessParts];
+type Part = (typeof accessParts)[keyof typeof accessParts] | 'hostedWorker';
 
 export async function composeIdentity(settings: Settings, world: World, log: Log): Promise<Identity> {
   // One for all parts: they read tokens of the same issuer.
   const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
   const workloads: Record<string, WorkloadIdentity> = {};
-  const made = new Map<Part, WorkloadIdentity>();
+  const made = new Map<string, WorkloadIdentity>();
   for (const [name, part] of Object.entries(accessParts)) {
     if (settings[part].identityPolicies.length === 0) continue;
     const workload = made.get(part) ?? (await workloadOf(settings, part, keys, world));
@@ -54,6 +60,35 @@ export async function composeIdentity(settings: Settings, world: World, log: Log
     authenticator:
       settings.service.environment === 'Development' ? opened(authenticator, workloads) : authenticator,
     authorizer: createAuthorizer({ policies: policiesOf(settings) }),
+  };
+}
+
+/**
+ * Who may deliver messages of the queue: the service account in whose name the queue calls, by a token for the worker's own
+ * address. Keys have no part in it, and header fields that only say where a call comes from prove nothing.
+ */
+export async function composeDeliveryIdentity(settings: Settings, world: World): Promise<Identity> {
+  const { cloudTasks, hostedWorker, service } = settings;
+  const given = hostedWorker.allowedPrincipals;
+  const account = cloudTasks.serviceAccountEmail;
+  const principals = given.length > 0 || account === null ? given : [account];
+  const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
+  const workloads =
+    principals.length === 0
+      ? {}
+      : { [DELIVERY_CLASS]: await workloadOf(settings, 'hostedWorker', keys, world) };
+  const known = createAuthenticator({ apiKeyRequired: false, workloads, otherwise: anonymous });
+  const mailboxes = namesMailboxes(settings, 'hostedWorker');
+  const nameOf = (principal: string) => (mailboxes ? principal.toLowerCase() : principal);
+  const allowed = new Set(principals.map(nameOf));
+  const policy: ClassPolicy = ({ principal }) => {
+    // As to whoever brings no proof: a stranger learns nothing, and the queue tries again either way.
+    if (!allowed.has(nameOf(principal)))
+      throw new ServiceError('unauthenticated', 'The caller delivers no messages here.');
+  };
+  return {
+    authenticator: service.environment === 'Development' ? opened(known, workloads) : known,
+    authorizer: createAuthorizer({ policies: { [DELIVERY_CLASS]: policy } }),
   };
 }
 
@@ -117,8 +152,11 @@ async function workloadOf(
   if (authenticationMode === 'development-header')
     return createDevelopmentIdentity({ headerName: developmentIdentityHeader });
   const { issuers, authorizedParties, principalClaim, verification } = settings.oidc;
+  const { oidcAudience, workerUrl } = settings.cloudTasks;
+  // What the queue has the tokens of its deliveries made for.
+  const ownAudience = part === 'hostedWorker' ? [oidcAudience ?? workerUrl ?? ''] : [];
   return createOidcIdentity({
-    audiences: allowedAudiences,
+    audiences: allowedAudiences.length > 0 ? allowedAudiences : ownAudience,
     issuers,
     authorizedParties,
     principalClaim,
@@ -164,6 +202,7 @@ function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
       caseInsensitive: namesMailboxes(settings, 'canonicalAccess'),
     }),
     'execution-policy': executionPolicy,
+    'execution-maintenance': executionPolicy,
     'execution-worker': executionPolicy,
   };
 }

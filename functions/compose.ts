@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { type Group, operations } from '../contracts/generated/operations.ts';
 import { loadValidators } from '../contracts/generated/validators/load.ts';
 import type { OperationEntry } from '../contracts/operation.ts';
-import type { BlobStore } from './blobs/port.ts';
 import type { CanonicalConfiguration } from './canonical/dependencies.ts';
-import type { Execution } from './compose-execution.ts';
-import { composeIdentity } from './compose-identity.ts';
+import type { Execution, ExecutionRole } from './compose-execution.ts';
+import { type FunctionName, loadFunction, servedFunctions } from './compose-functions.ts';
+import { composeIdentity, type Identity } from './compose-identity.ts';
+import { lazyStore } from './compose-store.ts';
 import { isOpen, isServed, needsApiKey, trustsWhoeverReachesIt } from './config/rules.ts';
-import type { Provider, Settings } from './config/table.ts';
+import type { Settings } from './config/table.ts';
 import { createChain, type HandlerMap } from './http/chain.ts';
 import { createLog, type Log, type Severity } from './http/log.ts';
 import type { Chain } from './http/message.ts';
@@ -19,7 +19,7 @@ import { PageTokens } from './kernel/page-token.ts';
 import type { RandomSource, World } from './kernel/world.ts';
 import { release } from './release.ts';
 import type { ServerDependencies } from './server/dependencies.ts';
-import { type Collection, type RecordStore, StoreError } from './store/port.ts';
+import type { RecordStore } from './store/port.ts';
 import { sharedSecret } from './store/secret.ts';
 
 const RANDOM_POOL_BYTES = 4096;
@@ -65,6 +65,9 @@ export interface Service {
   /** Begins what runs beside the requests: handlers of this process, timers, what was left from before. */
   start(): Promise<void>;
   chain(groups: readonly Group[]): Promise<Chain>;
+  /** The functions beside the groups; a process serves one of them and nothing else. */
+  readonly functions: readonly FunctionName[];
+  functionChain(name: FunctionName): Promise<Chain>;
   close(): Promise<void>;
 }
 
@@ -72,91 +75,49 @@ export interface ComposeOptions {
   readonly world?: World;
   /** Whether the tables of PostgreSQL and MySQL are made where there are none (default). */
   readonly createStore?: boolean;
+  /** What this process does for the runs beside answering calls; by default everything that the settings want of one. */
+  readonly role?: ExecutionRole;
   /** Takes one line of the log, without its end. */
   readonly writeLog: (line: string) => void;
 }
 
 export function compose(
   settings: Settings,
-  { world = machine, createStore = true, writeLog }: ComposeOptions,
+  { world = machine, createStore = true, role = 'service', writeLog }: ComposeOptions,
 ): Service {
   const store = lazyStore(settings, world, createStore);
   const log = logAbove(settings.server.logLevel, createLog(writeLog));
   const execution = lazy(
-    () => executionOf({ settings, world, store, log }),
+    async () => {
+      const { composeExecution } = await import('./compose-execution.ts');
+      return composeExecution({ settings, world, store: store.get, log, role });
+    },
     (made) => made.stop(),
   );
   const groups = servedGroups(settings);
   return {
     groups,
+    functions: groups.includes('execution') ? servedFunctions(settings) : [],
     store: store.get,
     log,
     async start() {
       if (groups.includes('execution')) await (await execution.get()).start();
     },
-    chain: (wanted) => composeChain({ settings, world, store, log, execution }, wanted),
+    async chain(wanted) {
+      const parts = { settings, world, store, log, execution };
+      const loaded = await Promise.all(wanted.map((group) => loadGroup[group](parts)));
+      return chainOf(parts, wanted, loaded, await composeIdentity(settings, world, log));
+    },
+    async functionChain(name) {
+      const parts = { settings, world, store, log, execution };
+      const loaded = await loadFunction(name, { settings, world, log, execution: await execution.get() });
+      return chainOf(parts, [], [loaded], loaded.identity);
+    },
     async close() {
       await execution.close();
       await store.close();
     },
   };
-}
-
-async function executionOf({ settings, world, store, log }: Omit<Parts, 'execution'>): Promise<Execution> {
-  const [{ composeExecution }, { LocalQueue }] = await Promise.all([
-    import('./compose-execution.ts'),
-    import('./queue/local/local-queue.ts'),
-  ]);
-  let opened: RecordStore | undefined;
-  let mark: string | null = null;
-  const queue = new LocalQueue({
-    world,
-    recheckMs: settings.execution.recheckSeconds * 1_000,
-    mayHaveChanged() {
-      // Nobody has asked anything of the store yet, so nothing is waited for either.
-      if (opened === undefined) return false;
-      const before = mark;
-      mark = opened.changeMark?.() ?? null;
-      return mark === null || mark !== before;
-    },
-  });
-  return composeExecution({
-    settings,
-    world,
-    store: async () => {
-      opened = await store.get();
-      return opened;
-    },
-    log,
-    queue,
-    blobs: blobsOf(settings, world),
-    process: { host: hostname(), pid: process.pid },
-    async locks() {
-      if (settings.canonicalStore.provider !== 'sqlite') return null;
-      const { ProcessLocks } = await import('./store/sqlite/process-locks.ts');
-      return new ProcessLocks(databasePath(settings));
-    },
-  });
-}
-
-/** Artifacts that are too large for the store lie in a bucket, or in files beside the embedded one; elsewhere nothing outlives the process. */
-function blobsOf(settings: Settings, world: World): (() => Promise<BlobStore>) | null {
-  const { execution, service, canonicalStore } = settings;
-  const { artifactDirectory, artifactObjectContainer: bucket, artifactStorageEndpoint: endpoint } = execution;
-  if (artifactDirectory === null && bucket === null && canonicalStore.provider !== 'sqlite') return null;
-  const folder = resolve(artifactDirectory ?? join(service.dataDirectory, 'artifacts'));
-  const blobs = lazy(
-    async () => {
-      if (bucket !== null) {
-        const { openCloudStorageBlobs } = await import('./blobs/cloud-storage/store.ts');
-        return openCloudStorageBlobs({ bucket, ...world, ...(endpoint === null ? {} : { endpoint }) });
-      }
-      const { openFileBlobs } = await import('./blobs/files/store.ts');
-      return openFileBlobs({ folder, ...world });
-    },
-    (opened) => opened.close(),
-  );
-  return blobs.get;
 }
 
 interface Parts {
@@ -167,11 +128,13 @@ interface Parts {
   readonly execution: Lazy<Execution>;
 }
 
-async function composeChain(parts: Parts, groups: readonly Group[]): Promise<Chain> {
-  const { settings, world, log } = parts;
+function chainOf(
+  { settings, world, log }: Parts,
+  groups: readonly Group[],
+  served: readonly LoadedGroup[],
+  { authenticator, authorizer }: Identity,
+): Chain {
   const { server, cors, rateLimit } = settings;
-  const { authenticator, authorizer } = await composeIdentity(settings, world, log);
-  const served = await Promise.all(groups.map((group) => loadGroup[group](parts)));
   const catalog = Object.values<OperationEntry<string, Group>>(operations).filter(({ group }) =>
     groups.includes(group),
   );
@@ -303,83 +266,6 @@ function serverDependencies({ settings, world, store }: Parts): ServerDependenci
           .default,
     },
   };
-}
-
-/** The file of the provider `sqlite`. */
-export function databasePath({ service, canonicalStore }: Settings): string {
-  return resolve(canonicalStore.databasePath ?? join(service.dataDirectory, 'svc.canonical.sqlite'));
-}
-
-/** Opened by the first call. Whatever stands in the way is told in the words of the port. */
-function lazyStore(settings: Settings, world: World, create: boolean): Lazy<RecordStore> {
-  const store = lazy(
-    () => openStore(settings, world, create),
-    (opened) => opened.close(),
-  );
-  return {
-    get: () =>
-      store.get().catch((error: unknown) => {
-        if (error instanceof StoreError) throw error;
-        throw new StoreError('unavailable', reasonOf(error), { cause: error });
-      }),
-    close: store.close,
-  };
-}
-
-/** Drivers are loaded only when they are chosen: a function starts without those that it does not use. */
-async function openStore(
-  settings: Settings,
-  { clock, random, timers }: World,
-  create: boolean,
-): Promise<RecordStore> {
-  const [{ collections }, { executionCollections }] = await Promise.all([
-    import('./canonical/records.ts'),
-    import('./execution/records.ts'),
-  ]);
-  const open = openProvider[settings.canonicalStore.provider];
-  const all = [...collections, ...executionCollections];
-  return open(settings, { clock, random, timers, collections: all, create });
-}
-
-type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {
-  readonly collections: readonly Collection[];
-  readonly create: boolean;
-};
-
-const openProvider: Readonly<
-  Record<Provider, (settings: Settings, parts: StoreParts) => Promise<RecordStore>>
-> = {
-  async sqlite(settings, parts) {
-    const { openSqliteStore } = await import('./store/sqlite/store.ts');
-    const { grouping } = settings.canonicalStore;
-    return openSqliteStore({ path: databasePath(settings), grouping, ...parts });
-  },
-  async firestore({ firestore: { projectId, databaseId, emulatorHost } }, parts) {
-    const { openFirestoreStore } = await import('./store/firestore/store.ts');
-    return openFirestoreStore({
-      databaseId,
-      ...(projectId === null ? {} : { projectId }),
-      ...(emulatorHost === null ? {} : { emulatorHost }),
-      ...parts,
-    });
-  },
-  async postgresql({ canonicalStore }, parts) {
-    const { openPostgresStore } = await import('./store/postgres/store.ts');
-    return openPostgresStore({ ...connectionOf(canonicalStore), ...parts });
-  },
-  async mysql({ canonicalStore }, parts) {
-    const { openMysqlStore } = await import('./store/mysql/store.ts');
-    return openMysqlStore({ ...connectionOf(canonicalStore), ...parts });
-  },
-};
-
-function connectionOf({ connectionString, connectionsMax }: Settings['canonicalStore']) {
-  // The rules of the settings have refused to go on without one.
-  return { connectionString: connectionString?.reveal() ?? '', poolSize: connectionsMax };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown';
 }
 
 const severities: readonly Severity[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];

@@ -1,5 +1,6 @@
-import { compose, databasePath, machine, type Service } from './compose.ts';
+import { compose, machine, type Service } from './compose.ts';
 import { CompositionFault } from './compose-module.ts';
+import { databasePath } from './compose-store.ts';
 import { faultsText } from './config/fault.ts';
 import { settingsHelp } from './config/help.ts';
 import { commandLine, readConfiguration } from './config/machine.ts';

@@ -1,5 +1,6 @@
 import type { Group } from '../contracts/generated/operations.ts';
 import { compose, machine } from './compose.ts';
+import { isFunctionName, roleOf } from './compose-functions.ts';
 import { CompositionFault } from './compose-module.ts';
 import { faultsText } from './config/fault.ts';
 import { functionTarget, readConfiguration } from './config/machine.ts';
@@ -7,20 +8,31 @@ import { registerFunction } from './http/host-framework.ts';
 import type { Chain } from './http/message.ts';
 
 /**
- * The entry of the deployed functions: one a route group, each in processes of its own. A process serves the one that it
+ * The entry of the deployed functions: one a route group, and the few beside them, each in processes of its own. A process serves the one that it
  * was told to, so only that one is composed and registered.
  */
 async function main(): Promise<string | undefined> {
   const { settings, faults } = readConfiguration('functions');
   if (settings === undefined) return faultsText(faults);
-  const service = compose(settings, { writeLog: (line) => process.stdout.write(`${line}\n`) });
   const target = functionTarget();
-  if (!isGroup(target, service.groups)) {
-    return `There is no function ${target ?? '(none named)'}: --target or FUNCTION_TARGET must be ${service.groups.join(' or ')}.`;
+  const service = compose(settings, {
+    ...(isFunctionName(target) ? { role: roleOf(target) } : {}),
+    writeLog: (line) => process.stdout.write(`${line}\n`),
+  });
+  const { groups, functions } = service;
+  const serve =
+    isFunctionName(target) && functions.includes(target)
+      ? () => service.functionChain(target)
+      : isGroup(target, groups)
+        ? () => service.chain([target])
+        : null;
+  if (serve === null || target === undefined) {
+    const known = [...groups, ...functions].join(' or ');
+    return `There is no function ${target ?? '(none named)'}: --target or FUNCTION_TARGET must be ${known}.`;
   }
   let chain: Chain;
   try {
-    chain = await service.chain([target]);
+    chain = await serve();
   } catch (error) {
     if (error instanceof CompositionFault) return error.message;
     throw error;

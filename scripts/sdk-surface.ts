@@ -21,11 +21,13 @@ export function typescriptSurface(project = join(root, 'sdk/typescript')): strin
   try {
     // What the sources say, whether or not it is sound: that is told elsewhere.
     const emitted = ['--noCheck', '--emitDeclarationOnly', '--removeComments', '--outDir', declarations];
+    // A copy of the sources in a folder of its own finds no types beside it.
+    emitted.push('--typeRoots', join(root, 'node_modules/@types'));
     const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', project, ...emitted], {
       encoding: 'utf8',
     });
     if (tsc.status !== 0) throw new Error(`tsc: ${tsc.stdout}${tsc.stderr}`);
-    return text(exported(declarations));
+    return text([...exported(declarations), ...exported(join(declarations, 'worker'))]);
   } finally {
     rmSync(declarations, { recursive: true, force: true });
   }
@@ -46,7 +48,7 @@ function text(lines: readonly string[]): string {
   return `${[...new Set(lines)].toSorted().join('\n')}\n`;
 }
 
-/** Whatever the entry file exports, from the files that it exports it from. */
+/** Whatever an entry file exports, from the files that it exports it from. */
 function exported(folder: string): readonly string[] {
   const index = readFileSync(join(folder, 'index.d.ts'), 'utf8');
   const places = index.matchAll(/^export (type )?(?:\*|\{([^}]*)\}) from '\.\/([^']+)\.ts';$/gm);
@@ -82,6 +84,7 @@ function declarationsOf(file: string): ReadonlyMap<string, readonly string[]> {
 function linesOf(name: string, lines: readonly string[], canMake: boolean): readonly string[] {
   const [first = '', ...rest] = lines;
   const head = first.replace(/^export (declare )?/, '');
+  if (head.startsWith('function ')) return [`${name}  ${flat([head, ...rest]).replace(/;$/, '')}`];
   if (head.startsWith('const ')) return [`${name}  ${head.replace(/ = .*/, '')}`];
   const isBlock = head.endsWith('{') && rest.slice(0, -1).every((line) => line.startsWith(' '));
   if (!isBlock) {

@@ -49,6 +49,7 @@ const asLimit: Readonly<Record<string, number>> = {
   'CanonicalOutboxLeaseRenewalRequest.leaseSeconds': limits.outboxLeaseSecondsDefault,
   'ExecutionExternalWorkerLeaseRequest.ttlSeconds': limits.executionLeaseSecondsDefault,
   'ExecutionExternalWorkerHeartbeatRequest.ttlSeconds': limits.executionLeaseSecondsDefault,
+  'ExecutionMaintenanceDispatchReconcileRequest.limit': limits.executionReconcileRunsMax,
   'GET /execution/runs limit': limits.executionListLimitDefault,
   'GET /execution/runs/{runId}/history limit': limits.executionHistoryLimitDefault,
 };
@@ -306,6 +307,22 @@ const asDone: Readonly<Record<string, Behaviour>> = {
       const query = Object.entries(added).map(([name, value]) => `?${name}=${String(value)}`);
       const { status } = await tenant.execution('GET', `/runs/${runId}${query.join('')}`);
       return [status, waits.includes(7_000)];
+    },
+  },
+  'ExecutionMaintenancePruneRequest.dryRun': {
+    other: false,
+    async of(tenant, added) {
+      // The runs of others are not to go, whichever it is.
+      const request = { retainTerminalRuns: 10_000_000, ...added };
+      const { body } = await tenant.execution('POST', '/runtime/maintenance/prune', request);
+      return (body as { dryRun: boolean }).dryRun;
+    },
+  },
+  'ExecutionMaintenanceDispatchReconcileRequest.dryRun': {
+    other: true,
+    async of(tenant, added) {
+      const { body } = await tenant.execution('POST', '/runtime/maintenance/reconcile', added);
+      return (body as { dryRun: boolean }).dryRun;
     },
   },
   'CanonicalOutboxReplayRequest.resetDeliveryCount': {

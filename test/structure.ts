@@ -59,9 +59,9 @@ export function importFaults(path: string, text: string): string[] {
     const to = target.startsWith('functions/') ? roomOf(target) : (target.split('/')[0] ?? '');
     if (isProviderRoom(to) && room !== to) {
       if (room !== 'root') return [`${path} imports the provider ${to}`];
-      return path === 'functions/compose.ts' && dynamic
+      return /^functions\/compose(-[a-z]+)?\.ts$/.test(path) && dynamic
         ? []
-        : [`${path} imports the provider ${to}: only compose.ts may, and dynamically`];
+        : [`${path} imports the provider ${to}: only the files compose*.ts may, and dynamically`];
     }
     if (allowed === undefined || to === room || allowed.includes(to)) return [];
     return [`${path} (${room}) imports ${target} (${to})`];
@@ -81,6 +81,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   identity: ['google-auth-library'],
   server: ['marked'],
   'blobs/cloud-storage': ['google-auth-library'],
+  'queue/cloud-tasks': ['@google-cloud/tasks', '@grpc/grpc-js'],
   'store/firestore': ['@google-cloud/firestore'],
   'store/mysql': ['mysql2/promise'],
   'store/postgres': ['pg'],

@@ -30,4 +30,54 @@ const externalHandlers: Rule = ({ execution }) => {
   });
 };
 
-export const executionRules: readonly Rule[] = [limitsInOrder, externalHandlers];
+const needed = ['locationId', 'queueId', 'workerUrl'] as const;
+
+/** With the queue in the cloud every message must have somewhere to go. What single runs lack is told when they are started. */
+const cloudQueue: Rule = ({ execution, cloudTasks, firestore }) => {
+  if (execution.adapter !== 'google') return [];
+  const why = `is missing: ${table.execution.adapter.key} is google`;
+  const faults = needed
+    .filter((name) => cloudTasks[name] === null)
+    .map((name) => ({ key: table.cloudTasks[name].key, message: why }));
+  if (cloudTasks.projectId === null && firestore.projectId === null)
+    faults.push({ key: table.cloudTasks.projectId.key, message: why });
+  return [...faults, ...routeFaults(cloudTasks, execution)];
+};
+
+function routeFaults(cloudTasks: Settings['cloudTasks'], execution: Settings['execution']) {
+  const { key } = table.cloudTasks.workerRoutes;
+  const routed = new Set<string>();
+  const faults = cloudTasks.workerRoutes.flatMap(({ HandlerId }, index) => {
+    const at = `${key}:${index}`;
+    if (HandlerId === undefined) return [{ key: at, message: 'has no HandlerId' }];
+    const repeated = routed.has(HandlerId);
+    routed.add(HandlerId);
+    return repeated ? [{ key: at, message: 'names a handler that is named already' }] : [];
+  });
+  if (!cloudTasks.requireExplicitWorkerRoutes) return faults;
+  const missing = execution.externalHandlers.filter(
+    ({ HandlerId }) => HandlerId !== undefined && !routed.has(HandlerId),
+  );
+  return [
+    ...faults,
+    ...missing.map(({ HandlerId }) => ({ key, message: `has no route for the handler ${HandlerId ?? ''}` })),
+  ];
+}
+
+/** Outside Development whoever delivers has to prove who they are, and has to be somebody. */
+const deliveries: Rule = ({ execution, cloudTasks, hostedWorker, service }) => {
+  if (execution.adapter !== 'google' || service.environment === 'Development') return [];
+  const { allowedPrincipals, authenticatorType, authenticationMode } = hostedWorker;
+  const { key } = table.cloudTasks.serviceAccountEmail;
+  const faults =
+    allowedPrincipals.length === 0 && cloudTasks.serviceAccountEmail === null
+      ? [{ key, message: `is missing: in the environment ${service.environment} deliveries carry a token` }]
+      : [];
+  if (authenticatorType === null && authenticationMode !== 'google-oidc') {
+    const message = `${authenticationMode} is refused outside Development`;
+    faults.push({ key: table.hostedWorker.authenticationMode.key, message });
+  }
+  return faults;
+};
+
+export const executionRules: readonly Rule[] = [limitsInOrder, externalHandlers, cloudQueue, deliveries];

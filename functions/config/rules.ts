@@ -41,6 +41,7 @@ export function isServed(settings: Settings, group: Group): boolean {
 export const accessParts = {
   'canonical-policy': 'canonicalAccess',
   'execution-policy': 'executionAccess',
+  'execution-maintenance': 'executionAccess',
   'execution-worker': 'executionAccess',
 } as const;
 

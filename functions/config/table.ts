@@ -41,6 +41,17 @@ export interface ExternalHandler {
   readonly ConcurrencyKey: string;
 }
 
+/** Where the runs of one handler go; what it does not say, the defaults say. */
+export interface WorkerRouteSetting {
+  readonly HandlerId: string;
+  readonly ProjectId: string;
+  readonly LocationId: string;
+  readonly QueueId: string;
+  readonly WorkerUrl: string;
+  readonly ServiceAccountEmail: string;
+  readonly OidcAudience: string;
+}
+
 const anyText = text('some text', /^[^\p{Cc}]{1,1000}$/u);
 const headerName = text('the name of a header', /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/);
 const hostName = text('an address or a host name', /^[0-9A-Za-z.:_-]{1,253}$/);
@@ -57,6 +68,11 @@ const url = unquotedText(
 const keyHash = unquotedText('sha256: and 64 lower-case hexadecimal digits', /^sha256:[0-9a-f]{64}$/);
 const origin = unquotedText('an origin such as https://app.example.com', /^https?:\/\/[^\s/?#@\\*]{1,253}$/);
 // What a header can carry without quoting and what a caller cannot mistype by a space.
+const projectName = text('a project id', /^[a-z0-9][a-z0-9.:-]{2,99}$/);
+const locationName = text('a location such as europe-west1', /^[a-z][a-z0-9-]{0,62}$/);
+const queueName = text('the id of a queue', /^[A-Za-z0-9-]{1,100}$/);
+const mailbox = text('the address of a service account', /^[^\s@\p{Cc}]{1,100}@[^\s@\p{Cc}]{1,200}$/u);
+const emulatorHost = unquotedText('host:port', /^[0-9A-Za-z.:[\]_-]{1,253}:\d{1,5}$/);
 const apiKey = secretText('1 to 512 visible ASCII characters', /^[\x21-\x7e]{1,512}$/);
 
 /** What Google signs identity tokens as, in both its spellings, and with. */
@@ -174,8 +190,8 @@ export const table = {
   execution: {
     enabled: setting('ExecutionRuntime:Enabled', truth(), true,
       'Whether there is an execution runtime; without one its routes do not exist.'),
-    adapter: setting<'local'>('ExecutionRuntime:Adapter', choice({ local: ['local-sqlite'] }), 'local',
-      'How runs reach their workers: local, a queue in the process over the store that CanonicalStore:Provider names.'),
+    adapter: setting<'local' | 'google'>('ExecutionRuntime:Adapter', choice({ local: ['local-sqlite'], google: ['google-firestore-cloud-tasks'] }), 'local',
+      'How runs reach their workers: local, a queue in the process over the store that CanonicalStore:Provider names; google, tasks of Cloud Tasks over the same store.'),
     maxActiveRuns: setting<number>('ExecutionRuntime:MaxActiveRuns', integer(1, 1_000_000), limits.executionActiveRunsDefault,
       'Runs that may be queued, running or waiting at a time; a start beyond them is refused and stores nothing.', { unit: 'runs' }),
     maxRetainedTerminalRuns: setting<number>('ExecutionRuntime:MaxRetainedTerminalRuns', integer(0, 10_000_000), limits.executionRetainedRunsDefault,
@@ -221,6 +237,34 @@ export const table = {
       list(members<ProductPolicy>({ ProductId: identifier, AllowedHandlerIds: list(identifier), AllowedTenantIds: list(identifier), AllowedServiceIdentities: list(identifier), MaxPayloadBytes: integer(1, 1_048_576), ArtifactPrefix: identifier, RedactedJsonPropertyNames: list(identifier) })), [],
       'What each product may do. Once there is one, a new run needs a product that is known and a tenant.'),
   },
+  cloudTasks: {
+    projectId: setting<string | null>('ExecutionRuntime:Google:ProjectId', projectName, null,
+      'Project of the queue. Unless set: the one of the database.', { variables: ['SVC_EXECUTION_GCP_PROJECT_ID'] }),
+    locationId: setting<string | null>('ExecutionRuntime:Google:LocationId', locationName, null,
+      'Location of the queue, such as europe-west1.', { variables: ['SVC_EXECUTION_TASKS_LOCATION'] }),
+    queueId: setting<string | null>('ExecutionRuntime:Google:QueueId', queueName, null,
+      'Queue that carries the messages to workers.', { variables: ['SVC_EXECUTION_TASKS_QUEUE'] }),
+    workerUrl: setting<string | null>('ExecutionRuntime:Google:WorkerUrl', url, null,
+      'Address that messages are delivered to: of the hosted worker, which executes the handlers of ExecutionRuntime:Plugins.', { variables: ['SVC_EXECUTION_WORKER_URL'] }),
+    serviceAccountEmail: setting<string | null>('ExecutionRuntime:Google:ServiceAccountEmail', mailbox, null,
+      'Service account whose token a delivery carries.', { variables: ['SVC_EXECUTION_TASKS_SERVICE_ACCOUNT'] }),
+    oidcAudience: setting<string | null>('ExecutionRuntime:Google:OidcAudience', anyText, null,
+      'What that token is made for. Unless set: the address of the worker.', { variables: ['SVC_EXECUTION_TASKS_OIDC_AUDIENCE'] }),
+    requireExplicitWorkerRoutes: setting('ExecutionRuntime:Google:RequireExplicitWorkerRoutes', truth(), true,
+      'Whether every handler of ExecutionRuntime:ExternalHandlers needs a route of its own; otherwise those without one go to the default address.'),
+    workerRoutes: setting<readonly Partial<WorkerRouteSetting>[]>('ExecutionRuntime:Google:WorkerRoutes',
+      list(members<WorkerRouteSetting>({ HandlerId: identifier, ProjectId: projectName, LocationId: locationName, QueueId: queueName, WorkerUrl: url, ServiceAccountEmail: mailbox, OidcAudience: anyText })), [],
+      'Where the runs of single handlers go: HandlerId and what differs from the settings above.'),
+    emulatorHost: setting<string | null>('ExecutionRuntime:Google:EmulatorHost', emulatorHost, null,
+      'Emulator of Cloud Tasks to use instead of the cloud.', { variables: ['CLOUD_TASKS_EMULATOR_HOST'] }),
+  },
+  hostedWorker: {
+    callbackPath: setting('HostedWorker:CallbackPath', text('a path such as /tasks/execution', /^(\/[A-Za-z0-9._~-]{1,64}){1,8}$/), '/tasks/execution',
+      'Path at which the hosted worker takes deliveries.'),
+    allowedPrincipals: setting<readonly string[]>('HostedWorker:TaskAuthentication:AllowedPrincipals', list(anyText), [],
+      'Who may deliver. Unless set: ExecutionRuntime:Google:ServiceAccountEmail.'),
+    ...accessSettings('HostedWorker:TaskAuthentication'),
+  },
   canonicalStore: {
     enabled: setting('CanonicalStore:Enabled', truth(), true,
       'Whether there is a canonical store; without one its routes do not exist.', { variables: ['SVC_CANONICAL_STORE_ENABLED'] }),
@@ -238,11 +282,11 @@ export const table = {
       'How long a delivered outbox event is kept: longer ago, it is gone for every call, and its id is free. Unless set: for ever.', { unit: 'days' }),
   },
   firestore: {
-    projectId: setting<string | null>('Firestore:ProjectId', text('a project id', /^[a-z0-9][a-z0-9.:-]{2,99}$/), null,
+    projectId: setting<string | null>('Firestore:ProjectId', projectName, null,
       'Project of the database. Unless set: the one that the platform tells.', { variables: ['GOOGLE_CLOUD_PROJECT', 'GCLOUD_PROJECT'] }),
     databaseId: setting('Firestore:DatabaseId', text('a database id', /^(\(default\)|[a-z][a-z0-9-]{3,62})$/), '(default)',
       'Database in the project.'),
-    emulatorHost: setting<string | null>('Firestore:EmulatorHost', unquotedText('host:port', /^[0-9A-Za-z.:[\]_-]{1,253}:\d{1,5}$/), null,
+    emulatorHost: setting<string | null>('Firestore:EmulatorHost', emulatorHost, null,
       'Emulator to use instead of the cloud.', { variables: ['FIRESTORE_EMULATOR_HOST'] }),
   },
   docs: {
@@ -271,6 +315,7 @@ export const sections: ReadonlySet<string> = new Set([
   'mcp',
   'executionruntime',
   'execution',
+  'hostedworker',
   'queue',
   'telemetry',
   'http',

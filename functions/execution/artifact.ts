@@ -34,9 +34,12 @@ export interface StoredArtifact {
 /** What is kept beside an artifact that lies out of line. Callers see it as metadata, as they see it inline. */
 const OFFLOADED = { offloaded: 'true', inline: 'false' } as const;
 
+/** Where the bytes of all artifacts lie, a folder for each run. */
+export const ARTIFACTS_PREFIX = 'artifacts/';
+
 /** Where the bytes of one run's artifacts lie, so that they can be removed with it. */
 export function artifactPrefix(runId: string): string {
-  return `artifacts/${runId}/`;
+  return `${ARTIFACTS_PREFIX}${runId}/`;
 }
 
 export function artifactBlobKey(runId: string, artifactId: string, text: boolean): string {

@@ -3,6 +3,7 @@ import { describeFailure } from '../http/log.ts';
 import type { Found, KeyRequest, RecordKey, RecordPage, Write } from '../store/port.ts';
 import {
   activeCounterKey,
+  dueOf,
   heartbeatRecord,
   isActive,
   RUN_GROUP,
@@ -180,6 +181,24 @@ async function tellQueue(runtime: Runtime, before: Run | undefined, run: Run, no
   if (before?.status === 'running' && run.status !== 'running' && before.concurrencyKey !== null) {
     await offerNext(runtime, before.concurrencyKey, `${before.id} ${before.attempt}`, now);
   }
+}
+
+/** How much later than asked for a moment is told of again that is all but there: a delivery may be early by two clocks. */
+const EARLY_MS = 1_000;
+
+/**
+ * A message came too early: a schedule is further away than the queue takes, or a lease was renewed. The moment that counts
+ * is told of; where that fails, the run is found once it is due.
+ */
+export async function tellAgain(runtime: Runtime, run: Run, now: number): Promise<void> {
+  const { queue } = runtime;
+  const dueAt = dueOf(run);
+  if (queue.delivers !== true || dueAt === null) return;
+  const { id: runId, handlerId, attempt } = run;
+  const reason = run.status === 'running' ? 'lease_expired' : 'timer_due';
+  await afterwards(runtime, 'The queue was not told again of a run that is not due', async () => {
+    await queue.enqueue({ runId, handlerId, attempt, reason, notBefore: Math.max(dueAt, now + EARLY_MS) });
+  });
 }
 
 /** A concurrency key is free: the oldest run of each handler that waits for it is told of, since not every handler has a worker. */

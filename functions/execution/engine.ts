@@ -4,6 +4,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { delay } from '../kernel/world.ts';
 import { StoreError } from '../store/port.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
+import { leaseRunById } from './lease-run.ts';
 import { cancelled, failed, failureOf, type Outcome, succeeded } from './outcome.ts';
 import type { PluginHandler } from './plugin.ts';
 import { RunFailure, RunSuspended } from './plugin.ts';
@@ -20,7 +21,12 @@ export interface EngineOptions {
   readonly concurrencyMax: number;
   /** How long a run is held without a word from this process; it is renewed at half of it. */
   readonly leaseMs: number;
+  /** Whether it takes what it is told of by itself; otherwise it executes what is delivered to it. Default `true`. */
+  readonly asks?: boolean;
 }
+
+/** What became of a delivery: `busy` where there was no room, and the same message should come again. */
+export type Delivered = 'executed' | 'nothing' | 'busy';
 
 interface Execution {
   readonly held: Held;
@@ -30,6 +36,7 @@ interface Execution {
   cancelledAt: number | null;
   /** Given up, or its lease is lost: it takes no room any more, and what its handler still does changes nothing. */
   isOver: boolean;
+  readonly ended: () => void;
 }
 
 const TOKEN_BYTES = 32;
@@ -72,7 +79,8 @@ export class Engine {
 
   /** Tells that a run may be there to be taken. */
   wake(): void {
-    if (this.handlerIds.size === 0 || this.#stopping.signal.aborted) return;
+    if (this.#options.asks === false || this.handlerIds.size === 0) return;
+    if (this.#stopping.signal.aborted) return;
     this.#wanted = true;
     if (this.#room() > 0 && this.#asking < ASKERS_MAX) void this.#ask();
   }
@@ -97,7 +105,7 @@ export class Engine {
       grant,
       execute: (run) => {
         this.#reserved -= 1;
-        this.#execute(run, token);
+        void this.#execute(run, token);
         this.#tell();
       },
       release: () => {
@@ -107,6 +115,28 @@ export class Engine {
         if (this.#wanted) this.wake();
       },
     };
+  }
+
+  /**
+   * Leases the run that a message of the queue names, and executes it to the end of this attempt. A run that is not to be had,
+   * unknown, ended, held or not due, is `nothing`, and the message has done its work.
+   */
+  async deliver(runId: string): Promise<Delivered> {
+    if (this.#room() <= 0 || this.#stopping.signal.aborted) return 'busy';
+    this.#reserved += 1;
+    const token = this.#token();
+    let ended: Promise<void>;
+    try {
+      const wish = { ...this.#wish(token), delivered: true };
+      const run = await leaseRunById(this.#runtime, runId, wish, this.#runtime.world.clock.now());
+      if (run === null) return 'nothing';
+      ended = this.#execute(run, token);
+    } finally {
+      this.#reserved -= 1;
+      this.#tell();
+    }
+    await ended;
+    return 'executed';
   }
 
   cancel(runId: string): void {
@@ -163,7 +193,7 @@ export class Engine {
         const run = await leaseNext(this.#runtime, this.#wish(token));
         if (run === null) continue;
         this.#wanted = true;
-        this.#execute(run, token);
+        void this.#execute(run, token);
       }
     } catch (error) {
       this.#runtime.log({
@@ -194,17 +224,20 @@ export class Engine {
     };
   }
 
-  #execute(run: Run, token: string): void {
+  /** Resolves when the attempt is over, or is nobody's concern here any more. */
+  #execute(run: Run, token: string): Promise<void> {
     // Nobody waits for it any more: the run is left to its lease.
-    if (this.#stopped) return;
+    if (this.#stopped) return Promise.resolve();
     const { workerId } = this.#options;
     const mayHold = (seen: Run) => this.#sees(execution, seen);
+    const { promise, resolve: ended } = Promise.withResolvers<void>();
     const execution: Execution = {
       held: { runId: run.id, workerId, tokenHash: sha256(token), mayHold },
       abort: new AbortController(),
       expiresAt: run.lease?.expiresAt ?? 0,
       cancelledAt: null,
       isOver: false,
+      ended,
     };
     // Its lease ran out before this process noticed, and now there is another.
     const before = this.#running.get(run.id);
@@ -212,6 +245,7 @@ export class Engine {
     this.#running.set(run.id, execution);
     this.#renewLater();
     void this.#attempt(run, execution).finally(() => this.#end(execution));
+    return promise;
   }
 
   /** Whatever is done under the lease reads the run first: so a cancellation that another process was asked for is heard of. */
@@ -234,6 +268,7 @@ export class Engine {
     const { runId } = execution.held;
     // The same run may be executed again already, under another lease.
     if (this.#running.get(runId) === execution) this.#running.delete(runId);
+    execution.ended();
     this.#tell();
     // Nothing is asked for where nothing can be there.
     if (this.#runtime.ready?.mayHave(this.handlerIds) !== false) this.wake();

@@ -26,6 +26,12 @@ export interface RegisteredHandler extends HandlerDescriptor {
 export class HandlerRegistry {
   readonly #handlers = new Map<string, RegisteredHandler>();
   readonly #plugins = new Map<string, PluginDescriptor>();
+  readonly #reaches: (handlerId: string, kind: RegisteredHandler['kind']) => boolean;
+
+  /** `reaches` tells whether the queue knows a worker for the handler. */
+  constructor(reaches: (handlerId: string, kind: RegisteredHandler['kind']) => boolean = () => true) {
+    this.#reaches = reaches;
+  }
 
   get(handlerId: string): RegisteredHandler | undefined {
     return this.#handlers.get(handlerId);
@@ -73,7 +79,10 @@ export class HandlerRegistry {
     if (this.#handlers.has(handler.handlerId)) {
       throw new Error(`handler ${handler.handlerId} is registered twice`);
     }
-    this.#handlers.set(handler.handlerId, handler);
+    this.#handlers.set(handler.handlerId, {
+      ...handler,
+      routed: this.#reaches(handler.handlerId, handler.kind),
+    });
   }
 }
 

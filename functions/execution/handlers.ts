@@ -1,6 +1,11 @@
 import type { GroupHandlers } from '../http/handler.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import {
+  getExecutionRuntimeMaintenance,
+  pruneExecutionRuntimeMaintenance,
+  reconcileExecutionRuntimeDispatch,
+} from './maintenance-operations.ts';
+import {
   cancelExecutionRun,
   getExecutionRun,
   getExecutionRunArtifact,
@@ -29,6 +34,9 @@ export function executionHandlers(dependencies: ExecutionDependencies): GroupHan
   return {
     getExecutionRuntime: getExecutionRuntime(dependencies),
     getEffectiveExecutionRuntime: getEffectiveExecutionRuntime(dependencies),
+    getExecutionRuntimeMaintenance: getExecutionRuntimeMaintenance(dependencies),
+    pruneExecutionRuntimeMaintenance: pruneExecutionRuntimeMaintenance(dependencies),
+    reconcileExecutionRuntimeDispatch: reconcileExecutionRuntimeDispatch(dependencies),
     listExecutionRuns: listExecutionRuns(dependencies),
     startExecutionRun: startExecutionRun(dependencies),
     getExecutionRun: getExecutionRun(dependencies),

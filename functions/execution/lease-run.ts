@@ -1,6 +1,6 @@
 import { sha256 } from '../kernel/canonical-json.ts';
 import type { Found, KeyRequest, RecordData, Write } from '../store/port.ts';
-import { changeRun, queuedRuns } from './change-run.ts';
+import { changeRun, queuedRuns, tellAgain } from './change-run.ts';
 import { readRun, runKey, slotKey } from './records.ts';
 import { leaseIsOver, settleRun } from './rules/due.ts';
 import { type LeaseGrant, leaseRun } from './rules/lease.ts';
@@ -21,6 +21,8 @@ export interface LeaseWish {
   readonly token: string;
   /** Whether the caller's identity may be handed this run. */
   readonly mayLease: (run: { readonly scope: RunScope | null; readonly handlerId: string }) => boolean;
+  /** The run was named by a message of the queue, which is gone now: where it came too early there has to be another. */
+  readonly delivered?: boolean;
   /** Told of a queued run that is for another worker of its handler. */
   readonly passedOver?: (run: Run) => void;
 }
@@ -109,7 +111,7 @@ async function attempt(
   if (sharing?.holderId != null && sharing.holderId !== runId) {
     keys.push({ key: runKey(sharing.holderId), view: 'body' });
   }
-  const { run, result } = await changeRun<'leased' | 'no' | 'another' | 'settle'>(
+  const { run, result } = await changeRun<'leased' | 'no' | 'not-now' | 'another' | 'settle'>(
     runtime,
     { runId, now, keys, mayMoveTrace: true },
     (before, found) => {
@@ -125,15 +127,17 @@ async function attempt(
         return { change: null, result: 'settle' };
       }
       const due = settled?.run ?? before;
-      if (sharing !== null && isTaken(found, due, sharing, now)) return { change: null, result: 'no' };
+      if (sharing !== null && isTaken(found, due, sharing, now)) return { change: null, result: 'not-now' };
       const leased = leaseRun(due, grant, now);
-      if (leased === null) return { change: null, result: 'no' };
+      if (leased === null) return { change: null, result: 'not-now' };
       const change: Change = { run: leased.run, events: [...(settled?.events ?? []), ...leased.events] };
       return { change, writes: slotWrites(leased.run, sharing), result: 'leased' };
     },
   );
   if (result === 'another' && run !== undefined) wish.passedOver?.(run);
   if (result === 'settle') await settleOne(runtime, runId, now);
+  if (result === 'not-now' && wish.delivered === true && run !== undefined)
+    await tellAgain(runtime, run, now);
   return result === 'leased' ? (run ?? null) : null;
 }
 

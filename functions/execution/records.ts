@@ -27,6 +27,9 @@ export const TIMERS: Collection = { name: 'timers', pairedIndexes: false };
 export const SLOTS: Collection = { name: 'slots', pairedIndexes: false };
 export const COUNTERS: Collection = { name: 'counters', pairedIndexes: false };
 
+/** Runs that were removed, and of which something may still lie here. */
+export const REMAINS: Collection = { name: 'remains', pairedIndexes: false };
+
 /** What a provider must know of the collections when it opens. */
 export const executionCollections: readonly Collection[] = [
   RUNS,
@@ -39,6 +42,7 @@ export const executionCollections: readonly Collection[] = [
   TIMERS,
   SLOTS,
   COUNTERS,
+  REMAINS,
 ];
 
 /** Runs belong to the deployment: lists and workers span products and tenants. */
@@ -104,6 +108,10 @@ export function timerRecordKey(runId: string, timerId: string): RecordKey {
 
 export function slotKey(concurrencyKey: string): RecordKey {
   return { collection: SLOTS.name, id: recordId(concurrencyKey) };
+}
+
+export function remainsKey(runId: string): RecordKey {
+  return { collection: REMAINS.name, id: recordId(runId) };
 }
 
 export function activeCounterKey(shard: number): RecordKey {

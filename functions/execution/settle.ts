@@ -22,19 +22,36 @@ interface Due {
 }
 
 /**
- * Moves on what time has come for: schedules, retries, timers, deadlines and leases that ran out. One write each, won by one
- * caller; a run that ends by it is counted out in a transaction of its own. Answers how many were moved, whether there may
- * be more, and where changes of the store can be told without asking it, when there is more.
+ * Moves on what time has come for: schedules, retries, timers, deadlines and leases that ran out. Answers how many were
+ * moved, whether there may be more, and where changes of the store can be told without asking it, when there is more.
  */
 export async function settleDue(
   runtime: Runtime,
   now: number,
 ): Promise<{ moved: number; more: boolean; nextAt: number | null }> {
+  const moved = (await settleSome(runtime, now, BATCH)).length;
+  const more = moved === BATCH;
+  const store = await runtime.store();
+  const nextAt = more || store.changeMark === undefined ? null : await nextDue(runtime, store);
+  return { moved, more, nextAt };
+}
+
+/**
+ * The same for at most `limit` runs, and answers which. One write each, won by one caller; a run that ends by it is counted
+ * out in a transaction of its own. `failed` is told of a run that could not be ended, which is due again soon; without it
+ * the first such failure is thrown.
+ */
+export async function settleSome(
+  runtime: Runtime,
+  now: number,
+  limit: number,
+  failed?: (runId: string, error: unknown) => void,
+): Promise<readonly string[]> {
   const store = await runtime.store();
   const ids: string[] = [];
   // The same where a decision is made anew; most looks find nothing and draw none.
   const idFor = (offer: number) => (ids[offer] ??= runtime.ids.next());
-  const found = await store.claim<Due>(runtime.scope, RUNS, { now, limit: BATCH }, (record, offer) => {
+  const found = await store.claim<Due>(runtime.scope, RUNS, { now, limit }, (record, offer) => {
     const before = readable(runtime, record);
     // One that cannot be read must not hold up all the others.
     if (before === null) return { put: { key: record.key, head: record.head, due: now + UNREADABLE_MS } };
@@ -50,10 +67,35 @@ export async function settleDue(
     return { put: runRecord(run), result: { before, run } };
   });
   for (const { before, run } of found) if (run !== null) await announceChange(runtime, before, run, now);
-  for (const { before, run } of found) if (run === null) await settleOne(runtime, before.id, now);
-  const more = found.length === BATCH;
-  const nextAt = more || store.changeMark === undefined ? null : await nextDue(runtime, store);
-  return { moved: found.length, more, nextAt };
+  for (const { before, run } of found) {
+    if (run !== null) continue;
+    try {
+      await settleOne(runtime, before.id, now);
+    } catch (error) {
+      if (failed === undefined) throw error;
+      failed(before.id, error);
+    }
+  }
+  return found.map(({ before }) => before.id);
+}
+
+/** Ids of runs that time has come for, at most `limit`, and nothing is written. */
+export async function dueRuns(runtime: Runtime, now: number, limit: number): Promise<readonly string[]> {
+  const store = await runtime.store();
+  const ids = new Set<string>();
+  // What is looked at is not taken: the decision ends the call before it writes.
+  const enough = new Error('as many records as were asked for were seen');
+  try {
+    await store.claim(runtime.scope, RUNS, { now, limit }, (record) => {
+      if (ids.size >= limit) throw enough;
+      const run = readable(runtime, record);
+      if (run !== null && settleRun(run, now, runtime.options) !== null) ids.add(run.id);
+      return null;
+    });
+  } catch (error) {
+    if (error !== enough) throw error;
+  }
+  return [...ids];
 }
 
 function readable(runtime: Runtime, record: RecordData): Run | null {

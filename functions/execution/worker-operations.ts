@@ -63,7 +63,7 @@ export function leaseExternalExecutionRun(
     const run =
       wanted === null
         ? await leaseNext(runtime, { ...wish, waitMs, told: waitMs > 0, signal: ended })
-        : await leaseRunById(runtime, wanted, wish, now);
+        : await leaseRunById(runtime, wanted, { ...wish, delivered: true }, now);
     if (run === null) return { status: 204, body: null };
     return { status: 200, body: await wireLease(runtime, run, token, workerId) };
   };

@@ -184,6 +184,7 @@ async function serve(options: ChainOptions, parts: Parts, call: Call): Promise<R
     // Not when its first byte came: who sends slowly must not act in the past, on a lease that has expired since.
     now: options.world.clock.now(),
     signal: request.signal,
+    header: (name) => headers.get(name),
     ...(request.draining === undefined ? {} : { draining: request.draining }),
   });
   const checks = options.validateResponses === true ? await parts.validatorsOf(match.entry.group) : undefined;

@@ -11,6 +11,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Aborted when the server begins to stop: what only waits answers now. */
   readonly draining?: AbortSignal;
+  /** A field of the request's header by its name in lower case, for what is served beside the contract. */
+  readonly header?: (name: string) => string | undefined;
 }
 
 export type OperationInput<Id extends OperationId> = Pick<OperationTypes[Id], 'params' | 'query' | 'body'>;

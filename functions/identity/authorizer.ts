@@ -27,6 +27,9 @@ export type ClassPolicy = (
   target: AuthorizationTarget,
 ) => void;
 
+/** The class of what the queue delivers: none of the contract, and asked for nothing but a proof of who delivers. */
+export const DELIVERY_CLASS = 'execution-delivery';
+
 export interface AuthorizerOptions {
   /** By authorization class. A class without a policy lets no workload in. */
   readonly policies?: Readonly<Record<string, ClassPolicy>>;

@@ -7,6 +7,8 @@ export interface RunQueue {
   enqueue(message: RunMessage): Promise<void> | void;
   /** Says that nothing is to be done about the run any more until the next message: what was expected of it may be forgotten. */
   forget?(runId: string): void;
+  /** A message is gone once it was delivered: whoever finds it too early has to send the next one. */
+  readonly delivers?: true;
 }
 
 export interface RunMessage {

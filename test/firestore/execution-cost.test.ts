@@ -141,6 +141,51 @@ const entries: readonly Entry[] = [
     call: async (stage) => expect(await stage.look(0)).toBeNull(),
   },
   {
+    operation: 'prune of a run that has nothing beside it',
+    bill: bill(14, 14, 0, 1),
+    async before(stage) {
+      await stage.prune();
+      await stage.runInProcess();
+      return (same) => same.prune();
+    },
+  },
+  {
+    operation: 'prune of a run with a key, a checkpoint and an artifact',
+    bill: bill(18, 21, 0, 4),
+    async before(stage) {
+      await stage.prune();
+      const leased = await stage.leased({ idempotencyKey: 'pruned' });
+      const { proof } = leased;
+      await stage.client.putCheckpoint({ ...proof, checkpoint: { key: 'place', content: 1 } });
+      await stage.client.putArtifact({ ...proof, artifact: { name: 'answer', text: 'yes' } });
+      await stage.complete(leased);
+      return (same) => same.prune();
+    },
+  },
+  {
+    operation: 'prune when there is nothing to remove',
+    bill: bill(12, 12, 0),
+    async before(stage) {
+      await stage.prune();
+      return (same) => same.prune();
+    },
+  },
+  {
+    operation: 'reconcile when nothing is lost',
+    bill: bill(4, 4, 0),
+    call: (stage) => stage.reconcile(),
+  },
+  {
+    operation: 'reconcile that tells again of two runs',
+    bill: bill(4, 5, 0),
+    async before(stage) {
+      await stage.start();
+      await stage.start();
+      stage.world.advance(60_000);
+      return (same) => same.reconcile();
+    },
+  },
+  {
     operation: 'look for what time has brought, when nothing is due',
     bill: bill(2, 2, 0),
     call: (stage) => stage.pass(0),
@@ -217,6 +262,8 @@ function openStage(store: Store) {
       const { id } = await client.start({ handlerId: INNER, payload: { n: 1 } });
       expect(await client.get(id, { waitSeconds: 20 })).toMatchObject({ status: 'succeeded' });
     },
+    prune: () => client.prune({ dryRun: false, retainTerminalRuns: 0 }),
+    reconcile: () => client.reconcile(),
     async pass(ms: number) {
       world.advance(ms);
       await settleDue(instance.runtime, world.now);

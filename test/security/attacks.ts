@@ -13,7 +13,6 @@ export interface Attack {
 type Line = string | readonly [what: string, state: AttackState, reason: string];
 
 const later = (what: string, reason: string): Line => [what, 'later', reason];
-const queue = 'there is no queue handler yet';
 const mcp = 'there is no MCP endpoint yet';
 
 /** By the letter of their group, numbered from 01. */
@@ -179,7 +178,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'a task of the run of another tenant',
     'work done in a message instead of a lease',
     'forged tasks without number',
-  ].map((what) => later(what, queue)),
+  ],
   O: [
     'headers that say something else than the body',
     'the official scenarios of conformance',

@@ -114,7 +114,11 @@ export function expected(entry: Entry, kind: CallerKind): Expectation {
   return granted(entry, kind.grants) ? 'through' : 403;
 }
 
-const executionClasses: ReadonlySet<string> = new Set(['execution-policy', 'execution-worker']);
+const executionClasses: ReadonlySet<string> = new Set([
+  'execution-policy',
+  'execution-maintenance',
+  'execution-worker',
+]);
 
 /** What proves nothing. The other credentials hold, and are then asked what they may do. */
 const unaccepted: ReadonlySet<Credential> = new Set<Credential>([

@@ -17,7 +17,10 @@ import type { ExecutionAccess } from '../../functions/identity/execution-access.
 import { OrderedIds } from '../../functions/kernel/ordered-id.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
+import type { RunQueue } from '../../functions/queue/port.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
+
+import type { CloudStage } from './cloud-queue.ts';
 
 /** Runs of a test that lie beside everybody else's: a place of its own in any store. */
 export function ownScope(): Scope {
@@ -61,6 +64,18 @@ const OPTIONS: RuntimeOptions = {
   concurrencyRetryDelayMs: 100,
 };
 
+let cloud: CloudStage | null = null;
+
+/** From now on the runs of this file's instances are told of by the stage, and their handlers execute what it delivers. */
+export function dispatchBy(stage: CloudStage): void {
+  cloud = stage;
+}
+
+/** Resolves when every message whose time has come was delivered; at once where none is. */
+export async function messagesArrived(world: World): Promise<void> {
+  await cloud?.arrived(world);
+}
+
 /** One instance of the execution runtime over a store; several over one store and scope are a deployment. */
 export function executionInstance(store: RecordStore, given: InstanceOptions = {}) {
   const world = given.world ?? machine;
@@ -82,6 +97,11 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     mayHaveChanged: given.mayHaveChanged ?? (() => true),
   });
   let engine: Engine | undefined;
+  const dispatched = cloud?.queueOf({
+    world,
+    hint: (handlerId) => queue.hint(handlerId),
+    deliver: async (runId) => (await engine?.deliver(runId)) ?? 'nothing',
+  });
   const runtime: Runtime = {
     store: () => Promise.resolve(store),
     scope: given.scope ?? ownScope(),
@@ -89,14 +109,14 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     ids: new OrderedIds({ clock: world.clock, node: given.node ?? 1, random: world.random }),
     registry,
     policies: new ProductPolicies(given.policies ?? []),
-    queue,
+    queue: dispatched === undefined ? queue : later(dispatched),
     ready: queue,
     blobs: given.blobs === undefined ? null : () => Promise.resolve(given.blobs as BlobStore),
     log: () => undefined,
     options: { ...OPTIONS, ...given.options },
     watch: new RunWatch(world),
     // Tests say themselves when time is looked after: by `start`, or by `settleDue`.
-    looksAfterTime: () => true,
+    looksAfterTime: () => dispatched === undefined,
     signalCancellation: (runId) => engine?.cancel(runId),
   };
   const handlers = (given.plugins ?? []).flatMap((plugin) => plugin.handlers);
@@ -104,6 +124,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     workerId: `process-${randomUUID()}`,
     concurrencyMax: given.concurrencyMax ?? 64,
     leaseMs: given.leaseMs ?? 30_000,
+    asks: dispatched === undefined,
   });
   engine = executor;
   queue.addExecutor(executor);
@@ -118,7 +139,9 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
       concurrencyKeyPolicy: 'serialize_running_runs',
       retentionScope: 'run_owned',
     },
-    ...(handlers.length === 0 ? {} : { reserve: (handlerId: string) => executor.reserve(handlerId) }),
+    ...(handlers.length === 0 || dispatched !== undefined
+      ? {}
+      : { reserve: (handlerId: string) => executor.reserve(handlerId) }),
   };
   return {
     runtime,
@@ -127,6 +150,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     operations: executionHandlers(dependencies),
     /** Begins to execute and to look after what time brings. */
     async start() {
+      if (dispatched !== undefined) return;
       await queue.start(() => settleDue(runtime, world.clock.now()));
       executor.wake();
     },
@@ -135,6 +159,10 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
       await executor.stop(5_000);
     },
   };
+}
+
+function later(opening: Promise<RunQueue>): RunQueue {
+  return { delivers: true, enqueue: async (message) => (await opening).enqueue(message) };
 }
 
 export type ExecutionInstance = ReturnType<typeof executionInstance>;
@@ -178,6 +206,24 @@ export class ExecutionClient {
   async list(query: OperationTypes['listExecutionRuns']['query'] = {}) {
     const { operations } = this.instance;
     return (await operations.listExecutionRuns({ params: {}, query, body: null }, this.#context())).body;
+  }
+
+  async maintenance() {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body: null };
+    return (await operations.getExecutionRuntimeMaintenance(input, this.#context())).body;
+  }
+
+  async prune(body: Body<'pruneExecutionRuntimeMaintenance'> = {}) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.pruneExecutionRuntimeMaintenance(input, this.#context())).body;
+  }
+
+  async reconcile(body: Body<'reconcileExecutionRuntimeDispatch'> = {}) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.reconcileExecutionRuntimeDispatch(input, this.#context())).body;
   }
 
   async cancel(runId: string) {

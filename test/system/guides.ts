@@ -105,7 +105,7 @@ async function furnish(folder: string): Promise<void> {
   const client = join(folder, 'node_modules/@svc-runtime/client');
   await Promise.all([client, join(folder, 'bin')].map((path) => mkdir(path, { recursive: true })));
   const description = JSON.parse(await readFile(join(root, 'sdk/typescript/package.json'), 'utf8')) as object;
-  const source = { ...description, exports: './src/index.ts' };
+  const source = { ...description, exports: { '.': './src/index.ts', './worker': './src/worker/index.ts' } };
   await Promise.all([
     writeFile(join(folder, 'package.json'), '{ "type": "module" }'),
     writeFile(join(client, 'package.json'), JSON.stringify(source)),

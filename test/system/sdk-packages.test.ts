@@ -122,7 +122,8 @@ describe('the npm package', () => {
       recursive: true,
       filter: (path) => !/\/(test|dist|node_modules)$/.test(path),
     });
-    await said(join(bin, 'tsc'), ['-p', source], source);
+    const types = ['--typeRoots', join(project, 'node_modules/@types')];
+    await said(join(bin, 'tsc'), ['-p', source, ...types], source);
   });
 
   test('installed in an empty project, it serves plain Node', async () => {

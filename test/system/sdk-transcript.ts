@@ -48,6 +48,8 @@ export function normalised(transcript: unknown, { tenant, provider }: Run): unkn
       return chosen.has(name) ? nameOf(name, value) : text(value);
     }
     if (name === 'durationMs') return '<duration>';
+    // Not every deployment has a place for large artifacts.
+    if (name === 'artifactDirectoryCount' || name === 'artifactFileCount') return '<count>';
     if (Array.isArray(value)) {
       // A snapshot lists its transactions by ids that are chosen anew.
       const ordered = name === 'transactions' ? value.toSorted(byKey) : value;

@@ -26,6 +26,8 @@ export interface HandlerFacts {
   readonly pluginId: string | null;
   readonly maxAttempts: number;
   readonly concurrencyKey: string | null;
+  /** Whether the queue knows where its runs go; absent where it need not know. */
+  readonly routed?: boolean;
 }
 
 export interface NewRun {
@@ -47,6 +49,9 @@ export function rejectionOf(request: StartRequest, handler: HandlerFacts | undef
   }
   if (request.pluginId !== null && request.pluginId !== handler.pluginId) {
     return { failureClass: 'plugin_mismatch', error: 'The handler belongs to another plugin' };
+  }
+  if (handler.routed === false) {
+    return { failureClass: 'platform', error: 'No worker is configured for this handler' };
   }
   return null;
 }

@@ -97,6 +97,13 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#offer(handlerId, runId);
   }
 
+  /** A run of the handler is in the store that is not told of here: a call that waits for one is to look. */
+  hint(handlerId: string): void {
+    const wanted = new Set([handlerId]);
+    this.doubt(wanted);
+    this.#wakeCall(wanted);
+  }
+
   forget(runId: string): void {
     this.#lanes.remove(runId);
     this.#dues.forget(runId);

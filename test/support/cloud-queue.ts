@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
+import { machine } from '../../functions/compose.ts';
+import type { Delivered } from '../../functions/execution/engine.ts';
+import { lazy } from '../../functions/kernel/lazy.ts';
+import type { World } from '../../functions/kernel/world.ts';
+import { openTaskService } from '../../functions/queue/cloud-tasks/client.ts';
+import { CloudTasksQueue } from '../../functions/queue/cloud-tasks/cloud-tasks-queue.ts';
+import type { QueueTask } from '../../functions/queue/cloud-tasks/message.ts';
+import type { RunQueue } from '../../functions/queue/port.ts';
+
+const QUEUE = 'projects/demo-svc/locations/local/queues/svc-runs';
+
+/**
+ * Cloud Tasks for the instances of a test file: the emulator over its real protocol, and a server that takes the deliveries of
+ * all of them. An instance with a world of its own has an emulator in that world.
+ */
+export interface CloudStage {
+  queueOf(instance: CloudInstance): Promise<RunQueue>;
+  /** Resolves when every message of the world whose time has come was delivered. */
+  arrived(world: World): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface CloudInstance {
+  readonly world: World;
+  readonly hint: (handlerId: string) => void;
+  readonly deliver: (runId: string) => Promise<Delivered>;
+}
+
+export async function cloudStage(): Promise<CloudStage> {
+  const instances = new Map<string, Known>();
+  const worlds = new Map<World, Messages>();
+  const stops: (() => Promise<unknown>)[] = [];
+  const server = createServer((request, response) => void answer(instances, request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const emulators = new Map<World, Promise<TasksEmulator>>();
+  const emulatorIn = (world: World): Promise<TasksEmulator> => {
+    const known = emulators.get(world);
+    if (known !== undefined) return known;
+    const { clock, random, timers } = world;
+    const started = startTasksEmulator({
+      queues: [{ name: QUEUE, retryConfig: { maxAttempts: -1, maxBackoff: { seconds: 1 } } }],
+      stopGraceMs: 0,
+      ...(world === machine ? {} : { world: { clock, random, timers } }),
+    });
+    emulators.set(world, started);
+    stops.push(async () => (await started).stop());
+    return started;
+  };
+  return {
+    async queueOf(instance) {
+      const key = `/${instances.size}`;
+      const messages = worlds.get(instance.world) ?? new Messages();
+      worlds.set(instance.world, messages);
+      instances.set(key, { instance, messages });
+      const emulator = await emulatorIn(instance.world);
+      const tasks = lazy(
+        async () =>
+          openTaskService({ projectId: 'demo-svc', emulatorHost: `${emulator.host}:${emulator.port}` }),
+        (service) => service.close(),
+      );
+      stops.unshift(tasks.close);
+      const route = {
+        queue: QUEUE,
+        url: `http://127.0.0.1:${port}${key}`,
+        serviceAccountEmail: null,
+        audience: null,
+      };
+      const { clock } = instance.world;
+      const create = async (queue: string, task: QueueTask) => {
+        messages.sent(task, () => clock.now());
+        await messages.during(tasks.get().then((service) => service.create(queue, task)));
+      };
+      const told = { create, close: tasks.close };
+      return new CloudTasksQueue({
+        tasks: () => Promise.resolve(told),
+        routeOf: () => route,
+        clock,
+        hint: instance.hint,
+      });
+    },
+    arrived: async (world) => worlds.get(world)?.arrived(),
+    async stop() {
+      for (const stop of stops) await stop();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** What is on its way, by the names of the tasks. */
+class Messages {
+  readonly #seen = new Set<string>();
+  readonly #under = new Map<string, () => boolean>();
+  #sending = 0;
+  #changed = Promise.withResolvers<void>();
+
+  sent({ name, scheduleTime }: QueueTask, now: () => number): void {
+    if (this.#seen.has(name)) return;
+    this.#seen.add(name);
+    const at = scheduleTime === undefined ? 0 : scheduleTime.seconds * 1_000 + scheduleTime.nanos / 1e6;
+    this.#under.set(name, () => at <= now());
+  }
+
+  came(id: string): void {
+    this.#under.delete(`${QUEUE}/tasks/${id}`);
+    this.#tell();
+  }
+
+  /** Counts what is being sent: whoever sends it goes on once it is. */
+  async during(sending: Promise<void>): Promise<void> {
+    this.#sending += 1;
+    try {
+      await sending;
+    } finally {
+      this.#sending -= 1;
+      this.#tell();
+    }
+  }
+
+  async arrived(): Promise<void> {
+    while (this.#sending > 0 || [...this.#under.values()].some((isDue) => isDue()))
+      await this.#changed.promise;
+  }
+
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+}
+
+interface Known {
+  readonly instance: CloudInstance;
+  readonly messages: Messages;
+}
+
+async function answer(
+  instances: ReadonlyMap<string, Known>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const { runId } = JSON.parse(await text(request)) as { readonly runId: string };
+    const known = instances.get(request.url ?? '');
+    const delivering = known?.instance.deliver(runId);
+    known?.messages.came(String(request.headers['x-cloudtasks-taskname']));
+    const delivered = (await delivering) ?? 'nothing';
+    response.statusCode = delivered === 'busy' ? 503 : 204;
+  } catch {
+    response.statusCode = 500;
+  }
+  response.end();
+}
