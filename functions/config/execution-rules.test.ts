@@ -13,6 +13,11 @@ function faultsOf(runtime: object): string {
   return faults.length === 0 ? '' : faultsText(faults);
 }
 
+const cloud = {
+  Adapter: 'google-firestore-cloud-tasks',
+  Google: { ProjectId: 'demo', LocationId: 'here', QueueId: 'q', WorkerUrl: 'https://worker.example/tasks' },
+};
+
 describe('the execution runtime starts', () => {
   test.each<[string, object]>([
     ['with nothing said', {}],
@@ -21,6 +26,24 @@ describe('the execution runtime starts', () => {
     ['with handlers of several names', { ExternalHandlers: [{ HandlerId: 'a' }, { HandlerId: 'A' }] }],
     ['with the adapter by its name', { Adapter: 'local' }],
     ['with the adapter by its other name', { Adapter: 'local-sqlite' }],
+    ['with the queue in the cloud', cloud],
+    ['with no worker yet', { ...cloud, Google: { ...cloud.Google, WorkerUrl: undefined } }],
+    [
+      'with a route for each handler of others',
+      {
+        ...cloud,
+        ExternalHandlers: [{ HandlerId: 'a' }],
+        Google: { ...cloud.Google, WorkerRoutes: [{ HandlerId: 'a', WorkerUrl: 'https://theirs.example' }] },
+      },
+    ],
+    [
+      'with handlers of others that go where all go',
+      {
+        ...cloud,
+        ExternalHandlers: [{ HandlerId: 'a' }],
+        Google: { ...cloud.Google, RequireExplicitWorkerRoutes: false },
+      },
+    ],
     ['with the largest ceilings', { MaxActiveRuns: 1_000_000, MaxPayloadBytes: 1_048_576 }],
   ])('%s', (_, runtime) => {
     expect(faultsOf(runtime)).toBe('');
@@ -29,6 +52,34 @@ describe('the execution runtime starts', () => {
 
 describe('the execution runtime does not start', () => {
   test.each<[string, object, RegExp]>([
+    [
+      'with a queue in the cloud that is nowhere',
+      { Adapter: 'google' },
+      /LocationId .*is missing[^]*QueueId .*is missing[^]*ProjectId .*is missing/,
+    ],
+    [
+      'with a handler of others that no message could reach',
+      { ...cloud, ExternalHandlers: [{ HandlerId: 'a' }] },
+      /WorkerRoutes .*has no route for the handler a/,
+    ],
+    [
+      'with a route that leads nowhere',
+      {
+        Adapter: 'google',
+        Google: { ...cloud.Google, WorkerUrl: undefined, WorkerRoutes: [{ HandlerId: 'a' }] },
+      },
+      /WorkerRoutes:0 .*has no WorkerUrl, and there is no/,
+    ],
+    [
+      'with a route of nobody',
+      { ...cloud, Google: { ...cloud.Google, WorkerRoutes: [{ QueueId: 'q' }] } },
+      /WorkerRoutes:0 .*has no HandlerId/,
+    ],
+    [
+      'with two routes of one handler',
+      { ...cloud, Google: { ...cloud.Google, WorkerRoutes: [{ HandlerId: 'a' }, { HandlerId: 'a' }] } },
+      /WorkerRoutes:1 .*names a handler that is named already/,
+    ],
     [
       'with a list longer than the longest',
       { DefaultListLimit: 21, MaxListLimit: 20 },

@@ -30,9 +30,9 @@ const externalHandlers: Rule = ({ execution }) => {
   });
 };
 
-const needed = ['locationId', 'queueId', 'workerUrl'] as const;
+const needed = ['locationId', 'queueId'] as const;
 
-/** With the queue in the cloud every message must have somewhere to go. What single runs lack is told when they are started. */
+/** With the queue in the cloud every message must have somewhere to go. A handler without a worker is told of when its runs are started. */
 const cloudQueue: Rule = ({ execution, cloudTasks, firestore }) => {
   if (execution.adapter !== 'google') return [];
   const why = `is missing: ${table.execution.adapter.key} is google`;
@@ -47,9 +47,12 @@ const cloudQueue: Rule = ({ execution, cloudTasks, firestore }) => {
 function routeFaults(cloudTasks: Settings['cloudTasks'], execution: Settings['execution']) {
   const { key } = table.cloudTasks.workerRoutes;
   const routed = new Set<string>();
-  const faults = cloudTasks.workerRoutes.flatMap(({ HandlerId }, index) => {
+  const faults = cloudTasks.workerRoutes.flatMap(({ HandlerId, WorkerUrl }, index) => {
     const at = `${key}:${index}`;
     if (HandlerId === undefined) return [{ key: at, message: 'has no HandlerId' }];
+    if ((WorkerUrl ?? cloudTasks.workerUrl) === null) {
+      return [{ key: at, message: `has no WorkerUrl, and there is no ${table.cloudTasks.workerUrl.key}` }];
+    }
     const repeated = routed.has(HandlerId);
     routed.add(HandlerId);
     return repeated ? [{ key: at, message: 'names a handler that is named already' }] : [];

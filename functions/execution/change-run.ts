@@ -171,6 +171,9 @@ async function tellQueue(runtime: Runtime, before: Run | undefined, run: Run, no
     const reason = before?.status === 'waiting' && before.wait !== null ? 'external_event' : 'run_ready';
     await queue.enqueue({ ...message, reason, notBefore: now });
   } else if (run.status === 'running' && run.lease !== null) {
+    // What is delivered to a process of ours is answered when it is done: where that breaks off it is delivered again, and
+    // then the end of the lease is told of.
+    if (queue.delivers === true && run.lease.kind === 'process') return;
     const renewed = before?.lease?.tokenHash === run.lease.tokenHash;
     await queue.enqueue({ ...message, reason: 'lease_expired', notBefore: run.lease.expiresAt, renewed });
   } else if (run.status === 'waiting') {

@@ -87,12 +87,16 @@ export function receiveDelivery(worker: HostedWorker) {
       throw new ServiceError('malformed_request', 'The header X-Svc-Execution-Dispatch must be 1.');
     }
     const runId = runIdOf(body);
-    if ((await worker.deliver(runId)) === 'busy') {
-      const extensions = { retryAfterSeconds: BUSY_SECONDS };
-      throw new ServiceError('unavailable', 'The worker executes as many runs as it may.', extensions);
-    }
+    const delivered = await worker.deliver(runId);
+    if (delivered === 'busy' || delivered === 'left') throw notNow(delivered);
     return { status: 204 as const, body: null };
   };
+}
+
+function notNow(delivered: 'busy' | 'left'): ServiceError {
+  const why =
+    delivered === 'busy' ? 'The worker executes as many runs as it may.' : 'The attempt was broken off.';
+  return new ServiceError('unavailable', why, { retryAfterSeconds: BUSY_SECONDS });
 }
 
 function runIdOf(body: Json): string {

@@ -1,11 +1,17 @@
 import { describeFailure } from '../http/log.ts';
 import { sha256 } from '../kernel/canonical-json.ts';
-import { ServiceError } from '../kernel/errors.ts';
 import { delay } from '../kernel/world.ts';
-import { StoreError } from '../store/port.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
 import { leaseRunById } from './lease-run.ts';
-import { cancelled, failed, failureOf, type Outcome, succeeded } from './outcome.ts';
+import {
+  cancelled,
+  failed,
+  failureOf,
+  isLeaseRefusal,
+  isPassing,
+  type Outcome,
+  succeeded,
+} from './outcome.ts';
 import type { PluginHandler } from './plugin.ts';
 import { RunFailure, RunSuspended } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
@@ -25,8 +31,11 @@ export interface EngineOptions {
   readonly asks?: boolean;
 }
 
-/** What became of a delivery: `busy` where there was no room, and the same message should come again. */
-export type Delivered = 'executed' | 'nothing' | 'busy';
+/**
+ * What became of a delivery. The same message should come again where there was no room (`busy`), and where the attempt was
+ * left to its lease, of whose end nobody has been told (`left`).
+ */
+export type Delivered = 'executed' | 'nothing' | 'busy' | 'left';
 
 interface Execution {
   readonly held: Held;
@@ -36,7 +45,7 @@ interface Execution {
   cancelledAt: number | null;
   /** Given up, or its lease is lost: it takes no room any more, and what its handler still does changes nothing. */
   isOver: boolean;
-  readonly ended: () => void;
+  readonly ended: (done: boolean) => void;
 }
 
 const TOKEN_BYTES = 32;
@@ -125,7 +134,7 @@ export class Engine {
     if (this.#room() <= 0 || this.#stopping.signal.aborted) return 'busy';
     this.#reserved += 1;
     const token = this.#token();
-    let ended: Promise<void>;
+    let ended: Promise<boolean>;
     try {
       const wish = { ...this.#wish(token), delivered: true };
       const run = await leaseRunById(this.#runtime, runId, wish, this.#runtime.world.clock.now());
@@ -135,8 +144,7 @@ export class Engine {
       this.#reserved -= 1;
       this.#tell();
     }
-    await ended;
-    return 'executed';
+    return (await ended) ? 'executed' : 'left';
   }
 
   cancel(runId: string): void {
@@ -224,13 +232,13 @@ export class Engine {
     };
   }
 
-  /** Resolves when the attempt is over, or is nobody's concern here any more. */
-  #execute(run: Run, token: string): Promise<void> {
-    // Nobody waits for it any more: the run is left to its lease.
-    if (this.#stopped) return Promise.resolve();
+  /** Resolves when the attempt is over with `true`, or is nobody's concern here any more, and left to its lease. */
+  #execute(run: Run, token: string): Promise<boolean> {
+    // Nobody waits for it any more.
+    if (this.#stopped) return Promise.resolve(false);
     const { workerId } = this.#options;
     const mayHold = (seen: Run) => this.#sees(execution, seen);
-    const { promise, resolve: ended } = Promise.withResolvers<void>();
+    const { promise, resolve: ended } = Promise.withResolvers<boolean>();
     const execution: Execution = {
       held: { runId: run.id, workerId, tokenHash: sha256(token), mayHold },
       abort: new AbortController(),
@@ -244,7 +252,7 @@ export class Engine {
     if (before !== undefined) this.#end(before);
     this.#running.set(run.id, execution);
     this.#renewLater();
-    void this.#attempt(run, execution).finally(() => this.#end(execution));
+    void this.#attempt(run, execution).then((done) => this.#end(execution, done));
     return promise;
   }
 
@@ -261,23 +269,26 @@ export class Engine {
   }
 
   /** Its handler may still be at it, but it has no room here any more. */
-  #end(execution: Execution): void {
+  #end(execution: Execution, done = false): void {
     if (execution.isOver) return;
     execution.isOver = true;
     execution.abort.abort(OVER);
     const { runId } = execution.held;
     // The same run may be executed again already, under another lease.
     if (this.#running.get(runId) === execution) this.#running.delete(runId);
-    execution.ended();
+    execution.ended(done);
     this.#tell();
     // Nothing is asked for where nothing can be there.
     if (this.#runtime.ready?.mayHave(this.handlerIds) !== false) this.wake();
   }
 
-  async #attempt(run: Run, execution: Execution): Promise<void> {
+  /** Whether the run was completed or parked. */
+  async #attempt(run: Run, execution: Execution): Promise<boolean> {
     try {
       const completion = await this.#outcome(run, execution);
-      if (completion !== null) await this.#complete(execution, completion);
+      if (completion === null || completion === 'parked') return completion !== null;
+      await this.#complete(execution, completion);
+      return true;
     } catch (error) {
       // Its lease was lost, or the store did not answer: whoever holds the run now, or its expiry, goes on with it.
       this.#runtime.log({
@@ -285,6 +296,7 @@ export class Engine {
         message: 'An attempt could not be completed',
         failure: describeFailure(error),
       });
+      return false;
     }
   }
 
@@ -309,8 +321,8 @@ export class Engine {
     }
   }
 
-  /** `null` where the run is parked, or the handler was interrupted: the attempt is over, and another one goes on. */
-  async #outcome(run: Run, execution: Execution): Promise<Outcome | null> {
+  /** `null` where the handler was interrupted: another attempt goes on. */
+  async #outcome(run: Run, execution: Execution): Promise<Outcome | 'parked' | null> {
     const { held, abort } = execution;
     const handler = this.#handlers.get(run.handlerId);
     if (handler === undefined) return failed('handler_missing', 'No handler is registered under this id');
@@ -323,7 +335,8 @@ export class Engine {
       const result = (await handler.run(context)) ?? null;
       return execution.isOver ? null : succeeded(result, this.#runtime.options.resultBytesMax);
     } catch (error) {
-      if (error instanceof RunSuspended || execution.isOver) return null;
+      if (error instanceof RunSuspended) return 'parked';
+      if (execution.isOver) return null;
       // Nothing is wrong with the run: it is executed again when its lease is over.
       if (isPassing(error)) throw error;
       if (error instanceof RunFailure) return failureOf(error);
@@ -384,12 +397,3 @@ export interface Reservation {
 
 /** One for all: making one costs as much as a statement of the database. */
 const OVER = new DOMException('The attempt is over', 'AbortError');
-
-/** A failure of the store that may be over soon. */
-function isPassing(error: unknown): boolean {
-  return error instanceof StoreError && (error.failure === 'contention' || error.failure === 'unavailable');
-}
-
-function isLeaseRefusal(error: unknown): boolean {
-  return error instanceof ServiceError && error.code.startsWith('lease_');
-}

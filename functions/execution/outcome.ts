@@ -1,6 +1,8 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
+import { StoreError } from '../store/port.ts';
 import type { RunFailure } from './plugin.ts';
 import type { Completion } from './rules/complete.ts';
 import type { NewValue } from './work.ts';
@@ -52,4 +54,13 @@ function cutText(text: unknown): string {
     .slice(0, limits.executionErrorLengthMax)
     .replace(/\p{Cc}/gu, ' ')
     .toWellFormed();
+}
+
+/** A failure of the store that may be over soon. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof StoreError && (error.failure === 'contention' || error.failure === 'unavailable');
+}
+
+export function isLeaseRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && error.code.startsWith('lease_');
 }

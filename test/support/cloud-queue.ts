@@ -151,7 +151,7 @@ async function answer(
     const delivering = known?.instance.deliver(runId);
     known?.messages.came(String(request.headers['x-cloudtasks-taskname']));
     const delivered = (await delivering) ?? 'nothing';
-    response.statusCode = delivered === 'busy' ? 503 : 204;
+    response.statusCode = delivered === 'busy' || delivered === 'left' ? 503 : 204;
   } catch {
     response.statusCode = 500;
   }

@@ -17,6 +17,8 @@ export interface HostedOptions {
   /** The folder of a database that others share; by default one of its own. */
   readonly folder?: string;
   readonly world?: World;
+  /** In place of `cloudSettings`. */
+  readonly base?: Readonly<Record<string, string>>;
 }
 
 /** Settings under which the queue is in the cloud, and every handler has a route. */
@@ -36,6 +38,7 @@ export async function hosted({
   plugin,
   folder: given,
   world = machine,
+  base = cloudSettings,
 }: HostedOptions) {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'svc-hosted-'));
   const modules: Record<string, string> = {};
@@ -45,7 +48,7 @@ export async function hosted({
     modules['ExecutionRuntime:Plugins:0'] = path;
   }
   const all = {
-    ...cloudSettings,
+    ...base,
     'Server:DataDirectory': folder,
     'Server:LogLevel': 'error',
     ...modules,

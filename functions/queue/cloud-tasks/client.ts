@@ -31,8 +31,11 @@ const calling = {
   },
 };
 
-export function openTaskService({ projectId, emulatorHost }: TasksClientOptions): TaskService {
+/** Throws where there are no credentials. */
+export async function openTaskService({ projectId, emulatorHost }: TasksClientOptions): Promise<TaskService> {
   const client = new CloudTasksClient({ projectId, ...addressOf(emulatorHost) });
+  // Left to its first call, the client would throw a failure of this into nowhere as well, and end the process.
+  await client.initialize();
   return {
     async create(parent, task) {
       try {

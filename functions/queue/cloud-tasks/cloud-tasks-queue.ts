@@ -21,8 +21,8 @@ export interface CloudTasksQueueOptions {
 
 /**
  * Runs reach their workers as tasks of Cloud Tasks: each carries a run's id and why, and the worker leases the run from the
- * store. The end of a lease is a task as well, made when the lease begins: who is told of it finds a lease that was renewed
- * meanwhile still holding, and has the new end told of.
+ * store. The end of a lease is a task as well, made when a worker outside takes it: who is told of it finds a lease that was
+ * renewed meanwhile still holding, and has the new end told of. The hosted worker is held by the delivery itself.
  */
 export class CloudTasksQueue implements RunQueue {
   readonly delivers = true;

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { startTasksEmulator } from '../emulator/tasks/tasks-emulator.ts';
+import { cloudSettings, hosted } from '../test/support/hosted.ts';
+
+const plugin = `export default { pluginId: 'p', name: 'p', version: '1.0.0', handlers: [
+  { handlerId: 'p.inner', run: () => 1 } ] };`;
+
+const start = (handlerId: string, more: object = {}) => ({
+  method: 'POST',
+  path: '/execution/runs',
+  body: { handlerId, ...more },
+});
+
+describe('a handler that no worker is configured for', () => {
+  const { 'ExecutionRuntime:Google:WorkerUrl': workerUrl = '', ...withoutWorker } = cloudSettings;
+
+  test('has its runs rejected, and the key with them', async () => {
+    const own: Record<string, string> = { ...withoutWorker };
+    const settings = {
+      ...own,
+      'ExecutionRuntime:ExternalHandlers:0:HandlerId': 'theirs',
+      'ExecutionRuntime:ExternalHandlers:1:HandlerId': 'routed',
+      'ExecutionRuntime:Google:WorkerRoutes:0:HandlerId': 'routed',
+      'ExecutionRuntime:Google:WorkerRoutes:0:WorkerUrl': workerUrl,
+    };
+    const api = await hosted({ target: 'execution', settings, plugin, base: {} });
+    for (const handlerId of ['p.inner', 'theirs']) {
+      const answer = await api.call(start(handlerId, { idempotencyKey: handlerId }));
+      expect(answer.status).toBe(503);
+      const problem = answer.json<{ code: string; admission: { resourceId: string } }>();
+      expect(problem).toMatchObject({
+        code: 'handler_not_routed',
+        admission: { status: 'rejected', failureClass: 'platform' },
+      });
+      const run = await api.call({ method: 'GET', path: `/execution/runs/${problem.admission.resourceId}` });
+      expect(run.json()).toMatchObject({ status: 'rejected', failureClass: 'platform' });
+    }
+    await api.close();
+  });
+});
+
+describe('the functions beside the groups', () => {
+  test('maintain the runtime without being told anything, and twice at once', async () => {
+    const tasks = await startTasksEmulator({
+      queues: [{ name: 'projects/demo-svc/locations/local/queues/svc-runs' }],
+      faults: { lose: { probability: 1, seed: 1 } },
+    });
+    const settings = {
+      'ExecutionRuntime:Google:EmulatorHost': `${tasks.host}:${tasks.port}`,
+      'ExecutionRuntime:MaxRetainedTerminalRuns': '1',
+    };
+    const api = await hosted({ target: 'execution', settings, plugin });
+    const shared = { settings, plugin, folder: api.folder };
+    const [worker, reconcile, prune] = await Promise.all([
+      hosted({ target: 'worker', ...shared }),
+      hosted({ target: 'reconcile', ...shared }),
+      hosted({ target: 'prune', ...shared }),
+    ]);
+    for (let count = 0; count < 3; count += 1) {
+      const { id: runId } = (await api.call(start('p.inner'))).json<{ id: string }>();
+      const headers = { 'X-Svc-Execution-Dispatch': '1' };
+      const delivery = { method: 'POST', path: '/tasks/execution', headers, body: { runId } };
+      expect((await worker.call(delivery)).status).toBe(204);
+    }
+    const post = { method: 'POST', path: '/' };
+    const told = await Promise.all([reconcile.call(post), reconcile.call(post)]);
+    for (const answer of told) {
+      expect(answer.status).toBe(200);
+      expect(answer.json()).toMatchObject({
+        function: 'reconcile',
+        settled: 0,
+        redriven: 0,
+        failed: 0,
+        more: false,
+      });
+    }
+    const pruned = await Promise.all([prune.call(post), prune.call(post)]);
+    const counts = pruned.map((answer) => answer.json<{ runs: number; account: { faulty: number } }>());
+    expect(counts.reduce((sum, { runs }) => sum + runs, 0)).toBe(2);
+    for (const { account } of counts) expect(account.faulty).toBe(0);
+    // Nothing is asked of the caller, and nothing taken.
+    expect((await prune.call({ ...post, body: { retainTerminalRuns: 0 } })).status).toBeGreaterThanOrEqual(
+      400,
+    );
+    expect((await prune.call({ ...post, method: 'GET' })).status).toBe(405);
+    const health = await worker.call({ method: 'GET', path: '/health' });
+    expect(health.json()).toMatchObject({ status: 'ok', handlers: ['p.inner'] });
+    for (const each of [worker, reconcile, prune, api]) await each.close();
+    await tasks.stop();
+  });
+});

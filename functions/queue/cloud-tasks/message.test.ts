@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import type { RunMessage } from '../port.ts';
+import { SCHEDULE_MS_MAX, taskOf } from './message.ts';
+
+const now = Date.UTC(2026, 0, 1);
+const route = {
+  queue: 'projects/p/locations/l/queues/q',
+  url: 'https://worker.example/tasks',
+  serviceAccountEmail: 'tasks@p.iam.gserviceaccount.com',
+  audience: null,
+};
+const message: RunMessage = {
+  runId: '00822868566016000115',
+  handlerId: 'h',
+  reason: 'run_ready',
+  notBefore: now,
+  attempt: 0,
+};
+
+describe('a task', () => {
+  test('carries the id of the run and why, and a token for the address that it goes to', () => {
+    const { httpRequest, scheduleTime, dispatchDeadline } = taskOf(message, route, now);
+    expect(JSON.parse(httpRequest.body.toString())).toEqual({
+      runId: message.runId,
+      reason: 'run_ready',
+      scheduledAtUtc: null,
+    });
+    expect(httpRequest).toMatchObject({
+      url: route.url,
+      httpMethod: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Svc-Execution-Dispatch': '1' },
+      oidcToken: { serviceAccountEmail: route.serviceAccountEmail, audience: route.url },
+    });
+    expect(scheduleTime).toBeUndefined();
+    // What the service grants: 15 seconds to 30 minutes.
+    expect(dispatchDeadline).toEqual({ seconds: 1_800 });
+  });
+
+  test('has the audience that the route names, and no token where there is no account', () => {
+    const aimed = taskOf(message, { ...route, audience: 'svc' }, now);
+    expect(aimed.httpRequest.oidcToken?.audience).toBe('svc');
+    const bare = taskOf(message, { ...route, serviceAccountEmail: null }, now);
+    expect(bare.httpRequest).not.toHaveProperty('oidcToken');
+  });
+
+  test('waits for its moment, and for the longest that the service takes where it is further away', () => {
+    const at = now + 90_061_001;
+    const task = taskOf({ ...message, notBefore: at }, route, now);
+    expect(task.scheduleTime).toEqual({ seconds: Math.floor(at / 1_000), nanos: 1_000_000 });
+    expect(JSON.parse(task.httpRequest.body.toString()).scheduledAtUtc).toBe(new Date(at).toISOString());
+    const far = taskOf({ ...message, notBefore: now + 400 * 86_400_000 }, route, now);
+    expect(far.scheduleTime?.seconds).toBe((now + SCHEDULE_MS_MAX) / 1_000);
+    expect(SCHEDULE_MS_MAX).toBeLessThan(30 * 86_400_000);
+  });
+});
+
+describe('the name of a task', () => {
+  const nameOf = (changes: Partial<RunMessage> = {}, at = now) =>
+    taskOf({ ...message, ...changes }, route, at).name;
+
+  test('is a hash, as the service wants it', () => {
+    expect(nameOf()).toMatch(/^projects\/p\/locations\/l\/queues\/q\/tasks\/[0-9a-f]{64}$/);
+  });
+
+  test('is the same for what is said again', () => {
+    expect(nameOf({}, now + 5)).toBe(nameOf());
+    const later = { notBefore: now + 60_000 };
+    expect(nameOf(later, now + 5)).toBe(nameOf(later));
+  });
+
+  test('differs with the run, the reason, the attempt, the moment and the word', () => {
+    const soon = { reason: 'lease_expired' as const, notBefore: now + 60_000 };
+    const names = [
+      nameOf(),
+      nameOf({ runId: '00822868566016000116' }),
+      nameOf({ reason: 'external_event' }),
+      nameOf({ attempt: 1 }),
+      nameOf({ again: 'redrive 0' }),
+      nameOf({ again: 'redrive 1' }),
+      nameOf(soon),
+      nameOf({ ...soon, notBefore: now + 120_000 }),
+      nameOf({ ...soon, attempt: 1 }),
+    ];
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test('differs for each hop to a moment that is far away', () => {
+    const year = { reason: 'timer_due' as const, notBefore: now + 365 * 86_400_000 };
+    const hops = new Set<string>();
+    let at = now;
+    for (let hop = 0; at < year.notBefore; hop += 1) {
+      hops.add(nameOf(year, at));
+      expect(hops.size).toBe(hop + 1);
+      at = Math.min(year.notBefore, at + SCHEDULE_MS_MAX);
+    }
+    expect(hops.size).toBe(13);
+  });
+
+  test('tells the parts of a message apart, whatever they hold', () => {
+    expect(nameOf({ runId: 'a', again: 'b' })).not.toBe(nameOf({ runId: 'a\nb', again: '' }));
+  });
+});

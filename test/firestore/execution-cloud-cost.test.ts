@@ -1,0 +1,274 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { executionCollections } from '../../functions/execution/records.ts';
+import { CloudTasksQueue } from '../../functions/queue/cloud-tasks/cloud-tasks-queue.ts';
+import type { QueueTask } from '../../functions/queue/cloud-tasks/message.ts';
+import type { CloudInstance } from '../support/cloud-queue.ts';
+import { dispatchBy, ExecutionClient, executionInstance } from '../support/execution.ts';
+import { firestoreMissing } from '../support/firestore.ts';
+import { ManualWorld } from '../support/manual-world.ts';
+import { type Bill, countBill } from './bill-counter.ts';
+import { openTestStore } from './fixtures.ts';
+
+/** What runs cost where messages are tasks: documents, and calls of Cloud Tasks with the deliveries that they lead to. */
+
+interface Entry {
+  readonly operation: string;
+  readonly bill: Bill;
+  /** Tasks created and delivered: each is one operation on the bill. */
+  readonly tasks: number;
+  readonly call: (stage: Stage) => Promise<unknown>;
+}
+
+const INNER = 'inner';
+const OUTER = 'outer';
+const LEASE_MS = 60_000;
+
+const entries: readonly Entry[] = [
+  {
+    operation: 'run of a handler of the hosted worker',
+    bill: { calls: 6, reads: 7, writes: 5, deletes: 0 },
+    tasks: 2,
+    call: async (stage) => {
+      await stage.client.start({ handlerId: INNER, payload: { n: 1 } });
+      await stage.deliver();
+    },
+  },
+  {
+    operation: 'the same with an idempotency key',
+    bill: { calls: 6, reads: 8, writes: 6, deletes: 0 },
+    tasks: 2,
+    call: async (stage) => {
+      await stage.client.start({ handlerId: INNER, payload: { n: 1 }, idempotencyKey: 'key' });
+      await stage.deliver();
+    },
+  },
+  {
+    operation: 'run of a worker that the queue calls',
+    bill: { calls: 7, reads: 9, writes: 5, deletes: 0 },
+    tasks: 4,
+    call: async (stage) => {
+      await stage.started();
+      await stage.complete();
+      await stage.pass(LEASE_MS);
+    },
+  },
+  {
+    operation: 'more for a retry: failed, due, delivered again',
+    bill: { calls: 4, reads: 5, writes: 3, deletes: 0 },
+    tasks: 3,
+    call: async (stage) => {
+      await stage.started({ retryPolicy: { maxAttempts: 2, initialDelaySeconds: 5 } });
+      stage.mark();
+      await stage.fail();
+      await stage.pass(5_000);
+    },
+  },
+  {
+    operation: 'more for an event: waited for, raised, delivered again, taken',
+    bill: { calls: 8, reads: 8, writes: 4, deletes: 0 },
+    tasks: 3,
+    call: async (stage) => {
+      const { id } = await stage.started();
+      stage.mark();
+      const wait = { kind: 'external_event' as const, name: 'go' };
+      expect(await stage.client.wait({ ...stage.proof, ...wait })).toMatchObject({ suspended: true });
+      await stage.client.raise(id, { name: 'go' });
+      await stage.deliver();
+      expect(await stage.client.wait({ ...stage.proof, ...wait })).toMatchObject({ suspended: false });
+    },
+  },
+  {
+    operation: 'more for a timer: waited for, due, delivered again, taken',
+    bill: { calls: 6, reads: 6, writes: 3, deletes: 0 },
+    tasks: 3,
+    call: async (stage) => {
+      await stage.started();
+      stage.mark();
+      const fireAtUtc = new Date(stage.world.now + 5_000).toISOString();
+      const wait = { kind: 'timer' as const, name: 'later', fireAtUtc };
+      expect(await stage.client.wait({ ...stage.proof, ...wait })).toMatchObject({ suspended: true });
+      await stage.pass(5_000);
+      expect(await stage.client.wait({ ...stage.proof, ...wait })).toMatchObject({ suspended: false });
+    },
+  },
+  {
+    operation: 'heartbeat',
+    bill: { calls: 2, reads: 2, writes: 1, deletes: 0 },
+    tasks: 0,
+    call: async (stage) => {
+      await stage.started();
+      stage.mark();
+      await stage.client.heartbeat(stage.proof);
+    },
+  },
+  {
+    operation: 'end of a lease that was renewed: told of again',
+    bill: { calls: 1, reads: 2, writes: 0, deletes: 0 },
+    tasks: 2,
+    call: async (stage) => {
+      await stage.started();
+      stage.world.advance(LEASE_MS - 1_000);
+      await stage.client.heartbeat(stage.proof);
+      stage.mark();
+      await stage.pass(1_000);
+    },
+  },
+];
+
+type Store = ReturnType<typeof openTestStore>['store'];
+type Counter = ReturnType<typeof countBill>;
+type Stage = ReturnType<typeof openStage>;
+
+/** Tasks as the service has them, delivered when the test says so. */
+class Tasks {
+  readonly #kept = new Map<string, QueueTask>();
+  operations = 0;
+
+  readonly service = {
+    create: async (_queue: string, task: QueueTask) => {
+      this.operations += 1;
+      this.#kept.set(task.name, task);
+    },
+    close: async () => undefined,
+  };
+
+  /** Those that are due, which are gone then. */
+  take(now: number): string[] {
+    const due = [...this.#kept.values()].filter(({ scheduleTime }) => momentOf(scheduleTime) <= now);
+    for (const { name } of due) this.#kept.delete(name);
+    this.operations += due.length;
+    return due.map(({ httpRequest }) => JSON.parse(httpRequest.body.toString()).runId as string);
+  }
+}
+
+function momentOf(time: QueueTask['scheduleTime']): number {
+  return time === undefined ? 0 : time.seconds * 1_000 + time.nanos / 1e6;
+}
+
+let tasks: Tasks;
+let instances: CloudInstance[];
+
+function openStage(store: Store, counter: Counter) {
+  tasks = new Tasks();
+  instances = [];
+  const world = new ManualWorld();
+  const instance = executionInstance(store, {
+    world,
+    external: [{ handlerId: OUTER }],
+    plugins: [
+      {
+        pluginId: 'plugin',
+        name: 'Plugin',
+        version: '1',
+        handlers: [{ handlerId: INNER, run: ({ payload }) => payload }],
+      },
+    ],
+    options: { counterShards: 8 },
+  });
+  const client = new ExecutionClient(instance);
+  let lease: { leaseKey: string; leaseToken: string; workerId: string } | undefined;
+  const stage = {
+    world,
+    client,
+    get proof() {
+      if (lease === undefined) throw new Error('nothing is leased');
+      return lease;
+    },
+    /** Whatever is due is delivered: to the hosted worker, or to one outside, which leases what it is told of. */
+    async deliver() {
+      for (const runId of tasks.take(world.now)) {
+        if ((await handlerOf(runId)) === INNER) await instances[0]?.deliver(runId);
+        else {
+          const body = { workerId: 'worker', handlerIds: [OUTER], runId, ttlSeconds: LEASE_MS / 1_000 };
+          const leased = await client.lease(body);
+          if (leased !== null) lease = leased;
+        }
+      }
+    },
+    async started(more: object = {}) {
+      const run = await client.start({ handlerId: OUTER, payload: { n: 1 }, ...more });
+      outer.add(run.id);
+      await stage.deliver();
+      return run;
+    },
+    complete: () => client.complete({ ...proofOf(), result: { status: 'succeeded', result: { n: 1 } } }),
+    fail: () => client.complete({ ...proofOf(), result: { status: 'failed', failureClass: 'transient' } }),
+    async pass(ms: number) {
+      world.advance(ms);
+      await stage.deliver();
+    },
+    /** What was done so far is not counted. */
+    mark() {
+      counter.take();
+      tasks.operations = 0;
+    },
+  };
+  const outer = new Set<string>();
+  const handlerOf = async (runId: string) => (outer.has(runId) ? OUTER : INNER);
+  const proofOf = () => {
+    const { leaseKey, leaseToken, workerId } = stage.proof;
+    return { leaseKey, leaseToken, workerId };
+  };
+  return stage;
+}
+
+/** As of the page; a million operations of Cloud Tasks cost 0.40. */
+const dollarsPerMillion = { reads: 0.6, writes: 1.8, deletes: 0.2, tasks: 0.4 };
+
+function row({ operation, bill: { calls, reads, writes, deletes }, tasks: operations }: Entry): string {
+  const each = dollarsPerMillion;
+  const dollars =
+    reads * each.reads + writes * each.writes + deletes * each.deletes + operations * each.tasks;
+  return `| ${operation} | ${calls} | ${reads} | ${writes} | ${deletes} | ${operations} | ${dollars.toFixed(2)} |`;
+}
+
+test('the page of figures tells the same', async () => {
+  const page = await readFile('docs/performance.md', 'utf8');
+  for (const entry of entries) expect(page).toContain(row(entry));
+});
+
+describe.skipIf(firestoreMissing !== undefined)(
+  `what runs cost on Firestore and Cloud Tasks ${firestoreMissing ?? ''}`,
+  () => {
+    const { store, client } = openTestStore({ collections: executionCollections });
+    const counter = countBill(client);
+    beforeAll(() => {
+      dispatchBy({
+        async queueOf(instance) {
+          instances.push(instance);
+          const route = {
+            queue: 'q',
+            url: 'https://worker.example',
+            serviceAccountEmail: null,
+            audience: null,
+          };
+          const { clock } = instance.world;
+          return new CloudTasksQueue({
+            tasks: () => Promise.resolve(tasks.service),
+            routeOf: () => route,
+            clock,
+            hint: instance.hint,
+          });
+        },
+        arrived: () => Promise.resolve(),
+        stop: () => Promise.resolve(),
+      });
+    });
+    afterAll(() => store.close());
+
+    test.each(entries.map((entry) => [entry.operation, entry] as const))('%s', async (_, entry) => {
+      const stage = openStage(store, counter);
+      // The first calls of an instance find out where the records are.
+      await stage.started();
+      await stage.complete();
+      await stage.pass(LEASE_MS);
+      stage.mark();
+      await entry.call(stage);
+      expect({ bill: counter.take(), tasks: tasks.operations }).toEqual({
+        bill: entry.bill,
+        tasks: entry.tasks,
+      });
+    });
+  },
+);
