@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startTasksEmulator } from '../emulator/tasks/tasks-emulator.ts';
 import { cloudSettings, hosted } from '../test/support/hosted.ts';
+import { machine } from './compose.ts';
 
 const plugin = `export default { pluginId: 'p', name: 'p', version: '1.0.0', handlers: [
   { handlerId: 'p.inner', run: () => 1 } ] };`;
@@ -37,6 +38,39 @@ describe('a handler that no worker is configured for', () => {
     }
     await api.close();
   });
+});
+
+test('the end of a lease of a worker outside is told to the hosted worker as well, where that is its address', async () => {
+  const tasks = await startTasksEmulator({
+    queues: [{ name: 'projects/demo-svc/locations/local/queues/svc-runs' }],
+    faults: { lose: { probability: 1, seed: 1 } },
+  });
+  const clock = { now: Date.UTC(2026, 0, 1) };
+  const world = { ...machine, clock: { now: () => clock.now } };
+  const settings = {
+    'ExecutionRuntime:Google:EmulatorHost': `${tasks.host}:${tasks.port}`,
+    'ExecutionRuntime:ExternalHandlers:0:HandlerId': 'theirs',
+  };
+  const api = await hosted({ target: 'execution', settings, plugin, world });
+  const worker = await hosted({ target: 'worker', settings, plugin, world, folder: api.folder });
+  const { id: runId } = (await api.call(start('theirs'))).json<{ id: string }>();
+  const wish = { workerId: 'w', handlerIds: ['theirs'], ttlSeconds: 60 };
+  expect((await api.call({ method: 'POST', path: '/execution/workers/leases', body: wish })).status).toBe(
+    200,
+  );
+  const headers = { 'X-Svc-Execution-Dispatch': '1' };
+  const delivery = { method: 'POST', path: '/tasks/execution', headers, body: { runId } };
+  const statusOf = async () =>
+    (await api.call({ method: 'GET', path: `/execution/runs/${runId}` })).json<{ status: string }>().status;
+  expect((await worker.call(delivery)).status).toBe(204);
+  expect(await statusOf()).toBe('running');
+  clock.now += 60_000;
+  expect(await statusOf()).toBe('running');
+  expect((await worker.call(delivery)).status).toBe(204);
+  expect(await statusOf()).toBe('queued');
+  await worker.close();
+  await api.close();
+  await tasks.stop();
 });
 
 describe('the functions beside the groups', () => {

@@ -111,15 +111,12 @@ async function attempt(
   if (sharing?.holderId != null && sharing.holderId !== runId) {
     keys.push({ key: runKey(sharing.holderId), view: 'body' });
   }
-  const { run, result } = await changeRun<'leased' | 'no' | 'not-now' | 'another' | 'settle'>(
+  const { run, result } = await changeRun<Attempted>(
     runtime,
     { runId, now, keys, mayMoveTrace: true },
     (before, found) => {
       if (before === undefined || !isFor(runtime, before, wish)) {
-        return {
-          change: null,
-          result: before !== undefined && isForAnother(before, wish) ? 'another' : 'no',
-        };
+        return { change: null, result: before === undefined ? 'no' : notFor(before, wish) };
       }
       const settled = settleRun(before, now, runtime.options);
       // Its end is written by the one who counts it out.
@@ -136,8 +133,10 @@ async function attempt(
   );
   if (result === 'another' && run !== undefined) wish.passedOver?.(run);
   if (result === 'settle') await settleOne(runtime, runId, now);
-  if (result === 'not-now' && wish.delivered === true && run !== undefined)
-    await tellAgain(runtime, run, now);
+  // Its workers poll: what the message was about is done for them, and they find the run where it changes.
+  const seen = result === 'elsewhere' ? await settleOne(runtime, runId, now) : run;
+  if ((result === 'not-now' || result === 'elsewhere') && wish.delivered === true && seen !== undefined)
+    await tellAgain(runtime, seen, now);
   return result === 'leased' ? (run ?? null) : null;
 }
 
@@ -148,8 +147,12 @@ function isFor(runtime: Runtime, run: Run, wish: LeaseWish): boolean {
   return runtime.policies.mayLease(run.scope, wish.workerId) && wish.mayLease(run);
 }
 
-function isForAnother(run: Run, wish: LeaseWish): boolean {
-  return run.status === 'queued' && wish.handlerIds.has(run.handlerId);
+type Attempted = 'leased' | 'no' | 'not-now' | 'another' | 'elsewhere' | 'settle';
+
+/** A run that is not for the wish: of another worker of its handler, or, delivered to the hosted worker, of one outside. */
+function notFor(run: Run, wish: LeaseWish): Attempted {
+  if (wish.kind === 'process' && wish.delivered === true) return 'elsewhere';
+  return run.status === 'queued' && wish.handlerIds.has(run.handlerId) ? 'another' : 'no';
 }
 
 /** A slot says who took the key last; that run says whether it still works under it. */
