@@ -2,7 +2,7 @@
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,timing,execution,
- *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle] [--seconds 3] [--rounds 3]
+ *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
  */
 import { cpus } from 'node:os';
@@ -12,6 +12,7 @@ import { benchColdStart } from './cold-start.ts';
 import { benchCopies } from './copies.ts';
 import { benchCopiesHttp } from './copies-http.ts';
 import { benchExecution } from './execution.ts';
+import { benchExecutionCloud } from './execution-cloud.ts';
 import { benchExecutionGrowth } from './execution-growth.ts';
 import { benchExecutionIdle } from './execution-idle.ts';
 import { benchExecutionRecovery } from './execution-recovery.ts';
@@ -37,6 +38,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-recovery': benchExecutionRecovery,
   'execution-growth': benchExecutionGrowth,
   'execution-idle': benchExecutionIdle,
+  'execution-cloud': benchExecutionCloud,
 };
 
 const { values } = parseArgs({

@@ -21,6 +21,7 @@ export function pythonIndex({ groups, operations, version }: SdkContract): strin
 Release ${version}. A question mark stands behind what may be left out; what stands behind the star goes by its name. Every
 method also takes \`options\`: timeout, headers, correlation_id, max_retries. What an operation refuses with, its bounds
 and its access stand in its docstring, and in the reference of operations. Models are those of \`svc_client.models\`.
+Workers need none of these: \`Worker\` of \`svc_client.worker\` leases runs and carries them out by your handlers.
 
 ${sections.join('\n')}`;
 }

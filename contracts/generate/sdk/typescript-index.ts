@@ -20,7 +20,8 @@ export function typescriptIndex({ groups, operations, version }: SdkContract): s
 
 Release ${version}. A question mark stands behind what may be left out. Every method takes \`options\` last: signal, timeout,
 headers, correlationId, maxRetries, and idempotencyKey where the contract takes one in a header. What an operation refuses
-with, its bounds and its access stand in its comment, and in the reference of operations.
+with, its bounds and its access stand in its comment, and in the reference of operations. Workers need none of these:
+\`createWorker\` of \`@svc-runtime/client/worker\` leases runs and carries them out by your handlers.
 
 ${sections.join('\n')}`;
 }

@@ -1,4 +1,5 @@
-"""Workers that end: by being stopped, and by being killed. Against the real service."""
+"""Workers that end: by being stopped, and by being killed. Against the real service, but for questions whose answer is
+late."""
 
 from __future__ import annotations
 
@@ -12,10 +13,27 @@ from typing import Any
 
 import pytest
 from service import running
+from stage import Clock, Stage, silence
+from stage import json as answer
 from typing_tools import PACKAGE
-from workers import Told, client_of, ended, external, start, types, wait, worker_of
+from workers import (
+    Protocol,
+    Told,
+    after,
+    client_of,
+    ended,
+    external,
+    jumping,
+    lease_of,
+    seen_by,
+    start,
+    still,
+    types,
+    wait,
+    worker_of,
+)
 
-from svc_client import Client, SvcError
+from svc_client import Client, SvcError, World
 from svc_client.worker import RunContext, Worker
 
 _ids = count()
@@ -104,6 +122,45 @@ def test_run_returns_when_somebody_stops_it(client: Client, handler: str) -> Non
     start(client, handler)
     worker.run()
     assert worker.stopping
+
+
+def test_carries_out_a_run_that_it_had_just_asked_for() -> None:
+    asked, clock = threading.Event(), Clock()
+
+    def patient(seconds: float, until: threading.Event) -> None:
+        wait(until)
+
+    protocol = Protocol()
+    world = World(now=clock.now, random=clock.random, sleep=patient)
+    with Stage(protocol) as stage, client_of(stage, world=world) as client:
+        worker, _ = worker_of(client, {"h": still})
+        late = after(worker._stopping.event, answer(lease_of()))
+        protocol._answers["lease"] = [seen_by(asked, late)]
+        worker.start()
+        wait(asked)
+        clock.at += 0.9
+        assert worker.stop(60)
+    assert [result["status"] for result in protocol.results()] == ["succeeded"]
+    assert len(protocol.sent("lease")) == 1
+
+
+@pytest.mark.parametrize(
+    ("asking", "grace", "pauses"), [(0.25, 60, [0.75, 59.25]), (1, 60, [0, 60]), (0.25, 0, [0, 0])]
+)
+def test_gives_up_a_question_that_has_been_asked_for_a_second(
+    asking: float, grace: float, pauses: list[float]
+) -> None:
+    asked, clock = threading.Event(), Clock()
+    protocol = Protocol(lease=seen_by(asked, silence))
+    with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
+        worker, _ = worker_of(client, {"h": still})
+        worker.start()
+        wait(asked)
+        clock.at += asking
+        worker.stop(grace)
+        wait(worker._idle)
+    assert clock.slept[:2] == pauses
+    assert len(protocol.sent("lease")) == 1
 
 
 KILLED = PACKAGE / "tests/killed_worker.py"

@@ -235,6 +235,52 @@ describe('a worker that stops', () => {
     await expect(worker.run()).rejects.toThrow('was run already');
   });
 
+  test('carries out a run that it had just asked for', async () => {
+    const asked = moment();
+    const answered = moment();
+    const late: Answer = (response, request) => {
+      asked.come();
+      void answered.came.then(() => json(lease)(response, request));
+    };
+    await using stage = await Stage.open(late, json(run));
+    const time = new ManualTime();
+    const worker = staged(stage, time);
+    const running = worker.run();
+    await asked.came;
+    time.go(999);
+    const stopped = worker.stop();
+    answered.come();
+    await Promise.all([stopped, running]);
+    expect(pathsOf(stage)).toEqual(['', '/complete']);
+  });
+
+  test.each([
+    ['less, once a second is over', 200, 800],
+    ['longer', 1_000, 0],
+  ])('gives up a question that waits for %s', async (_, asking, more) => {
+    const asked = moment();
+    await using stage = await Stage.open(() => asked.come());
+    const time = new ManualTime();
+    const worker = staged(stage, time);
+    const running = worker.run();
+    await asked.came;
+    time.go(asking);
+    const stopped = worker.stop();
+    if (more > 0) await time.pass(more);
+    await Promise.all([stopped, running]);
+    expect(pathsOf(stage)).toEqual(['']);
+  });
+
+  test('waits for no answer without a grace', async () => {
+    const asked = moment();
+    await using stage = await Stage.open(() => asked.come());
+    const worker = staged(stage, new ManualTime());
+    const running = worker.run();
+    await asked.came;
+    await Promise.all([worker.stop({ graceSeconds: 0 }), running]);
+    expect(pathsOf(stage)).toEqual(['']);
+  });
+
   test.each(['signal', 'dispose'])('is stopped by its %s too', async (by) => {
     const controller = new AbortController();
     await using way = await place.way();
@@ -290,7 +336,8 @@ describe('a worker that stops', () => {
     const running = worker.run();
     await begun.came;
     const stopped = worker.stop({ graceSeconds: 5 });
-    await time.pass(5_000);
+    await time.pass(1_000);
+    await time.pass(4_000);
     expect(await reason.came).toMatchObject({ kind: 'stopping' });
     // Nobody waits for a handler that does not listen.
     await Promise.all([stopped, running]);

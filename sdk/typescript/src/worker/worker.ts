@@ -31,8 +31,8 @@ export interface SvcWorker extends AsyncDisposable {
    */
   deliver(message: { readonly runId: string }): Promise<Delivered>;
   /**
-   * Takes no more runs, waits for the handlers under way, and then aborts their signals; a run that is not completed by then is
-   * left to its next lease. What is said first counts.
+   * Takes no more runs, but one that it has just asked for; waits for the handlers under way, and then aborts their signals; a
+   * run that is not completed by then is left to its next lease. What is said first counts.
    */
   stop(options?: StopOptions): Promise<void>;
 }
@@ -47,6 +47,11 @@ const GRACE_SECONDS_MAX = 86_400;
 /** Beyond what the service waits, and what any other call of the kit may take. */
 const CALL_MS_MAX = 20_000;
 const BACKOFF_MS = 1_000;
+/**
+ * A question that was asked less long ago is mostly about to be answered with a run, which nobody would have until its lease is
+ * over; one that has waited longer waits for a run that is not there.
+ */
+const ANSWER_MS = 1_000;
 
 class RunWorker implements SvcWorker {
   readonly #settings: WorkerSettings;
@@ -54,6 +59,9 @@ class RunWorker implements SvcWorker {
   readonly #slots: Slots;
   readonly #attempts = new Set<Attempt>();
   readonly #stopping = new AbortController();
+  /** Ends the questions for runs. */
+  readonly #asking = new AbortController();
+  #askedAt = -Infinity;
   #isRun = false;
   #stopped: Promise<void> | null = null;
 
@@ -125,7 +133,10 @@ class RunWorker implements SvcWorker {
     this.#stopping.abort();
     const over = new AbortController();
     const ended = this.#slots.allFree().then(() => over.abort());
-    await pause(world, graceMs, over.signal);
+    const answersMs = Math.max(0, Math.min(graceMs, this.#askedAt + ANSWER_MS - world.now()));
+    if (answersMs > 0) await pause(world, answersMs, over.signal);
+    this.#asking.abort();
+    await pause(world, graceMs - answersMs, over.signal);
     for (const attempt of this.#attempts) attempt.end('stopping');
     if (this.#attempts.size === 0) await ended;
     await this.#renewals.close();
@@ -134,11 +145,13 @@ class RunWorker implements SvcWorker {
   async #lease(wish: { readonly runId: string } | { readonly waitSeconds: number }) {
     // A run that could not be kept is better left to others.
     await this.#renewals.prepare();
+    this.#stopping.signal.throwIfAborted();
     const { client, connection, workerId, handlers, leaseMs } = this.#settings;
     const waitMs = 'runId' in wish ? 0 : wish.waitSeconds * 1_000;
+    this.#askedAt = connection.world.now();
     return client.leaseExternalExecutionRun(
       { workerId, handlerIds: [...handlers.keys()], ttlSeconds: leaseMs / 1_000, ...wish },
-      { signal: this.#stopping.signal, timeout: waitMs + Math.min(CALL_MS_MAX, connection.timeout) },
+      { signal: this.#asking.signal, timeout: waitMs + Math.min(CALL_MS_MAX, connection.timeout) },
     );
   }
 

@@ -115,9 +115,7 @@ class Execution:
             return "executed"
         return "unknown"
 
-    def _told_to_the_service(
-        self, held: HeldLease, ending: models.ExecutionRunResult
-    ) -> models.ExecutionRun:
+    def _told_to_the_service(self, held: HeldLease, ending: models.ExecutionRunResult) -> models.ExecutionRun:
         """Where the service will not take what the handler gave, nothing was done, and to give it again would not help:
         the run has to end some other way."""
         try:

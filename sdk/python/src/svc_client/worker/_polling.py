@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from .._cancellation import Cancellation
 from .._errors import APIAbortError
 from .._waiting import PAUSE_SECONDS_MAX, PAUSE_SECONDS_MIN
-from .._cancellation import Cancellation
 from ._lease import HeldLease
 from ._repeat import CALL_SECONDS_MAX, bare, pause_after
 
@@ -90,6 +90,9 @@ class Polling:
         """A run, or this one; None where there is none to be had."""
         settings, sent = self._settings, self._world.now()
         self._asked = sent
+        # After that was said: whoever stops either hears of the question, or is heard of here.
+        if self._stopping.cancelled:
+            raise APIAbortError("The worker stops.")
         wait = settings.wait_seconds if run_id is None else 0.0
         request: models.ExecutionExternalWorkerLeaseRequest = {
             "workerId": settings.worker_id,

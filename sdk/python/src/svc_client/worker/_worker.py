@@ -116,9 +116,9 @@ class Worker:
             self.stop()
 
     def stop(self, grace_seconds: float = GRACE_SECONDS) -> bool:
-        """Takes no more runs, but one that it has just asked for, and gives the handlers that work so many seconds to end. Those that do not are told to
-        stop, with the reason `stopping`; they are not completed, and their leases expire. Whether all handlers have
-        returned; those that have not are in threads that end with the program."""
+        """Takes no more runs, but one that it has just asked for, and gives the handlers that work so many seconds to
+        end. Those that do not are told to stop, with the reason `stopping`; they are not completed, and their leases
+        expire. Whether all handlers have returned; those that have not are in threads that end with the program."""
         grace_seconds = check_grace(grace_seconds)
         if self._ended.is_set():
             return self._idle.is_set()
