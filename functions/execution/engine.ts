@@ -13,7 +13,7 @@ import {
   succeeded,
 } from './outcome.ts';
 import type { PluginHandler } from './plugin.ts';
-import { RunFailure, RunSuspended } from './plugin.ts';
+import { isRunFailure, RunSuspended } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
 import type { LeaseGrant } from './rules/lease.ts';
 import type { Run } from './run.ts';
@@ -339,7 +339,7 @@ export class Engine {
       if (execution.isOver) return null;
       // Nothing is wrong with the run: it is executed again when its lease is over.
       if (isPassing(error)) throw error;
-      if (error instanceof RunFailure) return failureOf(error);
+      if (isRunFailure(error)) return failureOf(error);
       if (execution.cancelledAt !== null) return cancelled();
       // This process stops, or has lost the run: nobody asked to cancel it.
       if (abort.signal.aborted) return null;

@@ -102,6 +102,12 @@ export class RunFailure extends Error {
   }
 }
 
+/** By what it says of itself: a plugin that was bundled apart from the service brings a class of its own. */
+export function isRunFailure(error: unknown): error is RunFailure {
+  if (error instanceof RunFailure) return true;
+  return error instanceof Error && error.name === 'RunFailure' && 'failureClass' in error;
+}
+
 /** The run is parked on a wait, and this execution of the handler is over. Not to be caught, or else thrown again. */
 export class RunSuspended extends Error {
   constructor() {

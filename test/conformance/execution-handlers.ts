@@ -86,6 +86,13 @@ function describeResults({ store }: ExecutionConformance): void {
         const { failureClass, status, message } = payload as Record<string, string>;
         throw new RunFailure(failureClass ?? '', message ?? '', { status: status as 'failed' });
       },
+      'p.foreign': () => {
+        throw new (class RunFailure extends Error {
+          override readonly name = 'RunFailure';
+          readonly failureClass = 'validation';
+          readonly status = 'rejected';
+        })('by a class of its own');
+      },
       'p.throw': () => {
         throw new Error('password=hunter2');
       },
@@ -98,6 +105,11 @@ function describeResults({ store }: ExecutionConformance): void {
       const run = await executed(stage, client, 'p.fail', { payload, retryPolicy: { maxAttempts: 3 } });
       expect(run).toMatchObject({ status, failureClass: 'validation', error: 'no such thing', attempt: 1 });
     }
+    expect(await executed(stage, client, 'p.foreign')).toMatchObject({
+      status: 'rejected',
+      failureClass: 'validation',
+      error: 'by a class of its own',
+    });
     for (const handlerId of ['p.throw', 'p.reject', 'p.text']) {
       const run = await executed(stage, client, handlerId);
       expect(run).toMatchObject({ status: 'failed', failureClass: 'unknown', error: 'The handler failed.' });

@@ -1,0 +1,96 @@
+/**
+ * An approval from beginning to end: runs wait for somebody's decision, the service is killed while they wait and started
+ * again, the decisions come, and a callback that fails at first is made once. Fails at the first thing that is not as promised.
+ *
+ *     npm run example:approval
+ *     npm run example:approval:cloud
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { EmulatorNotFound, startFirestoreEmulator } from '../../emulator/firestore.ts';
+import { Books } from './books.ts';
+import { Service, type ServiceProgram } from './service.ts';
+import { tell } from './story.ts';
+
+const usage = `usage: npm run example:approval -- [--cloud] [--keep]
+
+--cloud  on the local cloud, with the queue and the hosted worker, instead of the embedded service;
+         it needs Java and the official Firestore emulator
+--keep   leaves the data folder`;
+
+const { cloud, keep, help } = readOptions();
+if (help) {
+  console.log(usage);
+  process.exit(0);
+}
+
+/** What is undone in the end, the last thing first. */
+const undo: (() => Promise<unknown>)[] = [];
+const interrupted = new Promise<number>((resolve) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(1));
+});
+let exitCode = 1;
+try {
+  exitCode = await Promise.race([main().then(() => 0), interrupted]);
+} catch (error) {
+  console.error(error instanceof EmulatorNotFound ? error.message : error);
+} finally {
+  for (const step of undo.reverse()) await step();
+}
+process.exit(exitCode);
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-approval-'));
+  undo.push(async () =>
+    keep ? console.log(`Kept ${folder}.`) : rm(folder, { recursive: true, force: true }),
+  );
+  const books = await Books.open();
+  undo.push(() => books.close());
+  const service = new Service(cloud ? await localCloud(folder, books) : embedded(folder, books));
+  undo.push(() => service.stop());
+  const startedAt = performance.now();
+  await service.start();
+  console.log(`${cloud ? 'The local cloud' : 'The service'} answers on ${service.address}.`);
+  await tell(service, books, cloud ? 10 : 5);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`\nEvery run ended once, and every decision was taken once, in ${seconds} s.`);
+}
+
+function embedded(folder: string, { address }: Books): ServiceProgram {
+  return {
+    script: 'functions/embedded.ts',
+    args: ['--ExecutionRuntime:Plugins:0=./examples/approval/approval.ts'],
+    env: { SVC_DATA_DIR: folder, APPROVAL_CALLBACK: address },
+  };
+}
+
+/**
+ * The database is a process of its own here, as in the cloud it is nobody's concern that a function ends: what is killed are
+ * the queue, the scheduler and all functions, and the queue finds its tasks in the folder again.
+ */
+async function localCloud(folder: string, { address }: Books): Promise<ServiceProgram> {
+  const firestore = await startFirestoreEmulator();
+  undo.push(() => firestore.stop());
+  return {
+    script: 'emulator/main.ts',
+    args: ['--data', folder, '--ExecutionRuntime:Plugins:0=./examples/approval/approval.ts'],
+    env: {
+      FIRESTORE_EMULATOR_HOST: firestore.host,
+      GOOGLE_CLOUD_PROJECT: `demo-approval-${randomBytes(4).toString('hex')}`,
+      APPROVAL_CALLBACK: address,
+    },
+  };
+}
+
+function readOptions() {
+  const boolean = { type: 'boolean', default: false } as const;
+  try {
+    return parseArgs({ options: { cloud: boolean, keep: boolean, help: { ...boolean, short: 'h' } } }).values;
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    return process.exit(2);
+  }
+}

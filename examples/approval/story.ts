@@ -1,0 +1,147 @@
+import type { ExecutionRun, ExecutionTraceEvent } from '../../sdk/typescript/src/index.ts';
+import { SvcClient } from '../../sdk/typescript/src/index.ts';
+import type { Decision, Payment, SignedNotice } from './approval.ts';
+import type { Books } from './books.ts';
+import type { Service } from './service.ts';
+
+/** A payment, what somebody will say to it, and how its run has to end. */
+interface Case {
+  readonly payment: Payment;
+  readonly said: Decision | null;
+  readonly verdict: Decision['verdict'];
+  readonly status: ExecutionRun['status'];
+}
+
+const PATIENT_SECONDS = 600;
+const END_WITHIN_MS = 120_000;
+/** How often a run is looked at; the service is asked to wait that long where it has not ended. */
+const LOOK_SECONDS = 0.2;
+/** `asked` and `decision`, each made once. */
+const CHECKPOINTS = 2;
+/** Refused, broken off, answered. */
+const CALLBACKS = 3;
+
+/** What happens, step by step, and what has to be true in the end. Throws at the first thing that is not. */
+export async function tell(service: Service, books: Books, impatientSeconds: number): Promise<void> {
+  const client = new SvcClient({ baseUrl: service.address });
+  const cases = casesOf(impatientSeconds);
+  const runs: [Case, string][] = [];
+  for (const each of cases) {
+    const { id } = await start(client, each.payment);
+    runs.push([each, id]);
+    await isWaiting(client, id);
+    console.log(
+      `${each.payment.order}: run ${id} waits for somebody to approve ${each.payment.cents} cents.`,
+    );
+  }
+  await service.kill();
+  console.log('The service was killed (SIGKILL); nobody holds the runs.');
+  await service.start();
+  console.log(`It is started again and answers on ${service.address}.`);
+  for (const [{ payment, said }, id] of runs) {
+    if (said === null) {
+      console.log(`${payment.order}: nobody says anything.`);
+      continue;
+    }
+    await client.raiseExecutionEvent(id, { name: 'approval', payload: said });
+    console.log(`${payment.order}: ${said.by} says ${said.verdict}.`);
+  }
+  for (const [each, id] of runs) await showAndCheck(client, books, each, id);
+  expectEqual('requests that the books received', books.told.length, CALLBACKS * runs.length);
+  expectEqual('decisions that the books took', books.taken.length, runs.length);
+}
+
+/** The impatient one is the last, so that its time is not over before all of them wait. */
+function casesOf(impatientSeconds: number): Case[] {
+  return [
+    {
+      payment: { order: 'order-1', cents: 125_000, approvalSeconds: PATIENT_SECONDS },
+      said: { verdict: 'approved', by: 'kim' },
+      verdict: 'approved',
+      status: 'succeeded',
+    },
+    {
+      payment: { order: 'order-2', cents: 980_000, approvalSeconds: PATIENT_SECONDS },
+      said: { verdict: 'rejected', by: 'noor' },
+      verdict: 'rejected',
+      status: 'succeeded',
+    },
+    {
+      payment: { order: 'order-3', cents: 4200, approvalSeconds: impatientSeconds },
+      said: null,
+      verdict: 'expired',
+      status: 'timed_out',
+    },
+  ];
+}
+
+function start(client: SvcClient, payment: Payment) {
+  return client.startExecutionRun({
+    handlerId: 'payment.approve',
+    payload: payment,
+    idempotencyKey: `approve-${payment.order}`,
+    retryPolicy: { maxAttempts: 5, initialDelaySeconds: 0.5, backoffMultiplier: 2 },
+  });
+}
+
+async function isWaiting(client: SvcClient, id: string): Promise<void> {
+  for (;;) {
+    const run = await client.getExecutionRun(id, { waitSeconds: LOOK_SECONDS });
+    if (run.currentStep === 'waiting:external_event:approval') return;
+    if (run.completedAtUtc !== null) throw new Error(`run ${id} has ended too early, as ${run.status}`);
+  }
+}
+
+async function showAndCheck(client: SvcClient, books: Books, expected: Case, id: string): Promise<void> {
+  const { order } = expected.payment;
+  const run = await client.waitForExecutionRun(id, { waitTimeout: END_WITHIN_MS });
+  const history = await client.getExecutionRunHistory(id);
+  console.log(`\n${order}: ${run.status}${run.error === null ? '' : ` (${run.error})`}`);
+  for (const event of history) console.log(`  ${lineOf(event)}`);
+  expectEqual(`status of ${order}`, run.status, expected.status);
+  checkHistory(order, history);
+
+  const artifacts = await client.listExecutionRunArtifacts(id);
+  expectEqual(`artifacts of ${order}`, artifacts.map(({ name }) => name).join(), 'decision');
+  const { content } = await client.getExecutionRunArtifact(id, 'decision');
+  const notice = books.read(content as unknown as SignedNotice);
+  expectEqual(`order of the artifact of ${order}`, notice.order, order);
+  expectEqual(`verdict of the artifact of ${order}`, notice.verdict, expected.verdict);
+  expectEqual(`who decided on ${order}`, notice.by, expected.said?.by ?? null);
+  console.log(`  artifact decision: ${notice.verdict}, and the signature is that of the books`);
+
+  const told = books.told.filter(({ body }) => body.includes(id));
+  expectEqual(`requests of ${order}`, told.length, CALLBACKS);
+  expectEqual(`keys of ${order}`, [...new Set(told.map(({ key }) => key))].join(), id);
+  expectEqual(`decisions of ${order}`, books.taken.filter(({ body }) => body.includes(id)).length, 1);
+  console.log(`  callback: ${told.length} requests with the key ${id}, taken once`);
+}
+
+/** It ended once, after one wait and two retries, and another process went on than had begun. */
+function checkHistory(order: string, history: readonly ExecutionTraceEvent[]): void {
+  const count = (...types: string[]) => history.filter(({ type }) => types.includes(type)).length;
+  expectEqual(`ends of ${order}`, count('run.completed', 'run.failed', 'run.rejected'), 1);
+  expectEqual(`waits of ${order}`, count('wait.registered'), 1);
+  expectEqual(`checkpoints of ${order}`, count('checkpoint.written'), CHECKPOINTS);
+  expectEqual(`retries of ${order}`, count('retry.scheduled'), CALLBACKS - 1);
+  const workers = new Set(history.flatMap(({ context }) => context['workerId'] ?? []));
+  expectEqual(`processes that executed ${order}`, workers.size, 2);
+}
+
+/** Of the details what a reader wants to know, and who has begun to execute. */
+const SHOWN = ['name', 'key', 'outcome', 'delaySeconds', 'failureClass', 'error'];
+
+function lineOf({ timestampUtc, type, attempt, details, context }: ExecutionTraceEvent): string {
+  const said = SHOWN.flatMap((name) => {
+    const value = details?.[name];
+    return typeof value === 'string' || typeof value === 'number' ? [`${name}=${value}`] : [];
+  });
+  if (type === 'run.started') said.push(`by ${context['workerId']}`);
+  const [, time = ''] = /T(.*)Z/.exec(timestampUtc) ?? [];
+  return [time, `attempt ${attempt}`, type.padEnd(21), ...said].join('  ').trimEnd();
+}
+
+function expectEqual(what: string, actual: unknown, expected: unknown): void {
+  if (actual !== expected)
+    throw new Error(`${what}: ${String(actual)}, but ${String(expected)} was expected`);
+}
