@@ -136,7 +136,7 @@ def test_fails_what_returns_something_that_json_cannot_say(client: Client, handl
     worker, told = worker_of(client, {handler: lambda context: {"a", "set"}})
     with worker:
         run = ended(client, run_id)
-    assert (run["status"], run["error"]) == ("failed", "External plugin handler failed.")
+    assert (run["failureClass"], run["error"]) == ("validation", "The result cannot be written as JSON")
     assert isinstance(next(each.error for each in told.logs if each.level == "error"), SvcError)
 
 

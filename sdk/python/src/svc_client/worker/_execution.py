@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._body import json_text
-from .._errors import APIAbortError, APIStatusError
+from .._errors import APIAbortError, APIStatusError, SvcError
 from ._context import RunContext
 from ._endings import FAILED_TEXT, RunCancelled, RunFailure, RunSuspended, cancelled, failed, succeeded, told
 from ._options import PluginHandler
@@ -64,8 +64,6 @@ class Execution:
     def _call(self, handler: HandlerCall, held: HeldLease) -> models.ExecutionRunResult | None:
         try:
             ending = succeeded(handler(RunContext(held, self._client, self._world)))
-            # What JSON cannot say is the handler's failure; found out later, it would be nobody's.
-            json_text(ending)
         except RunSuspended:
             return None
         except RunFailure as failure:
@@ -83,6 +81,12 @@ class Execution:
             # Such as Control-C, which is meant for the program.
             held.abandon("stopping")
             raise
+        try:
+            json_text(ending)
+        except SvcError as error:
+            # Found out later, it would be nobody's failure, and to execute the run again would not help.
+            self._log.say("error", "The result cannot be written as JSON.", run=held.run, error=error)
+            return failed("validation", "The result cannot be written as JSON")
         return ending
 
     def _conclude(self, held: HeldLease, ending: models.ExecutionRunResult | None) -> Outcome:
