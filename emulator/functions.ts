@@ -10,6 +10,8 @@ export interface RunningFunction {
   readonly ended: Promise<string>;
   /** Lets it answer what is under way, then ends it. */
   stop(): Promise<void>;
+  /** Ends it without a word, as a failure of its machine would. */
+  kill(): Promise<void>;
 }
 
 export interface FunctionOptions {
@@ -17,17 +19,21 @@ export interface FunctionOptions {
   /** The module that registers the function. */
   readonly entry: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether nobody reads its log lines; default false. */
+  readonly silent?: boolean;
 }
 
 // Longer than a function takes to drain by itself.
 const stopTimeoutMs = 15_000;
 
-export async function startFunction({ name, entry, env }: FunctionOptions): Promise<RunningFunction> {
+export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
+  const { name, entry, env, silent = false } = options;
+  const log = silent ? 'ignore' : process.stderr;
   const host = join(import.meta.dirname, 'function-host.ts');
   const child = spawn(process.execPath, [host, entry], {
     env: { ...env, FUNCTION_TARGET: name },
     // Log lines are for people here, and what this program itself says stays alone on stdout.
-    stdio: ['ignore', process.stderr, process.stderr, 'ipc'],
+    stdio: ['ignore', log, log, 'ipc'],
     // Ctrl-C of a terminal goes to the whole group: in one of its own it is stopped by this program, in its turn.
     detached: true,
   });
@@ -47,6 +53,10 @@ export async function startFunction({ name, entry, env }: FunctionOptions): Prom
       const force = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
       await ended;
       clearTimeout(force);
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
     },
   };
 }

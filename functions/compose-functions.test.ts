@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { startTasksEmulator } from '../emulator/tasks/tasks-emulator.ts';
 import { cloudSettings, hosted } from '../test/support/hosted.ts';
 import { machine } from './compose.ts';
@@ -71,6 +71,96 @@ test('the end of a lease of a worker outside is told to the hosted worker as wel
   await worker.close();
   await api.close();
   await tasks.stop();
+});
+
+describe('what is not done comes again', () => {
+  const held = `
+const gates = new Map();
+globalThis.svcTestGates = gates;
+export default { pluginId: 'p', name: 'p', version: '1.0.0', handlers: [{ handlerId: 'p.held', async run(run) {
+  await new Promise((resolve, reject) => { gates.set(run.runId, { resolve }); run.signal.addEventListener('abort', () => reject(run.signal.reason)); });
+} }] };`;
+  interface Gates {
+    readonly svcTestGates: Map<string, { resolve(): void }>;
+  }
+  const gateOf = async (runId: string) =>
+    vi.waitFor(() => {
+      const gate = (globalThis as unknown as Gates).svcTestGates.get(runId);
+      if (gate === undefined) throw new Error('the handler has not begun');
+      return gate;
+    });
+
+  async function stage() {
+    const tasks = await startTasksEmulator({
+      queues: [{ name: 'projects/demo-svc/locations/local/queues/svc-runs' }],
+      faults: { lose: { probability: 1, seed: 1 } },
+    });
+    const settings = {
+      'ExecutionRuntime:Google:EmulatorHost': `${tasks.host}:${tasks.port}`,
+      'ExecutionRuntime:MaxConcurrentRuns': '1',
+      'Server:DrainSeconds': '0',
+    };
+    const api = await hosted({ target: 'execution', settings, plugin: held });
+    const worker = await hosted({ target: 'worker', settings, plugin: held, folder: api.folder });
+    const started = async () => (await api.call(start('p.held'))).json<{ id: string }>().id;
+    const deliver = (runId: string) => {
+      const headers = { 'X-Svc-Execution-Dispatch': '1' };
+      return worker.call({ method: 'POST', path: '/tasks/execution', headers, body: { runId } });
+    };
+    return { tasks, api, worker, started, deliver };
+  }
+
+  test('where the worker has no room', async () => {
+    const { tasks, api, worker, started, deliver } = await stage();
+    const [first, second] = [await started(), await started()];
+    const under = deliver(first);
+    const gate = await gateOf(first);
+    const busy = await deliver(second);
+    expect([busy.status, busy.headers['retry-after']]).toEqual([503, '1']);
+    gate.resolve();
+    expect((await under).status).toBe(204);
+    const again = deliver(second);
+    (await gateOf(second)).resolve();
+    expect((await again).status).toBe(204);
+    for (const each of [worker, api]) await each.close();
+    await tasks.stop();
+  });
+
+  test('where the worker stops before the attempt is over', async () => {
+    const { tasks, api, worker, started, deliver } = await stage();
+    const runId = await started();
+    const under = deliver(runId);
+    await gateOf(runId);
+    await worker.close();
+    const left = await under;
+    expect([left.status, left.headers['retry-after']]).toEqual([503, '1']);
+    await api.close();
+    await tasks.stop();
+  });
+});
+
+describe('in Development', () => {
+  const delivery = (host: string) => ({
+    method: 'POST',
+    path: '/tasks/execution',
+    headers: { host, 'X-Svc-Execution-Dispatch': '1', 'X-Svc-Development-Identity': 'somebody' },
+    body: { runId: '1' },
+  });
+  const keys = { 'Server:RequireApiKey': 'true', 'Server:ApiKeys:0': 'a-key-of-some-length' };
+  const believed = {
+    'HostedWorker:TaskAuthentication:AuthenticationMode': 'development-header',
+    'HostedWorker:TaskAuthentication:AllowedPrincipals:0': 'somebody',
+  };
+  test.each([
+    ['nothing said', {}],
+    ['an API key that callers need', keys],
+    ['a header that is believed', { ...keys, ...believed }],
+  ])('the worker is open to this machine alone: %s', async (_name, settings) => {
+    const worker = await hosted({ target: 'worker', settings, plugin });
+    expect((await worker.call(delivery('127.0.0.1'))).status).toBe(204);
+    expect((await worker.call(delivery('worker.example.com'))).status).toBe(403);
+    await worker.close();
+  });
 });
 
 describe('the functions beside the groups', () => {

@@ -34,6 +34,8 @@ import type { World } from './kernel/world.ts';
 export interface Identity {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  /** Nothing but that he can reach it keeps a stranger out. Absent: as the settings say of all that is served. */
+  readonly loopbackOnly?: boolean;
 }
 
 type Part = (typeof accessParts)[keyof typeof accessParts] | 'hostedWorker';
@@ -88,6 +90,11 @@ export async function composeDeliveryIdentity(settings: Settings, world: World):
   };
   return {
     authenticator: service.environment === 'Development' ? opened(known, workloads) : known,
+    // Whatever keys there are: they open nothing here, and close nothing.
+    loopbackOnly:
+      service.environment === 'Development' &&
+      !settings.server.allowRemoteDevelopment &&
+      (principals.length === 0 || hostedWorker.authenticationMode === 'development-header'),
     authorizer: createAuthorizer({ policies: { [DELIVERY_CLASS]: policy } }),
   };
 }

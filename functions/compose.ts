@@ -132,7 +132,7 @@ function chainOf(
   { settings, world, log }: Parts,
   groups: readonly Group[],
   served: readonly LoadedGroup[],
-  { authenticator, authorizer }: Identity,
+  { authenticator, authorizer, loopbackOnly }: Identity,
 ): Chain {
   const { server, cors, rateLimit } = settings;
   const catalog = Object.values<OperationEntry<string, Group>>(operations).filter(({ group }) =>
@@ -150,7 +150,7 @@ function chainOf(
     rateLimit: groups.includes('canonical') ? rateLimit : null,
     trustedProxyHops: server.trustedProxyHops,
     cors,
-    loopbackHostsOnly: trustsWhoeverReachesIt(settings),
+    loopbackHostsOnly: loopbackOnly ?? trustsWhoeverReachesIt(settings),
     singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,
     messageBytesMax: server.messageBytesMax,

@@ -68,14 +68,18 @@ function routeFaults(cloudTasks: Settings['cloudTasks'], execution: Settings['ex
 }
 
 /** Outside Development whoever delivers has to prove who they are, and has to be somebody. */
-const deliveries: Rule = ({ execution, cloudTasks, hostedWorker, service }) => {
+const deliveries: Rule = ({ execution, cloudTasks, hostedWorker, service, oidc }) => {
   if (execution.adapter !== 'google' || service.environment === 'Development') return [];
   const { allowedPrincipals, authenticatorType, authenticationMode } = hostedWorker;
   const { key } = table.cloudTasks.serviceAccountEmail;
   const faults =
-    allowedPrincipals.length === 0 && cloudTasks.serviceAccountEmail === null
+    cloudTasks.serviceAccountEmail === null
       ? [{ key, message: `is missing: in the environment ${service.environment} deliveries carry a token` }]
       : [];
+  if (allowedPrincipals.length === 0 && oidc.principalClaim !== 'email') {
+    const message = `is empty: with ${table.oidc.principalClaim.key} ${oidc.principalClaim} an address is no name`;
+    faults.push({ key: table.hostedWorker.allowedPrincipals.key, message });
+  }
   if (authenticatorType === null && authenticationMode !== 'google-oidc') {
     const message = `${authenticationMode} is refused outside Development`;
     faults.push({ key: table.hostedWorker.authenticationMode.key, message });

@@ -144,28 +144,37 @@ function countedDown(found: Found, counter: RecordKey): Write {
 }
 
 /** What follows a write that is durable must not make its caller believe that it was not. */
-async function afterwards(runtime: Runtime, message: string, act: () => Promise<void>): Promise<void> {
+async function afterwards(runtime: Runtime, message: string, act: () => Promise<void>): Promise<boolean> {
   try {
     await act();
+    return true;
   } catch (error) {
     runtime.log({ severity: 'WARNING', message, failure: describeFailure(error) });
+    return false;
   }
 }
 
-/** Tells the queue what the run now waits for. What is not told is found again in the store. */
+/** Tells the queue what the run now waits for; `false` where it could not. What is not told is found again in the store. */
 export function announceChange(
   runtime: Runtime,
   before: Run | undefined,
   run: Run,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const act = () => tellQueue(runtime, before, run, now);
   return afterwards(runtime, 'The queue was not told of a change of a run', act);
 }
 
 async function tellQueue(runtime: Runtime, before: Run | undefined, run: Run, now: number): Promise<void> {
-  const { queue } = runtime;
   if (isTerminal(run.status)) runtime.watch.ended(run);
+  try {
+    await tellOf(runtime, before, run, now);
+  } finally {
+    await tellRivals(runtime, before, run, now);
+  }
+}
+
+async function tellOf({ queue }: Runtime, before: Run | undefined, run: Run, now: number): Promise<void> {
   const message = { runId: run.id, handlerId: run.handlerId, attempt: run.attempt };
   if (run.status === 'queued' && before?.status !== 'queued') {
     const reason = before?.status === 'waiting' && before.wait !== null ? 'external_event' : 'run_ready';
@@ -181,8 +190,16 @@ async function tellQueue(runtime: Runtime, before: Run | undefined, run: Run, no
     if (dueAt !== null) await queue.enqueue({ ...message, reason: 'timer_due', notBefore: dueAt });
     else queue.forget?.(run.id);
   } else if (isTerminal(run.status)) queue.forget?.(run.id);
+}
+
+/** The runs that waited for the concurrency key of this one. */
+async function tellRivals(runtime: Runtime, before: Run | undefined, run: Run, now: number): Promise<void> {
   if (before?.status === 'running' && run.status !== 'running' && before.concurrencyKey !== null) {
     await offerNext(runtime, before.concurrencyKey, `${before.id} ${before.attempt}`, now);
+  } else if (before?.status === 'queued' && isTerminal(run.status)) {
+    // The key may have been offered to this run, and to no other.
+    const concurrencyKey = runtime.registry.get(run.handlerId)?.concurrencyKey ?? null;
+    if (concurrencyKey !== null) await offerNext(runtime, concurrencyKey, `${run.id} ended`, now);
   }
 }
 
@@ -199,8 +216,11 @@ export async function tellAgain(runtime: Runtime, run: Run, now: number): Promis
   if (queue.delivers !== true || dueAt === null) return;
   const { id: runId, handlerId, attempt } = run;
   const reason = run.status === 'running' ? 'lease_expired' : 'timer_due';
+  const notBefore = Math.max(dueAt, now + EARLY_MS);
+  // Deliveries that come too early by about as much have one successor; one that is closer to the moment has its own.
+  const again = `early ${Math.ceil(Math.log2((notBefore - now) / EARLY_MS))}`;
   await afterwards(runtime, 'The queue was not told again of a run that is not due', async () => {
-    await queue.enqueue({ runId, handlerId, attempt, reason, notBefore: Math.max(dueAt, now + EARLY_MS) });
+    await queue.enqueue({ runId, handlerId, attempt, reason, notBefore, again });
   });
 }
 

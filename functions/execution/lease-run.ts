@@ -124,7 +124,10 @@ async function attempt(
         return { change: null, result: 'settle' };
       }
       const due = settled?.run ?? before;
-      if (sharing !== null && isTaken(found, due, sharing, now)) return { change: null, result: 'not-now' };
+      if (sharing !== null && isTaken(found, due, sharing, now)) {
+        // Its moment is over and its message gone: queued, it is found by whoever gives the key back.
+        return { change: wish.delivered === true ? settled : null, result: 'not-now' };
+      }
       const leased = leaseRun(due, grant, now);
       if (leased === null) return { change: null, result: 'not-now' };
       const change: Change = { run: leased.run, events: [...(settled?.events ?? []), ...leased.events] };

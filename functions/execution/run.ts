@@ -160,6 +160,8 @@ export interface Run extends Progress {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly scheduledAt: number | null;
+  /** Since when it is queued, whatever was written to it meanwhile; `null` or absent while it is not. */
+  readonly queuedAt?: number | null;
   readonly startedAt: number | null;
   readonly completedAt: number | null;
   readonly cancellationRequested: boolean;

@@ -39,10 +39,10 @@ export function scheduledOperation(name: ScheduledFunction): OperationEntry {
 /** So many of the runs that are forgotten are named. */
 const FAULTS_TOLD = 10;
 
-async function accountOfRuns(runtime: ExecutionDependencies['runtime']) {
-  const { runs, faults } = await accountForRuns(runtime);
+async function accountOfRuns(runtime: ExecutionDependencies['runtime'], isOver: () => boolean) {
+  const { runs, faults, more } = await accountForRuns(runtime, { isOver });
   if (faults.length > 0) runtime.log({ severity: 'ERROR', message: 'Active runs that nothing moves on' });
-  return { runs, faulty: faults.length, faults: faults.slice(0, FAULTS_TOLD) };
+  return { runs, more, faulty: faults.length, faults: faults.slice(0, FAULTS_TOLD) };
 }
 
 export function scheduledHandler(name: ScheduledFunction, { runtime, access }: ExecutionDependencies) {
@@ -51,7 +51,7 @@ export function scheduledHandler(name: ScheduledFunction, { runtime, access }: E
     // Once a day is often enough to prove that no run is forgotten: it reads every one of them.
     prune: async (now: number, deadline: number) => ({
       ...(await pruneAll(runtime, now, { deadline })),
-      account: await accountOfRuns(runtime),
+      account: await accountOfRuns(runtime, () => runtime.world.clock.now() >= deadline),
     }),
   }[name];
   return async (_input: unknown, { caller, now }: CallContext) => {

@@ -1,6 +1,7 @@
 import { describeFailure } from '../http/log.ts';
 import type { RecordData, RecordPage, RecordStore } from '../store/port.ts';
 import { announceChange, changeRun, traceLimits } from './change-run.ts';
+import { settledEach } from './maintenance/parallel.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun, runRecord } from './records.ts';
 import { loseLease, settleRun } from './rules/due.ts';
 import { isTerminal, type Run } from './run.ts';
@@ -36,16 +37,25 @@ export async function settleDue(
   return { moved, more, nextAt };
 }
 
+export interface SettleListener {
+  /** A run could not be ended, and is due again soon; without this the first such failure is thrown. */
+  readonly failed?: (runId: string, error: unknown) => void;
+  /** A run was moved on, and the queue could not be told. */
+  readonly untold?: (runId: string) => void;
+}
+
+/** Runs that are told of, or ended, at a time. */
+const WIDTH = 16;
+
 /**
  * The same for at most `limit` runs, and answers which. One write each, won by one caller; a run that ends by it is counted
- * out in a transaction of its own. `failed` is told of a run that could not be ended, which is due again soon; without it
- * the first such failure is thrown.
+ * out in a transaction of its own.
  */
 export async function settleSome(
   runtime: Runtime,
   now: number,
   limit: number,
-  failed?: (runId: string, error: unknown) => void,
+  { failed, untold }: SettleListener = {},
 ): Promise<readonly string[]> {
   const store = await runtime.store();
   const ids: string[] = [];
@@ -66,15 +76,15 @@ export async function settleSome(
     const run = withTrace(change, idFor(offer), now, traceLimits(runtime, change.run));
     return { put: runRecord(run), result: { before, run } };
   });
-  for (const { before, run } of found) if (run !== null) await announceChange(runtime, before, run, now);
-  for (const { before, run } of found) {
-    if (run !== null) continue;
-    try {
-      await settleOne(runtime, before.id, now);
-    } catch (error) {
-      if (failed === undefined) throw error;
-      failed(before.id, error);
-    }
+  // Together, since a queue that does not answer takes its time for each.
+  const results = await settledEach(found, WIDTH, async ({ before, run }) => {
+    if (run === null) await settleOne(runtime, before.id, now);
+    else if (!(await announceChange(runtime, before, run, now))) untold?.(before.id);
+  });
+  for (const [at, result] of results.entries()) {
+    if (result.status === 'fulfilled') continue;
+    if (failed === undefined) throw result.reason;
+    failed(found[at]?.before.id ?? '', result.reason);
   }
   return found.map(({ before }) => before.id);
 }

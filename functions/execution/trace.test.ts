@@ -19,6 +19,7 @@ describe('the trace of a run', () => {
     const event = { type: 'x', severity: 'error', message: 'm', details, workerId: 'w' };
     expect(told(run, [event], ID, LIMITS, NOW + 5)).toEqual({
       ...run,
+      queuedAt: null,
       updatedAt: NOW + 5,
       trace: [{ sequenceId: ID, at: NOW + 5, attempt: 3, status: 'waiting', ...event }],
       lastSequenceId: ID,
@@ -30,7 +31,18 @@ describe('the trace of a run', () => {
   });
 
   test('does not tell of what has no event, but when the run was changed', () => {
-    expect(told(queuedRun(), [], ID, LIMITS, NOW + 1)).toEqual(queuedRun({ updatedAt: NOW + 1 }));
+    expect(told(queuedRun(), [], ID, LIMITS, NOW + 1)).toEqual(
+      queuedRun({ updatedAt: NOW + 1, queuedAt: NOW + 1 }),
+    );
+  });
+
+  test('tells since when it is queued, until it is not', () => {
+    const queued = told(queuedRun(), [], ID, LIMITS, NOW + 1);
+    const written = told(queued, [log], ID, LIMITS, NOW + 9);
+    expect([written.queuedAt, written.updatedAt]).toEqual([NOW + 1, NOW + 9]);
+    const waiting = told({ ...written, status: 'waiting' }, [], ID, LIMITS, NOW + 10);
+    expect(waiting.queuedAt).toBeNull();
+    expect(told({ ...waiting, status: 'queued' }, [], ID, LIMITS, NOW + 20).queuedAt).toBe(NOW + 20);
   });
 
   test('never goes back in time, whatever the clock says', () => {

@@ -30,7 +30,7 @@ const REDACTED = '[redacted]';
  */
 export function withTrace(change: Change, baseId: string, now: number, limits: TraceLimits): Run {
   const { run, events } = change;
-  if (events.length === 0) return { ...run, updatedAt: later(now, run) };
+  if (events.length === 0) return { ...run, ...momentsOf(run, now) };
   let last = run.lastSequenceId;
   let { traceDropped } = run;
   const entries: TraceEntry[] = [];
@@ -44,12 +44,17 @@ export function withTrace(change: Change, baseId: string, now: number, limits: T
   }
   return {
     ...run,
-    updatedAt: later(now, run),
+    ...momentsOf(run, now),
     trace: [...run.trace, ...entries],
     lastSequenceId: last,
     traced: run.traced + events.length,
     traceDropped,
   };
+}
+
+function momentsOf(run: Run, now: number): Pick<Run, 'updatedAt' | 'queuedAt'> {
+  const updatedAt = later(now, run);
+  return { updatedAt, queuedAt: run.status === 'queued' ? (run.queuedAt ?? updatedAt) : null };
 }
 
 /** Clocks of several instances differ; what a run tells of its times never goes back. */

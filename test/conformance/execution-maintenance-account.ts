@@ -21,7 +21,7 @@ export function describeAccount({ store }: ExecutionConformance): void {
         const fireAtUtc = kind === 'timer' ? new Date(clock.now + 5_000).toISOString() : null;
         await client.wait({ ...work, kind, name: 'w', fireAtUtc });
       }
-      expect(await accountForRuns(instance.runtime)).toEqual({ runs: 5, faults: [] });
+      expect(await accountForRuns(instance.runtime)).toEqual({ runs: 5, faults: [], more: false });
       const told = await accountForRuns(instance.runtime, { hasMessage: ({ id }) => id !== queued.id });
       expect(told.faults).toEqual([{ runId: queued.id, fault: 'no message tells of it' }]);
     });

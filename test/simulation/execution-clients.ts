@@ -101,7 +101,9 @@ export class Starter extends ExecutionUser {
     const { random, cluster } = this.work;
     const handlerId = random.chance(0.02)
       ? 'nobody'
-      : random.pick(random.chance(0.7) || !cluster.shape.local ? EXTERNAL : IN_PROCESS);
+      : random.pick(
+          random.chance(cluster.shape.outside ?? 0.7) || !cluster.shape.local ? EXTERNAL : IN_PROCESS,
+        );
     const later = cluster.scheduler.now + random.below(100) * TICK_MS;
     const scoped = cluster.shape.policies.length > 0;
     return {

@@ -1,8 +1,8 @@
 import type { PluginHandler } from '../../functions/execution/plugin.ts';
 import type { Runtime } from '../../functions/execution/runtime.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
-import type { World } from '../../functions/kernel/world.ts';
-import type { RunMessage } from '../../functions/queue/port.ts';
+import type { Clock, World } from '../../functions/kernel/world.ts';
+import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import {
   duringExecutionCall,
@@ -41,6 +41,13 @@ interface Member {
   readonly instance: ExecutionInstance;
 }
 
+/** A queue that delivers to the instances of a cluster. */
+export interface CloudTasks {
+  queueOf(process: Process, clock: Clock, hint: (handlerId: string) => void): RunQueue;
+  /** An instance that takes deliveries, in place of the one of this name that died. */
+  join(process: Process, instance: ExecutionInstance): void;
+}
+
 export interface ClusterParts {
   readonly scheduler: Scheduler;
   readonly oracle: ExecutionOracle;
@@ -48,6 +55,7 @@ export interface ClusterParts {
   readonly faults: ExecutionFaults;
   readonly handlersOf: HandlersOf;
   readonly flaw?: ExecutionFlaw | undefined;
+  readonly cloud?: CloudTasks | undefined;
 }
 
 /** Instances of the execution runtime over one database, each with its own clock, and the network and queue around them. */
@@ -80,6 +88,7 @@ export class ExecutionCluster {
     const clock = new SkewedClock(() => scheduler.now, offsetMs);
     const workerId = `process-${name}-${++this.#started}`;
     const crash = () => this.crash(name);
+    const { cloud } = this.#parts;
     const instance = executionInstance({
       name,
       workerId,
@@ -89,7 +98,9 @@ export class ExecutionCluster {
       shape,
       handlers: this.#parts.handlersOf({ name, process, crash }),
       enqueue: (message) => this.#enqueue(message),
+      ...(cloud && { cloud: (hint) => cloud.queueOf(process, clock, hint) }),
     });
+    cloud?.join(process, instance);
     scheduler.note(`${name} starts, ${offsetMs} ms`);
     this.#members.set(name, { process, clock, instance });
     instance.start();

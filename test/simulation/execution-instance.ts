@@ -10,7 +10,7 @@ import { settleDue } from '../../functions/execution/settle.ts';
 import { OrderedIds } from '../../functions/kernel/ordered-id.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
-import type { RunMessage } from '../../functions/queue/port.ts';
+import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
 import { duringExecutionCall } from './execution-calls.ts';
 
@@ -34,6 +34,8 @@ export interface Shape {
   readonly patient: boolean;
   readonly activeRunsMax: number | null;
   readonly counterShards: number;
+  /** How many of the runs are for workers outside, of 1; 0.7 where it is not given. */
+  readonly outside?: number;
   readonly policies: readonly ProductPolicy[];
 }
 
@@ -66,6 +68,8 @@ export interface InstanceParts {
   readonly handlers: readonly PluginHandler[];
   /** Where messages to workers go; it may throw. */
   readonly enqueue: (message: RunMessage) => void;
+  /** A queue that delivers, in place of the one in the process; `hint` is for calls that wait in it. */
+  readonly cloud?: ((hint: (handlerId: string) => void) => RunQueue) | undefined;
 }
 
 /** One instance as the composition root makes it, on a world that the seed drives. */
@@ -86,7 +90,7 @@ export function executionInstance(parts: InstanceParts) {
     ids: new OrderedIds({ clock: world.clock, node: parts.node, random: world.random }),
     registry: registryOf(parts.handlers),
     policies: new ProductPolicies(shape.policies),
-    queue: {
+    queue: parts.cloud?.((handlerId) => local.hint(handlerId)) ?? {
       enqueue(message) {
         local.enqueue(message);
         parts.enqueue(message);
@@ -98,13 +102,15 @@ export function executionInstance(parts: InstanceParts) {
     log: () => undefined,
     options: { ...OPTIONS, activeRunsMax: shape.activeRunsMax, counterShards: shape.counterShards },
     watch: new RunWatch(world),
-    looksAfterTime: () => shape.local,
-    signalCancellation: (runId) => engine?.cancel(runId),
+    looksAfterTime: () => shape.local && parts.cloud === undefined,
+    // A worker in the cloud is another process than the one that is asked to cancel.
+    signalCancellation: (runId) => (parts.cloud === undefined ? engine?.cancel(runId) : undefined),
   };
   const executor = new Engine(runtime, new Map(parts.handlers.map((h) => [h.handlerId, h])), {
     workerId: parts.workerId,
     concurrencyMax: CONCURRENCY_MAX,
     leaseMs: PROCESS_LEASE_MS,
+    asks: parts.cloud === undefined,
   });
   engine = executor;
   // What the process does of its own accord belongs to no call.
@@ -120,16 +126,18 @@ export function executionInstance(parts: InstanceParts) {
       release: () => alone(() => reservation.release()),
     };
   };
-  const operations = executionHandlers({ runtime, access: null, adapter: ADAPTER, reserve });
+  const own = parts.cloud === undefined ? { reserve } : {};
+  const operations = executionHandlers({ runtime, access: null, adapter: ADAPTER, ...own });
   const start = () => {
     // Where instances live only as long as a request, whoever asks for work looks after what time brings.
-    if (!shape.local) return;
+    if (!runtime.looksAfterTime()) return;
     duringExecutionCall(undefined, () => {
       void local.start(() => settleDue(runtime, world.clock.now()));
       wake();
     });
   };
-  return { runtime, operations, start };
+  const deliver = (runId: string) => duringExecutionCall(undefined, () => executor.deliver(runId));
+  return { runtime, operations, start, deliver };
 }
 
 export type ExecutionInstance = ReturnType<typeof executionInstance>;

@@ -7,13 +7,14 @@ import {
   Starter,
   Watcher,
 } from './execution-clients.ts';
-import { ExecutionCluster } from './execution-cluster.ts';
+import { type CloudTasks, ExecutionCluster } from './execution-cluster.ts';
 import { drawExecutionFaults, type ExecutionFaults } from './execution-faults.ts';
 import { ExecutionAudit } from './execution-final.ts';
 import { EXECUTION_FLAWS } from './execution-flaws.ts';
 import { handlersIn } from './execution-handlers.ts';
 import type { Shape } from './execution-instance.ts';
 import { ExecutionOracle } from './execution-oracle.ts';
+import type { ExecutionFlaw } from './execution-store-flaws.ts';
 import { SimulatedWorker } from './execution-worker.ts';
 import { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
@@ -45,12 +46,21 @@ export function drawShape(random: Random): Shape {
   };
 }
 
+export interface WorldParts {
+  readonly shape: Shape;
+  readonly faults: ExecutionFaults;
+  readonly options?: Options;
+  /** A queue that delivers, and a bug that is planted beside it. */
+  readonly cloud?: (parts: { readonly scheduler: Scheduler; readonly oracle: ExecutionOracle }) => CloudTasks;
+  readonly flaw?: ExecutionFlaw | undefined;
+}
+
 /** An execution runtime under simulation with its oracle, before any client has come. */
 export function createExecutionWorld(
   seed: number,
-  { shape, faults, options = {} }: { shape: Shape; faults: ExecutionFaults; options?: Options },
+  { shape, faults, options = {}, cloud, ...planted }: WorldParts,
 ) {
-  const flaw = options.flaw === undefined ? undefined : EXECUTION_FLAWS[options.flaw];
+  const flaw = options.flaw === undefined ? planted.flaw : EXECUTION_FLAWS[options.flaw];
   if (options.flaw !== undefined && flaw === undefined)
     throw new Error(`there is no bug named ${options.flaw}`);
   const scheduler = new Scheduler(seed, { trace: options.trace === true });
@@ -62,6 +72,7 @@ export function createExecutionWorld(
     faults,
     flaw,
     handlersOf: (host) => handlersIn(host, scheduler, faults),
+    cloud: cloud?.({ scheduler, oracle }),
   });
   const random = new Random(seed + 0x5eed);
   const work: ExecutionWorkload = { cluster, oracle, random, runIds: [], requests: [] };

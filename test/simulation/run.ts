@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { ALL_FLAWS, type Options, type Report, simulate } from './canonical.ts';
 import { simulateExecution } from './execution.ts';
+import { simulateExecutionCloud } from './execution-cloud.ts';
+import { CLOUD_FLAWS } from './execution-cloud-flaws.ts';
 import { EXECUTION_FLAWS } from './execution-flaws.ts';
 import { compareUtf8 } from './memory-list.ts';
 
@@ -12,6 +14,7 @@ interface World {
 const WORLDS: Readonly<Record<string, World>> = {
   canonical: { flaws: ALL_FLAWS, simulate },
   execution: { flaws: EXECUTION_FLAWS, simulate: simulateExecution },
+  'execution-cloud': { flaws: CLOUD_FLAWS, simulate: simulateExecutionCloud },
 };
 
 const HELP = `Simulates instances of the service over one store under faults, one seed after the other.

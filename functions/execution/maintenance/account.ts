@@ -51,9 +51,13 @@ export interface Account {
   /** Active runs that were looked at. */
   readonly runs: number;
   readonly faults: readonly AccountFault[];
+  /** There was no time for all. Then counts are not compared. */
+  readonly more: boolean;
 }
 
 export interface AccountOptions {
+  /** Whether the time is over. */
+  readonly isOver?: () => boolean;
   /** Where the caller can tell whether the queue has a message for a queued run. */
   readonly hasMessage?: (run: Run) => boolean;
 }
@@ -72,6 +76,7 @@ export async function accountForRuns(runtime: Runtime, options: AccountOptions =
   const counters = new Map<string, number>();
   let runs = 0;
   const pages = store.scan(runtime.scope, { collections: [RUNS.name, COUNTERS.name], pageSize: PAGE });
+  let more = false;
   for await (const { records } of pages) {
     for (const record of records) {
       if (record.key.collection === COUNTERS.name) {
@@ -88,9 +93,11 @@ export async function accountForRuns(runtime: Runtime, options: AccountOptions =
       const { id } = activeCounterKey(shardOf(run.id, runtime.options.counterShards));
       counted.set(id, (counted.get(id) ?? 0) + 1);
     }
+    more = options.isOver?.() === true;
+    if (more) break;
   }
-  if (runtime.options.activeRunsMax !== null) faults.push(...countFaults(counted, counters));
-  return { runs, faults };
+  if (runtime.options.activeRunsMax !== null && !more) faults.push(...countFaults(counted, counters));
+  return { runs, faults, more };
 }
 
 function untold(run: Run, { hasMessage }: AccountOptions): string | null {

@@ -11,10 +11,11 @@ describe('the word of a message that is sent again', () => {
     expect(word(-1)).toBeNull();
   });
 
-  it('changes whenever the time has doubled, and then alone', () => {
+  it('changes whenever the time has doubled, up to 16 periods, then every 16, and then alone', () => {
     const words = Array.from({ length: 1_024 }, (_, minutes) => word((minutes + 1) * REDRIVE_MS));
-    expect(new Set(words).size).toBe(11);
-    for (const periods of [2, 4, 8, 512]) {
+    // After 1, 2, 4, 8; then after 16, 32, 48 and so on to 1,024.
+    expect(new Set(words).size).toBe(4 + 64);
+    for (const periods of [2, 4, 8, 16, 32, 48, 512, 528]) {
       expect(word(periods * REDRIVE_MS - 1)).not.toBe(word(periods * REDRIVE_MS));
     }
   });
@@ -22,5 +23,10 @@ describe('the word of a message that is sent again', () => {
   it('is another one when the run was written to meanwhile', () => {
     const later = queuedRun({ updatedAt: NOW + 1 });
     expect(redriveWord(later, NOW + 1 + REDRIVE_MS)).not.toBe(word(REDRIVE_MS));
+  });
+
+  it('counts from when the run was queued, whatever was written to it since', () => {
+    const written = queuedRun({ queuedAt: NOW, updatedAt: NOW + REDRIVE_MS - 1 });
+    expect(redriveWord(written, NOW + REDRIVE_MS)).toBe(word(REDRIVE_MS));
   });
 });

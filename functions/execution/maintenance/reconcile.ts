@@ -15,22 +15,29 @@ const PAGE = 200;
 /** Messages that are sent at a time. */
 const WIDTH = 16;
 /** Runs that one batch of what is due moves on. */
-const SETTLED = 256;
+const SETTLED = 64;
 const FAILURES_TOLD = 20;
 const FAULTS_TOLD = 10;
 
 const NOT_SETTLED = 'The run could not be moved on';
 const NOT_TOLD = 'The queue could not be told of the run';
 
+/** The word changes with every doubling of the time up to so many periods, and then after as many each. */
+const DOUBLED_MAX = 16;
+
 /**
  * The word of the message that tells again of a run which is queued for so long; `null` where it is not yet time. It changes
- * after one period, two, four and so on: a queue that takes each word once is told of a long backlog ever more rarely, two
- * reconciles at once send one message, and one that is lost is followed by another. The moment tells apart two times in
- * the queue between which nobody leased the run.
+ * after one period, two, four and so on, and from 16 on after each further 16: a queue that takes each word once is told of a
+ * long backlog rarely, two reconciles at once send one message, and one that is lost is followed by another. The moment
+ * tells apart two times in the queue between which nobody leased the run.
  */
-export function redriveWord({ updatedAt }: Run, now: number): string | null {
-  const periods = (now - updatedAt) / REDRIVE_MS;
-  return periods < 1 ? null : `redrive ${updatedAt} ${Math.floor(Math.log2(periods))}`;
+export function redriveWord({ queuedAt, updatedAt }: Run, now: number): string | null {
+  const since = queuedAt ?? updatedAt;
+  const periods = (now - since) / REDRIVE_MS;
+  if (periods < 1) return null;
+  const doubled = Math.floor(Math.log2(Math.min(periods, DOUBLED_MAX)));
+  const beyond = Math.max(0, Math.floor(periods / DOUBLED_MAX) - 1);
+  return `redrive ${since} ${doubled + beyond}`;
 }
 
 export interface ReconcileRequest {
@@ -53,7 +60,10 @@ export async function reconcile(
   const failures = new Map<string, string>();
   const due = dryRun
     ? await dueRuns(runtime, now, limit)
-    : await settleSome(runtime, now, limit, failing(runtime, failures, NOT_SETTLED));
+    : await settleSome(runtime, now, limit, {
+        failed: failing(runtime, failures, NOT_SETTLED),
+        untold: (runId) => failures.set(runId, NOT_TOLD),
+      });
   const stale: Run[] = [];
   let looked = 0;
   const room = limit - due.length;
@@ -111,11 +121,17 @@ export async function reconcileAll(
   let redriven = 0;
   let more = isOver();
   for (let last = SETTLED; last === SETTLED && !more; more = isOver()) {
-    const ids = await settleSome(runtime, now, SETTLED, failing(runtime, failures, NOT_SETTLED));
+    const failed = failing(runtime, failures, NOT_SETTLED);
+    const ids = await settleSome(runtime, now, SETTLED, {
+      failed(runId, error) {
+        settled -= 1;
+        failed(runId, error);
+      },
+      untold: (runId) => failures.set(runId, NOT_TOLD),
+    });
     last = ids.length;
     settled += last;
   }
-  settled -= failures.size;
   for await (const runs of more ? [] : queuedPages(runtime)) {
     const stale = runs.filter((run) => redriveWord(run, now) !== null);
     redriven += await redrive(runtime, stale, now, failures);

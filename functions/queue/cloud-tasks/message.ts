@@ -30,8 +30,19 @@ export interface QueueTask {
 /** Says that a request is a delivery: whoever serves other requests too can tell them apart. It proves nothing. */
 export const DISPATCH_HEADER = 'X-Svc-Execution-Dispatch';
 
-/** The service takes schedules up to 30 days ahead; what is further away is told of again when this much is over. */
-export const SCHEDULE_MS_MAX = 29 * 86_400_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * The service takes schedules up to 30 days ahead. What is further away is told of again on the way, at moments counted back from
+ * its own, so that whoever tells of it means the same ones; each is at least a day ahead, so that an early delivery of one means
+ * the next.
+ */
+const HOP_MS = 28 * DAY_MS;
+
+export function scheduleOf(notBefore: number, now: number): number {
+  const hops = Math.max(0, Math.floor((notBefore - now - DAY_MS) / HOP_MS));
+  return notBefore - hops * HOP_MS;
+}
 
 /** The most that the service grants: a handler that works longer holds its lease, and a repeated delivery changes nothing. */
 const DISPATCH_DEADLINE_SECONDS = 1_800;
@@ -43,7 +54,7 @@ const DISPATCH_DEADLINE_SECONDS = 1_800;
  */
 export function taskOf(message: RunMessage, route: WorkerRoute, now: number): QueueTask {
   const later = message.notBefore > now;
-  const at = Math.min(message.notBefore, now + SCHEDULE_MS_MAX);
+  const at = scheduleOf(message.notBefore, now);
   const { runId, reason, attempt, again = '' } = message;
   // Of what comes at once the moment says nothing.
   const moment = later ? String(message.notBefore === at ? at : `${message.notBefore} by ${at}`) : 'now';
