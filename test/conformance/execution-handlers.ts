@@ -87,7 +87,7 @@ function describeResults({ store }: ExecutionConformance): void {
         throw new RunFailure(failureClass ?? '', message ?? '', { status: status as 'failed' });
       },
       'p.foreign': () => {
-        throw new (class RunFailure extends Error {
+        throw new (class extends Error {
           override readonly name = 'RunFailure';
           readonly failureClass = 'validation';
           readonly status = 'rejected';

@@ -8,6 +8,7 @@ import json as json_module
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -121,6 +122,40 @@ def test_takes_a_body_of_the_largest_size_and_members_that_it_does_not_know(work
     assert posted(app, {**MESSAGE, "reason": None})[0] == "204"
 
 
+def _says(what: Any, environ: Any) -> Any:
+    return what
+
+
+class Truthful:
+    """As true as can be, but not `True`."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = object.__hash__
+
+
+async def awaited(environ: Any) -> bool:
+    return False
+
+
+class Awaited:
+    async def __call__(self, environ: Any) -> bool:
+        return False
+
+    async def method(self, environ: Any) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("verify", [awaited, partial(awaited), Awaited(), Awaited().method], ids=repr)
+def test_is_not_made_with_who_has_to_be_awaited(worker: Worker, verify: Any) -> None:
+    with pytest.raises(SvcError, match="verify is a coroutine function"):
+        delivery_app(worker, verify=verify)
+
+
 def test_reads_nothing_of_whom_it_does_not_know(worker: Worker) -> None:
     class Untouched:
         def read(self, size: int) -> bytes:
@@ -129,7 +164,9 @@ def test_reads_nothing_of_whom_it_does_not_know(worker: Worker) -> None:
     def fails(environ: Any) -> bool:
         raise ValueError("canary")
 
-    for verify in (fails, lambda environ: None, lambda environ: False, lambda environ: 0):
+    said: tuple[Any, ...] = (None, False, 0, 1, "no", {"email": "queue"}, [True], Truthful())
+    verifiers: list[Any] = [fails, *(partial(_says, each) for each in said)]
+    for verify in verifiers:
         status, headers, body = posted(delivery_app(worker, verify=verify), **{"wsgi.input": Untouched()})
         assert (status, headers["WWW-Authenticate"]) == ("401", "Bearer")
         assert b"canary" not in body

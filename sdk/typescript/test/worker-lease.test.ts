@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { WorkStopped } from '../src/worker/index.ts';
+import { RunFailure, WorkStopped } from '../src/worker/index.ts';
 import { aborted, answerLost, answers, lostOnTheWay, moment, type Way, WorkPlace } from './worker-stage.ts';
 
 let place: WorkPlace;
 beforeAll(async () => {
-  place = await WorkPlace.open(20);
+  place = await WorkPlace.open(25);
 });
 afterAll(() => place[Symbol.asyncDispose]());
 
@@ -59,6 +59,25 @@ describe('a cancellation', () => {
     void worker.run();
     expect(await ended(run)).toMatchObject({ status: 'cancelled' });
     expect(way.at('leases/complete')[0]?.body).toMatchObject({ result: { status: 'cancelled' } });
+  });
+
+  test.each([
+    ['timed_out', 'timed_out', 'timeout'],
+    ['failed', 'cancelled', 'cancelled'],
+    ['rejected', 'cancelled', 'cancelled'],
+  ] as const)('of a run that is then told to have %s ends it as %s', async (told, status, failureClass) => {
+    const id = fresh();
+    const run = await place.start(id);
+    await using worker = place.worker({
+      [id]: async ({ report, signal }) => {
+        await place.client.cancelExecutionRun(run.id);
+        await report({ progress: 0.1 });
+        expect(signal.aborted).toBe(true);
+        throw new RunFailure('timeout', 'the bank did not answer', { status: told });
+      },
+    });
+    expect(await worker.deliver({ runId: run.id })).toBe('executed');
+    expect(await ended(run)).toMatchObject({ status, failureClass, attempt: 1 });
   });
 });
 

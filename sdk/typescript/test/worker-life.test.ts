@@ -1,29 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SvcClient, SvcError } from '../src/index.ts';
-import { createWorker, type SvcWorker, type WorkerOptions } from '../src/worker/index.ts';
+import { createWorker, type WorkerOptions } from '../src/worker/index.ts';
 import { settleWorker } from '../src/worker/options.ts';
 import type { LeaseListener } from '../src/worker/renewals.ts';
 import { ThreadRenewals } from '../src/worker/thread-renewals.ts';
 import { type Answer, foreign, hangUp, json, ManualTime, problem, Stage } from './stage.ts';
-import { aborted, moment, WorkPlace } from './worker-stage.ts';
+import {
+  aborted,
+  stagedLease as lease,
+  moment,
+  stagedRun as run,
+  staged,
+  WorkPlace,
+} from './worker-stage.ts';
 
-/** A worker on a stage, in whose world time passes by hand and chance takes the whole of a pause. */
-function staged(stage: Stage, time: ManualTime, options: Partial<WorkerOptions> = {}): SvcWorker {
-  time.chance = 1;
-  const client = stage.client({ world: time });
-  const handlers = { a: () => null };
-  return createWorker({ client, workerId: 'w', handlers, heartbeatFrom: 'event-loop', ...options });
-}
-
-const run = {
-  id: '1',
-  handlerId: 'a',
-  pluginId: null,
-  attempt: 1,
-  payload: null,
-  cancellationRequested: false,
-};
-const lease = { leaseKey: 'k', leaseToken: 'x'.repeat(64), workerId: 'w', run };
 const nothing: Answer = (response) => response.writeHead(204).end();
 const pathsOf = ({ seen }: Stage) =>
   seen.map(({ target }) => target.replace('/execution/workers/leases', ''));

@@ -20,6 +20,7 @@ import {
   type WorkerOptions,
 } from '../src/worker/index.ts';
 import { machine } from '../src/world.ts';
+import type { ManualTime, Stage } from './stage.ts';
 
 /** A request of a worker as it left it. */
 export interface Sent {
@@ -221,3 +222,21 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
     signal.addEventListener('abort', told);
   });
 }
+
+/** A worker on a stage, in whose world time passes by hand and chance takes the whole of a pause. */
+export function staged(stage: Stage, time: ManualTime, options: Partial<WorkerOptions> = {}): SvcWorker {
+  time.chance = 1;
+  const client = stage.client({ world: time });
+  const handlers = { a: () => null };
+  return createWorker({ client, workerId: 'w', handlers, heartbeatFrom: 'event-loop', ...options });
+}
+
+export const stagedRun = {
+  id: '1',
+  handlerId: 'a',
+  pluginId: null,
+  attempt: 1,
+  payload: null,
+  cancellationRequested: false,
+};
+export const stagedLease = { leaseKey: 'k', leaseToken: 'x'.repeat(64), workerId: 'w', run: stagedRun };

@@ -26,12 +26,13 @@ export class Attempt {
   #isCompleting = false;
   #until: number;
 
-  constructor(lease: ExecutionExternalWorkerLease, settings: WorkerSettings) {
+  /** `until`: the moment to which the lease surely holds. */
+  constructor(lease: ExecutionExternalWorkerLease, settings: WorkerSettings, until: number) {
     this.lease = lease;
     this.#settings = settings;
     const { leaseKey, leaseToken } = lease;
     this.proof = { leaseKey, leaseToken, workerId: settings.workerId };
-    this.#until = settings.connection.world.now() + settings.leaseMs;
+    this.#until = until;
     if (lease.run.cancellationRequested) this.cancel();
   }
 

@@ -19,6 +19,11 @@ export async function carryOut(
   const kept = await renewals.keep(attempt.proof, attempt.leftMs, attempt.listener);
   attempt.keptBy(kept);
   try {
+    // The answer with the lease may have been slower than the lease is long.
+    if (attempt.leftMs <= 0) {
+      attempt.end('lease_lost');
+      return abandoned(attempt);
+    }
     const result = await resultOf(attempt, settings);
     // Whoever blocked the event loop has not heard yet what became of the lease meanwhile.
     await attempt.confirm();
@@ -52,8 +57,10 @@ function refusalOf(run: ExecutionRun, { pluginId }: WorkerSettings): ExecutionRu
   return failed('plugin_mismatch', 'The run is of another plugin than the handlers of its worker');
 }
 
-function asCancelled({ status, result }: ExecutionRunResult): ExecutionRunResult {
-  return cancelled(status === 'succeeded' ? (result ?? undefined) : undefined);
+/** A timeout that was reported stays one, whoever wanted the run cancelled meanwhile. */
+function asCancelled(told: ExecutionRunResult): ExecutionRunResult {
+  if (told.status === 'timed_out') return told;
+  return cancelled(told.status === 'succeeded' ? (told.result ?? undefined) : undefined);
 }
 
 function abandoned(attempt: Attempt): Carried {

@@ -1,5 +1,4 @@
 import { SvcError } from '../errors.ts';
-import type { ExecutionExternalWorkerLease } from '../generated/models.ts';
 import { pause } from '../world.ts';
 import { Attempt } from './attempt.ts';
 import { fullJitter } from './backoff.ts';
@@ -87,10 +86,10 @@ class RunWorker implements SvcWorker {
       await this.#slots.free(signal);
       if (signal.aborted || !this.#slots.take()) continue;
       try {
-        const lease = await this.#leaseOrIdle();
+        const attempt = await this.#leaseOrIdle();
         failures = 0;
-        if (lease === null) this.#slots.give();
-        else void this.#inSlot(lease).catch(() => undefined);
+        if (attempt === null) this.#slots.give();
+        else void this.#inSlot(attempt).catch(() => undefined);
       } catch (error) {
         this.#slots.give();
         failures += 1;
@@ -105,16 +104,16 @@ class RunWorker implements SvcWorker {
     if (this.#stopping.signal.aborted) throw new WorkerUnavailableError('The worker stops.');
     if (!this.#slots.take())
       throw new WorkerUnavailableError('As many runs as the worker may carry out are under way.');
-    let lease: ExecutionExternalWorkerLease | null;
+    let attempt: Attempt | null;
     try {
-      lease = await this.#lease({ runId });
+      attempt = await this.#lease({ runId });
     } catch (error) {
       this.#slots.give();
       if (this.#stopping.signal.aborted) throw new WorkerUnavailableError('The worker stops.');
       throw error;
     }
-    if (lease === null) this.#slots.give();
-    return lease === null ? 'nothing' : this.#inSlot(lease);
+    if (attempt === null) this.#slots.give();
+    return attempt === null ? 'nothing' : this.#inSlot(attempt);
   }
 
   stop({ graceSeconds = GRACE_SECONDS }: StopOptions = {}): Promise<void> {
@@ -142,29 +141,35 @@ class RunWorker implements SvcWorker {
     await this.#renewals.close();
   }
 
-  async #lease(wish: { readonly runId: string } | { readonly waitSeconds: number }) {
+  async #lease(wish: { readonly runId: string } | { readonly waitSeconds: number }): Promise<Attempt | null> {
     // A run that could not be kept is better left to others.
     await this.#renewals.prepare();
     this.#stopping.signal.throwIfAborted();
     const { client, connection, workerId, handlers, leaseMs } = this.#settings;
     const waitMs = 'runId' in wish ? 0 : wish.waitSeconds * 1_000;
-    this.#askedAt = connection.world.now();
-    return client.leaseExternalExecutionRun(
+    const { world } = connection;
+    const sentAt = world.now();
+    this.#askedAt = sentAt;
+    const lease = await client.leaseExternalExecutionRun(
       { workerId, handlerIds: [...handlers.keys()], ttlSeconds: leaseMs / 1_000, ...wish },
       { signal: this.#asking.signal, timeout: waitMs + Math.min(CALL_MS_MAX, connection.timeout) },
     );
+    if (lease === null) return null;
+    // It was claimed before the answer came, and before the time to wait for it was over.
+    const claimedAt = Math.min(world.now(), sentAt + waitMs);
+    return new Attempt(lease, this.#settings, claimedAt + leaseMs);
   }
 
   /** A run, or `null` after the time that a question without an answer should take. */
-  async #leaseOrIdle(): Promise<ExecutionExternalWorkerLease | null> {
+  async #leaseOrIdle(): Promise<Attempt | null> {
     const { connection, waitMs, idleMs } = this.#settings;
     const { world } = connection;
     const begun = world.now();
-    const lease = await this.#lease({ waitSeconds: waitMs / 1_000 });
+    const attempt = await this.#lease({ waitSeconds: waitMs / 1_000 });
     // The service answers at once where as many calls wait there as may.
     const isEarly = waitMs === 0 || world.now() - begun < waitMs / 2;
-    if (lease === null && isEarly) await pause(world, idleMs, this.#stopping.signal);
-    return lease;
+    if (attempt === null && isEarly) await pause(world, idleMs, this.#stopping.signal);
+    return attempt;
   }
 
   async #backOff(failures: number, error: unknown): Promise<void> {
@@ -179,8 +184,7 @@ class RunWorker implements SvcWorker {
   }
 
   /** Carries it out in the slot that was taken for it. */
-  async #inSlot(lease: ExecutionExternalWorkerLease): Promise<Carried> {
-    const attempt = new Attempt(lease, this.#settings);
+  async #inSlot(attempt: Attempt): Promise<Carried> {
     this.#attempts.add(attempt);
     try {
       return await carryOut(attempt, this.#settings, this.#renewals);

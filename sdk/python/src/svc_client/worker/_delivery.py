@@ -9,15 +9,16 @@ from .._errors import SvcError
 from .._problem import json_of
 from ._endings import WorkerBusyError, identifier
 from ._log import Log, OnLog
+from ._options import is_coroutine_function
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
     from ._worker import Worker
 
-Verify: TypeAlias = "Callable[[WSGIEnvironment], object]"
-"""Whether the request comes from the queue, by what stands in it, such as its `HTTP_AUTHORIZATION`. What is false
-refuses, and so does whatever is raised."""
+Verify: TypeAlias = "Callable[[WSGIEnvironment], bool]"
+"""Whether the request comes from the queue, by what stands in it, such as its `HTTP_AUTHORIZATION`. Only `True` lets it
+in: whatever else is returned refuses it, and so does whatever is raised."""
 
 _BODY_BYTES_MAX = 64 * 1024
 _RETRY_AFTER_SECONDS = 5
@@ -75,12 +76,13 @@ class DeliveryApp:
             raise _Refusal("500 Internal Server Error", text) from None
 
     def _authenticate(self, environ: WSGIEnvironment) -> None:
+        verified: object = False
         try:
             verified = self._verify(environ)
         except Exception as error:
             self._log.say("warning", "A delivery could not be authenticated.", error=error)
-            verified = False
-        if not verified:
+        # Whoever only looks a token up, and says nothing of it, has verified nothing.
+        if verified is not True:
             raise _Refusal("401 Unauthorized", "The caller is not known.", ("WWW-Authenticate", "Bearer"))
 
 
@@ -92,6 +94,11 @@ def delivery_app(worker: Worker, *, verify: Verify, on_log: OnLog | None = None)
         raise SvcError(
             "delivery_app needs verify: a function that is given the environ of a request, and says whether"
             " the queue sent it."
+        )
+    if is_coroutine_function(verify):
+        raise SvcError(
+            "verify is a coroutine function, which nobody awaits: it is called in threads, and returns True or"
+            " False."
         )
     return DeliveryApp(worker, verify, on_log)
 

@@ -85,13 +85,18 @@ def _handler(handler_id: str, handler: Any) -> PluginHandler | HandlerCall:
     call: Any = handler.call if isinstance(handler, PluginHandler) else handler
     if not callable(call):
         raise SvcError(f"The handler {handler_id!r} cannot be called.")
-    if inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None)):  # noqa: B004
+    if is_coroutine_function(call):
         raise SvcError(
             f"The handler {handler_id!r} is a coroutine function: a worker is threads. Call asyncio.run in it."
         )
     if isinstance(handler, PluginHandler):
         return PluginHandler(identifier(handler.plugin_id, f"plugin_id of {handler_id!r}"), handler.call)
     return cast("HandlerCall", handler)
+
+
+def is_coroutine_function(call: object) -> bool:
+    """Also of an object that is called as one."""
+    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
 
 
 def _concurrency(given: object) -> int:
