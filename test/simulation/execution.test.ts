@@ -71,7 +71,7 @@ describe('the execution runtime under faults', () => {
 const FOUND_AS: Readonly<Record<string, readonly string[]>> = {
   'unguarded-reads': ['I7 ', 'I8 ', 'I9 ', 'I12 ', 'admission'],
   'torn-writes': ['admission'],
-  'double-claim': ['I8 ', 'I12 '],
+  'double-claim': ['I8 ', 'I9 ', 'I12 '],
   'lost-writes': ['I1 ', 'admission', 'answer'],
   'blind-retry': ['I8 ', 'I12 ', 'admission', 'answer'],
   'stale-reads': ['answer', 'linearizable'],
