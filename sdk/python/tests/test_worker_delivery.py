@@ -150,7 +150,11 @@ class Awaited:
         return False
 
 
-@pytest.mark.parametrize("verify", [awaited, partial(awaited), Awaited(), Awaited().method], ids=repr)
+@pytest.mark.parametrize(
+    "verify",
+    [awaited, partial(awaited), Awaited(), Awaited().method],
+    ids=["function", "partial", "callable", "method"],
+)
 def test_is_not_made_with_who_has_to_be_awaited(worker: Worker, verify: Any) -> None:
     with pytest.raises(SvcError, match="verify is a coroutine function"):
         delivery_app(worker, verify=verify)
