@@ -18,7 +18,7 @@ function cost({ moduleId }: TestSpecification): number {
 export default defineConfig({
   test: {
     include: [
-      'functions/canonical/**/*.test.ts',
+      'functions/groups/canonical/**/*.test.ts',
       'functions/http/path*.test.ts',
       'functions/identity/**/*.test.ts',
       'functions/kernel/**/*.test.ts',

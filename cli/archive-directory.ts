@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, opendir, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ChunkSink, ChunkSource } from '../functions/canonical/snapshot/archive.ts';
-import { CHUNKS_MAX, MANIFEST_NAME } from '../functions/canonical/snapshot/manifest.ts';
-import { SnapshotError } from '../functions/canonical/snapshot/snapshot-error.ts';
+import type { ChunkSink, ChunkSource } from '../functions/groups/canonical/copies/snapshot/archive.ts';
+import { CHUNKS_MAX, MANIFEST_NAME } from '../functions/groups/canonical/copies/snapshot/manifest.ts';
+import { SnapshotError } from '../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 
 /**

@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import type { ChunkSource } from '../functions/canonical/snapshot/archive.ts';
+import { machine } from '../functions/compose/compose.ts';
+import type { ChunkSource } from '../functions/groups/canonical/copies/snapshot/archive.ts';
 import {
   type ArchiveManifest,
   MANIFEST_BYTES_MAX,
   MANIFEST_NAME,
-} from '../functions/canonical/snapshot/manifest.ts';
-import { SnapshotError } from '../functions/canonical/snapshot/snapshot-error.ts';
+} from '../functions/groups/canonical/copies/snapshot/manifest.ts';
+import { SnapshotError } from '../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
 import {
   exportTenantArchive,
   restoreTenantArchive,
   verifyTenantArchive,
-} from '../functions/canonical/tenant-copies.ts';
-import { machine } from '../functions/compose.ts';
+} from '../functions/groups/canonical/copies/tenant-copies.ts';
 import { archiveDirectory, writeArchiveDirectory } from './archive-directory.ts';
 import { newProgress, warnIfEmpty } from './canonical-snapshot.ts';
 import { mustAsk } from './confirm.ts';

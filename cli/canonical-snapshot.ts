@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import type { Counts } from '../functions/canonical/snapshot/lines.ts';
-import { readSnapshot, type TenantSnapshot } from '../functions/canonical/snapshot/snapshot.ts';
-import { exportTenant, restoreTenant } from '../functions/canonical/tenant-copies.ts';
-import { machine } from '../functions/compose.ts';
+import { machine } from '../functions/compose/compose.ts';
+import type { Counts } from '../functions/groups/canonical/copies/snapshot/lines.ts';
+import { readSnapshot, type TenantSnapshot } from '../functions/groups/canonical/copies/snapshot/snapshot.ts';
+import { exportTenant, restoreTenant } from '../functions/groups/canonical/copies/tenant-copies.ts';
 import { mustAsk } from './confirm.ts';
 import {
   pathOption,

@@ -1,4 +1,7 @@
-import { SnapshotError, type SnapshotFault } from '../functions/canonical/snapshot/snapshot-error.ts';
+import {
+  SnapshotError,
+  type SnapshotFault,
+} from '../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
 import { ServiceError } from '../functions/kernel/errors.ts';
 import { ConnectionStringError, StoreError, type StoreFailure } from '../functions/store/port.ts';
 import { exitCodes, ToolError, type Translation } from './output.ts';

@@ -1,6 +1,10 @@
-import { tenantCollections, tenantScope } from '../functions/canonical/records.ts';
-import { type Counts, LineTally, snapshotLines } from '../functions/canonical/snapshot/lines.ts';
-import { machine } from '../functions/compose.ts';
+import { machine } from '../functions/compose/compose.ts';
+import {
+  type Counts,
+  LineTally,
+  snapshotLines,
+} from '../functions/groups/canonical/copies/snapshot/lines.ts';
+import { tenantCollections, tenantScope } from '../functions/groups/canonical/records.ts';
 import { confirmByName } from './confirm.ts';
 import { type OutputForm, resultText, said, sayResult, warn } from './output.ts';
 import type { ProgressLine } from './progress.ts';

@@ -2,9 +2,9 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { makeSnapshot, readSnapshot } from '../functions/canonical/snapshot/snapshot.ts';
-import { sampleTenant, scanned } from '../functions/canonical/snapshot/tenants.fixture.ts';
-import { machine } from '../functions/compose.ts';
+import { machine } from '../functions/compose/compose.ts';
+import { makeSnapshot, readSnapshot } from '../functions/groups/canonical/copies/snapshot/snapshot.ts';
+import { sampleTenant, scanned } from '../functions/groups/canonical/copies/snapshot/tenants.fixture.ts';
 import { inFolder } from '../test/support/operator-tool.ts';
 import {
   checkTarget,

@@ -1,5 +1,5 @@
 import { join, parse } from 'node:path';
-import { databasePath } from '../functions/compose-store.ts';
+import { databasePath } from '../functions/compose/store.ts';
 import { type Fault, faultsText } from '../functions/config/fault.ts';
 import { type ConfigurationInput, type ReadSettings, readSettings } from '../functions/config/load.ts';
 import { lines, type Provider, type Settings, table } from '../functions/config/table.ts';

@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { EventState } from '../functions/canonical/outbox-event.ts';
-import { DeliveredRetention } from '../functions/canonical/retention.ts';
-import { compose, machine, type Service } from '../functions/compose.ts';
-import { databasePath } from '../functions/compose-store.ts';
+import { compose, machine, type Service } from '../functions/compose/compose.ts';
+import { databasePath } from '../functions/compose/store.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
+import type { EventState } from '../functions/groups/canonical/outbox/outbox-event.ts';
+import { DeliveredRetention } from '../functions/groups/canonical/outbox/retention.ts';
 import { NoStoreError, type RecordStore } from '../functions/store/port.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 import { placeOf, readStoreSettings, type StoreOptions } from './store-settings.ts';

@@ -1,14 +1,14 @@
-import { compose, machine, type Service } from './compose.ts';
-import { CompositionFault } from './compose-module.ts';
-import { databasePath } from './compose-store.ts';
+import { compose, machine, type Service } from './compose/compose.ts';
+import { CompositionFault } from './compose/module.ts';
+import { databasePath } from './compose/store.ts';
 import { faultsText } from './config/fault.ts';
 import { settingsHelp } from './config/help.ts';
 import { commandLine, readConfiguration } from './config/machine.ts';
 import { isOpen } from './config/rules.ts';
 import type { Settings } from './config/table.ts';
 import { type NodeHost, serveNode } from './http/host-node.ts';
-import { describeFailure } from './http/log.ts';
 import type { Chain } from './http/message.ts';
+import { describeFailure } from './kernel/log.ts';
 import { release } from './release.ts';
 
 /** The embedded server: every route group in one process on one port. */

@@ -1,7 +1,7 @@
 import type { Group } from '../contracts/generated/operations.ts';
-import { compose, machine } from './compose.ts';
-import { isFunctionName, roleOf } from './compose-functions.ts';
-import { CompositionFault } from './compose-module.ts';
+import { compose, machine } from './compose/compose.ts';
+import { isFunctionName, roleOf } from './compose/functions.ts';
+import { CompositionFault } from './compose/module.ts';
 import { faultsText } from './config/fault.ts';
 import { functionTarget, readConfiguration } from './config/machine.ts';
 import { registerFunction } from './http/host-framework.ts';

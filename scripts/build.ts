@@ -43,18 +43,18 @@ const budgets = {
 
 /** What each part of a budget is entered by; `start` is the static import closure of the entry point. */
 const parts: Readonly<Record<Exclude<keyof typeof budgets, 'start'>, readonly string[]>> = {
-  server: ['functions/server/handlers.ts', 'functions/server/server-info.ts'],
-  docs: ['functions/server/docs.ts'],
-  guides: ['functions/server/docs-markdown.ts'],
-  canonical: ['functions/canonical/handlers.ts', 'contracts/generated/validators/canonical.js'],
+  server: ['functions/groups/server/handlers.ts', 'functions/groups/server/server-info.ts'],
+  docs: ['functions/groups/server/docs/docs.ts'],
+  guides: ['functions/groups/server/docs/markdown.ts'],
+  canonical: ['functions/groups/canonical/handlers.ts', 'contracts/generated/validators/canonical.js'],
   execution: [
-    'functions/compose-execution.ts',
-    'functions/execution/handlers.ts',
-    'functions/execution/engine.ts',
-    'functions/execution/handler-registry.ts',
-    'functions/execution/product-policy.ts',
-    'functions/execution/run-watch.ts',
-    'functions/execution/settle.ts',
+    'functions/compose/execution.ts',
+    'functions/groups/execution/handlers.ts',
+    'functions/runs/engine.ts',
+    'functions/runs/handler-registry.ts',
+    'functions/runs/product-policy.ts',
+    'functions/runs/run-watch.ts',
+    'functions/runs/settle.ts',
     'functions/kernel/ordered-id.ts',
     'functions/queue/local/local-queue.ts',
     'functions/blobs/files/store.ts',
@@ -66,7 +66,10 @@ const parts: Readonly<Record<Exclude<keyof typeof budgets, 'start'>, readonly st
   mysql: ['functions/store/mysql/store.ts'],
   oidc: ['functions/identity/oidc/auth-library.ts'],
   cloudStorage: ['functions/blobs/cloud-storage/store.ts'],
-  besideGroups: ['functions/execution/delivery-operation.ts', 'functions/execution/scheduled-operations.ts'],
+  besideGroups: [
+    'functions/groups/execution/delivery-operation.ts',
+    'functions/groups/execution/scheduled-operations.ts',
+  ],
   cloudQueue: ['functions/queue/cloud-tasks/cloud-tasks-queue.ts', 'functions/queue/cloud-tasks/routes.ts'],
   cloudTasks: ['functions/queue/cloud-tasks/client.ts'],
 };

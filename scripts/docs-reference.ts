@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { reference } from '../functions/server/docs-reference.ts';
+import { reference } from '../functions/groups/server/docs/reference.ts';
 
 /**
  * `node scripts/docs-reference.ts` fetches the API reference that the page `/docs` shows, as
- * `functions/server/docs-reference.ts` names it, and refuses any other bytes. For a newer one, change the version there;
+ * `functions/groups/server/docs/reference.ts` names it, and refuses any other bytes. For a newer one, change the version there;
  * what this then finds instead of the old hashes it tells.
  */
 const root = resolve(import.meta.dirname, '..');

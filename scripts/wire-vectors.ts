@@ -1,6 +1,6 @@
-import { decideCommit, planCommit } from '../functions/canonical/commit.ts';
-import { readCommitRequest } from '../functions/canonical/commit-request.ts';
-import { commitKey, documentKey, eventKey, fenceKey } from '../functions/canonical/records.ts';
+import { decideCommit, planCommit } from '../functions/groups/canonical/commit/commit.ts';
+import { readCommitRequest } from '../functions/groups/canonical/commit/commit-request.ts';
+import { commitKey, documentKey, eventKey, fenceKey } from '../functions/groups/canonical/records.ts';
 import { canonicalJson, sha256 } from '../functions/kernel/canonical-json.ts';
 import { formatUtc } from '../functions/kernel/timestamp.ts';
 

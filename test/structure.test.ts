@@ -12,7 +12,7 @@ const files = globSync('functions/**/*.ts', { cwd: root })
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 
 test('the source of the service is found', () => {
-  expect(files).toContain('functions/compose.ts');
+  expect(files).toContain('functions/compose/compose.ts');
   expect(files.length).toBeGreaterThan(50);
 });
 
@@ -22,19 +22,31 @@ describe('the direction of imports', () => {
   });
 
   const planted: [string, string, string][] = [
-    ['a group that imports another', 'functions/canonical/x.ts', `import { a } from '../server/health.ts';`],
+    [
+      'a group that imports another',
+      'functions/groups/canonical/x.ts',
+      `import { a } from '../server/health.ts';`,
+    ],
     [
       'a group that imports a provider',
-      'functions/canonical/x.ts',
-      `import { a } from '../store/sqlite/store.ts';`,
+      'functions/groups/canonical/x.ts',
+      `import { a } from '../../store/sqlite/store.ts';`,
     ],
     [
       'a group that loads a provider',
-      'functions/canonical/x.ts',
-      `await import('../store/sqlite/store.ts');`,
+      'functions/groups/canonical/x.ts',
+      `await import('../../store/sqlite/store.ts');`,
     ],
-    ['a group that imports the settings', 'functions/server/x.ts', `import { a } from '../config/table.ts';`],
-    ['a group that imports the composition', 'functions/server/x.ts', `import { a } from '../compose.ts';`],
+    [
+      'a group that imports the settings',
+      'functions/groups/server/x.ts',
+      `import { a } from '../../config/table.ts';`,
+    ],
+    [
+      'a group that imports the composition',
+      'functions/groups/server/x.ts',
+      `import { a } from '../../compose/compose.ts';`,
+    ],
     [
       'a provider that imports another',
       'functions/store/sqlite/x.ts',
@@ -43,29 +55,44 @@ describe('the direction of imports', () => {
     [
       'a provider that imports a group',
       'functions/store/sqlite/x.ts',
-      `import type { A } from '../../canonical/commit.ts';`,
+      `import type { A } from '../../groups/canonical/commit/commit.ts';`,
     ],
     ['a port that imports a provider', 'functions/store/port.ts', `export { a } from './sqlite/store.ts';`],
     [
       'a group that loads a place for objects',
-      'functions/canonical/x.ts',
-      `await import('../blobs/files/store.ts');`,
+      'functions/groups/canonical/x.ts',
+      `await import('../../blobs/files/store.ts');`,
     ],
     [
       'a place for objects that imports a store',
       'functions/blobs/files/x.ts',
       `import '../../store/port.ts';`,
     ],
-    ['http that imports a group', 'functions/http/x.ts', `import '../canonical/handlers.ts';`],
+    ['http that imports a group', 'functions/http/x.ts', `import '../groups/canonical/handlers.ts';`],
     ['a kernel that imports http', 'functions/kernel/x.ts', `import {\n  a,\n} from '../http/chain.ts';`],
     ['a room without a rule', 'functions/utils/x.ts', `import { a } from '../kernel/world.ts';`],
     [
       'a composition that binds a provider',
-      'functions/compose.ts',
-      `import { a } from './store/sqlite/store.ts';`,
+      'functions/compose/compose.ts',
+      `import { a } from '../store/sqlite/store.ts';`,
     ],
     ['an entry that loads a provider', 'functions/index.ts', `await import('./store/sqlite/store.ts');`],
-    ['a package in a group', 'functions/canonical/x.ts', `import ajv from 'ajv';`],
+    ['a run engine that imports a group', 'functions/runs/x.ts', `import '../groups/execution/wire.ts';`],
+    ['a run engine that knows of HTTP', 'functions/runs/x.ts', `import '../http/handler.ts';`],
+    ['a job that imports a group', 'functions/jobs/x.ts', `import '../groups/canonical/records.ts';`],
+    ['a run engine that imports the jobs', 'functions/runs/x.ts', `import '../jobs/job.ts';`],
+    [
+      'a group that imports the HTTP part of one that it may use',
+      'functions/groups/rag/x.ts',
+      `import '../graph/handlers.ts';`,
+    ],
+    [
+      'a library part that imports its own HTTP part',
+      'functions/groups/graph/library/x.ts',
+      `import '../handlers.ts';`,
+    ],
+    ['a composition that binds a queue', 'functions/compose/x.ts', `import '../queue/local/local-queue.ts';`],
+    ['a package in a group', 'functions/groups/canonical/x.ts', `import ajv from 'ajv';`],
     [
       'another room with the driver',
       'functions/http/x.ts',
@@ -78,11 +105,13 @@ describe('the direction of imports', () => {
 
   test('every group of the contract has its room', () => {
     const rooms = new Set(files.map(roomOf));
-    for (const { group } of Object.values(operations)) expect(rooms).toContain(group);
+    for (const { group } of Object.values(operations)) expect(rooms).toContain(`groups/${group}`);
   });
 
   test('lets the composition load providers on demand', () => {
-    expect(importFaults('functions/compose.ts', `await import('./store/sqlite/store.ts');`)).toEqual([]);
+    expect(importFaults('functions/compose/compose.ts', `await import('../store/sqlite/store.ts');`)).toEqual(
+      [],
+    );
   });
 
   test('reads every form of import, and no comment', () => {
@@ -91,11 +120,14 @@ describe('the direction of imports', () => {
   });
 
   test.each([
-    ['functions/compose.ts', 'root'],
+    ['functions/index.ts', 'root'],
+    ['functions/compose/compose.ts', 'compose'],
+    ['functions/groups/rag/ingest/plan.ts', 'groups/rag'],
+    ['functions/groups/rag/library/plan.ts', 'groups/rag/library'],
     ['functions/store/port.ts', 'store'],
     ['functions/store/sqlite/store.ts', 'store/sqlite'],
     ['functions/blobs/files/store.ts', 'blobs/files'],
-    ['functions/canonical/commit.ts', 'canonical'],
+    ['functions/groups/canonical/commit/commit.ts', 'groups/canonical'],
   ])('%s lies in the room %s', (path, room) => {
     expect(roomOf(path)).toBe(room);
   });
@@ -123,7 +155,9 @@ describe('what only the composition and the providers may touch', () => {
   });
   test.each(Object.entries(planted))('%s is found', (what, snippets) => {
     for (const snippet of snippets) {
-      expect(banFaults('functions/canonical/x.ts', snippet).join(), snippet).toContain(`uses ${what};`);
+      expect(banFaults('functions/groups/canonical/x.ts', snippet).join(), snippet).toContain(
+        `uses ${what};`,
+      );
     }
   });
 
@@ -135,14 +169,14 @@ describe('what only the composition and the providers may touch', () => {
       'server.setTimeout(0)',
       'this.fetch(1)',
     ];
-    for (const text of harmless) expect(banFaults('functions/canonical/x.ts', text), text).toEqual([]);
+    for (const text of harmless) expect(banFaults('functions/groups/canonical/x.ts', text), text).toEqual([]);
   });
 
   test('those who may, may', () => {
-    expect(banFaults('functions/compose.ts', 'Date.now(); setTimeout(a, 1); fetch(b)')).toEqual([]);
+    expect(banFaults('functions/compose/compose.ts', 'Date.now(); setTimeout(a, 1); fetch(b)')).toEqual([]);
     expect(banFaults('functions/store/sqlite/x.ts', 'setTimeout(a, 1)')).toEqual([]);
     expect(banFaults('functions/config/machine.ts', 'process.env')).toEqual([]);
-    expect(banFaults('functions/compose.ts', 'process.env')).toHaveLength(1);
+    expect(banFaults('functions/compose/compose.ts', 'process.env')).toHaveLength(1);
   });
 });
 

@@ -1,5 +1,3 @@
-import { operations } from '../contracts/generated/operations.ts';
-
 /** What the project's source may import and touch: pure rules over one file's path and text. */
 
 const imported = /(?:^|[\s;}])(?:import|export)\s(?:[^'";]*?\sfrom\s)?\s*'([^']+)'|\bimport\(\s*'([^']+)'/g;
@@ -16,36 +14,74 @@ export function importsOf(text: string): Import[] {
   }));
 }
 
-/** The room of a file inside `functions/`. A provider is a room of its own, apart from the port that it serves. */
+/**
+ * The room of a file inside `functions/`. A provider is a room of its own, apart from the port that it serves; so is each
+ * route group, and the part of a group that other groups may use.
+ */
 export function roomOf(path: string): string {
-  const [, first = '', second = '', third] = path.split('/');
+  const [, first = '', second = '', third, fourth] = path.split('/');
   if (second === '') return 'root';
+  if (first === 'groups') {
+    const library = third === 'library.ts' || (third === 'library' && fourth !== undefined);
+    return library ? `groups/${second}/library` : `groups/${second}`;
+  }
   return ports.has(first) && third !== undefined ? `${first}/${second}` : first;
 }
 
 /** Rooms of a port, whose folders are its providers. */
 const ports: ReadonlySet<string> = new Set(['store', 'blobs', 'queue']);
-const isProviderRoom = (room: string) => room.includes('/');
+const isProviderRoom = (room: string) => ports.has(room.split('/')[0] ?? '') && room.includes('/');
 
-/** As in the contract, so that a new group has its rule from the start. */
-const groups: ReadonlySet<string> = new Set(Object.values(operations).map(({ group }) => group));
 const shared = ['kernel', 'contracts'];
 
-/** What each room may import beside itself, other than packages. A room that is not listed has no rule yet: a fault. */
+/** Which groups may use the library part of which others. */
+const usedGroups: Readonly<Record<string, readonly string[]>> = {
+  artifacts: ['objects'],
+  embeddings: ['providers'],
+  retrieval: ['embeddings', 'providers'],
+  rag: ['retrieval', 'graph'],
+};
+
+/** What each room may import beside itself, other than packages; compare ARCHITECTURE.md, "Rooms". */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  kernel: ['contracts'],
+  config: shared,
+  store: shared,
+  blobs: shared,
+  queue: shared,
+  identity: shared,
+  runs: [...shared, ...ports],
+  jobs: [...shared, ...ports, 'runs'],
+  collections: [...shared, 'store'],
+  vectors: shared,
+  text: shared,
+  http: [...shared, 'identity', 'store'],
+  mcp: [...shared, 'http', 'identity'],
+};
+
+/** What a group may import: `groups -> jobs -> runs -> ports -> kernel`, and what the groups share. */
+const groupRooms = [
+  ...shared,
+  ...ports,
+  'runs',
+  'jobs',
+  'collections',
+  'vectors',
+  'text',
+  'http',
+  'identity',
+];
+
+/** `undefined`: anything. A room without an entry may import nothing, so that a new one gets its rule first. */
 function allowedFrom(room: string): readonly string[] | undefined {
-  if (room === 'root') return undefined;
+  if (room === 'root' || room === 'compose') return undefined;
   if (isProviderRoom(room)) return ['kernel', room.split('/')[0] ?? ''];
-  if (groups.has(room)) return [...shared, ...ports, 'http', 'identity'];
-  const rooms: Readonly<Record<string, readonly string[]>> = {
-    kernel: ['contracts'],
-    config: shared,
-    store: shared,
-    blobs: shared,
-    queue: shared,
-    identity: shared,
-    http: [...shared, 'identity', 'store'],
-  };
-  return rooms[room] ?? [];
+  const [, group] = /^groups\/([^/]+)/.exec(room) ?? [];
+  if (group === undefined) return rooms[room] ?? [];
+  const libraries = (usedGroups[group] ?? []).map((name) => `groups/${name}/library`);
+  // The library part must not reach the HTTP part of its own group: other groups would load it.
+  const own = room.endsWith('/library') ? [] : [`groups/${group}/library`];
+  return [...groupRooms, ...libraries, ...own];
 }
 
 /** The faults of one file of `functions/` or `dispatcher/` against the direction of imports. */
@@ -58,10 +94,9 @@ export function importFaults(path: string, text: string): string[] {
     const target = resolveFrom(path, specifier);
     const to = target.startsWith('functions/') ? roomOf(target) : (target.split('/')[0] ?? '');
     if (isProviderRoom(to) && room !== to) {
-      if (room !== 'root') return [`${path} imports the provider ${to}`];
-      return /^functions\/compose(-[a-z]+)?\.ts$/.test(path) && dynamic
+      return room === 'compose' && dynamic
         ? []
-        : [`${path} imports the provider ${to}: only the files compose*.ts may, and dynamically`];
+        : [`${path} imports the provider ${to}: only compose/ may, and dynamically`];
     }
     if (allowed === undefined || to === room || allowed.includes(to)) return [];
     return [`${path} (${room}) imports ${target} (${to})`];
@@ -79,7 +114,7 @@ function dispatcherFaults(path: string, text: string): string[] {
 const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['@google-cloud/functions-framework'],
   identity: ['google-auth-library'],
-  server: ['marked'],
+  'groups/server': ['marked'],
   'blobs/cloud-storage': ['google-auth-library'],
   'queue/cloud-tasks': ['@google-cloud/tasks', '@grpc/grpc-js'],
   'store/firestore': ['@google-cloud/firestore'],
@@ -109,7 +144,7 @@ interface Ban {
 }
 
 const machineFiles = new Set([
-  'functions/compose.ts',
+  'functions/compose/compose.ts',
   'functions/embedded.ts',
   'functions/embedded-server.ts',
   'dispatcher/machine.ts',

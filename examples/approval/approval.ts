@@ -1,5 +1,5 @@
-import { definePlugin, type RunContext, RunFailure } from '../../functions/execution/plugin.ts';
 import type { Json } from '../../functions/kernel/canonical-json.ts';
+import { definePlugin, type RunContext, RunFailure } from '../../functions/runs/plugin.ts';
 
 /**
  * The plugin: a payment that somebody has to approve. The run asks, waits for the event `approval`, tells the books what

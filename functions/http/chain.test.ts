@@ -5,9 +5,9 @@ import { echoChain, echoHandlers, echoOperations } from '../../test/wire/fixture
 import { createApiKeys, hashApiKey } from '../identity/api-keys.ts';
 import { anonymous, createAuthenticator } from '../identity/authenticator.ts';
 import { createAuthorizer } from '../identity/authorizer.ts';
+import type { LogEvent } from '../kernel/log.ts';
 import type { ChainOptions } from './chain.ts';
 import { type InjectedRequest, type InjectedResponse, inject } from './host-inject.ts';
-import type { LogEvent } from './log.ts';
 import { RawBody } from './message.ts';
 
 const path = '/canonical/tenants/t/echo';

@@ -1,10 +1,10 @@
 import type { Server } from 'node:http';
 import { http } from '@google-cloud/functions-framework';
+import { describeFailure, type Log } from '../kernel/log.ts';
 import { delay, type World } from '../kernel/world.ts';
 import { installRawBridge } from './bridge.ts';
 import { guardConnections } from './connection.ts';
 import { createExchange, type Exchange } from './exchange.ts';
-import { describeFailure, type Log } from './log.ts';
 import type { Chain } from './message.ts';
 
 export interface FrameworkHostOptions {

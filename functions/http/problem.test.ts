@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { problems } from '../../contracts/generated/errors.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { createLog, describeFailure, type LogEvent } from '../kernel/log.ts';
 import { StoreError } from '../store/port.ts';
 import { correlationIdOf } from './correlation.ts';
 import { createCors } from './cors.ts';
 import { readHeaders } from './headers.ts';
-import { createLog, describeFailure, type LogEvent } from './log.ts';
 import { problemOf, schemaRefusal } from './problem.ts';
 
 const documentOf = (error: unknown): Record<string, unknown> =>

@@ -1,8 +1,8 @@
+import { beforeDeadline } from '../kernel/deadline.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Clock, Timers } from '../kernel/world.ts';
 import { ApiKeyListFault, type ListedApiKey, readApiKeyList } from './api-key-list.ts';
 import type { ApiKeyFile } from './api-keys.ts';
-import { beforeDeadline } from './deadline.ts';
 
 export interface ApiKeyFileOptions {
   /** The text of the file. */

@@ -1,7 +1,7 @@
+import { beforeDeadline } from '../kernel/deadline.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Timers } from '../kernel/world.ts';
 import type { CredentialHeaders } from './credentials.ts';
-import { beforeDeadline } from './deadline.ts';
 import { PrincipalMemory } from './principal-memory.ts';
 import type { VerifiedIdentity, WorkloadIdentity } from './workload.ts';
 

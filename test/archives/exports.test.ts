@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { changed } from '../../functions/canonical/preflight-stores.fixture.ts';
-import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
+import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import {
   exportTenant,
   exportTenantArchive,
   restoreTenant,
   restoreTenantArchive,
-} from '../../functions/canonical/tenant-copies.ts';
+} from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { changed } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import type { RecordStore, ScanPage } from '../../functions/store/port.ts';
 import { LocalInstance } from '../histories/instance.ts';
 import { START } from '../support/canonical.ts';

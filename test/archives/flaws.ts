@@ -1,5 +1,9 @@
-import { changed, eachOf, recordsOf } from '../../functions/canonical/preflight-stores.fixture.ts';
-import { COMMITS, DOCUMENTS, EVENTS, FENCES, tenantScope } from '../../functions/canonical/records.ts';
+import {
+  changed,
+  eachOf,
+  recordsOf,
+} from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
+import { COMMITS, DOCUMENTS, EVENTS, FENCES, tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { Found, RecordData, RecordStore, ScanPage, Scope, Write } from '../../functions/store/port.ts';
 import type { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { exportTenant, restoreTenantArchive } from '../../functions/canonical/tenant-copies.ts';
+import { exportTenant, restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { type Instance, LocalInstance } from '../histories/instance.ts';
 import { ProcessInstance } from '../histories/process-instance.ts';

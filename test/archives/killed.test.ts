@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { changed } from '../../functions/canonical/preflight-stores.fixture.ts';
-import type { ChunkSource } from '../../functions/canonical/snapshot/archive.ts';
-import { restoreTenantArchive } from '../../functions/canonical/tenant-copies.ts';
+import type { ChunkSource } from '../../functions/groups/canonical/copies/snapshot/archive.ts';
+import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { changed } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { leftOut, type Provider, providers, sweepLater, type TestDatabase } from './databases.ts';
 import { patienceMs, stride } from './effort.ts';

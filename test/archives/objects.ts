@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChunkSink, ChunkSource } from '../../functions/canonical/snapshot/archive.ts';
+import type { ChunkSink, ChunkSource } from '../../functions/groups/canonical/copies/snapshot/archive.ts';
 
 /** An archive in memory, as a test keeps it, compares it and hands it on to another process. */
 export class Objects implements ChunkSink, ChunkSource {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ArchiveManifest } from '../../functions/canonical/snapshot/manifest.ts';
+import type { ArchiveManifest } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
 import {
   exportTenant,
   exportTenantArchive,
   restoreTenant,
   restoreTenantArchive,
-} from '../../functions/canonical/tenant-copies.ts';
+} from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { START, TenantClient } from '../support/canonical.ts';
 import { expectBehaviour } from './behaviour.ts';

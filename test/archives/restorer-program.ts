@@ -1,5 +1,5 @@
-import { changed } from '../../functions/canonical/preflight-stores.fixture.ts';
-import { restoreTenantArchive } from '../../functions/canonical/tenant-copies.ts';
+import { restoreTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { changed } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import { openDatabase } from '../histories/open-database.ts';
 import type { Database } from '../histories/process-instance.ts';

@@ -1,5 +1,5 @@
-import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
-import { exportTenant } from '../../functions/canonical/tenant-copies.ts';
+import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
+import { exportTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { START } from '../support/canonical.ts';
 import type { Chronicle } from './chronicle.ts';

@@ -1,5 +1,5 @@
 import type { CanonicalDocumentRevision } from '../../contracts/generated/models.ts';
-import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
+import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import { ARCHIVED_OWNER, ITEM, MARKERS, SLOT } from './eras.ts';
 import { LEFT } from './traffic-requests.ts';

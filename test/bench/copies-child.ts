@@ -4,11 +4,14 @@
  */
 
 import { archiveDirectory, writeArchiveDirectory } from '../../cli/archive-directory.ts';
-import { tenantScope } from '../../functions/canonical/records.ts';
-import { openArchive } from '../../functions/canonical/snapshot/archive.ts';
-import { exportTenantArchive, restoreTenantArchive } from '../../functions/canonical/tenant-copies.ts';
-import { compose } from '../../functions/compose.ts';
+import { compose } from '../../functions/compose/compose.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
+import { openArchive } from '../../functions/groups/canonical/copies/snapshot/archive.ts';
+import {
+  exportTenantArchive,
+  restoreTenantArchive,
+} from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { bareExport, bareRestore } from './copies-bare.ts';
 import { type Memory, watchMemory } from './copies-memory.ts';

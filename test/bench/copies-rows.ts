@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { FieldPath, Firestore } from '@google-cloud/firestore';
 import { createConnection } from 'mysql2';
-import { tenantCollections, tenantScope } from '../../functions/canonical/records.ts';
+import { tenantCollections, tenantScope } from '../../functions/groups/canonical/records.ts';
 import { collectionPath, headPath } from '../../functions/store/firestore/layout.ts';
 
 /** The tables that hold a tenant, and the order in which they are copied. */

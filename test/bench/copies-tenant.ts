@@ -1,6 +1,9 @@
 import type { CanonicalDocument, CanonicalOutboxEvent } from '../../contracts/generated/models.ts';
-import { transactionId } from '../../functions/canonical/commit-request.ts';
-import { type RecordValue, recordOf } from '../../functions/canonical/snapshot/record-values.ts';
+import { transactionId } from '../../functions/groups/canonical/commit/commit-request.ts';
+import {
+  type RecordValue,
+  recordOf,
+} from '../../functions/groups/canonical/copies/snapshot/record-values.ts';
 import { formatUtc } from '../../functions/kernel/timestamp.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 

@@ -3,7 +3,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type ArchiveManifest, MANIFEST_NAME } from '../../functions/canonical/snapshot/manifest.ts';
+import {
+  type ArchiveManifest,
+  MANIFEST_NAME,
+} from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import type { CopyTask, StepFigures } from './copies-child.ts';
 import { type BenchDatabase, type BenchProvider, startProvider } from './databases.ts';

@@ -1,4 +1,4 @@
-import { RUNS, readRun, runKey, runRecord } from '../../functions/execution/records.ts';
+import { RUNS, readRun, runKey, runRecord } from '../../functions/runs/records.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import { BenchRuntime, echo } from './execution-runtime.ts';

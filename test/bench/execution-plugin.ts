@@ -1,4 +1,4 @@
-import { definePlugin } from '../../functions/execution/plugin.ts';
+import { definePlugin } from '../../functions/runs/plugin.ts';
 
 /** Handlers for servers of the benchmarks, which load them by the setting `ExecutionRuntime:Plugins`. */
 export default definePlugin({

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machine } from '../../functions/compose.ts';
-import type { Plugin } from '../../functions/execution/plugin.ts';
-import { executionCollections } from '../../functions/execution/records.ts';
+import { machine } from '../../functions/compose/compose.ts';
+import type { Plugin } from '../../functions/runs/plugin.ts';
+import { executionCollections } from '../../functions/runs/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { ExecutionClient, type ExecutionInstance, executionInstance } from '../support/execution.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RunSuspended } from '../../functions/execution/plugin.ts';
+import { RunSuspended } from '../../functions/runs/plugin.ts';
 import type { BenchOptions } from './canonical-http.ts';
 import { BareJobs } from './execution-bare.ts';
 import { type BenchHandlers, BenchRuntime } from './execution-runtime.ts';

@@ -1,4 +1,4 @@
-import { tenantScope } from '../../functions/canonical/records.ts';
+import { tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import { recordId } from '../../functions/store/record-id.ts';
 import type { BenchOptions } from './canonical-http.ts';
@@ -120,7 +120,7 @@ function indexesOf(n: number, size: number) {
   return { owner, updatedAt: `2026-01-01T00:00:00.${String(n).padStart(9, '0')}Z` };
 }
 
-/** The records of documents that were written once, in the form of `functions/canonical/document.ts`. */
+/** The records of documents that were written once, in the form of `functions/groups/canonical/document/document.ts`. */
 async function* documents(size: number): AsyncIterable<RecordData> {
   const at = '2026-01-01T00:00:00.000Z';
   for (let n = 0; n < size; n++) {

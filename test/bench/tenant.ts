@@ -1,6 +1,6 @@
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import { CopyGate, canonicalHandlers } from '../../functions/canonical/handlers.ts';
-import { machine } from '../../functions/compose.ts';
+import { machine } from '../../functions/compose/compose.ts';
+import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { RecordStore } from '../../functions/store/port.ts';

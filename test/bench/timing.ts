@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { EventState } from '../../functions/canonical/outbox-event.ts';
-import { renewIfLeased } from '../../functions/canonical/outbox-rules.ts';
+import type { EventState } from '../../functions/groups/canonical/outbox/outbox-event.ts';
+import { renewIfLeased } from '../../functions/groups/canonical/outbox/outbox-rules.ts';
 import { createApiKeys, hashApiKey } from '../../functions/identity/api-keys.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import type { BenchOptions } from './canonical-http.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { CanonicalFenceMutation, CanonicalTenantSnapshot } from '../../contracts/generated/models.ts';
-import { DeliveredRetention } from '../../functions/canonical/retention.ts';
+import { DeliveredRetention } from '../../functions/groups/canonical/outbox/retention.ts';
 import { callAt, handlersOver, refused, TenantClient } from '../support/canonical.ts';
 import { readAnswer } from '../support/written-answer.ts';
 import type { Conformance } from './canonical.ts';

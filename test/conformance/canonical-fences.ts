@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FENCES, tenantScope } from '../../functions/canonical/records.ts';
+import { FENCES, tenantScope } from '../../functions/groups/canonical/records.ts';
 import { refused, TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';
 

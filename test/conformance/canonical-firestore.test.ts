@@ -1,4 +1,4 @@
-import { collections } from '../../functions/canonical/records.ts';
+import { collections } from '../../functions/groups/canonical/records.ts';
 import { openFirestoreStore } from '../../functions/store/firestore/store.ts';
 import { firestoreMissing, firestoreOptions } from '../support/firestore.ts';
 import { describeCanonical } from './canonical.ts';

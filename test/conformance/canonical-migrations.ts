@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { CanonicalMigrationInput } from '../../contracts/generated/models.ts';
-import { changed, eachOf } from '../../functions/canonical/preflight-stores.fixture.ts';
-import { tenantScope } from '../../functions/canonical/records.ts';
+import { changed, eachOf } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
+import { tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { ListSelection, RecordStore, Scope } from '../../functions/store/port.ts';
 import { callAt, handlersOver, refused, START } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';

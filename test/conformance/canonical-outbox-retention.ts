@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventKey, tenantScope } from '../../functions/canonical/records.ts';
+import { eventKey, tenantScope } from '../../functions/groups/canonical/records.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { CanonicalOutboxWrite } from '../../contracts/generated/models.ts';
-import { commitCanonicalTransaction } from '../../functions/canonical/commit-operation.ts';
-import type { CanonicalDependencies } from '../../functions/canonical/dependencies.ts';
+import { machine } from '../../functions/compose/compose.ts';
+import { commitCanonicalTransaction } from '../../functions/groups/canonical/commit/commit-operation.ts';
+import type { CanonicalDependencies } from '../../functions/groups/canonical/dependencies.ts';
 import {
   acknowledgeCanonicalOutbox,
   leaseCanonicalOutbox,
   releaseCanonicalOutbox,
   renewCanonicalOutboxLease,
   replayCanonicalOutbox,
-} from '../../functions/canonical/outbox-operations.ts';
-import { queryCanonicalOutbox } from '../../functions/canonical/outbox-query.ts';
-import { DeliveredRetention } from '../../functions/canonical/retention.ts';
-import { OutboxWaits } from '../../functions/canonical/wake.ts';
-import { machine } from '../../functions/compose.ts';
-import type { LogEvent } from '../../functions/http/log.ts';
+} from '../../functions/groups/canonical/outbox/outbox-operations.ts';
+import { queryCanonicalOutbox } from '../../functions/groups/canonical/outbox/outbox-query.ts';
+import { DeliveredRetention } from '../../functions/groups/canonical/outbox/retention.ts';
+import { OutboxWaits } from '../../functions/groups/canonical/outbox/wake.ts';
+import type { LogEvent } from '../../functions/kernel/log.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { sharedSecret } from '../../functions/store/secret.ts';

@@ -1,4 +1,4 @@
-import { collections } from '../../functions/canonical/records.ts';
+import { collections } from '../../functions/groups/canonical/records.ts';
 import { openPostgresStore } from '../../functions/store/postgres/store.ts';
 import { postgresMissing, postgresOptions } from '../support/postgres.ts';
 import { describeCanonical } from './canonical.ts';

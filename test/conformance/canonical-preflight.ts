@@ -2,12 +2,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { CanonicalPreflightReport } from '../../contracts/generated/models.ts';
 import { responseValidators } from '../../contracts/generated/validators/canonical.js';
-import type { CanonicalDependencies } from '../../functions/canonical/dependencies.ts';
-import { flaws, merged } from '../../functions/canonical/preflight-flaws.fixture.ts';
-import { type Around, eachOf, surrounded } from '../../functions/canonical/preflight-stores.fixture.ts';
-import { tenantCollections, tenantScope } from '../../functions/canonical/records.ts';
-import { machine } from '../../functions/compose.ts';
-import type { LogEvent } from '../../functions/http/log.ts';
+import { machine } from '../../functions/compose/compose.ts';
+import type { CanonicalDependencies } from '../../functions/groups/canonical/dependencies.ts';
+import { flaws, merged } from '../../functions/groups/canonical/preflight/preflight-flaws.fixture.ts';
+import {
+  type Around,
+  eachOf,
+  surrounded,
+} from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
+import { tenantCollections, tenantScope } from '../../functions/groups/canonical/records.ts';
+import type { LogEvent } from '../../functions/kernel/log.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { callAt, handlersOver, refused, START } from '../support/canonical.ts';
 import { ManualWorld } from '../support/manual-world.ts';

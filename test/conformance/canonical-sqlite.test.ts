@@ -1,8 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { collections } from '../../functions/canonical/records.ts';
-import { machine } from '../../functions/compose.ts';
+import { machine } from '../../functions/compose/compose.ts';
+import { collections } from '../../functions/groups/canonical/records.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { describeCanonical } from './canonical.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import { executionCollections } from '../../functions/execution/records.ts';
+import { executionCollections } from '../../functions/runs/records.ts';
 import { openFirestoreStore } from '../../functions/store/firestore/store.ts';
 import { type CloudStage, cloudStage } from '../support/cloud-queue.ts';
 import { dispatchBy } from '../support/execution.ts';

@@ -1,4 +1,4 @@
-import { executionCollections } from '../../functions/execution/records.ts';
+import { executionCollections } from '../../functions/runs/records.ts';
 import { openFirestoreStore } from '../../functions/store/firestore/store.ts';
 import { firestoreMissing, firestoreOptions } from '../support/firestore.ts';
 import { describeExecution } from './execution.ts';

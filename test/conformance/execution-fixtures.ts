@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { ProductPolicy } from '../../functions/execution/product-policy.ts';
-import { findRun } from '../../functions/execution/read-runs.ts';
-import type { Run } from '../../functions/execution/run.ts';
-import { settleDue } from '../../functions/execution/settle.ts';
+import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
+import { findRun } from '../../functions/runs/read-runs.ts';
+import type { Run } from '../../functions/runs/run.ts';
+import { settleDue } from '../../functions/runs/settle.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { START, testWorld } from '../support/canonical.ts';
 import { ExecutionClient, executionInstance, type InstanceOptions } from '../support/execution.ts';

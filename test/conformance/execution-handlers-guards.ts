@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { RunContext } from '../../functions/execution/plugin.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import type { RunContext } from '../../functions/runs/plugin.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import type { ExecutionConformance } from './execution.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RunContext } from '../../functions/execution/plugin.ts';
+import type { RunContext } from '../../functions/runs/plugin.ts';
 import { StoreError } from '../../functions/store/port.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { patched } from './canonical-outbox-tenant.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TIMERS } from '../../functions/execution/records.ts';
+import { TIMERS } from '../../functions/runs/records.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { executed, pluginOf } from './execution-handlers.ts';
 import { HANDLER, Stage } from './execution-stage.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { definePlugin, type Plugin, RunFailure } from '../../functions/execution/plugin.ts';
+import { definePlugin, type Plugin, RunFailure } from '../../functions/runs/plugin.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { describeHandlerGuards } from './execution-handlers-guards.ts';

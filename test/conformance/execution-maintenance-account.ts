@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { accountForRuns } from '../../functions/execution/maintenance/account.ts';
-import { activeCounterKey, runKey } from '../../functions/execution/records.ts';
+import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
+import { activeCounterKey, runKey } from '../../functions/runs/records.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, ownRuns, storedRun, working } from './execution-fixtures.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { BlobStore } from '../../functions/blobs/port.ts';
-import { prune, pruneAll } from '../../functions/execution/maintenance/prune.ts';
-import { removeRun } from '../../functions/execution/maintenance/remove-run.ts';
-import { findRun } from '../../functions/execution/read-runs.ts';
-import { acquireRunLease } from '../../functions/execution/run-owned.ts';
-import type { Runtime } from '../../functions/execution/runtime.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import { prune, pruneAll } from '../../functions/runs/maintenance/prune.ts';
+import { removeRun } from '../../functions/runs/maintenance/remove-run.ts';
+import { findRun } from '../../functions/runs/read-runs.ts';
+import { acquireRunLease } from '../../functions/runs/run-owned.ts';
+import type { Runtime } from '../../functions/runs/runtime.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import type { ExecutionConformance } from './execution.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { reconcile, reconcileAll } from '../../functions/execution/maintenance/reconcile.ts';
-import { runKey } from '../../functions/execution/records.ts';
-import type { Runtime } from '../../functions/execution/runtime.ts';
 import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
+import { reconcile, reconcileAll } from '../../functions/runs/maintenance/reconcile.ts';
+import { runKey } from '../../functions/runs/records.ts';
+import type { Runtime } from '../../functions/runs/runtime.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, OTHER, ownRuns, working } from './execution-fixtures.ts';

@@ -1,4 +1,4 @@
-import { executionCollections } from '../../functions/execution/records.ts';
+import { executionCollections } from '../../functions/runs/records.ts';
 import { openPostgresStore } from '../../functions/store/postgres/store.ts';
 import { postgresMissing, postgresOptions } from '../support/postgres.ts';
 import { describeExecution } from './execution.ts';

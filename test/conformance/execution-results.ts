@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VALUES } from '../../functions/execution/records.ts';
+import { VALUES } from '../../functions/runs/records.ts';
 import type { KeysSelection, RecordStore, Scope } from '../../functions/store/port.ts';
 import { patched } from './canonical-outbox-tenant.ts';
 import type { ExecutionConformance } from './execution.ts';

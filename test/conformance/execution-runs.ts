@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { admissionOfRun } from '../../functions/execution/records.ts';
 import type { ServiceError } from '../../functions/kernel/errors.ts';
+import { admissionOfRun } from '../../functions/runs/records.ts';
 import { refused, START } from '../support/canonical.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machine } from '../../functions/compose.ts';
-import { executionCollections } from '../../functions/execution/records.ts';
+import { machine } from '../../functions/compose/compose.ts';
+import { executionCollections } from '../../functions/runs/records.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { describeExecution } from './execution.ts';
 

@@ -1,7 +1,7 @@
-import { machine } from '../../functions/compose.ts';
-import { settleDue } from '../../functions/execution/settle.ts';
+import { machine } from '../../functions/compose/compose.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import type { World } from '../../functions/kernel/world.ts';
+import { settleDue } from '../../functions/runs/settle.ts';
 import type { KeysSelection, ListSelection, RecordStore, Scope } from '../../functions/store/port.ts';
 import {
   ExecutionClient,

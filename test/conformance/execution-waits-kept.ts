@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { findRun } from '../../functions/execution/read-runs.ts';
-import { VALUES } from '../../functions/execution/records.ts';
+import { findRun } from '../../functions/runs/read-runs.ts';
+import { VALUES } from '../../functions/runs/records.ts';
 import type { ExecutionConformance } from './execution.ts';
 import {
   begun,

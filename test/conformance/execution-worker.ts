@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { executionCollections } from '../../functions/execution/records.ts';
+import { executionCollections } from '../../functions/runs/records.ts';
 import type { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { begun, HANDLER, leased, proofOf, refusedWith, Stage } from './execution-stage.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HttpOutboxClient } from '../../dispatcher/http-client.ts';
-import { compose, machine, type Service } from '../../functions/compose.ts';
+import { compose, machine, type Service } from '../../functions/compose/compose.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import { type NodeHost, serveNode } from '../../functions/http/host-node.ts';

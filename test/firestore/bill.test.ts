@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { collections, tenantScope } from '../../functions/canonical/records.ts';
+import { collections, tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import { recordId } from '../../functions/store/record-id.ts';
 import { TenantClient } from '../support/canonical.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { collections } from '../../functions/canonical/records.ts';
+import { collections } from '../../functions/groups/canonical/records.ts';
 import { TenantClient } from '../support/canonical.ts';
 import { firestoreMissing } from '../support/firestore.ts';
 import { openTestStore } from './fixtures.ts';

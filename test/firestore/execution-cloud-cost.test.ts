@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { executionCollections } from '../../functions/execution/records.ts';
 import { CloudTasksQueue } from '../../functions/queue/cloud-tasks/cloud-tasks-queue.ts';
 import type { QueueTask } from '../../functions/queue/cloud-tasks/message.ts';
+import { executionCollections } from '../../functions/runs/records.ts';
 import type { CloudInstance } from '../support/cloud-queue.ts';
 import { dispatchBy, ExecutionClient, executionInstance } from '../support/execution.ts';
 import { firestoreMissing } from '../support/firestore.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { executionCollections } from '../../functions/execution/records.ts';
-import { settleDue } from '../../functions/execution/settle.ts';
+import { executionCollections } from '../../functions/runs/records.ts';
+import { settleDue } from '../../functions/runs/settle.ts';
 import { ExecutionClient, executionInstance } from '../support/execution.ts';
 import { firestoreMissing } from '../support/firestore.ts';
 import { ManualWorld } from '../support/manual-world.ts';

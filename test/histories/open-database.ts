@@ -1,5 +1,5 @@
-import { collections } from '../../functions/canonical/records.ts';
-import { machine } from '../../functions/compose.ts';
+import { machine } from '../../functions/compose/compose.ts';
+import { collections } from '../../functions/groups/canonical/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import type { Database } from './process-instance.ts';
 

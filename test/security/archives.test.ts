@@ -17,7 +17,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { archiveDirectory, writeArchiveDirectory } from '../../cli/archive-directory.ts';
 import { ToolError } from '../../cli/output.ts';
-import { collections } from '../../functions/canonical/records.ts';
+import { machine } from '../../functions/compose/compose.ts';
 import {
   type ArchiveManifest,
   CHUNK_BYTES_MAX,
@@ -25,14 +25,14 @@ import {
   MANIFEST_NAME,
   STORED_CHUNK_BYTES_MAX,
   sealed,
-} from '../../functions/canonical/snapshot/manifest.ts';
-import { SnapshotError } from '../../functions/canonical/snapshot/snapshot-error.ts';
+} from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
+import { SnapshotError } from '../../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
 import {
   exportTenant,
   exportTenantArchive,
   restoreTenantArchive,
-} from '../../functions/canonical/tenant-copies.ts';
-import { machine } from '../../functions/compose.ts';
+} from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { collections } from '../../functions/groups/canonical/records.ts';
 import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { limits } from '../../contracts/generated/limits.ts';
 import type { CanonicalDocument, CanonicalTenantSnapshot } from '../../contracts/generated/models.ts';
-import { compose } from '../../functions/compose.ts';
+import { compose } from '../../functions/compose/compose.ts';
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { Chain } from '../../functions/http/message.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';

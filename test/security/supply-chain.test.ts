@@ -253,7 +253,7 @@ describe('P10: no code is made from text, and nothing is loaded that the build d
   test('but in the places that are known', async () => {
     expect(await makersOf(root, metafile)).toEqual({
       // The plugins and the authenticator that the operator names in the settings.
-      'functions/compose-module.ts': { 'dynamic import': 1 },
+      'functions/compose/module.ts': { 'dynamic import': 1 },
       // Messages that are called Function, not the constructor.
       'node_modules/@google-cloud/firestore-api/build/protos/protos.js': { Function: 2 },
       // Encoders of protocol buffers, made from message types that come with the client, never from a request.

@@ -1,7 +1,13 @@
-import type { ChunkSink, ChunkSource } from '../../functions/canonical/snapshot/archive.ts';
-import { type ArchiveManifest, MANIFEST_NAME } from '../../functions/canonical/snapshot/manifest.ts';
-import { SnapshotError } from '../../functions/canonical/snapshot/snapshot-error.ts';
-import { exportTenantArchive, restoreTenantArchive } from '../../functions/canonical/tenant-copies.ts';
+import type { ChunkSink, ChunkSource } from '../../functions/groups/canonical/copies/snapshot/archive.ts';
+import {
+  type ArchiveManifest,
+  MANIFEST_NAME,
+} from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
+import { SnapshotError } from '../../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
+import {
+  exportTenantArchive,
+  restoreTenantArchive,
+} from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import type { RecordData, RecordStore } from '../../functions/store/port.ts';
 import type { Scheduler } from './scheduler.ts';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import { CopyGate, canonicalHandlers } from '../../functions/canonical/handlers.ts';
+import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { Handler } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';

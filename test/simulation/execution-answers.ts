@@ -7,8 +7,8 @@ import type {
   ExecutionRunRequest,
   ExecutionTraceEvent,
 } from '../../contracts/generated/models.ts';
-import type { Run } from '../../functions/execution/run.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import type { Run } from '../../functions/runs/run.ts';
 import type { ExecutionCall, ExecutionOutcome } from './execution-calls.ts';
 import type { ExecutionOracle } from './execution-oracle.ts';
 import { must } from './violation.ts';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import type { executionHandlers } from '../../functions/execution/handlers.ts';
+import type { executionHandlers } from '../../functions/groups/execution/handlers.ts';
 import type { ServiceError } from '../../functions/kernel/errors.ts';
 
 export type ExecutionOperation = keyof ReturnType<typeof executionHandlers>;

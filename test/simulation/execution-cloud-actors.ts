@@ -1,6 +1,6 @@
-import { accountForRuns } from '../../functions/execution/maintenance/account.ts';
-import { reconcileAll } from '../../functions/execution/maintenance/reconcile.ts';
-import type { Runtime } from '../../functions/execution/runtime.ts';
+import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
+import { reconcileAll } from '../../functions/runs/maintenance/reconcile.ts';
+import type { Runtime } from '../../functions/runs/runtime.ts';
 import { StoreError } from '../../functions/store/port.ts';
 import { duringExecutionCall } from './execution-calls.ts';
 import { ExecutionUser, type ExecutionWorkload, PRODUCTS } from './execution-clients.ts';

@@ -1,4 +1,4 @@
-import { readRun } from '../../functions/execution/records.ts';
+import { readRun } from '../../functions/runs/records.ts';
 import { type CloudFlaw, isBeingDelivered } from './execution-cloud-tasks.ts';
 import type { ExecutionFlaw } from './execution-store-flaws.ts';
 import { between } from './flaws.ts';

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Delivered } from '../../functions/execution/engine.ts';
 import type { Clock } from '../../functions/kernel/world.ts';
 import { CloudTasksQueue } from '../../functions/queue/cloud-tasks/cloud-tasks-queue.ts';
 import type { QueueTask } from '../../functions/queue/cloud-tasks/message.ts';
 import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
+import type { Delivered } from '../../functions/runs/engine.ts';
 import { executionCall } from './execution-calls.ts';
 import type { ExecutionFaults } from './execution-faults.ts';
 import type { ExecutionInstance } from './execution-instance.ts';

@@ -1,8 +1,8 @@
-import type { PluginHandler } from '../../functions/execution/plugin.ts';
-import type { Runtime } from '../../functions/execution/runtime.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import type { Clock, World } from '../../functions/kernel/world.ts';
 import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
+import type { PluginHandler } from '../../functions/runs/plugin.ts';
+import type { Runtime } from '../../functions/runs/runtime.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import {
   duringExecutionCall,

@@ -1,4 +1,4 @@
-import { accountForRuns } from '../../functions/execution/maintenance/account.ts';
+import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { ExecutionUser } from './execution-clients.ts';
 import { EXECUTION } from './execution-instance.ts';
 import { isExternal, isOver } from './execution-transitions.ts';

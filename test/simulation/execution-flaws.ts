@@ -1,6 +1,6 @@
-import { readRun, runRecord } from '../../functions/execution/records.ts';
-import type { Run } from '../../functions/execution/run.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import { readRun, runRecord } from '../../functions/runs/records.ts';
+import type { Run } from '../../functions/runs/run.ts';
 import type {
   Found,
   KeysSelection,

@@ -1,5 +1,5 @@
-import type { RunContext } from '../../functions/execution/plugin.ts';
-import { type PluginHandler, RunFailure } from '../../functions/execution/plugin.ts';
+import type { RunContext } from '../../functions/runs/plugin.ts';
+import { type PluginHandler, RunFailure } from '../../functions/runs/plugin.ts';
 import type { Host } from './execution-cluster.ts';
 import type { ExecutionFaults } from './execution-faults.ts';
 import { CONCURRENCY_MAX } from './execution-instance.ts';

@@ -1,16 +1,16 @@
-import { Engine } from '../../functions/execution/engine.ts';
-import { HandlerRegistry } from '../../functions/execution/handler-registry.ts';
-import { executionHandlers } from '../../functions/execution/handlers.ts';
-import type { PluginHandler } from '../../functions/execution/plugin.ts';
-import { ProductPolicies, type ProductPolicy } from '../../functions/execution/product-policy.ts';
-import type { Run } from '../../functions/execution/run.ts';
-import { RunWatch } from '../../functions/execution/run-watch.ts';
-import type { Runtime, RuntimeOptions } from '../../functions/execution/runtime.ts';
-import { settleDue } from '../../functions/execution/settle.ts';
+import { executionHandlers } from '../../functions/groups/execution/handlers.ts';
 import { OrderedIds } from '../../functions/kernel/ordered-id.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
 import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
+import { Engine } from '../../functions/runs/engine.ts';
+import { HandlerRegistry } from '../../functions/runs/handler-registry.ts';
+import type { PluginHandler } from '../../functions/runs/plugin.ts';
+import { ProductPolicies, type ProductPolicy } from '../../functions/runs/product-policy.ts';
+import type { Run } from '../../functions/runs/run.ts';
+import { RunWatch } from '../../functions/runs/run-watch.ts';
+import type { Runtime, RuntimeOptions } from '../../functions/runs/runtime.ts';
+import { settleDue } from '../../functions/runs/settle.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
 import { duringExecutionCall } from './execution-calls.ts';
 

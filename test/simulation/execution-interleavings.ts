@@ -1,12 +1,12 @@
-import { cancel, raise } from '../../functions/execution/control.ts';
-import { leaseRunById } from '../../functions/execution/lease-run.ts';
-import type { Run } from '../../functions/execution/run.ts';
-import type { Runtime } from '../../functions/execution/runtime.ts';
-import { settleDue } from '../../functions/execution/settle.ts';
-import { startRun } from '../../functions/execution/start-run.ts';
-import { complete, heartbeat, report, wait } from '../../functions/execution/work.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { cancel, raise } from '../../functions/runs/control.ts';
+import { leaseRunById } from '../../functions/runs/lease-run.ts';
+import type { Run } from '../../functions/runs/run.ts';
+import type { Runtime } from '../../functions/runs/runtime.ts';
+import { settleDue } from '../../functions/runs/settle.ts';
+import { startRun } from '../../functions/runs/start-run.ts';
+import { complete, heartbeat, report, wait } from '../../functions/runs/work.ts';
 import {
   duringExecutionCall,
   type ExecutionCall,

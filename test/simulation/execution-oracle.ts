@@ -1,7 +1,7 @@
 import type { ExecutionMaintenancePruneRequest } from '../../contracts/generated/models.ts';
-import { admissionOfRun, RUN_INDEX, readRun } from '../../functions/execution/records.ts';
-import type { Run, TraceEntry } from '../../functions/execution/run.ts';
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
+import { admissionOfRun, RUN_INDEX, readRun } from '../../functions/runs/records.ts';
+import type { Run, TraceEntry } from '../../functions/runs/run.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import { checkAnswer } from './execution-answers.ts';
 import type { ExecutionCall, ExecutionOutcome } from './execution-calls.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { raise } from '../../functions/execution/control.ts';
-import { leaseRunById } from '../../functions/execution/lease-run.ts';
-import type { Runtime } from '../../functions/execution/runtime.ts';
-import { startRun } from '../../functions/execution/start-run.ts';
-import { heartbeat } from '../../functions/execution/work.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import { raise } from '../../functions/runs/control.ts';
+import { leaseRunById } from '../../functions/runs/lease-run.ts';
+import type { Runtime } from '../../functions/runs/runtime.ts';
+import { startRun } from '../../functions/runs/start-run.ts';
+import { heartbeat } from '../../functions/runs/work.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { executionInstance, type Shape } from './execution-instance.ts';
 import { MemoryDatabase } from './memory-database.ts';

@@ -1,5 +1,5 @@
-import type { InboxEvent, Run } from '../../functions/execution/run.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
+import type { InboxEvent, Run } from '../../functions/runs/run.ts';
 import type { ExecutionCall } from './execution-calls.ts';
 import { EXTERNAL, LEASE_EXPIRATIONS_MAX } from './execution-instance.ts';
 import { must } from './violation.ts';

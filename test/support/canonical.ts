@@ -8,9 +8,9 @@ import type {
   JsonObject,
 } from '../../contracts/generated/models.ts';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import type { CanonicalDependencies } from '../../functions/canonical/dependencies.ts';
-import { CopyGate, canonicalHandlers } from '../../functions/canonical/handlers.ts';
-import { machine } from '../../functions/compose.ts';
+import { machine } from '../../functions/compose/compose.ts';
+import type { CanonicalDependencies } from '../../functions/groups/canonical/dependencies.ts';
+import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';

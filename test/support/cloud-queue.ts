@@ -3,14 +3,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
-import { machine } from '../../functions/compose.ts';
-import type { Delivered } from '../../functions/execution/engine.ts';
+import { machine } from '../../functions/compose/compose.ts';
 import { lazy } from '../../functions/kernel/lazy.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { openTaskService } from '../../functions/queue/cloud-tasks/client.ts';
 import { CloudTasksQueue } from '../../functions/queue/cloud-tasks/cloud-tasks-queue.ts';
 import type { QueueTask } from '../../functions/queue/cloud-tasks/message.ts';
 import type { RunQueue } from '../../functions/queue/port.ts';
+import type { Delivered } from '../../functions/runs/engine.ts';
 
 const QUEUE = 'projects/demo-svc/locations/local/queues/svc-runs';
 

@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { collections, tenantScope } from '../../functions/canonical/records.ts';
+import { machine } from '../../functions/compose/compose.ts';
 import {
   collected,
   eachOf,
   sampleTenant,
   scanned,
-} from '../../functions/canonical/snapshot/tenants.fixture.ts';
-import { exportTenant } from '../../functions/canonical/tenant-copies.ts';
-import { machine } from '../../functions/compose.ts';
+} from '../../functions/groups/canonical/copies/snapshot/tenants.fixture.ts';
+import { exportTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { collections, tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { TenantClient } from './canonical.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Group } from '../../contracts/generated/operations.ts';
-import { compose, machine } from '../../functions/compose.ts';
+import { compose, machine } from '../../functions/compose/compose.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import type { Settings } from '../../functions/config/table.ts';

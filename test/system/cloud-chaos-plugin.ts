@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { definePlugin, type RunContext, RunFailure } from '../../functions/execution/plugin.ts';
+import { definePlugin, type RunContext, RunFailure } from '../../functions/runs/plugin.ts';
 
 /** Longer than the lease of the worker, which has to renew it. */
 const LONG_MS = 2_500;

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
+import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { Random } from '../simulation/random.ts';
 import { Filler } from './disk-full-filler.ts';
 import { commitFaults, same } from './kill-loop-audit.ts';

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reference } from '../../functions/server/docs-reference.ts';
+import { reference } from '../../functions/groups/server/docs/reference.ts';
 import description from '../../package.json' with { type: 'json' };
 import { type RunningService, startService } from '../support/service.ts';
 import { root } from './program.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import openApi from '../../contracts/generated/openapi/svc.json' with { type: 'json' };
-import { reference } from '../../functions/server/docs-reference.ts';
+import { reference } from '../../functions/groups/server/docs/reference.ts';
 import description from '../../package.json' with { type: 'json' };
 import { installedChromium, launch, openPage } from '../support/browser.ts';
 import { type ServerProcess, startServer } from '../support/server-process.ts';

@@ -1,4 +1,4 @@
-import { definePlugin, RunFailure } from '../../functions/execution/plugin.ts';
+import { definePlugin, RunFailure } from '../../functions/runs/plugin.ts';
 
 /** What the servers of the kill test execute: each handler can be torn away at any of its steps and begun anew. */
 export default definePlugin({

@@ -3,7 +3,7 @@ import type {
   CanonicalOutboxEvent,
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
-import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
+import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { Attempt, TenantLog } from './kill-loop-log.ts';
 

@@ -10,7 +10,7 @@ import type {
   CanonicalTransactionResult,
   JsonObject,
 } from '../../contracts/generated/models.ts';
-import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
+import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import type { Random } from '../simulation/random.ts';
 import { same } from './kill-loop-audit.ts';
 import type { Attempt, TenantLog } from './kill-loop-log.ts';

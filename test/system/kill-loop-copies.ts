@@ -2,7 +2,7 @@ import type {
   CanonicalDocumentQueryResult,
   CanonicalTransactionRequest,
 } from '../../contracts/generated/models.ts';
-import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
+import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import type { Random } from '../simulation/random.ts';
 import { same } from './kill-loop-audit.ts';
 import { codeOf } from './kill-loop-commits.ts';

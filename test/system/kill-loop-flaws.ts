@@ -30,7 +30,7 @@ export function plantedFlaw(name: string): string[] {
 const queue = 'functions/store/sqlite/write-queue.ts';
 const transact = 'functions/store/sqlite/transact.ts';
 const swap = 'functions/store/sqlite/swap.ts';
-const rules = 'functions/canonical/outbox-rules.ts';
+const rules = 'functions/groups/canonical/outbox/outbox-rules.ts';
 
 export const FLAWS: Readonly<Record<string, Flaw>> = {
   'early-answers': {
@@ -103,7 +103,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     about: 'one commit in ten leaves no receipt; needs no kill',
     edits: [
       {
-        file: 'functions/canonical/commit.ts',
+        file: 'functions/groups/canonical/commit/commit.ts',
         from: `return { writes, result: { answeredFromReceipt: false, result } };`,
         to: `return {
     writes: Math.random() < 0.1 ? writes.slice(1) : writes,

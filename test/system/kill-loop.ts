@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { TenantSnapshot } from '../../functions/canonical/snapshot/snapshot.ts';
+import type { TenantSnapshot } from '../../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { Random } from '../simulation/random.ts';
 import { commitFaults, leaseFaults } from './kill-loop-audit.ts';
 import { CommitClients } from './kill-loop-commits.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
-import type { ArchiveManifest } from '../../functions/canonical/snapshot/manifest.ts';
+import type { ArchiveManifest } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { TenantClient } from '../support/canonical.ts';
 import { firestoreHost, firestoreMissing, firestoreProject } from '../support/firestore.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, watch } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ArchiveManifest } from '../../functions/canonical/snapshot/manifest.ts';
+import type { ArchiveManifest } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { TenantClient } from '../support/canonical.ts';
 import {

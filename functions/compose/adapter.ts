@@ -1,0 +1,72 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import type { Settings } from '../config/table.ts';
+import type { AdapterFacts } from '../groups/execution/dependencies.ts';
+import { release } from '../release.ts';
+import type { RuntimeOptions } from '../runs/runtime.ts';
+
+/** What the settings say of the runtime: its limits, and what the status document tells of it. */
+
+/** Records that count active runs, by provider: where rivals for one record hold each other up, several share the count. */
+const COUNTER_SHARDS: Readonly<Record<string, number>> = { sqlite: 1, mysql: 1, postgresql: 8, firestore: 8 };
+
+export function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptions {
+  return {
+    ...namesOf(execution.adapter, canonicalStore.provider),
+    activeRunsMax: execution.maxActiveRuns,
+    counterShards: COUNTER_SHARDS[canonicalStore.provider] ?? 1,
+    retainedRunsMax: execution.maxRetainedTerminalRuns,
+    listLimitDefault: Math.min(execution.defaultListLimit, execution.maxListLimit),
+    listLimitMax: execution.maxListLimit,
+    historyLimitDefault: Math.min(execution.defaultHistoryLimit, execution.maxHistoryLimit),
+    historyLimitMax: execution.maxHistoryLimit,
+    payloadBytesMax: execution.maxPayloadBytes,
+    resultBytesMax: execution.maxResultBytes,
+    artifactInlineBytesMax: limits.executionArtifactInlineBytesMax,
+    leaseExpirationsMax: execution.maxLeaseExpirations,
+    traceEventsPerRunMax: limits.executionTraceEventsPerRunMax,
+    artifactsPerRunMax: limits.executionArtifactsPerRunMax,
+    concurrencyRetryDelayMs: execution.concurrencyRetryDelayMs,
+  };
+}
+
+function namesOf(adapter: Settings['execution']['adapter'], provider: string) {
+  return adapter === 'google'
+    ? { adapterId: `google-${provider}-cloud-tasks`, runtimeKind: `google.${provider}-cloud-tasks` }
+    : { adapterId: `local-${provider}`, runtimeKind: `local.${provider}` };
+}
+
+const CAPABILITIES = [
+  'durable.runs',
+  'cancellation',
+  'retries',
+  'artifacts',
+  'trace.history',
+  'idempotency',
+  'in_process.handlers',
+  'external.workers',
+  'durable.timers',
+  'external.events',
+  'durable.waits',
+  'leases',
+  'restart.resume',
+];
+
+export function adapterOf({ execution, canonicalStore }: Settings): AdapterFacts {
+  const stateStore = canonicalStore.provider;
+  const common = { version: release.version, concurrencyKeyPolicy: 'serialize_running_runs' };
+  return execution.adapter === 'google'
+    ? {
+        ...common,
+        displayName: 'Execution runtime over Cloud Tasks',
+        capabilities: [...CAPABILITIES, 'remote.orchestration'],
+        metadata: { stateStore, dispatcher: 'cloud-tasks', workerTarget: 'http' },
+        retentionScope: `run_owned_${stateStore}`,
+      }
+    : {
+        ...common,
+        displayName: 'Local execution runtime',
+        capabilities: [...CAPABILITIES, 'local.dispatch'],
+        metadata: { stateStore, dispatcher: 'local', workerTarget: 'process-or-lease' },
+        retentionScope: 'run_owned',
+      };
+}

@@ -1,0 +1,72 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { CloudStorageServer } from '../../test/support/cloud-storage.ts';
+import { loadConfiguration } from '../config/load.ts';
+import { inject } from '../http/host-inject.ts';
+import { compose } from './compose.ts';
+
+const LARGE = 'x'.repeat(300_000);
+
+interface Lease {
+  readonly leaseKey: string;
+  readonly leaseToken: string;
+  readonly run: { readonly id: string };
+}
+
+/** A worker writes an artifact that is too large to be kept inline, and somebody reads it back. */
+async function writeAndRead(runtime: object) {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-artifacts-'));
+  const file = JSON.stringify({ ExecutionRuntime: { ExternalHandlers: [{ HandlerId: 'h' }], ...runtime } });
+  const readFile = (path: string) => (path === 'svcsettings.json' ? file : undefined);
+  const { settings, faults } = loadConfiguration({
+    host: 'embedded',
+    env: { SVC_DATA_DIR: folder },
+    argv: [],
+    readFile,
+  });
+  if (settings === undefined) throw new Error(faults.map(({ message }) => message).join());
+  const service = compose(settings, { writeLog: () => {} });
+  const chain = await service.chain(['execution']);
+  const call = async (method: string, path: string, body?: object) =>
+    (
+      await inject(chain, { method, path: `/execution${path}`, ...(body === undefined ? {} : { body }) })
+    ).json();
+  await call('POST', '/runs', { handlerId: 'h' });
+  const { run, leaseKey, leaseToken } = (await call('POST', '/workers/leases', {
+    workerId: 'w',
+    handlerIds: ['h'],
+  })) as Lease;
+  const artifact = { name: 'log', text: LARGE, metadata: {} };
+  const written = await call('POST', '/workers/leases/artifacts', {
+    leaseKey,
+    leaseToken,
+    workerId: 'w',
+    artifact,
+  });
+  const read = await call('GET', `/runs/${run.id}/artifacts/log`);
+  const left = await readdir(folder, { recursive: true });
+  await service.close();
+  await rm(folder, { recursive: true, force: true });
+  return { written, read, left };
+}
+
+test('large artifacts lie in files beside the embedded store', async () => {
+  const { written, read, left } = await writeAndRead({});
+  expect(written).toMatchObject({ text: null, metadata: { storage: 'files', offloaded: 'true' } });
+  expect(read).toMatchObject({ text: LARGE });
+  expect(left.some((path) => /artifacts\/.*\.txt$/.test(path))).toBe(true);
+});
+
+test('or in a bucket, and then in no file', async () => {
+  await using server = await CloudStorageServer.start('bucket-of-runs');
+  const { written, read, left } = await writeAndRead({
+    ArtifactObjectContainer: server.bucket,
+    ArtifactStorageEndpoint: server.endpoint,
+  });
+  expect(written).toMatchObject({ text: null, metadata: { storage: 'cloud-storage', offloaded: 'true' } });
+  expect(read).toMatchObject({ text: LARGE });
+  expect(server.objects.size).toBe(1);
+  expect(left.filter((path) => /artifacts/.test(path))).toEqual([]);
+});

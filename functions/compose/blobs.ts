@@ -1,0 +1,25 @@
+import { join, resolve } from 'node:path';
+import type { BlobStore } from '../blobs/port.ts';
+import type { Settings } from '../config/table.ts';
+import { lazy } from '../kernel/lazy.ts';
+import type { World } from '../kernel/world.ts';
+
+/** Artifacts that are too large for the store lie in a bucket, or in files beside the embedded one; elsewhere nothing outlives the process. */
+export function blobsOf(settings: Settings, world: World): (() => Promise<BlobStore>) | null {
+  const { execution, service, canonicalStore } = settings;
+  const { artifactDirectory, artifactObjectContainer: bucket, artifactStorageEndpoint: endpoint } = execution;
+  if (artifactDirectory === null && bucket === null && canonicalStore.provider !== 'sqlite') return null;
+  const folder = resolve(artifactDirectory ?? join(service.dataDirectory, 'artifacts'));
+  const blobs = lazy(
+    async () => {
+      if (bucket !== null) {
+        const { openCloudStorageBlobs } = await import('../blobs/cloud-storage/store.ts');
+        return openCloudStorageBlobs({ bucket, ...world, ...(endpoint === null ? {} : { endpoint }) });
+      }
+      const { openFileBlobs } = await import('../blobs/files/store.ts');
+      return openFileBlobs({ folder, ...world });
+    },
+    (opened) => opened.close(),
+  );
+  return blobs.get;
+}

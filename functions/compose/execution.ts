@@ -1,0 +1,278 @@
+import { hostname } from 'node:os';
+import { type Settings, table } from '../config/table.ts';
+import type { HostedWorker } from '../groups/execution/delivery-operation.ts';
+import type { ExecutionDependencies } from '../groups/execution/dependencies.ts';
+import { describeFailure, type Log } from '../kernel/log.ts';
+import { nodeOf, OrderedIds } from '../kernel/ordered-id.ts';
+import type { Timers, World } from '../kernel/world.ts';
+import { Engine } from '../runs/engine.ts';
+import { HandlerRegistry } from '../runs/handler-registry.ts';
+import type { Plugin, PluginHandler } from '../runs/plugin.ts';
+import { ProductPolicies } from '../runs/product-policy.ts';
+import { EXECUTION_SCOPE } from '../runs/records.ts';
+import { RunWatch } from '../runs/run-watch.ts';
+import type { Runtime } from '../runs/runtime.ts';
+import { recoverRuns, settleDue } from '../runs/settle.ts';
+import type { RecordStore } from '../store/port.ts';
+import { adapterOf, optionsOf } from './adapter.ts';
+import { blobsOf } from './blobs.ts';
+import { executionAccessOf } from './identity.ts';
+import { CompositionFault, loadExport } from './module.ts';
+import { type CloudDispatch, composeQueue, type Dispatch } from './queue.ts';
+import { databasePath } from './store.ts';
+
+/** What a process does for the runs beside answering calls. */
+export type ExecutionRole =
+  /** Executes the handlers of its plugins where the queue is its own, and looks after time. */
+  | 'service'
+  /** Executes what is delivered to it. */
+  | 'worker'
+  /** Neither. */
+  | 'maintenance';
+
+/** The execution runtime put together from the settings: its operations, and what runs beside them. */
+export interface Execution {
+  readonly dependencies: ExecutionDependencies;
+  /** What executes deliveries. */
+  readonly worker: HostedWorker;
+  /** Looks for what was left from before, and goes on looking after what time brings. */
+  start(): Promise<void>;
+  /** Takes no more runs and waits for the handlers under way, as long as the settings say. */
+  stop(): Promise<void>;
+}
+
+export interface ExecutionParts {
+  readonly settings: Settings;
+  readonly world: World;
+  readonly store: () => Promise<RecordStore>;
+  readonly log: Log;
+  readonly role: ExecutionRole;
+}
+
+interface Locks {
+  /** The answer lets go of the name. */
+  hold(name: string): () => void;
+  isGone(name: string): boolean;
+  sweep(isName: (name: string) => boolean): void;
+}
+
+/** Shows which processes on one database live; `null` where nothing but the leases does. */
+async function locksOf(settings: Settings): Promise<Locks | null> {
+  if (settings.canonicalStore.provider !== 'sqlite') return null;
+  const { ProcessLocks } = await import('../store/sqlite/process-locks.ts');
+  return new ProcessLocks(databasePath(settings));
+}
+
+export async function composeExecution(parts: ExecutionParts): Promise<Execution> {
+  const { settings, world, log, role } = parts;
+  let opened: RecordStore | undefined;
+  const store = async () => {
+    opened = await parts.store();
+    return opened;
+  };
+  const dispatch = await composeQueue(settings, world, () => opened);
+  const { local, cloud } = dispatch;
+  const registry = new HandlerRegistry(cloud === null ? undefined : (id, kind) => cloud.reaches(id, kind));
+  const plugins = await loadPlugins(settings, world.timers);
+  registerAll(registry, plugins, settings);
+  let engine: Engine | undefined;
+  let started = false;
+  const runtime: Runtime = {
+    ...runtimeOf({ ...parts, store }, dispatch, registry),
+    looksAfterTime: () => started,
+    signalCancellation: (runId: string) => engine?.cancel(runId),
+  };
+  const handlers = executedHere(plugins, role, cloud);
+  // Before any run can be leased in its name.
+  const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.size > 0);
+  const workerId = settings.execution.workerId ?? presence.name;
+  const executor = new Engine(runtime, handlers, {
+    workerId,
+    concurrencyMax: settings.execution.maxConcurrentRuns,
+    leaseMs: settings.execution.leaseSeconds * 1_000,
+    asks: role === 'service',
+  });
+  engine = executor;
+  local.addExecutor(executor);
+  return {
+    dependencies: {
+      runtime,
+      access: executionAccessOf(settings),
+      adapter: adapterOf(settings),
+      ...(handlers.size === 0 ? {} : { reserve: (handlerId: string) => executor.reserve(handlerId) }),
+    },
+    worker: { workerId, handlerIds: executor.handlerIds, deliver: (runId) => executor.deliver(runId) },
+    async start() {
+      // Time comes as messages, and what is lost of them is found by whoever the scheduler calls.
+      if (cloud !== null) return;
+      started = true;
+      await recover(runtime, presence.locks);
+      await local.start(() => told(log, settleDue(runtime, world.clock.now())));
+      executor.wake();
+    },
+    async stop() {
+      await local.stop();
+      const done = await executor.stop(settings.server.drainSeconds * 1_000);
+      await cloud?.close();
+      // What a handler may still be at is nobody else's until this process has ended.
+      if (done) presence.release();
+    },
+  };
+}
+
+function runtimeOf(
+  { settings, world, store, log, role }: ExecutionParts,
+  { local, cloud }: Dispatch,
+  registry: HandlerRegistry,
+): Omit<Runtime, 'looksAfterTime'> {
+  return {
+    store,
+    scope: EXECUTION_SCOPE,
+    world,
+    ids: new OrderedIds({
+      clock: world.clock,
+      node: nodeOf(settings.execution.orderedIdNode, () => `${hostname()}-${process.pid}`),
+      random: world.random,
+    }),
+    registry,
+    policies: new ProductPolicies(productPoliciesOf(settings)),
+    queue: cloud?.queue ?? local,
+    ready: role === 'service' ? local : null,
+    blobs: blobsOf(settings, world),
+    log,
+    options: optionsOf(settings),
+    watch: new RunWatch(world),
+  };
+}
+
+/** Runs of processes that are proven dead need not wait for their leases. */
+async function recover(runtime: Runtime, locks: Locks | null): Promise<void> {
+  if (locks === null) return;
+  const isGone = (id: string) => PROVEN_NAME.test(id) && locks.isGone(id);
+  await recoverRuns(runtime, isGone, runtime.world.clock.now());
+  locks.sweep((name) => PROVEN_NAME.test(name));
+}
+
+/** With the queue in the cloud handlers are executed where it delivers, and nowhere else. */
+function executedHere(
+  plugins: readonly Plugin[],
+  role: ExecutionRole,
+  cloud: CloudDispatch | null,
+): ReadonlyMap<string, PluginHandler> {
+  if (cloud === null ? role !== 'service' : role !== 'worker') return new Map();
+  const handlers = plugins.flatMap((plugin) => plugin.handlers);
+  return new Map(handlers.map((handler) => [handler.handlerId, handler]));
+}
+
+/** Whoever waits for the look tries it again; whoever runs the service has to know. */
+function told<T>(log: Log, look: Promise<T>): Promise<T> {
+  return look.catch((error: unknown) => {
+    log({ severity: 'ERROR', message: 'Due runs could not be moved on', failure: describeFailure(error) });
+    throw error;
+  });
+}
+
+function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { execution }: Settings): void {
+  for (const plugin of plugins)
+    registered(plugin.pluginId, () => registry.addPlugin(plugin, plugin.handlers.map(described)));
+  for (const handler of execution.externalHandlers) {
+    const handlerId = handler.HandlerId ?? '';
+    registered(handlerId, () =>
+      registry.addExternal({
+        handlerId,
+        pluginId: handler.PluginId ?? null,
+        displayName: handler.DisplayName ?? handlerId,
+        description: handler.Description ?? null,
+        maxAttempts: handler.MaxAttempts ?? 1,
+        concurrencyKey: handler.ConcurrencyKey ?? null,
+        tags: {},
+      }),
+    );
+  }
+}
+
+/** The name of a process that shows that it lives; others have to wait for its leases. */
+const PROVEN_NAME = /^process-[^/\\]*-\d+-[0-9a-f]{16}$/;
+
+const nothing = () => undefined;
+
+interface Presence {
+  readonly name: string;
+  readonly locks: Locks | null;
+  readonly release: () => void;
+}
+
+/** Host and process are in the name for whoever reads it; that the process is no more is proven by its lock alone. */
+async function presenceOf({ settings, world, log }: ExecutionParts, shown: boolean): Promise<Presence> {
+  const host = hostname()
+    .replace(/[^\w.-]/g, '_')
+    .slice(0, 80);
+  const own = Buffer.from(world.random.bytes(8)).toString('hex');
+  const name = `process-${host}-${process.pid}-${own}`;
+  try {
+    const opened = await locksOf(settings);
+    return { name, locks: opened, release: (shown ? opened?.hold(name) : undefined) ?? nothing };
+  } catch (error) {
+    const message = 'Other processes cannot be shown that this one lives: its runs are left to their leases';
+    log({ severity: 'WARNING', message, failure: describeFailure(error) });
+    return { name: name.slice(0, -8), locks: null, release: nothing };
+  }
+}
+
+function described(handler: Plugin['handlers'][number]) {
+  const { handlerId, displayName, description, maxAttempts, concurrencyKey, tags } = handler;
+  return {
+    handlerId,
+    pluginId: null,
+    displayName: displayName ?? handlerId,
+    description: description ?? null,
+    maxAttempts: maxAttempts ?? 1,
+    concurrencyKey: concurrencyKey ?? null,
+    tags: tags ?? {},
+  };
+}
+
+function registered(name: string, register: () => void): void {
+  try {
+    register();
+  } catch (error) {
+    throw new CompositionFault(
+      `The handlers of ${name} cannot be used: ${error instanceof Error ? error.message : 'unknown'}`,
+    );
+  }
+}
+
+function productPoliciesOf({ execution }: Settings) {
+  return execution.productPolicies.map((policy) => ({
+    productId: policy.ProductId ?? '',
+    allowedHandlerIds: policy.AllowedHandlerIds ?? [],
+    allowedTenantIds: policy.AllowedTenantIds ?? [],
+    allowedServiceIdentities: policy.AllowedServiceIdentities ?? [],
+    payloadBytesMax: policy.MaxPayloadBytes ?? null,
+    artifactPrefix: policy.ArtifactPrefix ?? '',
+    redactedNames: policy.RedactedJsonPropertyNames ?? [],
+  }));
+}
+
+function loadPlugins(settings: Settings, timers: Timers): Promise<Plugin[]> {
+  const what = `${table.execution.plugins.key}:`;
+  return Promise.all(settings.execution.plugins.map((type) => loadExport(type, what, timers, pluginFrom)));
+}
+
+function pluginFrom(exported: unknown, name: string): Plugin {
+  if (isPlugin(exported)) return exported;
+  throw new Error(`its export ${name} is no plugin with pluginId, name, version and handlers`);
+}
+
+function isPlugin(value: unknown): value is Plugin {
+  if (typeof value !== 'object' || value === null) return false;
+  const { pluginId, name, version, handlers } = value as Partial<Record<keyof Plugin, unknown>>;
+  const named = [pluginId, name, version].every((text) => typeof text === 'string' && text !== '');
+  return named && Array.isArray(handlers) && handlers.every(isHandler);
+}
+
+function isHandler(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { handlerId, run } = value as { handlerId?: unknown; run?: unknown };
+  return typeof handlerId === 'string' && handlerId !== '' && typeof run === 'function';
+}

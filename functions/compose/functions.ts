@@ -1,0 +1,67 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import type { Settings } from '../config/table.ts';
+import type { HandlerMap } from '../http/chain.ts';
+import type { Log } from '../kernel/log.ts';
+import type { World } from '../kernel/world.ts';
+import type { Execution, ExecutionRole } from './execution.ts';
+import { composeDeliveryIdentity, composeIdentity, type Identity } from './identity.ts';
+
+/** The functions that serve no group of the contract: the hosted worker, and what the scheduler calls. */
+
+export const functionNames = ['worker', 'reconcile', 'prune'] as const;
+export type FunctionName = (typeof functionNames)[number];
+
+export function isFunctionName(name: string | undefined): name is FunctionName {
+  return functionNames.some((known) => known === name);
+}
+
+/** The functions beside the groups that the settings let exist. */
+export function servedFunctions({ execution }: Settings): readonly FunctionName[] {
+  // Nothing is delivered where the queue is in the process.
+  return execution.adapter === 'google' ? functionNames : functionNames.filter((name) => name !== 'worker');
+}
+
+export function roleOf(name: FunctionName): ExecutionRole {
+  return name === 'worker' ? 'worker' : 'maintenance';
+}
+
+export interface LoadedFunction {
+  readonly handlers: HandlerMap;
+  readonly extra: readonly OperationEntry[];
+  readonly identity: Identity;
+}
+
+interface Parts {
+  readonly settings: Settings;
+  readonly world: World;
+  readonly log: Log;
+  readonly execution: Execution;
+}
+
+export async function loadFunction(name: FunctionName, parts: Parts): Promise<LoadedFunction> {
+  const { settings, world, log, execution } = parts;
+  if (name === 'worker') return hostedWorker(parts);
+  const [{ scheduledHandler, scheduledOperation }, identity] = await Promise.all([
+    import('../groups/execution/scheduled-operations.ts'),
+    composeIdentity(settings, world, log),
+  ]);
+  const handlers = { [name]: scheduledHandler(name, execution.dependencies) };
+  return { handlers, extra: [scheduledOperation(name)], identity };
+}
+
+async function hostedWorker({ settings, world, execution }: Parts): Promise<LoadedFunction> {
+  const [delivery, identity] = await Promise.all([
+    import('../groups/execution/delivery-operation.ts'),
+    composeDeliveryIdentity(settings, world),
+  ]);
+  const operation = delivery.deliveryOperation(settings.hostedWorker.callbackPath);
+  const health = delivery.workerHealthOperation;
+  return {
+    handlers: {
+      [operation.id]: delivery.receiveDelivery(execution.worker),
+      [health.id]: delivery.getWorkerHealth(execution.worker),
+    },
+    extra: [operation, health],
+    identity,
+  };
+}

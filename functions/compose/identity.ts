@@ -1,0 +1,222 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { accessParts, needsApiKey } from '../config/rules.ts';
+import { type Settings, table } from '../config/table.ts';
+import { createApiKeyFile } from '../identity/api-key-file.ts';
+import { type ApiKeyFile, type ApiKeys, createApiKeys, hashApiKey } from '../identity/api-keys.ts';
+import { type Authenticator, anonymous, createAuthenticator } from '../identity/authenticator.ts';
+import {
+  type Authorizer,
+  type ClassPolicy,
+  createAuthorizer,
+  DELIVERY_CLASS,
+} from '../identity/authorizer.ts';
+import { type CanonicalAccessOperation, createCanonicalPolicy } from '../identity/canonical-access.ts';
+import { authenticatorFrom, createCustomIdentity } from '../identity/custom-identity.ts';
+import { developmentCaller } from '../identity/development.ts';
+import { createDevelopmentIdentity } from '../identity/development-header.ts';
+import {
+  createExecutionAccess,
+  createExecutionPolicy,
+  type ExecutionAccess,
+  type ExecutionAccessOperation,
+  type ExecutionGrant,
+} from '../identity/execution-access.ts';
+import { createKeySet, type KeySet } from '../identity/oidc/key-set.ts';
+import { createOidcIdentity } from '../identity/oidc/oidc-identity.ts';
+import type { WorkloadIdentity } from '../identity/workload.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import type { World } from '../kernel/world.ts';
+import { CompositionFault, loadExport } from './module.ts';
+
+/** Who is calling, and may they: put together from the settings. */
+export interface Identity {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** Nothing but that he can reach it keeps a stranger out. Absent: as the settings say of all that is served. */
+  readonly loopbackOnly?: boolean;
+}
+
+type Part = (typeof accessParts)[keyof typeof accessParts] | 'hostedWorker';
+
+export async function composeIdentity(settings: Settings, world: World, log: Log): Promise<Identity> {
+  // One for all parts: they read tokens of the same issuer.
+  const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
+  const workloads: Record<string, WorkloadIdentity> = {};
+  const made = new Map<string, WorkloadIdentity>();
+  for (const [name, part] of Object.entries(accessParts)) {
+    if (settings[part].identityPolicies.length === 0) continue;
+    const workload = made.get(part) ?? (await workloadOf(settings, part, keys, world));
+    made.set(part, workload);
+    workloads[name] = workload;
+  }
+  const apiKeys = await apiKeysOf(settings, world, log);
+  const authenticator = createAuthenticator({
+    ...(apiKeys === undefined ? {} : { apiKeys }),
+    apiKeyRequired: needsApiKey(settings),
+    workloads,
+    otherwise: anonymous,
+  });
+  return {
+    authenticator:
+      settings.service.environment === 'Development' ? opened(authenticator, workloads) : authenticator,
+    authorizer: createAuthorizer({ policies: policiesOf(settings) }),
+  };
+}
+
+/**
+ * Who may deliver messages of the queue: the service account in whose name the queue calls, by a token for the worker's own
+ * address. Keys have no part in it, and header fields that only say where a call comes from prove nothing.
+ */
+export async function composeDeliveryIdentity(settings: Settings, world: World): Promise<Identity> {
+  const { cloudTasks, hostedWorker, service } = settings;
+  const given = hostedWorker.allowedPrincipals;
+  const account = cloudTasks.serviceAccountEmail;
+  const principals = given.length > 0 || account === null ? given : [account];
+  const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
+  const workloads =
+    principals.length === 0
+      ? {}
+      : { [DELIVERY_CLASS]: await workloadOf(settings, 'hostedWorker', keys, world) };
+  const known = createAuthenticator({ apiKeyRequired: false, workloads, otherwise: anonymous });
+  const mailboxes = namesMailboxes(settings, 'hostedWorker');
+  const nameOf = (principal: string) => (mailboxes ? principal.toLowerCase() : principal);
+  const allowed = new Set(principals.map(nameOf));
+  const policy: ClassPolicy = ({ principal }) => {
+    // As to whoever brings no proof: a stranger learns nothing, and the queue tries again either way.
+    if (!allowed.has(nameOf(principal)))
+      throw new ServiceError('unauthenticated', 'The caller delivers no messages here.');
+  };
+  return {
+    authenticator: service.environment === 'Development' ? opened(known, workloads) : known,
+    // Whatever keys there are: they open nothing here, and close nothing.
+    loopbackOnly:
+      service.environment === 'Development' &&
+      !settings.server.allowRemoteDevelopment &&
+      (principals.length === 0 || hostedWorker.authenticationMode === 'development-header'),
+    authorizer: createAuthorizer({ policies: { [DELIVERY_CLASS]: policy } }),
+  };
+}
+
+/**
+ * Development lets in whoever may call at all where no policy says otherwise: an API key then has nothing more to say than
+ * that it is known. Outside Development the configuration does not allow a part without policies.
+ */
+function opened(inner: Authenticator, workloads: Readonly<Record<string, WorkloadIdentity>>): Authenticator {
+  return {
+    async authenticate(headers, operation) {
+      const caller = await inner.authenticate(headers, operation);
+      const open =
+        operation.authorizationClass !== 'anonymous' &&
+        !Object.hasOwn(workloads, operation.authorizationClass);
+      return open ? developmentCaller : caller;
+    },
+  };
+}
+
+async function apiKeysOf(settings: Settings, world: World, log: Log): Promise<ApiKeys | undefined> {
+  const { apiKeys, apiKey, apiKeyHashes, apiKeyFile, apiKeyHeader } = settings.security;
+  const clear = apiKey === null ? apiKeys : [...apiKeys, apiKey];
+  if (clear.length > 0 && settings.service.environment !== 'Development') {
+    const better = `give its hash in ${table.security.apiKeyHashes.key} or ${table.security.apiKeyFile.key}`;
+    log({ severity: 'WARNING', message: `An API key stands in clear among the settings: ${better}.` });
+  }
+  const hashes = [...new Set([...apiKeyHashes, ...clear.map((key) => hashApiKey(key.reveal()))])];
+  if (hashes.length === 0 && apiKeyFile === null) return undefined;
+  const file = apiKeyFile === null ? {} : { file: await openApiKeyFile(apiKeyFile, world, log) };
+  return createApiKeys({ hashes, headerName: apiKeyHeader, ...file });
+}
+
+/** One that goes missing later is told in the log; one that was never there is a mistake of whoever starts the service. */
+async function openApiKeyFile(path: string, { clock, timers }: World, log: Log): Promise<ApiKeyFile> {
+  const read = () => readFile(resolve(path), 'utf8');
+  try {
+    await read();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown reason'})`;
+    // The path is not told: a key may have been given in its place.
+    throw new CompositionFault(`The file that ${table.security.apiKeyFile.key} names ${reason}.`, {
+      cause: error,
+    });
+  }
+  return createApiKeyFile({ read, clock, timers, tell: (message) => log({ severity: 'ERROR', message }) });
+}
+
+async function workloadOf(
+  settings: Settings,
+  part: Part,
+  keys: KeySet,
+  { clock, timers }: World,
+): Promise<WorkloadIdentity> {
+  const { authenticatorType, authenticationMode, developmentIdentityHeader, allowedAudiences } =
+    settings[part];
+  if (authenticatorType !== null) {
+    const authenticator = await loadExport(authenticatorType, 'The authenticator', timers, authenticatorFrom);
+    return createCustomIdentity({ authenticator, timers });
+  }
+  if (authenticationMode === 'development-header')
+    return createDevelopmentIdentity({ headerName: developmentIdentityHeader });
+  const { issuers, authorizedParties, principalClaim, verification } = settings.oidc;
+  const { oidcAudience, workerUrl } = settings.cloudTasks;
+  // What the queue has the tokens of its deliveries made for.
+  const ownAudience = part === 'hostedWorker' ? [oidcAudience ?? workerUrl ?? ''] : [];
+  return createOidcIdentity({
+    audiences: allowedAudiences.length > 0 ? allowedAudiences : ownAudience,
+    issuers,
+    authorizedParties,
+    principalClaim,
+    verification,
+    keys,
+    clock,
+  });
+}
+
+/** What decides about single runs; `null` where no policy says otherwise than that whoever may call may do everything. */
+export function executionAccessOf(settings: Settings): ExecutionAccess | null {
+  const grants = executionGrants(settings);
+  const caseInsensitive = namesMailboxes(settings, 'executionAccess');
+  return grants.length === 0 ? null : createExecutionAccess(grants, { caseInsensitive });
+}
+
+function executionGrants({ executionAccess }: Settings): readonly ExecutionGrant[] {
+  // As below: what is missing or unknown was refused.
+  return executionAccess.identityPolicies.map((policy) => ({
+    principal: policy.Principal ?? '',
+    productId: policy.ProductId ?? '',
+    workerId: policy.WorkerId ?? null,
+    tenantIds: policy.AllowedTenantIds ?? [],
+    handlerIds: policy.AllowedHandlerIds ?? [],
+    operations: (policy.AllowedOperations ?? []) as readonly ExecutionAccessOperation[],
+  }));
+}
+
+function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
+  const { canonicalAccess } = settings;
+  // The rules of the configuration have refused every policy in which one of these is missing or unknown.
+  const canonical = canonicalAccess.identityPolicies.map((policy) => ({
+    principal: policy.Principal ?? '',
+    tenantIds: policy.AllowedTenantIds ?? [],
+    operations: (policy.AllowedOperations ?? []) as readonly CanonicalAccessOperation[],
+  }));
+  const executionPolicy = createExecutionPolicy(executionGrants(settings), {
+    caseInsensitive: namesMailboxes(settings, 'executionAccess'),
+  });
+  return {
+    'canonical-policy': createCanonicalPolicy({
+      grants: canonical,
+      caseInsensitive: namesMailboxes(settings, 'canonicalAccess'),
+    }),
+    'execution-policy': executionPolicy,
+    'execution-maintenance': executionPolicy,
+    'execution-worker': executionPolicy,
+  };
+}
+
+/** E-mail addresses are one name in any case; a subject or whatever a custom authenticator says is taken as it is. */
+function namesMailboxes(settings: Settings, part: Part): boolean {
+  const { authenticatorType, authenticationMode } = settings[part];
+  if (authenticatorType !== null) return false;
+  return authenticationMode === 'development-header' || settings.oidc.principalClaim === 'email';
+}

@@ -1,0 +1,114 @@
+import type { Settings } from '../config/table.ts';
+import { type Lazy, lazy } from '../kernel/lazy.ts';
+import type { World } from '../kernel/world.ts';
+import type { ReadyRuns, RunQueue } from '../queue/port.ts';
+import type { RecordStore } from '../store/port.ts';
+
+/** The queue of this process; what looks after time in it, for whoever stays. */
+export interface ProcessQueue extends RunQueue, ReadyRuns {
+  start(settleDue: () => Promise<{ readonly more: boolean; readonly nextAt?: number | null }>): Promise<void>;
+  stop(): Promise<void>;
+  hint(handlerId: string): void;
+  addExecutor(executor: { readonly handlerIds: ReadonlySet<string>; wake(): void }): void;
+}
+
+/** How runs reach their workers. */
+export interface Dispatch {
+  /** For calls of this process that wait for a run, whoever it is that queues them. */
+  readonly local: ProcessQueue;
+  /** `null`: the local one is the queue. */
+  readonly cloud: CloudDispatch | null;
+}
+
+export interface CloudDispatch {
+  readonly queue: RunQueue;
+  /** Whether a worker is configured for the handler. */
+  reaches(handlerId: string, kind: 'process' | 'external'): boolean;
+  close(): Promise<void>;
+}
+
+export async function composeQueue(
+  settings: Settings,
+  world: World,
+  opened: () => RecordStore | undefined,
+): Promise<Dispatch> {
+  const { LocalQueue } = await import('../queue/local/local-queue.ts');
+  let mark: string | null = null;
+  const local = new LocalQueue({
+    world,
+    recheckMs: settings.execution.recheckSeconds * 1_000,
+    mayHaveChanged() {
+      const store = opened();
+      // Nobody has asked anything of the store yet, so nothing is waited for either.
+      if (store === undefined) return false;
+      const before = mark;
+      mark = store.changeMark?.() ?? null;
+      return mark === null || mark !== before;
+    },
+  });
+  if (settings.execution.adapter === 'local') return { local, cloud: null };
+  return { local, cloud: await cloudDispatch(settings, world, (handlerId) => local.hint(handlerId)) };
+}
+
+async function cloudDispatch(
+  settings: Settings,
+  { clock }: World,
+  hint: (handlerId: string) => void,
+): Promise<CloudDispatch> {
+  const [{ CloudTasksQueue }, { workerRoutes }] = await Promise.all([
+    import('../queue/cloud-tasks/cloud-tasks-queue.ts'),
+    import('../queue/cloud-tasks/routes.ts'),
+  ]);
+  const external = new Set(settings.execution.externalHandlers.map(({ HandlerId }) => HandlerId));
+  const routes = workerRoutes(routeRules(settings));
+  const tasks = taskService(settings);
+  const routeOf = (handlerId: string) => routes(handlerId, external.has(handlerId) ? 'external' : 'process');
+  const queue = new CloudTasksQueue({ tasks: tasks.get, routeOf, clock, hint });
+  return {
+    queue,
+    reaches: (handlerId, kind) => routes(handlerId, kind) !== null,
+    close: tasks.close,
+  };
+}
+
+/** The client is large: it is loaded with the first message. */
+function taskService({ cloudTasks, firestore }: Settings): Lazy<TaskService> {
+  return lazy(
+    async () => {
+      const { openTaskService } = await import('../queue/cloud-tasks/client.ts');
+      const { emulatorHost } = cloudTasks;
+      return openTaskService({
+        projectId: cloudTasks.projectId ?? firestore.projectId ?? '',
+        ...(emulatorHost === null ? {} : { emulatorHost }),
+      });
+    },
+    (service) => service.close(),
+  );
+}
+
+type TaskService = Awaited<ReturnType<typeof import('../queue/cloud-tasks/client.ts')['openTaskService']>>;
+
+function routeRules({ cloudTasks, firestore }: Settings) {
+  return {
+    defaults: {
+      // The database's, where nobody says otherwise.
+      projectId: cloudTasks.projectId ?? firestore.projectId,
+      locationId: cloudTasks.locationId,
+      queueId: cloudTasks.queueId,
+      workerUrl: cloudTasks.workerUrl,
+      serviceAccountEmail: cloudTasks.serviceAccountEmail,
+      audience: cloudTasks.oidcAudience,
+    },
+    explicit: cloudTasks.requireExplicitWorkerRoutes,
+    overrides: cloudTasks.workerRoutes.map((route) => ({
+      // The rules of the settings have refused to go on without one.
+      handlerId: route.HandlerId ?? '',
+      ...(route.ProjectId === undefined ? {} : { projectId: route.ProjectId }),
+      ...(route.LocationId === undefined ? {} : { locationId: route.LocationId }),
+      ...(route.QueueId === undefined ? {} : { queueId: route.QueueId }),
+      ...(route.WorkerUrl === undefined ? {} : { workerUrl: route.WorkerUrl }),
+      ...(route.ServiceAccountEmail === undefined ? {} : { serviceAccountEmail: route.ServiceAccountEmail }),
+      ...(route.OidcAudience === undefined ? {} : { audience: route.OidcAudience }),
+    })),
+  };
+}

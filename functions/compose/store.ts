@@ -1,0 +1,84 @@
+import { join, resolve } from 'node:path';
+import type { Provider, Settings } from '../config/table.ts';
+import { type Lazy, lazy } from '../kernel/lazy.ts';
+import type { World } from '../kernel/world.ts';
+import { type Collection, type RecordStore, StoreError } from '../store/port.ts';
+
+/** The store that the settings name. */
+
+/** The file of the provider `sqlite`. */
+export function databasePath({ service, canonicalStore }: Settings): string {
+  return resolve(canonicalStore.databasePath ?? join(service.dataDirectory, 'svc.canonical.sqlite'));
+}
+
+/** Opened by the first call. Whatever stands in the way is told in the words of the port. */
+export function lazyStore(settings: Settings, world: World, create: boolean): Lazy<RecordStore> {
+  const store = lazy(
+    () => openStore(settings, world, create),
+    (opened) => opened.close(),
+  );
+  return {
+    get: () =>
+      store.get().catch((error: unknown) => {
+        if (error instanceof StoreError) throw error;
+        throw new StoreError('unavailable', reasonOf(error), { cause: error });
+      }),
+    close: store.close,
+  };
+}
+
+/** Drivers are loaded only when they are chosen: a function starts without those that it does not use. */
+async function openStore(
+  settings: Settings,
+  { clock, random, timers }: World,
+  create: boolean,
+): Promise<RecordStore> {
+  const [{ collections }, { executionCollections }] = await Promise.all([
+    import('../groups/canonical/records.ts'),
+    import('../runs/records.ts'),
+  ]);
+  const open = openProvider[settings.canonicalStore.provider];
+  const all = [...collections, ...executionCollections];
+  return open(settings, { clock, random, timers, collections: all, create });
+}
+
+type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {
+  readonly collections: readonly Collection[];
+  readonly create: boolean;
+};
+
+const openProvider: Readonly<
+  Record<Provider, (settings: Settings, parts: StoreParts) => Promise<RecordStore>>
+> = {
+  async sqlite(settings, parts) {
+    const { openSqliteStore } = await import('../store/sqlite/store.ts');
+    const { grouping } = settings.canonicalStore;
+    return openSqliteStore({ path: databasePath(settings), grouping, ...parts });
+  },
+  async firestore({ firestore: { projectId, databaseId, emulatorHost } }, parts) {
+    const { openFirestoreStore } = await import('../store/firestore/store.ts');
+    return openFirestoreStore({
+      databaseId,
+      ...(projectId === null ? {} : { projectId }),
+      ...(emulatorHost === null ? {} : { emulatorHost }),
+      ...parts,
+    });
+  },
+  async postgresql({ canonicalStore }, parts) {
+    const { openPostgresStore } = await import('../store/postgres/store.ts');
+    return openPostgresStore({ ...connectionOf(canonicalStore), ...parts });
+  },
+  async mysql({ canonicalStore }, parts) {
+    const { openMysqlStore } = await import('../store/mysql/store.ts');
+    return openMysqlStore({ ...connectionOf(canonicalStore), ...parts });
+  },
+};
+
+function connectionOf({ connectionString, connectionsMax }: Settings['canonicalStore']) {
+  // The rules of the settings have refused to go on without one.
+  return { connectionString: connectionString?.reveal() ?? '', poolSize: connectionsMax };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown';
+}

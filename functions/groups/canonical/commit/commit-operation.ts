@@ -1,0 +1,66 @@
+import type { CanonicalTransactionResult } from '../../../../contracts/generated/models.ts';
+import type { Handler } from '../../../http/handler.ts';
+import type { Found, RecordStore, Scope } from '../../../store/port.ts';
+import { StoreError } from '../../../store/port.ts';
+import type { CanonicalDependencies } from '../dependencies.ts';
+import { dueTime } from '../outbox/outbox-event.ts';
+import { commitKey, tenantScope } from '../records.ts';
+import { type CommitPlan, commitKeys, decideCommit, planCommit } from './commit.ts';
+import { readCommitRequest } from './commit-request.ts';
+import { replayResult } from './receipt.ts';
+
+/** A restore may take a receipt away between two reads; then the commit is decided anew. */
+const ATTEMPTS_MAX = 3;
+
+/**
+ * Commits documents, fences, outbox events and the idempotency receipt in one transaction, or answers a repeated key
+ * from its receipt (specification, part A).
+ */
+export function commitCanonicalTransaction(
+  dependencies: CanonicalDependencies,
+): Handler<'commitCanonicalTransaction'> {
+  return async ({ params, body }, context) => {
+    const request = readCommitRequest(params.tenantId, body);
+    // A verified caller is the actor, whatever the body says; in the open development mode the body's word stands.
+    const actor = context.caller.kind === 'workload' ? context.caller.principal : request.actor;
+    const plan = planCommit({ ...request, actor }, context.now);
+    const store = await dependencies.store();
+    // An event that is gone has left its id free: to the rule there is none.
+    const present = (found: Found) => dependencies.retention?.present(found, context.now) ?? found;
+    const result = await commit(store, tenantScope(params.tenantId), plan, present);
+    if (!result.replayed) announceEvents(dependencies, plan);
+    return {
+      status: 200,
+      body: result,
+      ...(result.replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}),
+    };
+  };
+}
+
+/** Once for each moment at which events of the commit are due: whoever is woken takes as many as there are. */
+function announceEvents({ waits }: CanonicalDependencies, { request, events }: CommitPlan): void {
+  const moments = new Set(events.map(({ event }) => dueTime(event)));
+  for (const dueAt of moments) if (dueAt !== null) waits?.announce(request.tenantId, dueAt);
+}
+
+async function commit(
+  store: RecordStore,
+  scope: Scope,
+  plan: CommitPlan,
+  present: (found: Found) => Found,
+): Promise<CanonicalTransactionResult> {
+  const keys = commitKeys(plan);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const outcome = await store.transact(scope, keys, (found) => decideCommit(plan, present(found)));
+    if (!outcome.answeredFromReceipt) return outcome.result;
+    const receipt = await readReceipt(store, scope, plan);
+    if (receipt !== undefined) return replayResult(plan.request.tenantId, receipt);
+  }
+  throw new StoreError('contention', 'the receipt of this transaction came and went');
+}
+
+async function readReceipt(store: RecordStore, scope: Scope, plan: CommitPlan) {
+  const key = commitKey(plan.request.idempotencyKey);
+  const page = await store.query(scope, { by: 'keys', keys: [{ key, view: 'parts' }] });
+  return page.records[0];
+}

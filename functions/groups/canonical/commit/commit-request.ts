@@ -1,0 +1,104 @@
+import { limits } from '../../../../contracts/generated/limits.ts';
+import type { CanonicalTransactionRequest } from '../../../../contracts/generated/models.ts';
+import { CanonicalText, canonicalJson, sha256 } from '../../../kernel/canonical-json.ts';
+import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
+import { identifier, optionalIdentifier } from '../../../kernel/identifiers.ts';
+import { type OutboxWrite, readOutboxWrite } from '../outbox/outbox-request.ts';
+import { type FenceMutation, readFenceMutation } from './fence-request.ts';
+import { type Mutation, readMutation } from './mutation-request.ts';
+
+/** A transaction request with every default filled in, every identifier trimmed and every limit checked. */
+export interface CommitRequest {
+  readonly tenantId: string;
+  readonly idempotencyKey: string;
+  readonly correlationId: string | null;
+  readonly actor: string | null;
+  readonly mutations: readonly Mutation[];
+  readonly fences: readonly FenceMutation[];
+  readonly outbox: readonly OutboxWrite[];
+}
+
+/**
+ * Checks what the JSON Schema cannot say and fills in what was left out.
+ *
+ * Throws `validation_failed`, `limit_exceeded`, `tenant_mismatch`, `duplicate_in_request` or `commit_too_large`, each
+ * naming the member.
+ */
+export function readCommitRequest(tenantId: string, request: CanonicalTransactionRequest): CommitRequest {
+  const mutations = (request.mutations ?? []).map((m, n) => readMutation(tenantId, m, `/mutations/${n}`));
+  const fences = (request.fences ?? []).map((f, n) => readFenceMutation(f, `/fences/${n}`));
+  const outbox = (request.outbox ?? []).map((w, n) => readOutboxWrite(w, `/outbox/${n}`));
+  if (mutations.length + fences.length + outbox.length === 0) {
+    throw invalidMember('', 'a transaction holds at least one mutation, fence or outbox event');
+  }
+  refuseRepeats(mutations, '/mutations', 'document', (m) => [m.documentType, m.id]);
+  refuseRepeats(fences, '/fences', 'fence', (f) => [f.name, f.value]);
+  checkTotal(mutations, outbox);
+  return {
+    tenantId,
+    idempotencyKey: identifier(request.idempotencyKey, '/idempotencyKey'),
+    correlationId: optionalIdentifier(request.correlationId, '/correlationId'),
+    actor: optionalIdentifier(request.actor, '/actor'),
+    mutations,
+    fences,
+    outbox,
+  };
+}
+
+/**
+ * The proof that two submissions under one key mean the same: SHA-256 of the canonical JSON (RFC 8785) of the request
+ * with defaults filled in, without what the server owns (actor, revisions, timestamps) and without the correlation id,
+ * which may differ between an attempt and its retry.
+ */
+export function requestHash(request: CommitRequest): string {
+  // The texts of data and payload were made canonical when the request was read.
+  const mutations = request.mutations.map((m) =>
+    m.operation === 'upsert' ? { ...m, data: new CanonicalText(m.dataText), dataText: undefined } : m,
+  );
+  const outbox = request.outbox.map((w) => ({
+    ...w,
+    payload: new CanonicalText(w.payloadText),
+    payloadText: undefined,
+  }));
+  const { tenantId, idempotencyKey, fences } = request;
+  return sha256(canonicalJson({ tenantId, idempotencyKey, mutations, fences, outbox }));
+}
+
+/** `ctx_` and the first 32 hexadecimal digits of SHA-256 over tenant, line feed, key: the same on every deployment. */
+export function transactionId(request: CommitRequest): string {
+  return `ctx_${sha256(`${request.tenantId}\n${request.idempotencyKey}`).slice(7, 39)}`;
+}
+
+/** Throws `duplicate_in_request` for the first item that names what an earlier one names. */
+export function refuseRepeats<T>(
+  items: readonly T[],
+  pointer: string,
+  noun: string,
+  identity: (item: T) => readonly string[],
+): void {
+  const seen = new Set<string>();
+  items.forEach((item, n) => {
+    const name = JSON.stringify(identity(item));
+    if (seen.has(name)) {
+      throw invalidMember(
+        `${pointer}/${n}`,
+        `the same ${noun} stands twice in one transaction`,
+        'duplicate_in_request',
+      );
+    }
+    seen.add(name);
+  });
+}
+
+function checkTotal(mutations: readonly Mutation[], outbox: readonly OutboxWrite[]): void {
+  let bytes = 0;
+  for (const m of mutations) if (m.operation === 'upsert') bytes += Buffer.byteLength(m.dataText);
+  for (const w of outbox) bytes += Buffer.byteLength(w.payloadText);
+  if (bytes > limits.commitBytesMax) {
+    throw new ServiceError(
+      'commit_too_large',
+      `The documents and payloads of one transaction may hold ${limits.commitBytesMax} bytes together`,
+      { contentBytes: bytes, contentBytesMax: limits.commitBytesMax },
+    );
+  }
+}

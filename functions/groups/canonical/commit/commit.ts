@@ -1,0 +1,174 @@
+import type {
+  CanonicalOutboxEvent,
+  CanonicalTransactionResult,
+} from '../../../../contracts/generated/models.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import { formatUtc } from '../../../kernel/timestamp.ts';
+import {
+  type Decision,
+  type Found,
+  type KeyRequest,
+  type RecordData,
+  StoreError,
+  type TransactRequest,
+  type Write,
+} from '../../../store/port.ts';
+import {
+  applyMutation,
+  checkMutation,
+  documentState,
+  documentText,
+  type WrittenDocument,
+} from '../document/document.ts';
+import { type EventState, eventBody, eventRecord, wireEvent } from '../outbox/outbox-event.ts';
+import { commitKey, documentKey, eventKey, fenceKey } from '../records.ts';
+import { type CommitRequest, refuseRepeats, requestHash, transactionId } from './commit-request.ts';
+import { applyFence } from './fence.ts';
+import { receiptRecord } from './receipt.ts';
+
+/** A commit with everything made that does not depend on what is stored: it may be decided again and again. */
+export interface CommitPlan {
+  readonly request: CommitRequest;
+  readonly transactionId: string;
+  readonly requestHash: string;
+  readonly committedAtUtc: string;
+  readonly events: readonly { readonly event: EventState; readonly body: string }[];
+}
+
+export type CommitOutcome =
+  | { readonly answeredFromReceipt: false; readonly result: CanonicalTransactionResult }
+  /** The receipt is there: its stored result is the answer. */
+  | { readonly answeredFromReceipt: true };
+
+/** Throws `duplicate_in_request` where a supplied event id is the one that another event of the request is given. */
+export function planCommit(request: CommitRequest, now: number): CommitPlan {
+  const id = transactionId(request);
+  const committedAtUtc = formatUtc(now);
+  const events = request.outbox.map((write, position) => {
+    const event: EventState = {
+      // The position counts all events of the request, also those with an id of their own.
+      id: write.id ?? `${id}:${String(position).padStart(3, '0')}`,
+      transactionId: id,
+      topic: write.topic,
+      key: write.key,
+      state: 'open',
+      createdAtUtc: committedAtUtc,
+      notBeforeUtc: write.notBeforeUtc,
+      maxDeliveryAttempts: write.maxDeliveryAttempts,
+      deliveryCount: 0,
+      leaseOwner: null,
+      leaseExpiresAtUtc: null,
+      leaseTokenHash: null,
+      deliveredAtUtc: null,
+      deadLetteredAtUtc: null,
+      lastError: null,
+    };
+    return { event, body: eventBody(write.payload, write.headers) };
+  });
+  refuseRepeats(events, '/outbox', 'event id', ({ event }) => [event.id]);
+  return { request, transactionId: id, requestHash: requestHash(request), committedAtUtc, events };
+}
+
+/** Every record that the commit may read or write. What must be new is not read where a store can do without. */
+export function commitKeys(plan: CommitPlan): TransactRequest {
+  const { request, events } = plan;
+  const gate = commitKey(request.idempotencyKey);
+  const keys: KeyRequest[] = [{ key: gate }];
+  for (const m of request.mutations) {
+    keys.push({ key: documentKey(m.documentType, m.id), expectAbsent: m.precondition.mustNotExist });
+  }
+  for (const f of request.fences) keys.push({ key: fenceKey(f.name, f.value) });
+  for (const { event } of events) keys.push({ key: eventKey(event.id), expectAbsent: true });
+  return { gate, keys };
+}
+
+/**
+ * The commit rule: documents, fences, outbox events and receipt, all or nothing (specification, part A).
+ *
+ * Throws `idempotency_conflict`, `precondition_failed`, `document_missing`, `fence_conflict`, `fence_not_owned` or
+ * `outbox_event_exists`; then nothing is written and the key stays free.
+ */
+export function decideCommit(plan: CommitPlan, found: Found): Decision<CommitOutcome> {
+  const receipt = found.get(commitKey(plan.request.idempotencyKey));
+  if (receipt !== undefined) {
+    checkReceipt(receipt, plan);
+    return { writes: [], result: { answeredFromReceipt: true } };
+  }
+  const documents = decideDocuments(plan, found);
+  const fences = decideFences(plan, found);
+  const events = decideEvents(plan, found);
+  const outbox = plan.events.map(({ event, body }) => wireEvent(plan.request.tenantId, event, body));
+  const result = transactionResult(plan, documents, outbox);
+  const writes: Write[] = [
+    {
+      put: receiptRecord({
+        result,
+        requestHash: plan.requestHash,
+        documentTexts: documents.map(documentText),
+        payloadTexts: plan.request.outbox.map(({ payloadText }) => payloadText),
+      }),
+    },
+    ...documents.map(({ record }) => ({ put: record })),
+    ...fences,
+    ...events,
+  ];
+  return { writes, result: { answeredFromReceipt: false, result } };
+}
+
+function checkReceipt(receipt: RecordData, plan: CommitPlan): void {
+  if (receipt.head.idempotencyKey !== plan.request.idempotencyKey) {
+    throw new StoreError('corrupt', 'a receipt record does not hold the receipt that its id names');
+  }
+  if (receipt.head.requestHash !== plan.requestHash) {
+    throw new ServiceError('idempotency_conflict', 'The idempotency key was used for another request', {
+      errors: [{ pointer: '/idempotencyKey', detail: 'was used for another request' }],
+    });
+  }
+}
+
+function decideDocuments(plan: CommitPlan, found: Found): WrittenDocument[] {
+  const { mutations, tenantId } = plan.request;
+  return mutations.map((mutation, n) => {
+    const current = documentState(found.get(documentKey(mutation.documentType, mutation.id)), mutation);
+    checkMutation(current, mutation, `/mutations/${n}`);
+    return applyMutation(tenantId, current, mutation, plan.committedAtUtc);
+  });
+}
+
+function decideFences(plan: CommitPlan, found: Found): Write[] {
+  return plan.request.fences.flatMap((fence, n) => {
+    const record = found.get(fenceKey(fence.name, fence.value));
+    const write = applyFence(record, fence, `/fences/${n}`, plan.committedAtUtc);
+    return write === null ? [] : [write];
+  });
+}
+
+function decideEvents(plan: CommitPlan, found: Found): Write[] {
+  return plan.events.map(({ event, body }, n) => {
+    if (found.get(eventKey(event.id)) !== undefined) {
+      throw new ServiceError('outbox_event_exists', 'An outbox event of this id exists in the tenant', {
+        errors: [{ pointer: `/outbox/${n}/id`, detail: 'is the id of an event that exists' }],
+      });
+    }
+    return { put: eventRecord(event, body) };
+  });
+}
+
+function transactionResult(
+  plan: CommitPlan,
+  documents: readonly WrittenDocument[],
+  outbox: readonly CanonicalOutboxEvent[],
+): CanonicalTransactionResult {
+  const { tenantId, idempotencyKey, correlationId, actor } = plan.request;
+  return {
+    transactionId: plan.transactionId,
+    tenantId,
+    idempotencyKey,
+    correlationId,
+    actor,
+    replayed: false,
+    committedAtUtc: plan.committedAtUtc,
+    documents: documents.map(({ document }) => document),
+    outbox: [...outbox],
+  };
+}

@@ -1,0 +1,92 @@
+import { limits } from '../../../../contracts/generated/limits.ts';
+import type {
+  CanonicalDocumentInput,
+  CanonicalMutation,
+  CanonicalWritePrecondition,
+} from '../../../../contracts/generated/models.ts';
+import type { JsonObject } from '../../../kernel/canonical-json.ts';
+import { invalidMember } from '../../../kernel/errors.ts';
+import { identifier } from '../../../kernel/identifiers.ts';
+import { boundedText } from '../bounded-text.ts';
+import { indexValues } from '../document/index-text.ts';
+
+export interface Precondition {
+  readonly expectedRevision: number | null;
+  readonly mustExist: boolean;
+  readonly mustNotExist: boolean;
+}
+
+export interface Upsert {
+  readonly operation: 'upsert';
+  readonly documentType: string;
+  readonly id: string;
+  readonly schemaVersion: string;
+  readonly data: JsonObject;
+  /** `data` as canonical JSON. */
+  readonly dataText: string;
+  readonly indexes: Readonly<Record<string, string>>;
+  readonly precondition: Precondition;
+}
+
+export interface Delete {
+  readonly operation: 'delete';
+  readonly documentType: string;
+  readonly id: string;
+  readonly precondition: Precondition;
+}
+
+export type Mutation = Upsert | Delete;
+
+export function readMutation(tenantId: string, mutation: CanonicalMutation, pointer: string): Mutation {
+  const precondition = readPrecondition(mutation.precondition ?? {}, `${pointer}/precondition`);
+  const document = mutation.document ?? null;
+  if ((mutation.operation ?? 'upsert') === 'upsert') {
+    if (document === null) throw invalidMember(`${pointer}/document`, 'an upsert carries its document');
+    const upsert = readDocument(tenantId, document, `${pointer}/document`);
+    sameName(mutation.documentType, upsert.documentType, `${pointer}/documentType`);
+    sameName(mutation.id, upsert.id, `${pointer}/id`);
+    return { operation: 'upsert', ...upsert, precondition };
+  }
+  if (document !== null) {
+    throw invalidMember(`${pointer}/document`, 'a delete names its document by documentType and id');
+  }
+  return {
+    operation: 'delete',
+    documentType: identifier(mutation.documentType ?? '', `${pointer}/documentType`),
+    id: identifier(mutation.id ?? '', `${pointer}/id`),
+    precondition,
+  };
+}
+
+/** The names beside an upsert's document are not needed, and must not contradict it. */
+function sameName(given: string | null | undefined, name: string, pointer: string): void {
+  if (given !== undefined && given !== null && given.trim() !== name) {
+    throw invalidMember(pointer, 'contradicts the document of this mutation');
+  }
+}
+
+function readDocument(tenantId: string, document: CanonicalDocumentInput, pointer: string) {
+  // Compared as it stands: a document that names its tenant names it exactly.
+  if (document.tenantId !== tenantId) {
+    throw invalidMember(`${pointer}/tenantId`, 'must be the tenant of the transaction', 'tenant_mismatch');
+  }
+  if (document.deleted === true) {
+    throw invalidMember(`${pointer}/deleted`, 'an upsert cannot write a tombstone; use operation delete');
+  }
+  return {
+    documentType: identifier(document.documentType, `${pointer}/documentType`),
+    id: identifier(document.id, `${pointer}/id`),
+    schemaVersion: identifier(document.schemaVersion, `${pointer}/schemaVersion`),
+    data: document.data,
+    dataText: boundedText(document.data, limits.documentDataBytesMax, `${pointer}/data`),
+    indexes: indexValues(document.indexes ?? {}, limits.indexesPerDocumentMax, `${pointer}/indexes`),
+  };
+}
+
+function readPrecondition(precondition: CanonicalWritePrecondition, pointer: string): Precondition {
+  const mustExist = precondition.mustExist ?? false;
+  const mustNotExist = precondition.mustNotExist ?? false;
+  if (mustExist && mustNotExist)
+    throw invalidMember(pointer, 'mustExist and mustNotExist exclude each other');
+  return { expectedRevision: precondition.expectedRevision ?? null, mustExist, mustNotExist };
+}

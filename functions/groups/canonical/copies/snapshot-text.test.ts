@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { limits } from '../../../../contracts/generated/limits.ts';
+import { makeSnapshot } from './snapshot/snapshot.ts';
+import { sampleTenant, scanned } from './snapshot/tenants.fixture.ts';
+import { snapshotText } from './snapshot-text.ts';
+
+const options = { bytesMax: null, advice: 'Use an archive.', pause: async () => undefined };
+
+async function sample() {
+  const { store, client } = await sampleTenant();
+  return makeSnapshot('tenant-a', scanned(store, 'tenant-a'), { now: client.clock.now });
+}
+
+test('is the JSON of the snapshot', async () => {
+  const snapshot = await sample();
+  expect((await snapshotText(snapshot, options)).toString()).toBe(JSON.stringify(snapshot));
+  const empty = { ...snapshot, documents: [], fences: [] };
+  expect((await snapshotText(empty, options)).toString()).toBe(JSON.stringify(empty));
+});
+
+test('lets others have their turn every few megabytes', async () => {
+  const snapshot = await sample();
+  let pauses = 0;
+  const pause = async () => void (pauses += 1);
+  const large = { ...snapshot, fences: snapshot.fences.flatMap((fence) => Array(60_000).fill(fence)) };
+  const { byteLength } = await snapshotText(large, { ...options, pause });
+  expect(pauses).toBe(Math.floor(byteLength / (4 * 1024 * 1024)));
+});
+
+test('what a restore would refuse for its size is not exported', async () => {
+  const snapshot = await sample();
+  const whole = Buffer.byteLength(JSON.stringify(snapshot));
+  await snapshotText(snapshot, { ...options, bytesMax: whole });
+  await expect(snapshotText(snapshot, { ...options, bytesMax: whole - 1 })).rejects.toMatchObject({
+    code: 'snapshot_too_large',
+    message: expect.stringContaining('Use an archive.'),
+  });
+  const [document] = snapshot.documents;
+  if (document === undefined) throw new Error('no document');
+  const empty: never[] = [];
+  const many = Array.from({ length: limits.restoreJsonContainersMax }, () => empty);
+  const nested = { ...document, data: { list: many } };
+  await expect(snapshotText({ ...snapshot, documents: [nested] }, options)).rejects.toMatchObject({
+    code: 'snapshot_too_large',
+  });
+});

@@ -1,0 +1,98 @@
+import { promisify } from 'node:util';
+import { gzip as gzipCallback } from 'node:zlib';
+import { sha256 } from '../../../../kernel/canonical-json.ts';
+import type { ChunkSink } from './archive.ts';
+import { LineTally, type SnapshotLine } from './lines.ts';
+import { type ArchiveChunk, CHUNK_BYTES_MAX, CHUNKS_MAX, chunkName } from './manifest.ts';
+import { SnapshotError } from './snapshot-error.ts';
+
+const gzip = promisify(gzipCallback);
+
+// Fixed, so that one content gives one archive. Another build of zlib may compress otherwise, though: what names a content
+// on every machine is the snapshot's hash, not the archive's.
+const GZIP_LEVEL = 6;
+const GZIP_SYSTEM_BYTE = 9;
+const UNKNOWN_SYSTEM = 255;
+/** zlib gives its output in pieces, by default of 16 KiB, each a way to another thread and back; here one is mostly enough. */
+const PIECE_BYTES_MIN = 16 * 1024;
+
+/**
+ * Fills chunks with lines, and compresses and writes them in their order, one at a time: while one is under way, on another
+ * core, the next is filled.
+ */
+export class ChunkWriter {
+  readonly tally = new LineTally();
+  readonly chunks: ArchiveChunk[] = [];
+  readonly #sink: ChunkSink;
+  readonly #chunkBytes: number;
+  // Two, filled in turn: made anew for every chunk, most of the memory would be what is yet to be collected.
+  #filling: Buffer = Buffer.alloc(0);
+  #resting: Buffer = Buffer.alloc(0);
+  #bytes = 0;
+  #records = 0;
+  #underWay: Promise<void> = Promise.resolve();
+
+  constructor(sink: ChunkSink, chunkBytes: number) {
+    this.#sink = sink;
+    this.#chunkBytes = chunkBytes;
+  }
+
+  async fill(lines: AsyncIterable<SnapshotLine>): Promise<void> {
+    try {
+      for await (const next of lines) {
+        const bytes = Buffer.byteLength(next.line);
+        if (bytes > CHUNK_BYTES_MAX) {
+          throw new SnapshotError('over_limit', `a record is longer than ${CHUNK_BYTES_MAX} bytes`);
+        }
+        if (this.#bytes > 0 && this.#bytes + bytes > this.#chunkBytes) await this.#flush();
+        this.#put(next, bytes);
+      }
+      if (this.#bytes > 0) await this.#flush();
+      await this.#underWay;
+    } catch (error) {
+      // Nothing may be written any more once the caller knows of it.
+      await this.#underWay.catch(() => undefined);
+      throw error;
+    }
+  }
+
+  #put({ line, entry }: SnapshotLine, bytes: number): void {
+    if (this.#filling.byteLength < this.#bytes + bytes) {
+      this.#filling = Buffer.allocUnsafeSlow(Math.max(this.#chunkBytes, bytes));
+    }
+    this.#filling.write(line, this.#bytes);
+    this.#bytes += bytes;
+    this.tally.addEntry(entry);
+    if (entry !== null) this.#records += 1;
+  }
+
+  /** Waits until the chunk before is written: its buffer is the next to be filled. */
+  async #flush(): Promise<void> {
+    const lines = this.#filling.subarray(0, this.#bytes);
+    this.tally.addText(lines);
+    await this.#underWay;
+    this.#underWay = this.#write(lines, this.#records);
+    // Whoever comes next meets the failure.
+    this.#underWay.catch(() => undefined);
+    [this.#filling, this.#resting] = [this.#resting, this.#filling];
+    [this.#bytes, this.#records] = [0, 0];
+  }
+
+  async #write(lines: Buffer, records: number): Promise<void> {
+    const content = await compressed(lines);
+    const index = this.chunks.length;
+    if (index >= CHUNKS_MAX) {
+      throw new SnapshotError('over_limit', `an archive has at most ${CHUNKS_MAX} chunks; make them larger`);
+    }
+    this.chunks.push({ index, bytes: content.byteLength, records, hash: sha256(content) });
+    await this.#sink.write(chunkName(index), content);
+  }
+}
+
+async function compressed(lines: Buffer): Promise<Uint8Array> {
+  const chunkSize = Math.max(PIECE_BYTES_MIN, lines.byteLength >> 1);
+  const content = await gzip(lines, { level: GZIP_LEVEL, chunkSize });
+  // zlib writes no time into the head, but the system that it runs on.
+  content[GZIP_SYSTEM_BYTE] = UNKNOWN_SYSTEM;
+  return content;
+}

@@ -1,0 +1,198 @@
+import type {
+  CanonicalDocument,
+  CanonicalDocumentRevision,
+  CanonicalOutboxEvent,
+} from '../../../../../contracts/generated/models.ts';
+import { CanonicalText, canonicalJson } from '../../../../kernel/canonical-json.ts';
+import { invalidMember } from '../../../../kernel/errors.ts';
+import type { RecordData, RecordKey } from '../../../../store/port.ts';
+import { receiptRecord, replayResult } from '../../commit/receipt.ts';
+import { readDocument } from '../../document/document.ts';
+import { type EventState, eventBody, eventRecord, readEvent, wireEvent } from '../../outbox/outbox-event.ts';
+import { settle } from '../../outbox/outbox-rules.ts';
+import {
+  COMMITS,
+  commitKey,
+  DOCUMENTS,
+  documentKey,
+  EVENTS,
+  eventKey,
+  FENCES,
+  fenceKey,
+} from '../../records.ts';
+import { canonicalText } from './canonical-text.ts';
+import { moment } from './checks.ts';
+import {
+  checkedDocument,
+  checkedEvent,
+  checkedFence,
+  checkedReceipt,
+  type FenceValue,
+  type ReceiptValue,
+} from './values.ts';
+
+/** An event with the moment of its commit, which orders it among others and which the wire does not show. */
+export type EventValue = CanonicalOutboxEvent & { readonly createdAtUtc: string };
+
+/** A record as the wire shows it, by its collection. */
+export type RecordValue =
+  | { readonly collection: 'commits'; readonly value: ReceiptValue }
+  | { readonly collection: 'documents'; readonly value: CanonicalDocument }
+  | { readonly collection: 'events'; readonly value: EventValue }
+  | { readonly collection: 'fences'; readonly value: FenceValue };
+
+/** The record, read whole, as a snapshot shows it at `nowUtc`; `undefined` for a collection that no tenant has. */
+export function valueOf(tenantId: string, record: RecordData, nowUtc: string): RecordValue | undefined {
+  const { head, key } = record;
+  switch (key.collection) {
+    case COMMITS.name:
+      return { collection: 'commits', value: receiptValue(tenantId, record) };
+    case DOCUMENTS.name:
+      return { collection: 'documents', value: readDocument(tenantId, record) };
+    case EVENTS.name:
+      return { collection: 'events', value: eventValue(tenantId, record, nowUtc) };
+    case FENCES.name:
+      return { collection: 'fences', value: { tenantId, ...head } as unknown as FenceValue };
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * A lease belongs to the running service, not to the content: its event is given out again, its delivery counted as
+ * made. The wire shows no tokens, so they are forgotten, also those of events that were delivered.
+ */
+function eventValue(tenantId: string, record: RecordData, nowUtc: string): EventValue {
+  const event = settle(readEvent(record), nowUtc);
+  const shown = wireEvent(tenantId, event, record.body ?? '');
+  return { ...shown, leaseOwner: null, leaseExpiresAtUtc: null, createdAtUtc: event.createdAtUtc };
+}
+
+function receiptValue(tenantId: string, record: RecordData): ReceiptValue {
+  const result = { ...replayResult(tenantId, record), replayed: false };
+  return {
+    transactionId: result.transactionId,
+    tenantId,
+    idempotencyKey: result.idempotencyKey,
+    requestHash: String(record.head.requestHash),
+    result,
+    committedAtUtc: result.committedAtUtc,
+  };
+}
+
+/** Reads the value of a record of `collection` and checks it whole. Throws a `ServiceError` that names the place. */
+export function checkedValue(
+  tenantId: string,
+  collection: string,
+  value: unknown,
+  pointer: string,
+): RecordValue {
+  switch (collection) {
+    case 'commits':
+      return { collection, value: checkedReceipt(tenantId, value, pointer) };
+    case 'documents':
+      return { collection, value: checkedDocument(tenantId, value, pointer) };
+    case 'events':
+      return { collection, value: checkedEventValue(tenantId, value, pointer) };
+    case 'fences':
+      return { collection, value: checkedFence(tenantId, value, pointer) };
+    default:
+      throw invalidMember('/collection', 'names no collection of a tenant');
+  }
+}
+
+function checkedEventValue(tenantId: string, value: unknown, pointer: string): EventValue {
+  const { createdAtUtc, ...event } = { ...(value as Partial<EventValue> | null) };
+  const checked = checkedEvent(tenantId, event, pointer);
+  return { ...checked, createdAtUtc: moment(createdAtUtc, `${pointer}/createdAtUtc`) };
+}
+
+export function keyOf({ collection, value }: RecordValue): RecordKey {
+  switch (collection) {
+    case 'commits':
+      return commitKey(value.idempotencyKey);
+    case 'documents':
+      return documentKey(value.documentType, value.id);
+    case 'events':
+      return eventKey(value.id);
+    default:
+      return fenceKey(value.name, value.value);
+  }
+}
+
+/** The record as the commits and calls that made it would have left it, had nobody leased an event. */
+export function recordOf(entry: RecordValue): RecordData {
+  switch (entry.collection) {
+    case 'commits':
+      return receiptRecord({
+        result: entry.value.result,
+        requestHash: entry.value.requestHash,
+        documentTexts: entry.value.result.documents.map(documentText),
+        payloadTexts: entry.value.result.outbox.map(({ payload }) => canonicalText(payload)),
+      });
+    case 'documents':
+      return documentRecord(entry.value);
+    case 'events':
+      return { ...eventRecord(eventState(entry.value), bodyOf(entry.value)), parts: [] };
+    default: {
+      const { tenantId: _, ...head } = entry.value;
+      return { key: keyOf(entry), head, body: null, listing: null, due: null, parts: [] };
+    }
+  }
+}
+
+function documentText(document: CanonicalDocument): string {
+  return canonicalJson(withText(document));
+}
+
+/** The document, its content as the text that it was mostly read from. */
+function withText(document: CanonicalDocument): object {
+  return { ...document, data: new CanonicalText(canonicalText(document.data)) };
+}
+
+function eventWithText(event: CanonicalOutboxEvent): object {
+  return { ...event, payload: new CanonicalText(canonicalText(event.payload)) };
+}
+
+/** The value in canonical JSON. */
+export function valueText({ collection, value }: RecordValue): string {
+  if (collection === 'documents') return documentText(value);
+  if (collection === 'events') return canonicalJson(eventWithText(value));
+  if (collection === 'fences') return canonicalJson(value);
+  const { result } = value;
+  const [documents, outbox] = [result.documents.map(withText), result.outbox.map(eventWithText)];
+  return canonicalJson({ ...value, result: { ...result, documents, outbox } });
+}
+
+function documentRecord(document: CanonicalDocument): RecordData {
+  const { documentType, id, schemaVersion, revision, deleted, createdAtUtc, updatedAtUtc } = document;
+  return {
+    key: documentKey(documentType, id),
+    head: { documentType, id, schemaVersion, revision, deleted, createdAtUtc, updatedAtUtc },
+    body: document.data === null ? null : canonicalText(document.data),
+    listing: { group: documentType, id, hidden: deleted, indexes: document.indexes },
+    due: null,
+    parts: [],
+  };
+}
+
+function bodyOf({ payload, headers }: CanonicalOutboxEvent): string {
+  return eventBody(payload, headers);
+}
+
+function eventState(event: EventValue): EventState {
+  const { tenantId: _, payload: __, headers: ___, ...kept } = event;
+  const parked = event.deadLetteredAtUtc === null ? 'open' : 'dead-letter';
+  return { ...kept, state: event.deliveredAtUtc === null ? parked : 'delivered', leaseTokenHash: null };
+}
+
+/** The revisions that a receipt holds, as the wire shows them, around the documents of its result. */
+export function revisionsOf({ result }: ReceiptValue): CanonicalDocumentRevision[] {
+  const { transactionId, committedAtUtc } = result;
+  return result.documents.map((document) => {
+    const { tenantId, documentType, id, revision } = document;
+    const operation = document.deleted ? 'delete' : 'upsert';
+    const recordedAtUtc = committedAtUtc;
+    return { tenantId, documentType, id, revision, transactionId, operation, document, recordedAtUtc };
+  });
+}

@@ -1,0 +1,286 @@
+import { limits } from '../../../../../contracts/generated/limits.ts';
+import type {
+  CanonicalDocument,
+  CanonicalDocumentRevision,
+  CanonicalOutboxEvent,
+} from '../../../../../contracts/generated/models.ts';
+import type { Json } from '../../../../kernel/canonical-json.ts';
+import { invalidMember, ServiceError } from '../../../../kernel/errors.ts';
+import { formatUtc } from '../../../../kernel/timestamp.ts';
+import { type RecordData, StoreError } from '../../../../store/port.ts';
+import { sameJson } from './canonical-text.ts';
+import { hashText, list, members, moment, name, nullOr, plainJson, same } from './checks.ts';
+import {
+  compareKeys,
+  type ExportMoment,
+  headLine,
+  LineTally,
+  lineLimits,
+  type RecordPages,
+  recordLine,
+  snapshotLines,
+} from './lines.ts';
+import { checkedValue, keyOf, type RecordValue, recordOf, revisionsOf } from './record-values.ts';
+import { placed, SnapshotError } from './snapshot-error.ts';
+import { checkedEvent, type FenceValue, type ReceiptValue, sameTenant } from './values.ts';
+
+/** The most bytes of lines that one JSON snapshot holds; an archive holds any number. */
+export const SNAPSHOT_BYTES_MAX: number = limits.snapshotBytesMax;
+
+/** A tenant as one JSON value: the content of its lines as lists, under the same hash. */
+export interface TenantSnapshot {
+  readonly tenantId: string;
+  readonly documents: readonly CanonicalDocument[];
+  readonly revisions: readonly CanonicalDocumentRevision[];
+  readonly fences: readonly FenceValue[];
+  readonly outbox: readonly CanonicalOutboxEvent[];
+  readonly transactions: readonly ReceiptValue[];
+  readonly exportedAtUtc: string;
+  readonly contentHash: string;
+}
+
+/** Records for a swap, all of them checked. */
+export interface SnapshotContent {
+  /** In the order of their keys; each is made when it is asked for. */
+  readonly records: Iterable<RecordData>;
+  readonly contentHash: string;
+}
+
+/** Makes the snapshot of what a store holds. Throws `too_large` beyond 64 MiB, before more than that was read. */
+export async function makeSnapshot(
+  tenantId: string,
+  pages: RecordPages,
+  exported: ExportMoment,
+  bytesMax = SNAPSHOT_BYTES_MAX,
+): Promise<TenantSnapshot> {
+  const tally = new LineTally();
+  const entries: RecordValue[] = [];
+  for await (const line of snapshotLines(tenantId, pages, exported)) {
+    tally.add(line);
+    checkSize(tally, bytesMax);
+    if (line.entry !== null) entries.push(line.entry);
+  }
+  const transactions = ofKind(entries, 'commits');
+  const commitMoments = momentsOf(transactions);
+  const events = ofKind(entries, 'events').map(({ createdAtUtc, ...event }) => {
+    // The lists do not show the moment, so the hash could not be found again without the receipt.
+    if (commitMoments.get(event.transactionId) !== createdAtUtc) {
+      throw new StoreError('corrupt', 'an event does not belong to a receipt');
+    }
+    return event;
+  });
+  return {
+    tenantId,
+    documents: inOrder(ofKind(entries, 'documents'), (d) => [d.documentType, d.id]),
+    revisions: inOrder(transactions.flatMap(revisionsOf), (r) => [r.documentType, r.id, r.revision]),
+    fences: inOrder(ofKind(entries, 'fences'), (f) => [f.name, f.value]),
+    outbox: inOrder(events, (e) => [e.id]),
+    transactions: inOrder(transactions, (t) => [t.transactionId]),
+    exportedAtUtc: formatUtc(exported.now),
+    contentHash: tally.contentHash(),
+  };
+}
+
+const MEMBERS = [
+  'tenantId',
+  'documents',
+  'revisions',
+  'fences',
+  'outbox',
+  'transactions',
+  'exportedAtUtc',
+  'contentHash',
+] as const;
+
+/**
+ * Reads a snapshot of the tenant back into records: first its shape, then its size, then its hash, which must be
+ * `expectedContentHash` where that is given and the snapshot's own in any case, then whether its documents are those of its
+ * revisions. `snapshot` stays as it is.
+ *
+ * Throws a `SnapshotError` with the place in the snapshot.
+ */
+export function readSnapshot(
+  tenantId: string,
+  snapshot: unknown,
+  expectedContentHash: string | null = null,
+  bytesMax = SNAPSHOT_BYTES_MAX,
+): SnapshotContent {
+  const { entries, contentHash: given } = placed({}, () => {
+    plainJson(snapshot, lineLimits.depthMax);
+    return checkedEntries(tenantId, snapshot);
+  });
+  const keyed = entries
+    .map((entry) => ({ entry, key: keyOf(entry) }))
+    .sort((left, right) => compareKeys(left.key, right.key));
+  const tally = new LineTally();
+  tally.add({ line: headLine(tenantId), entry: null });
+  for (const { entry } of keyed) {
+    tally.add({ line: recordLine(entry), entry });
+    checkSize(tally, bytesMax);
+  }
+  const contentHash = tally.contentHash();
+  if (contentHash !== given) {
+    const pointer = '/contentHash';
+    throw new SnapshotError('hash_mismatch', 'the content is not the one that its hash names', { pointer });
+  }
+  if (contentHash !== (expectedContentHash ?? given)) {
+    throw new SnapshotError('hash_mismatch', 'the content is whole, and is not the one that was expected');
+  }
+  // Only now: what was merely damaged is told by its hash.
+  placed({}, () => checkDocuments(ofKind(entries, 'documents'), ofKind(entries, 'commits')));
+  return { records: { [Symbol.iterator]: () => recordsOf(keyed) }, contentHash };
+}
+
+function* recordsOf(
+  keyed: readonly { readonly entry: RecordValue }[],
+): Generator<RecordData, void, undefined> {
+  for (const { entry } of keyed) yield recordOf(entry);
+}
+
+function checkedEntries(tenantId: string, snapshot: unknown) {
+  const given = members(snapshot, MEMBERS, '');
+  sameTenant(given.tenantId, tenantId, '/tenantId');
+  const read = <C extends RecordValue['collection']>(
+    collection: C,
+    member: 'documents' | 'fences' | 'transactions',
+  ) =>
+    list(given[member], Number.MAX_SAFE_INTEGER, `/${member}`).map(
+      (value, n) =>
+        checkedValue(tenantId, collection, value, `/${member}/${n}`) as Extract<
+          RecordValue,
+          { collection: C }
+        >,
+    );
+  const receipts = read('commits', 'transactions');
+  const documents = read('documents', 'documents');
+  const fences = read('fences', 'fences');
+  const moments = momentsOf(receipts.map(({ value }) => value));
+  const events = list(given.outbox, Number.MAX_SAFE_INTEGER, '/outbox').map((value, n): RecordValue => {
+    const event = checkedEvent(tenantId, withoutLease(value, `/outbox/${n}`), `/outbox/${n}`);
+    const createdAtUtc = moments.get(event.transactionId);
+    if (createdAtUtc === undefined) {
+      throw invalidMember(`/outbox/${n}/transactionId`, 'must be that of a transaction of the snapshot');
+    }
+    return { collection: 'events', value: { ...event, createdAtUtc } };
+  });
+  refuseRepeated(receipts, '/transactions');
+  refuseRepeated(documents, '/documents');
+  refuseRepeated(fences, '/fences');
+  refuseRepeated(events, '/outbox');
+  checkRevisions(
+    receipts.map(({ value }) => value),
+    given.revisions,
+  );
+  moment(given.exportedAtUtc, '/exportedAtUtc');
+  const contentHash = hashText(given.contentHash, '/contentHash');
+  return { entries: [...receipts, ...documents, ...fences, ...events], contentHash };
+}
+
+/** A lease is no content, wherever it came from: what holds one is restored without. */
+function withoutLease(value: unknown, pointer: string): unknown {
+  if (typeof value !== 'object' || value === null || !('leaseOwner' in value)) return value;
+  nullOr(name, value.leaseOwner, `${pointer}/leaseOwner`);
+  if ('leaseExpiresAtUtc' in value) nullOr(moment, value.leaseExpiresAtUtc, `${pointer}/leaseExpiresAtUtc`);
+  const cleared = 'leaseExpiresAtUtc' in value ? { leaseExpiresAtUtc: null } : {};
+  return { ...value, leaseOwner: null, ...cleared };
+}
+
+function refuseRepeated(entries: readonly RecordValue[], pointer: string): void {
+  const seen = new Set<string>();
+  entries.forEach((entry, n) => {
+    const { id } = keyOf(entry);
+    if (seen.has(id)) throw invalidMember(`${pointer}/${n}`, 'stands twice', 'duplicate_in_request');
+    seen.add(id);
+  });
+}
+
+/**
+ * A revision is kept with the commit that wrote it, so the list must be what the receipts hold: one that no receipt
+ * knows could not be kept, and one that is left out would come back.
+ */
+function checkRevisions(receipts: readonly ReceiptValue[], given: unknown): void {
+  const held = new Map<string, CanonicalDocumentRevision>();
+  receipts.forEach((receipt, n) => {
+    for (const revision of revisionsOf(receipt)) {
+      const named = nameOf(revision.documentType, revision.id, revision.revision);
+      if (held.has(named)) {
+        const detail = 'holds a revision that another transaction holds';
+        throw invalidMember(`/transactions/${n}`, detail, 'duplicate_in_request');
+      }
+      held.set(named, revision);
+    }
+  });
+  const seen = new Set<string>();
+  list(given, Number.MAX_SAFE_INTEGER, '/revisions').forEach((value, n) => {
+    const pointer = `/revisions/${n}`;
+    if (typeof value !== 'object' || value === null) throw invalidMember(pointer, 'must be an object');
+    const { documentType, id, revision } = value as Partial<CanonicalDocumentRevision>;
+    const named = nameOf(documentType, id, revision);
+    if (seen.has(named)) throw invalidMember(pointer, 'stands twice', 'duplicate_in_request');
+    seen.add(named);
+    const isHeld = sameJson(value as Json, held.get(named) ?? null);
+    same(isHeld, true, 'as its transaction holds it', pointer);
+  });
+  if (seen.size !== held.size) {
+    throw new ServiceError('validation_failed', 'a revision that a transaction holds is missing', {
+      errors: [{ pointer: '/revisions', detail: 'lacks a revision that a transaction holds' }],
+    });
+  }
+}
+
+/**
+ * A document is at the last of its revisions, which are numbered from 1 without a gap: one that is not could be written to
+ * once more under a number that is taken.
+ */
+function checkDocuments(documents: readonly CanonicalDocument[], receipts: readonly ReceiptValue[]): void {
+  const held = new Map<string, { count: number; last: CanonicalDocument }>();
+  for (const document of receipts.flatMap(({ result }) => result.documents)) {
+    const named = nameOf(document.documentType, document.id);
+    const { count, last } = held.get(named) ?? { count: 0, last: document };
+    held.set(named, { count: count + 1, last: document.revision > last.revision ? document : last });
+  }
+  documents.forEach((document, n) => {
+    const { documentType, id, revision } = document;
+    const of = held.get(nameOf(documentType, id));
+    const whole = revision === of?.count && revision === of.last.revision;
+    same(whole, true, 'the last of its revisions, of which none is missing', `/documents/${n}/revision`);
+    const equal = sameJson(document, of?.last as unknown as Json);
+    same(equal, true, 'as the transaction of its revision holds it', `/documents/${n}`);
+  });
+  if (documents.length !== held.size) {
+    throw invalidMember('/documents', 'lacks a document of which a transaction holds a revision');
+  }
+}
+
+function nameOf(...parts: readonly unknown[]): string {
+  return JSON.stringify(parts);
+}
+
+function momentsOf(receipts: readonly ReceiptValue[]): Map<string, string> {
+  return new Map(receipts.map(({ transactionId, committedAtUtc }) => [transactionId, committedAtUtc]));
+}
+
+function checkSize(tally: LineTally, bytesMax: number): void {
+  if (tally.bytes <= bytesMax) return;
+  throw new SnapshotError('too_large', `a JSON snapshot holds at most ${bytesMax} bytes; use an archive`);
+}
+
+type ValueOf<C extends RecordValue['collection']> = Extract<RecordValue, { collection: C }>['value'];
+
+function ofKind<C extends RecordValue['collection']>(entries: readonly RecordValue[], kind: C): ValueOf<C>[] {
+  return entries.flatMap(({ collection, value }) => (collection === kind ? [value as ValueOf<C>] : []));
+}
+
+/** By the parts of its name, one after the other; texts by their UTF-16 code units, as canonical JSON orders them. */
+function inOrder<T>(items: readonly T[], nameParts: (item: T) => readonly (string | number)[]): T[] {
+  return items
+    .map((item) => ({ item, name: nameParts(item) }))
+    .sort((left, right) => {
+      for (const [n, part] of left.name.entries()) {
+        const other = right.name[n] ?? '';
+        if (part !== other) return part < other ? -1 : 1;
+      }
+      return 0;
+    })
+    .map(({ item }) => item);
+}

@@ -1,0 +1,37 @@
+import type { Log } from '../../kernel/log.ts';
+import type { PageTokens } from '../../kernel/page-token.ts';
+import type { World } from '../../kernel/world.ts';
+import type { RecordStore } from '../../store/port.ts';
+import type { CopyGate } from './copies/copy-gate.ts';
+import type { DeliveredRetention } from './outbox/retention.ts';
+import type { OutboxWaits } from './outbox/wake.ts';
+
+/** What the canonical operations are given. The store is opened by the first call that needs it, not before. */
+export interface CanonicalDependencies {
+  readonly store: () => Promise<RecordStore>;
+  readonly world: World;
+  readonly pageTokens: PageTokens;
+  readonly log: Log;
+  readonly configuration: CanonicalConfiguration;
+  /** What exports and restores of this instance go through. */
+  readonly copies: CopyGate;
+  /** Absent: no lease call waits. */
+  readonly waits?: OutboxWaits;
+  /** Absent: delivered events are kept for ever. */
+  readonly retention?: DeliveredRetention;
+}
+
+/** What preflight tells of the settings. Nothing here is secret. */
+export interface CanonicalConfiguration {
+  /** Whether the environment is Development, where a store without policies is an offer and not a fault. */
+  readonly development: boolean;
+  /** The provider's name in the settings. */
+  readonly provider: string;
+  readonly authenticationMode: string;
+  readonly identityPolicyCount: number;
+  /** Whether a call needs a policy that grants it. */
+  readonly tenantPoliciesEnforced: boolean;
+  /** The largest answer that the platform in front carries, in bytes; `null` where there is no bound. */
+  readonly messageBytesMax: number | null;
+  readonly rateLimit: { readonly permitLimit: number; readonly windowSeconds: number };
+}

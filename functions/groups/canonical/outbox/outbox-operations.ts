@@ -1,0 +1,178 @@
+import { createHmac } from 'node:crypto';
+import { limits } from '../../../../contracts/generated/limits.ts';
+import type { CanonicalOutboxLease } from '../../../../contracts/generated/models.ts';
+import type { Handler } from '../../../http/handler.ts';
+import { sha256 } from '../../../kernel/canonical-json.ts';
+import { invalidMember } from '../../../kernel/errors.ts';
+import { checkText, identifier } from '../../../kernel/identifiers.ts';
+import { formatUtc } from '../../../kernel/timestamp.ts';
+import type { CanonicalDependencies } from '../dependencies.ts';
+import { EVENTS, eventKey, tenantScope } from '../records.ts';
+import { dueTime, type EventState, eventRecord, readEvent, wireEvent } from './outbox-event.ts';
+import { optionalMoment } from './outbox-request.ts';
+import {
+  ackIfLeased,
+  leaseIfDue,
+  releaseIfLeased,
+  renewIfLeased,
+  replayIfDeadLettered,
+} from './outbox-rules.ts';
+
+const TOKEN_SEED_BYTES = 32;
+
+/** Leases due events of the tenant, earliest first; an empty list where none is due within the time the call may wait. */
+export function leaseCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'leaseCanonicalOutbox'> {
+  const { waits, world } = dependencies;
+  return async ({ params: { tenantId }, body }, { now, signal, draining }) => {
+    const wish: LeaseWish = {
+      tenantId,
+      consumerId: identifier(body.consumerId, '/consumerId'),
+      leaseMs: leaseTime(body.leaseSeconds),
+      wanted: body.maxItems ?? limits.outboxLeaseItemsDefault,
+    };
+    const waitMs = milliseconds(body.waitSeconds) ?? 0;
+    if (waits === undefined || waitMs === 0) {
+      return { status: 200, body: await leaseDue(dependencies, wish, now) };
+    }
+    // What is due, and how long the lease holds, counts from each look, not from the request's arrival.
+    const look = () => leaseDue(dependencies, wish, world.clock.now());
+    // A server that stops has its waiting callers answered at once, as if their time were over.
+    const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
+    return { status: 200, body: await waits.find({ ...wish, waitMs, signal: ended }, look) };
+  };
+}
+
+interface LeaseWish {
+  readonly tenantId: string;
+  readonly consumerId: string;
+  readonly leaseMs: number;
+  readonly wanted: number;
+}
+
+async function leaseDue(
+  { store: open, world, retention }: CanonicalDependencies,
+  { tenantId, consumerId, leaseMs, wanted }: LeaseWish,
+  now: number,
+): Promise<CanonicalOutboxLease[]> {
+  const nowUtc = formatUtc(now);
+  const expiresAtUtc = formatUtc(now + leaseMs);
+  // One seed drawn before the transaction gives every offer its own token, also when the store decides again.
+  const seed = world.random.bytes(TOKEN_SEED_BYTES);
+  const store = await open();
+  const leases = await store.claim<CanonicalOutboxLease>(
+    tenantScope(tenantId),
+    EVENTS,
+    { now, limit: wanted },
+    (record, offer) => {
+      const leaseToken = createHmac('sha256', seed).update(String(offer)).digest('hex');
+      const next = leaseIfDue(
+        readEvent(record),
+        { consumerId, tokenHash: sha256(leaseToken), expiresAtUtc },
+        nowUtc,
+      );
+      if (next === null) return null;
+      const put = eventRecord(next);
+      if (next.state !== 'leased') return { put };
+      const event = wireEvent(tenantId, next, record.body ?? '');
+      return { put, result: { event, leaseToken, expiresAtUtc } };
+    },
+  );
+  retention?.removeBehind(tenantId);
+  return leases;
+}
+
+export function renewCanonicalOutboxLease(
+  dependencies: CanonicalDependencies,
+): Handler<'renewCanonicalOutboxLease'> {
+  return async ({ params, body }, context) => {
+    const expiresAtUtc = formatUtc(context.now + leaseTime(body.leaseSeconds));
+    const token = readToken(body.leaseToken);
+    await changeEvent(dependencies, params, context.now, (event) =>
+      renewIfLeased(event, token, expiresAtUtc, formatUtc(context.now)),
+    );
+    return { status: 200, body: { expiresAtUtc } };
+  };
+}
+
+export function acknowledgeCanonicalOutbox(
+  dependencies: CanonicalDependencies,
+): Handler<'acknowledgeCanonicalOutbox'> {
+  return async ({ params, body }, context) => {
+    const token = readToken(body.leaseToken);
+    await changeEvent(dependencies, params, context.now, (event) =>
+      ackIfLeased(event, token, formatUtc(context.now)),
+    );
+    return { status: 204, body: null };
+  };
+}
+
+export function releaseCanonicalOutbox(
+  dependencies: CanonicalDependencies,
+): Handler<'releaseCanonicalOutbox'> {
+  return async ({ params, body }, context) => {
+    const token = readToken(body.leaseToken);
+    const notBeforeUtc = optionalMoment(body.notBeforeUtc, '/notBeforeUtc');
+    const retryAfterMs = milliseconds(body.retryAfterSeconds);
+    if (notBeforeUtc !== null && retryAfterMs !== null) {
+      throw invalidMember('/retryAfterSeconds', 'excludes notBeforeUtc');
+    }
+    const error = body.error?.trim() || null;
+    // Line breaks belong to an error text; what no text may hold is refused.
+    if (error !== null) checkText(error.replace(/[\t\n\r]/g, ' '), '/error');
+    const release = { notBeforeUtc, retryAfterMs, error };
+    const released = await changeEvent(dependencies, params, context.now, (event) =>
+      releaseIfLeased(event, token, release, context.now),
+    );
+    announce(dependencies, params.tenantId, released);
+    return { status: 204, body: null };
+  };
+}
+
+export function replayCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'replayCanonicalOutbox'> {
+  return async ({ params, body }, context) => {
+    const reset = body.resetDeliveryCount ?? false;
+    const replayed = await changeEvent(dependencies, params, context.now, (event) =>
+      replayIfDeadLettered(event, reset, formatUtc(context.now)),
+    );
+    announce(dependencies, params.tenantId, replayed);
+    return { status: 204, body: null };
+  };
+}
+
+/** Applies a rule to one event; an event that the rule leaves as it is, is not written. One that is gone is none. */
+async function changeEvent(
+  dependencies: CanonicalDependencies,
+  params: { readonly tenantId: string; readonly eventId: string },
+  now: number,
+  rule: (event: EventState | undefined) => EventState,
+): Promise<EventState> {
+  const key = eventKey(params.eventId);
+  const store = await dependencies.store();
+  return store.transact(tenantScope(params.tenantId), { keys: [{ key }] }, (all) => {
+    const found = dependencies.retention?.present(all, now) ?? all;
+    const record = found.get(key);
+    const event = record === undefined ? undefined : readEvent(record, params.eventId);
+    const next = rule(event);
+    return { writes: next === event ? [] : [{ put: eventRecord(next) }], result: next };
+  });
+}
+
+/** Tells the calls that wait for the tenant's events when this one is due again; a dead letter is not. */
+function announce({ waits }: CanonicalDependencies, tenantId: string, event: EventState): void {
+  const dueAt = dueTime(event);
+  if (dueAt !== null) waits?.announce(tenantId, dueAt);
+}
+
+/** How long a lease holds, in milliseconds. */
+function leaseTime(leaseSeconds: number | null | undefined): number {
+  return milliseconds(leaseSeconds) ?? limits.outboxLeaseSecondsDefault * 1000;
+}
+
+/** Whole milliseconds, never fewer than asked for. */
+function milliseconds(seconds: number | null | undefined): number | null {
+  return seconds === undefined || seconds === null ? null : Math.ceil(seconds * 1000);
+}
+
+function readToken(token: string): string {
+  return identifier(token, '/leaseToken');
+}

@@ -1,0 +1,155 @@
+import { timingSafeEqual } from 'node:crypto';
+import { limits } from '../../../../contracts/generated/limits.ts';
+import { sha256 } from '../../../kernel/canonical-json.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import { formatUtc } from '../../../kernel/timestamp.ts';
+import { atCeiling, type EventState } from './outbox-event.ts';
+
+/** The states of the specification, as the wire spells them. */
+export type OutboxState = 'ready' | 'leased' | 'scheduled' | 'delivered' | 'dead-letter';
+
+const DEFAULT_RETRY_DELAY_MS = limits.outboxRetryAfterSecondsDefault * 1_000;
+
+const NO_LEASE = { leaseOwner: null, leaseExpiresAtUtc: null } as const;
+
+/**
+ * The event as it stands at `now`: a last allowed lease that ran out has become a dead letter at that moment, whether or
+ * not anybody has written so yet. Every rule begins here. The token stays known: its late holder hears one refusal,
+ * before and after the event was parked.
+ */
+export function settle(event: EventState, nowUtc: string): EventState {
+  if (event.state !== 'leased' || !leaseIsOver(event, nowUtc) || !atCeiling(event)) return event;
+  return {
+    ...event,
+    ...NO_LEASE,
+    state: 'dead-letter',
+    notBeforeUtc: null,
+    deadLetteredAtUtc: event.leaseExpiresAtUtc,
+  };
+}
+
+/** The state of a settled event at `now`. Texts of moments have a fixed width and sort as the moments do. */
+export function stateAt(event: EventState, nowUtc: string): OutboxState {
+  if (event.state === 'delivered' || event.state === 'dead-letter') return event.state;
+  if (event.state === 'leased' && !leaseIsOver(event, nowUtc)) return 'leased';
+  return event.notBeforeUtc !== null && event.notBeforeUtc > nowUtc ? 'scheduled' : 'ready';
+}
+
+/** A lease lasts up to, not including, the moment of its expiry. */
+function leaseIsOver(event: EventState, nowUtc: string): boolean {
+  return event.leaseExpiresAtUtc === null || event.leaseExpiresAtUtc <= nowUtc;
+}
+
+export interface LeaseGrant {
+  readonly consumerId: string;
+  readonly tokenHash: string;
+  readonly expiresAtUtc: string;
+}
+
+/** Gives a due event to a consumer; any older token dies. The result is not leased where the event had to be parked. */
+export function leaseIfDue(event: EventState, grant: LeaseGrant, nowUtc: string): EventState | null {
+  const settled = settle(event, nowUtc);
+  if (settled.state === 'dead-letter') return settled === event ? null : settled;
+  if (stateAt(settled, nowUtc) !== 'ready') return null;
+  return {
+    ...settled,
+    state: 'leased',
+    deliveryCount: settled.deliveryCount + 1,
+    leaseOwner: grant.consumerId,
+    leaseExpiresAtUtc: grant.expiresAtUtc,
+    leaseTokenHash: grant.tokenHash,
+  };
+}
+
+/** Moves the expiry of an active lease, also to an earlier moment; no new delivery is counted. */
+export function renewIfLeased(
+  event: EventState | undefined,
+  token: string,
+  expiresAtUtc: string,
+  nowUtc: string,
+): EventState {
+  return { ...activeLease(event, token, nowUtc), leaseExpiresAtUtc: expiresAtUtc };
+}
+
+/** Marks the event delivered. Repeating it with the same token changes nothing and keeps the first time. */
+export function ackIfLeased(event: EventState | undefined, token: string, nowUtc: string): EventState {
+  const held = heldWith(event, token, nowUtc);
+  if (held.state === 'delivered') return held;
+  return { ...activeLease(held, token, nowUtc), ...NO_LEASE, state: 'delivered', deliveredAtUtc: nowUtc };
+}
+
+export interface LeaseRelease {
+  readonly notBeforeUtc: string | null;
+  readonly retryAfterMs: number | null;
+  readonly error: string | null;
+}
+
+/** Gives the event back: due again later, or parked as a dead letter when its deliveries are used up. */
+export function releaseIfLeased(
+  event: EventState | undefined,
+  token: string,
+  release: LeaseRelease,
+  now: number,
+): EventState {
+  const nowUtc = formatUtc(now);
+  const held = activeLease(event, token, nowUtc);
+  const given: EventState = { ...held, ...NO_LEASE, leaseTokenHash: null, lastError: release.error };
+  if (atCeiling(held))
+    return { ...given, state: 'dead-letter', notBeforeUtc: null, deadLetteredAtUtc: nowUtc };
+  const retryAt = now + (release.retryAfterMs ?? DEFAULT_RETRY_DELAY_MS);
+  return { ...given, state: 'open', notBeforeUtc: release.notBeforeUtc ?? formatUtc(retryAt) };
+}
+
+/** Makes a dead letter deliverable again at once. Its delivery count stays unless it is reset. */
+export function replayIfDeadLettered(
+  event: EventState | undefined,
+  resetDeliveryCount: boolean,
+  nowUtc: string,
+): EventState {
+  if (event === undefined) throw unknownEvent();
+  const settled = settle(event, nowUtc);
+  if (settled.state !== 'dead-letter') {
+    throw new ServiceError('outbox_event_not_dead_lettered', 'Only a dead-lettered event can be replayed', {
+      state: stateAt(settled, nowUtc),
+    });
+  }
+  return {
+    ...settled,
+    ...NO_LEASE,
+    leaseTokenHash: null,
+    state: 'open',
+    notBeforeUtc: nowUtc,
+    deadLetteredAtUtc: null,
+    lastError: null,
+    deliveryCount: resetDeliveryCount ? 0 : settled.deliveryCount,
+  };
+}
+
+function activeLease(event: EventState | undefined, token: string, nowUtc: string): EventState {
+  const held = heldWith(event, token, nowUtc);
+  if (held.state !== 'leased' || leaseIsOver(held, nowUtc)) {
+    throw new ServiceError('lease_not_active', 'The lease is no longer active', {
+      state: stateAt(held, nowUtc),
+    });
+  }
+  return held;
+}
+
+/** The event if `token` is the last one given for it: `not_found` for no event, `lease_stale` for another token. */
+function heldWith(event: EventState | undefined, token: string, nowUtc: string): EventState {
+  if (event === undefined) throw unknownEvent();
+  const settled = settle(event, nowUtc);
+  if (event.leaseTokenHash === null || !sameHash(event.leaseTokenHash, sha256(token))) {
+    throw new ServiceError('lease_stale', 'The lease token is not the one that holds this event');
+  }
+  return settled;
+}
+
+/** Compared in constant time, so that a guess learns nothing from how long the refusal took. */
+function sameHash(left: string, right: string): boolean {
+  return left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right));
+}
+
+function unknownEvent(): ServiceError {
+  return new ServiceError('not_found', 'There is no such outbox event in this tenant');
+}

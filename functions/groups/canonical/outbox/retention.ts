@@ -1,0 +1,176 @@
+import { describeFailure, type Log } from '../../../kernel/log.ts';
+import { formatUtc } from '../../../kernel/timestamp.ts';
+import type { World } from '../../../kernel/world.ts';
+import type {
+  Found,
+  ListSelection,
+  RecordData,
+  RecordKey,
+  RecordStore,
+  Scope,
+  Write,
+} from '../../../store/port.ts';
+import { EVENTS, tenantScope } from '../records.ts';
+import { EVENT_GROUP, EVENT_INDEX, type EventState, readEvent } from './outbox-event.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * How much one removal takes: records come with their payloads, so few at a time; as many together as the fastest
+ * consumer can have delivered since the lease call before it, and more, so that removal keeps up and catches up.
+ */
+const BATCH_RECORDS = 25;
+const BATCHES_MAX = 8;
+
+/** After everything was seen. Records that were read in vain stretch the pause, so that they stay few an hour. */
+const PAUSE_MS = 60_000;
+const PAUSE_MS_PER_VAIN_READ = 6_000;
+const PAUSE_MS_MAX = DAY_MS;
+
+/** Tenants whose progress is remembered; one that is forgotten is begun anew. */
+const TENANTS_MAX = 10_000;
+
+/**
+ * Whether an event was delivered longer ago than delivered events are kept: then there is no such event, for any call.
+ * It follows from `now` alone, whether or not its record has been removed, so every provider tells the same from the same
+ * moment on. Whatever reads event records must ask it: queries, calls on one event, commits, and an export, for which the
+ * moment of the export is `now`.
+ */
+export function isGone(event: EventState, keptMs: number | null, now: number): boolean {
+  if (keptMs === null || event.state !== 'delivered' || event.deliveredAtUtc === null) return false;
+  return event.deliveredAtUtc < formatUtc(now - keptMs);
+}
+
+export interface RetentionOptions {
+  /** `null`: delivered events are kept for ever. */
+  readonly keptDays: number | null;
+  readonly store: () => Promise<RecordStore>;
+  readonly clock: World['clock'];
+  readonly log: Log;
+}
+
+/** Keeps delivered events for a time: says which are gone, and removes their records behind ordinary calls. */
+export class DeliveredRetention {
+  readonly #keptMs: number | null;
+  readonly #options: RetentionOptions;
+  readonly #tenants = new Map<string, Progress>();
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+    this.#keptMs = options.keptDays === null ? null : options.keptDays * DAY_MS;
+  }
+
+  /** As the function of this name, for the time that is configured. */
+  isGone(event: EventState, now: number): boolean {
+    return isGone(event, this.#keptMs, now);
+  }
+
+  /** What was found, without the events that are gone: to the rule that decides they are as if removed. */
+  present(found: Found, now: number): Found {
+    if (this.#keptMs === null) return found;
+    return {
+      get: (key) => {
+        const record = found.get(key);
+        if (record === undefined || record.key.collection !== EVENTS.name) return record;
+        return this.isGone(readEvent(record), now) ? undefined : record;
+      },
+    };
+  }
+
+  /**
+   * Begins to remove what is gone in the tenant, unless that is under way or would find nothing yet. Never awaited by a
+   * call: it may be cut short at any time, and the next one goes on.
+   */
+  removeBehind(tenantId: string): void {
+    if (this.#keptMs === null || this.#running.has(tenantId)) return;
+    const progress = this.#tenants.get(tenantId);
+    if (progress !== undefined && progress.notBefore > this.#options.clock.now()) return;
+    const removal = this.#remove(tenantScope(tenantId), this.#keptMs, progress ?? BEGINNING)
+      .then((next) => this.#remember(tenantId, next))
+      .catch((error: unknown) => {
+        this.#remember(tenantId, { ...BEGINNING, notBefore: this.#options.clock.now() + PAUSE_MS });
+        this.#options.log({
+          severity: 'WARNING',
+          message: 'delivered events could not be removed; a later call tries again',
+          failure: describeFailure(error),
+        });
+      })
+      .finally(() => this.#running.delete(tenantId));
+    this.#running.set(tenantId, removal);
+  }
+
+  /** Settles when no removal is under way. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
+  #remember(tenantId: string, progress: Progress): void {
+    this.#tenants.delete(tenantId);
+    this.#tenants.set(tenantId, progress);
+    const [oldest] = this.#tenants.keys();
+    if (this.#tenants.size > TENANTS_MAX && oldest !== undefined) this.#tenants.delete(oldest);
+  }
+
+  /**
+   * Walks the delivered events, oldest first. None that was created within the time can be gone, so the walk ends there;
+   * in front of it those that were delivered late are read in vain.
+   */
+  async #remove(scope: Scope, keptMs: number, from: Progress): Promise<Progress> {
+    const store = await this.#options.store();
+    let { after, vain } = from;
+    for (let batch = 0; batch < BATCHES_MAX; batch++) {
+      const now = this.#options.clock.now();
+      const createdBefore = formatUtc(now - keptMs);
+      const page = await store.query(scope, delivered(after));
+      const old = page.records.filter((record) => readEvent(record).createdAtUtc < createdBefore);
+      const gone = old.filter((record) => isGone(readEvent(record), keptMs, now));
+      if (gone.length > 0) await removeRecords(store, scope, gone, (event) => isGone(event, keptMs, now));
+      vain += old.length - gone.length;
+      after = page.next;
+      if (after === null || old.length < page.records.length) {
+        const pauseMs = Math.min(PAUSE_MS + vain * PAUSE_MS_PER_VAIN_READ, PAUSE_MS_MAX);
+        return { ...BEGINNING, notBefore: now + pauseMs };
+      }
+    }
+    return { after, vain, notBefore: 0 };
+  }
+}
+
+/** How far the walk over a tenant's delivered events has come, and when it goes on. */
+interface Progress {
+  readonly after: string | null;
+  /** Records read since the beginning of the walk that were to stay. */
+  readonly vain: number;
+  readonly notBefore: number;
+}
+
+const BEGINNING: Progress = { after: null, vain: 0, notBefore: 0 };
+
+function delivered(after: string | null): ListSelection {
+  return {
+    by: 'list',
+    collection: EVENTS,
+    group: EVENT_GROUP,
+    equal: { [EVENT_INDEX.phase]: 'delivered' },
+    limit: BATCH_RECORDS,
+    ...(after === null ? {} : { after }),
+  };
+}
+
+/** Looked at once more inside the transaction: an event of the same id may have been committed since. */
+async function removeRecords(
+  store: RecordStore,
+  scope: Scope,
+  records: readonly RecordData[],
+  gone: (event: EventState) => boolean,
+): Promise<void> {
+  const keys: RecordKey[] = records.map(({ key }) => key);
+  await store.transact(scope, { keys: keys.map((key) => ({ key })) }, (found) => {
+    const writes = keys.flatMap((key): Write[] => {
+      const record = found.get(key);
+      return record !== undefined && gone(readEvent(record)) ? [{ remove: key }] : [];
+    });
+    return { writes, result: undefined };
+  });
+}

@@ -1,0 +1,75 @@
+import { canonicalJson, type Json, sha256 } from '../../../kernel/canonical-json.ts';
+import type { RecordData, RecordStore } from '../../../store/port.ts';
+import type { ArchiveManifest } from '../copies/snapshot/manifest.ts';
+import { MemoryArchive } from '../copies/snapshot/memory-archive.ts';
+import { exportTenantArchive, restoreTenantArchive, verifyTenantArchive } from '../copies/tenant-copies.ts';
+import { tenantCollections, tenantScope } from '../records.ts';
+
+const PAGE_RECORDS = 100;
+
+/** Small, so that the archive of a few records has many chunks. */
+const CHUNK_BYTES = 128;
+
+/** A tenant as an archive, and all that its store keeps of it. */
+export interface TenantCopy {
+  readonly tenantId: string;
+  readonly records: readonly RecordData[];
+  /** Names the records to the last byte, also what no archive shows. */
+  readonly hash: string;
+  readonly manifest: ArchiveManifest;
+  readonly archive: MemoryArchive;
+}
+
+/** Makes the archive, and reads it back: one that cannot be read is none. */
+export async function copyTenant(store: RecordStore, tenantId: string, now: number): Promise<TenantCopy> {
+  const records = await recordsOf(store, tenantId);
+  const archive = new MemoryArchive();
+  const manifest = await exportTenantArchive(store, tenantId, archive, { now, chunkBytes: CHUNK_BYTES });
+  await verifyTenantArchive(tenantId, archive, { expectedContentHash: manifest.contentHash });
+  return { tenantId, records, hash: sha256(canonicalJson(records.map(inFull))), manifest, archive };
+}
+
+export async function bringBack(store: RecordStore, copy: TenantCopy): Promise<void> {
+  const { tenantId, archive, manifest } = copy;
+  await restoreTenantArchive(store, tenantId, archive, { expectedContentHash: manifest.contentHash });
+}
+
+/** Empties the tenant; tells whether it is empty then. */
+export async function emptyTenant(store: RecordStore, tenantId: string): Promise<boolean> {
+  await store.swap(tenantScope(tenantId), none(), () => undefined);
+  return (await recordsOf(store, tenantId)).length === 0;
+}
+
+async function recordsOf(store: RecordStore, tenantId: string): Promise<readonly RecordData[]> {
+  const collections = tenantCollections.map(({ name }) => name);
+  const records: RecordData[] = [];
+  for await (const page of store.scan(tenantScope(tenantId), { collections, pageSize: PAGE_RECORDS })) {
+    records.push(...page.records);
+  }
+  return records;
+}
+
+/** Whether every text that says whose it is, in whatever record, says that it is this tenant's; one at least does. */
+export function namesItsTenant({ tenantId, records }: TenantCopy): boolean {
+  const named = records.flatMap(({ body, parts }) =>
+    [body ?? null, ...(parts ?? []).map((part) => part.body)].flatMap((text) =>
+      text === null ? [] : tenantsNamedIn(JSON.parse(text) as Json),
+    ),
+  );
+  return named.length > 0 && named.every((name) => name === tenantId);
+}
+
+function tenantsNamedIn(value: Json): Json[] {
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([name, member]: [string, Json]) =>
+    name === 'tenantId' ? [member] : tenantsNamedIn(member),
+  );
+}
+
+/** Every facet in one form: what a view leaves out and what is stored as nothing are the same here. */
+function inFull({ key, head, body, listing, due, parts }: RecordData) {
+  const filed = (parts ?? []).map((part) => canonicalJson(part)).sort();
+  return { key, head, body: body ?? null, listing: listing ?? null, due: due ?? null, parts: filed };
+}
+
+async function* none(): AsyncGenerator<RecordData, void, undefined> {}

@@ -1,0 +1,46 @@
+import type { Handler } from '../../../http/handler.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import type { CanonicalDependencies } from '../dependencies.ts';
+import { countMigrations } from '../migration/migration-operations.ts';
+import { preflightReport, preflightStatus, probeResult, type StoreFindings } from './preflight.ts';
+import { probeDataPlane } from './preflight-probe.ts';
+
+/** Tells how the store is configured and that its ledger can be read. Writes nothing. */
+export function preflightCanonicalStore(
+  dependencies: CanonicalDependencies,
+): Handler<'preflightCanonicalStore'> {
+  return async () => {
+    const { configuration } = dependencies;
+    const body = preflightReport(configuration, await askStore(dependencies), null);
+    return { status: preflightStatus(configuration, body), body };
+  };
+}
+
+/** The same report, with the outcome of a trial in two tenants that nobody else has. */
+export function probeCanonicalStoreDataPlane(
+  dependencies: CanonicalDependencies,
+): Handler<'probeCanonicalStoreDataPlane'> {
+  return async (_, context) => {
+    const { configuration, world } = dependencies;
+    // Asked first: a store that cannot be read is left alone.
+    const store = await askStore(dependencies);
+    context.signal.throwIfAborted();
+    const startedAt = world.clock.now();
+    const findings = await probeDataPlane(dependencies, context);
+    // Nobody is there to read a report, and what was broken off proves nothing.
+    context.signal.throwIfAborted();
+    const result = probeResult(findings, startedAt, world.clock.now() - startedAt);
+    const body = preflightReport(configuration, store, result);
+    return { status: preflightStatus(configuration, body), body };
+  };
+}
+
+/** Throws `unavailable` for whatever keeps the ledger from being read: to an operator it is one answer. */
+async function askStore(dependencies: CanonicalDependencies): Promise<StoreFindings> {
+  try {
+    const store = await dependencies.store();
+    return { store: store.provider, migrationReceiptCount: await countMigrations(store) };
+  } catch (cause) {
+    throw new ServiceError('unavailable', 'The migration ledger cannot be read', {}, { cause });
+  }
+}

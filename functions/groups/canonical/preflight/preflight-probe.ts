@@ -1,0 +1,120 @@
+import type { CallContext } from '../../../http/handler.ts';
+import { beforeDeadline } from '../../../kernel/deadline.ts';
+import { describeFailure } from '../../../kernel/log.ts';
+import type { Timers } from '../../../kernel/world.ts';
+import type { CanonicalDependencies } from '../dependencies.ts';
+import type { ProbeFindings } from './preflight.ts';
+import { emptyTenant } from './preflight-copy.ts';
+import { ProbeTenant } from './preflight-tenant.ts';
+import { NOTHING_PROVED, type TrialFindings, tryOut } from './preflight-trial.ts';
+
+const TRIAL_MS_MAX = 60_000;
+const CLEANUP_MS_MAX = 60_000;
+
+/** How long the cleanup waits for a call of a trial that was given up: until it has ended, it may write. */
+const STRAGGLER_MS_MAX = 5_000;
+
+const ID_BYTES = 16;
+
+/** Tries the store out, and empties both tenants whatever came of it. Never rejects. */
+export async function probeDataPlane(
+  dependencies: CanonicalDependencies,
+  context: CallContext,
+): Promise<ProbeFindings> {
+  const { timers, random } = dependencies.world;
+  const hex = () => Buffer.from(random.bytes(ID_BYTES)).toString('hex');
+  const pair = `svc-preflight-${hex()}`;
+  const tenantIds = [`${pair}-a`, `${pair}-b`] as const;
+  const tell = failureTeller(dependencies, context);
+  const stopping = new AbortController();
+  const own = trialDependencies(dependencies, stopping.signal);
+  const [first, second] = tenantIds;
+  const trial = tryOut(
+    new ProbeTenant(first, hex(), own, context),
+    new ProbeTenant(second, hex(), own, context),
+    // What ends it is no failure of the store.
+    (error) => stopping.signal.aborted || tell(error),
+  );
+  const given = givenUp(context.signal, stopping.signal);
+  const findings = await within(timers, TRIAL_MS_MAX, Promise.race([trial, given]), NOTHING_PROVED);
+  stopping.abort();
+  const cleaned = await within(timers, CLEANUP_MS_MAX, cleanUp(dependencies, tenantIds, trial, tell), false);
+  return { ...findings, cleaned };
+}
+
+/**
+ * What the trial works with. Each of its steps asks for the store anew, so `stop` ends it before the next one. Nobody waits
+ * for the events of these tenants, and none is delivered.
+ */
+function trialDependencies(dependencies: CanonicalDependencies, stop: AbortSignal): CanonicalDependencies {
+  const { world, pageTokens, log, configuration, copies } = dependencies;
+  const store = async () => {
+    stop.throwIfAborted();
+    return dependencies.store();
+  };
+  return { store, world, pageTokens, log, configuration, copies };
+}
+
+/** Settles when the client has gone. */
+function givenUp(gone: AbortSignal, done: AbortSignal): Promise<TrialFindings> {
+  return new Promise((resolve) => {
+    gone.addEventListener('abort', () => resolve(NOTHING_PROVED), { once: true, signal: done });
+  });
+}
+
+/**
+ * Empties both tenants, and looks. Nobody knows their names afterwards, so what did not succeed is tried once more; but a
+ * store that failed has failed.
+ */
+async function cleanUp(
+  dependencies: CanonicalDependencies,
+  tenantIds: readonly string[],
+  trial: Promise<TrialFindings>,
+  tell: (error: unknown) => void,
+): Promise<boolean> {
+  const empty = async (): Promise<boolean> => {
+    const outcomes = await Promise.all(tenantIds.map((tenantId) => emptied(dependencies, tenantId, tell)));
+    return outcomes.every(Boolean);
+  };
+  const ended = trial.then(() => true);
+  const over = await within(dependencies.world.timers, STRAGGLER_MS_MAX, ended, false);
+  const cleaned = await empty();
+  if (!cleaned) await empty();
+  if (!over) void ended.then(empty);
+  return over && cleaned;
+}
+
+async function emptied(
+  dependencies: CanonicalDependencies,
+  tenantId: string,
+  tell: (error: unknown) => void,
+): Promise<boolean> {
+  try {
+    return await emptyTenant(await dependencies.store(), tenantId);
+  } catch (error) {
+    tell(error);
+    return false;
+  }
+}
+
+/** What `work` comes to, or `otherwise` where that takes too long. */
+function within<T>(timers: Timers, delayMs: number, work: Promise<T>, otherwise: T): Promise<T> {
+  const late = new Error('too late');
+  return beforeDeadline(timers, delayMs, work, () => late).catch((error: unknown) => {
+    if (error === late) return otherwise;
+    throw error;
+  });
+}
+
+/** The log hears the class of an error and its place, never its words: those may name a tenant or quote a payload. */
+function failureTeller({ log }: CanonicalDependencies, { correlationId }: CallContext) {
+  return (error: unknown): void => {
+    log({
+      severity: 'ERROR',
+      message: 'the probe of the canonical store met a failure',
+      operation: 'probeCanonicalStoreDataPlane',
+      correlationId,
+      failure: describeFailure(error),
+    });
+  };
+}

@@ -1,0 +1,73 @@
+import type { ListSelection, RecordData, RecordPage, RecordStore, Scope } from '../../store/port.ts';
+
+/**
+ * How much one call may read for a full page: how often, how many records at a time, and how many characters of content
+ * it may gather. A page may then be short and still have a continuation.
+ */
+const ROUNDS_MAX = 50;
+const ROUND_RECORDS_MAX = 100;
+const PAGE_CHARACTERS_MAX = 8 * 1024 * 1024;
+
+export interface Gathered<T> {
+  readonly items: readonly T[];
+  /** Where the next page goes on, `null` after the last one. */
+  readonly next: string | null;
+}
+
+/**
+ * Follows the pages of a list until `limit` items are found; `show` gives `null` for a record that is none of them.
+ * Reads no more records than are still wanted at a time, so that the position after the last one is the page's end.
+ */
+export async function gather<T>(
+  store: RecordStore,
+  scope: Scope,
+  selection: Omit<ListSelection, 'after'>,
+  after: string | null,
+  show: (record: RecordData) => T | null,
+): Promise<Gathered<T>> {
+  const items: T[] = [];
+  let next = after;
+  let characters = 0;
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const limit = Math.min(selection.limit - items.length, ROUND_RECORDS_MAX);
+    const page = await readWithin(
+      store,
+      scope,
+      { ...selection, limit },
+      next,
+      PAGE_CHARACTERS_MAX - characters,
+    );
+    for (const record of page.records) {
+      const item = show(record);
+      if (item === null) continue;
+      items.push(item);
+      characters += sizeOf(record);
+    }
+    next = page.next;
+    if (next === null || items.length === selection.limit || characters >= PAGE_CHARACTERS_MAX) break;
+  }
+  return { items, next };
+}
+
+/**
+ * One page of the store, shortened where its records pass the bound: read again with fewer, because only a page's end is a
+ * place to go on from. One record always fits.
+ */
+async function readWithin(
+  store: RecordStore,
+  scope: Scope,
+  selection: Omit<ListSelection, 'after'>,
+  after: string | null,
+  charactersLeft: number,
+): Promise<RecordPage> {
+  const from = after === null ? {} : { after };
+  const page = await store.query(scope, { ...selection, ...from });
+  let left = charactersLeft;
+  const fitting = page.records.findIndex((record) => (left -= sizeOf(record)) <= 0) + 1;
+  if (fitting === 0 || fitting === page.records.length) return page;
+  return store.query(scope, { ...selection, ...from, limit: fitting });
+}
+
+function sizeOf({ body }: RecordData): number {
+  return body?.length ?? 0;
+}

@@ -1,0 +1,222 @@
+import type { Handler } from '../../http/handler.ts';
+import type { VerifiedCaller } from '../../identity/authorizer.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { type ExecutionAccess, serviceIdentityOf } from '../../identity/execution-access.ts';
+import { invalidMember, ServiceError } from '../../kernel/errors.ts';
+import { parseUtc } from '../../kernel/timestamp.ts';
+import { rejectionProblem, statusUri } from '../../runs/admission.ts';
+import { findArtifact, listArtifacts } from '../../runs/artifact.ts';
+import { checkJson, checkName } from '../../runs/checks.ts';
+import { cancel, type RunGuard, raise } from '../../runs/control.ts';
+import { findCheckpoint, listRuns, type RunFilter, readTrace, requireRun } from '../../runs/read-runs.ts';
+import { isTerminal, type Run } from '../../runs/run.ts';
+import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
+import { startRun } from '../../runs/start-run.ts';
+import { missingRun } from '../../runs/work.ts';
+import type { ExecutionDependencies } from './dependencies.ts';
+import {
+  wireArtifact,
+  wireCheckpoint,
+  wireEvent,
+  wireRun,
+  wireRuns,
+  wireTrace,
+  withinAnswer,
+} from './wire.ts';
+
+export function startExecutionRun(dependencies: ExecutionDependencies): Handler<'startExecutionRun'> {
+  const { runtime, access } = dependencies;
+  return async ({ body }, { caller, now }) => {
+    const supplied = body.scope?.serviceIdentity;
+    const request = readStartRequest(body, {
+      now,
+      payloadBytesMax: payloadLimit(runtime.options.payloadBytesMax),
+      serviceIdentity: serviceIdentityOf(caller, supplied),
+      operationId: 'startExecutionRun',
+    });
+    if (access !== null) access.authorizeStart(verified(caller), request.scope, request.handlerId);
+    const scheduled = request.scheduledAt !== null && request.scheduledAt > now;
+    const reservation = scheduled ? null : (dependencies.reserve?.(request.handlerId) ?? null);
+    let taken = false;
+    try {
+      const { run, replayed } = await startRun(runtime, request, reservation?.grant ?? null);
+      const problem = rejectionProblem(run, replayed);
+      if (problem !== null) throw problem;
+      if (!replayed && run.status === 'running') {
+        taken = true;
+        reservation?.execute(run);
+      }
+      const headers = {
+        Location: statusUri(run.id),
+        ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
+      };
+      return { status: 202, body: await wireRun(runtime, run, { replayed }), headers };
+    } finally {
+      if (!taken) reservation?.release();
+    }
+  };
+}
+
+export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'getExecutionRun'> {
+  const { runtime } = dependencies;
+  return async ({ params: { runId }, query }, { caller, signal, draining }) => {
+    const guard = guardOf(dependencies, caller, 'read_run');
+    const look = async (known: Run | null) => {
+      const run = known ?? (await requireRun(runtime, runId));
+      guard(run);
+      return { value: run, done: isTerminal(run.status) };
+    };
+    const waitMs = Math.ceil((query.waitSeconds ?? 0) * 1_000);
+    const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
+    const run =
+      waitMs === 0 ? (await look(null)).value : await runtime.watch.until(runId, waitMs, ended, look);
+    return { status: 200, body: await wireRun(runtime, run, { includeResult: query.includeResult ?? true }) };
+  };
+}
+
+export function listExecutionRuns({ runtime, access }: ExecutionDependencies): Handler<'listExecutionRuns'> {
+  return async ({ query }, { caller }) => {
+    const { listLimitDefault, listLimitMax } = runtime.options;
+    const limit = boundedLimit(query.limit, listLimitDefault, listLimitMax);
+    const visible = access === null ? () => true : seenBy(access, verified(caller));
+    const view = { includeResult: query.includeResult ?? false };
+    const runs = withinAnswer(await listRuns(runtime, filterOf(query), limit, visible), view);
+    return { status: 200, body: await wireRuns(runtime, runs, view) };
+  };
+}
+
+function seenBy(access: ExecutionAccess, caller: VerifiedCaller): (run: Run) => boolean {
+  return (run) => access.maySee(caller, run);
+}
+
+type ListQuery = Parameters<Handler<'listExecutionRuns'>>[0]['query'];
+
+const TAG_PREFIX = 'tag.';
+
+function filterOf(query: ListQuery): RunFilter {
+  const tags = Object.entries(query)
+    .filter(([name]) => name.startsWith(TAG_PREFIX))
+    .map(([name, value]) => [name.slice(TAG_PREFIX.length), String(value)] as const);
+  return {
+    handlerId: query.handlerId ?? null,
+    pluginId: query.pluginId ?? null,
+    status: query.status ?? null,
+    correlationId: query.correlationId ?? null,
+    idempotencyKey: query.idempotencyKey ?? null,
+    createdAfter: momentOf(query.createdAfterUtc, 'createdAfterUtc'),
+    createdBefore: momentOf(query.createdBeforeUtc, 'createdBeforeUtc'),
+    updatedAfter: momentOf(query.updatedAfterUtc, 'updatedAfterUtc'),
+    updatedBefore: momentOf(query.updatedBeforeUtc, 'updatedBeforeUtc'),
+    tags: Object.fromEntries(tags),
+  };
+}
+
+function momentOf(text: string | undefined, name: string): number | null {
+  if (text === undefined) return null;
+  const at = parseUtc(text);
+  if (at === undefined) throw invalidMember(`/${name}`, 'must be a moment');
+  return at;
+}
+
+function boundedLimit(given: number | undefined, standard: number, most: number): number {
+  const limit = given ?? standard;
+  if (limit > most) throw invalidMember('/limit', `must be at most ${most}`, 'limit_exceeded');
+  return limit;
+}
+
+export function cancelExecutionRun(dependencies: ExecutionDependencies): Handler<'cancelExecutionRun'> {
+  const { runtime } = dependencies;
+  return async ({ params: { runId } }, { caller, now }) => {
+    const run = await cancel(runtime, runId, guardOf(dependencies, caller, 'cancel_run'), now);
+    return { status: 200, body: await wireRun(runtime, run) };
+  };
+}
+
+export function raiseExecutionEvent(dependencies: ExecutionDependencies): Handler<'raiseExecutionEvent'> {
+  const { runtime } = dependencies;
+  return async ({ params: { runId }, body }, { caller, now }) => {
+    if (body.runId !== undefined && body.runId !== null && body.runId.trim() !== runId) {
+      throw invalidMember('/runId', 'must be the one of the route', 'run_mismatch');
+    }
+    const payload = body.payload ?? null;
+    const bytes = checkJson(payload, payloadLimit(runtime.options.payloadBytesMax), '/payload');
+    const name = checkName(body.name, '/name');
+    const guard = guardOf(dependencies, caller, 'raise_event');
+    const event = await raise(runtime, runId, { name, payload, bytes }, guard, now);
+    return { status: 200, body: await wireEvent(runtime, runId, event) };
+  };
+}
+
+export function getExecutionRunHistory(
+  dependencies: ExecutionDependencies,
+): Handler<'getExecutionRunHistory'> {
+  const { runtime } = dependencies;
+  return async ({ params: { runId }, query }, { caller }) => {
+    const { historyLimitDefault, historyLimitMax } = runtime.options;
+    const limit = boundedLimit(query.limit, historyLimitDefault, historyLimitMax);
+    const run = await readable(dependencies, caller, runId);
+    const entries = await readTrace(runtime, run, limit, query.afterSequenceId ?? null);
+    return { status: 200, body: entries.map((entry) => wireTrace(runtime, run, entry)) };
+  };
+}
+
+export function listExecutionRunArtifacts(
+  dependencies: ExecutionDependencies,
+): Handler<'listExecutionRunArtifacts'> {
+  return async ({ params: { runId } }, { caller }) => {
+    await readable(dependencies, caller, runId);
+    const artifacts = await listArtifacts(dependencies.runtime, runId);
+    return { status: 200, body: artifacts.map(wireArtifact) };
+  };
+}
+
+export function getExecutionRunArtifact(
+  dependencies: ExecutionDependencies,
+): Handler<'getExecutionRunArtifact'> {
+  return async ({ params: { runId, artifactRef } }, { caller }) => {
+    await readable(dependencies, caller, runId);
+    const artifact = await findArtifact(dependencies.runtime, runId, artifactRef);
+    if (artifact === null) throw new ServiceError('not_found', 'The run has no such artifact');
+    return { status: 200, body: wireArtifact(artifact) };
+  };
+}
+
+export function getExecutionRunCheckpoint(
+  dependencies: ExecutionDependencies,
+): Handler<'getExecutionRunCheckpoint'> {
+  return async ({ params: { runId, key } }, { caller }) => {
+    await readable(dependencies, caller, runId);
+    const found = await findCheckpoint(dependencies.runtime, runId, key);
+    if (found === null) throw new ServiceError('not_found', 'The run has no such checkpoint');
+    return { status: 200, body: wireCheckpoint(found) };
+  };
+}
+
+async function readable(dependencies: ExecutionDependencies, caller: Caller, runId: string): Promise<Run> {
+  const run = await requireRun(dependencies.runtime, runId);
+  guardOf(dependencies, caller, 'read_run')(run);
+  return run;
+}
+
+/** Whoever may not touch a run is not told that there is one. */
+function guardOf(
+  { access }: ExecutionDependencies,
+  caller: Caller,
+  operation: 'read_run' | 'cancel_run' | 'raise_event',
+): RunGuard {
+  if (access === null) return () => undefined;
+  return (run) => {
+    try {
+      access.authorizeRun(verified(caller), run, operation);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'permission_denied') throw missingRun();
+      throw error;
+    }
+  };
+}
+
+export function verified(caller: Caller): Caller & { readonly principal: string } {
+  const { principal } = caller;
+  if (principal === null) throw new ServiceError('unauthenticated', 'The caller is not known');
+  return { ...caller, principal };
+}

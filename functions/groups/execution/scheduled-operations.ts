@@ -1,0 +1,63 @@
+import type { OperationEntry } from '../../../contracts/operation.ts';
+import type { CallContext } from '../../http/handler.ts';
+import { formatUtc } from '../../kernel/timestamp.ts';
+import { accountForRuns } from '../../runs/maintenance/account.ts';
+import { pruneAll } from '../../runs/maintenance/prune.ts';
+import { reconcileAll } from '../../runs/maintenance/reconcile.ts';
+import { routeOf } from './delivery-operation.ts';
+import type { ExecutionDependencies } from './dependencies.ts';
+import { verified } from './run-operations.ts';
+
+/** Maintenance as a scheduler calls it: nothing is asked of the caller but who it is, and all there is to do is done. */
+
+/** No further batch is begun after this; what is left is for the next call. */
+const BUDGET_MS = 30_000;
+
+export type ScheduledFunction = 'reconcile' | 'prune';
+
+/** `POST /` of the function, without a body. */
+export function scheduledOperation(name: ScheduledFunction): OperationEntry {
+  return {
+    id: name,
+    group: 'execution',
+    stability: 'internal',
+    // As the operations of the contract that do the same.
+    authorizationClass: 'execution-policy',
+    accessOperation: 'maintenance',
+    mutation: name === 'prune' ? 'delete' : 'write',
+    completion: 'maintenance',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [routeOf(name, 'POST', '/')],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: null, headers: [] }],
+    problems: ['unauthenticated', 'permission_denied', 'unavailable'],
+  };
+}
+
+/** So many of the runs that are forgotten are named. */
+const FAULTS_TOLD = 10;
+
+async function accountOfRuns(runtime: ExecutionDependencies['runtime'], isOver: () => boolean) {
+  const { runs, faults, more } = await accountForRuns(runtime, { isOver });
+  if (faults.length > 0) runtime.log({ severity: 'ERROR', message: 'Active runs that nothing moves on' });
+  return { runs, more, faulty: faults.length, faults: faults.slice(0, FAULTS_TOLD) };
+}
+
+export function scheduledHandler(name: ScheduledFunction, { runtime, access }: ExecutionDependencies) {
+  const work = {
+    reconcile: (now: number, deadline: number) => reconcileAll(runtime, now, { deadline }),
+    // Once a day is often enough to prove that no run is forgotten: it reads every one of them.
+    prune: async (now: number, deadline: number) => ({
+      ...(await pruneAll(runtime, now, { deadline })),
+      account: await accountOfRuns(runtime, () => runtime.world.clock.now() >= deadline),
+    }),
+  }[name];
+  return async (_input: unknown, { caller, now }: CallContext) => {
+    access?.authorizeMaintenance(verified(caller));
+    const counts = await work(now, now + BUDGET_MS);
+    runtime.log({ severity: 'INFO', message: `The function ${name} is done: ${JSON.stringify(counts)}` });
+    return { status: 200 as const, body: { function: name, atUtc: formatUtc(now), ...counts } };
+  };
+}

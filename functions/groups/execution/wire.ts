@@ -1,0 +1,245 @@
+import type {
+  ExecutionArtifact,
+  ExecutionCheckpoint,
+  ExecutionExternalEvent,
+  ExecutionExternalWorkerLease,
+  ExecutionHandlerDescriptor,
+  ExecutionRun,
+  ExecutionTraceEvent,
+  ExecutionWaitResult,
+} from '../../../contracts/generated/models.ts';
+import type { Json } from '../../kernel/canonical-json.ts';
+import { formatUtc } from '../../kernel/timestamp.ts';
+import { admissionOf } from '../../runs/admission.ts';
+import type { StoredArtifact } from '../../runs/artifact.ts';
+import type { HandlerDescriptor } from '../../runs/handler-registry.ts';
+import { findValues, findWhole, loadValues } from '../../runs/read-runs.ts';
+import type { InboxEvent, Run, StoredValue, TraceEntry, WaitOutcome } from '../../runs/run.ts';
+import type { Runtime } from '../../runs/runtime.ts';
+import { type Checkpoint, missingRun } from '../../runs/work.ts';
+
+export interface RunView {
+  /** True only for the answer to the request that repeats an earlier one. */
+  readonly replayed?: boolean;
+  readonly includeResult?: boolean;
+}
+
+/** The run as the wire shows it, with payload and result wherever they are kept. */
+export async function wireRun(runtime: Runtime, run: Run, view: RunView = {}): Promise<ExecutionRun> {
+  const [wired] = await wireRuns(runtime, [run], view);
+  if (wired === undefined) throw missingRun();
+  return wired;
+}
+
+/** Without those that are removed while they are read. */
+export async function wireRuns(
+  runtime: Runtime,
+  runs: readonly Run[],
+  { replayed = false, includeResult = true }: RunView = {},
+): Promise<ExecutionRun[]> {
+  const values = runs.flatMap((run): StoredValue[] => [
+    run.payload,
+    includeResult ? run.result : { json: null },
+  ]);
+  const loaded = await findValues(runtime, values);
+  const wired: ExecutionRun[] = [];
+  for (const [index, run] of runs.entries()) {
+    const payload = loaded[2 * index];
+    const result = loaded[2 * index + 1];
+    if (payload !== undefined && result !== undefined) {
+      wired.push(inWireOrder(run, payload, result, replayed));
+      continue;
+    }
+    // Another result took the place of this one since the run was read: both are read again, as of one moment.
+    const now = await findWhole(runtime, run);
+    if (now !== null)
+      wired.push(inWireOrder(now.run, now.payload, includeResult ? now.result : null, replayed));
+  }
+  return wired;
+}
+
+/** What one answer of many runs holds at most, as its JSON text. */
+const ANSWER_CHARACTERS_MAX = 8 * 1024 * 1024;
+
+/** The first of the runs that fit into one answer, and one at least. */
+export function withinAnswer(runs: readonly Run[], { includeResult = true }: RunView): readonly Run[] {
+  let characters = 0;
+  const end = runs.findIndex((run, index) => {
+    characters += charactersOf(run.payload) + (includeResult ? charactersOf(run.result) : 0);
+    characters += JSON.stringify(inWireOrder(run, null, null, false)).length;
+    return index > 0 && characters > ANSWER_CHARACTERS_MAX;
+  });
+  return end === -1 ? runs : runs.slice(0, end);
+}
+
+function charactersOf(value: StoredValue): number {
+  return 'json' in value ? JSON.stringify(value.json).length : (value.characters ?? 0);
+}
+
+function inWireOrder(run: Run, payload: Json, result: Json, replayed: boolean): ExecutionRun {
+  return {
+    admission: admissionOf(run, replayed),
+    id: run.id,
+    handlerId: run.handlerId,
+    pluginId: run.pluginId,
+    status: run.status,
+    attempt: run.attempt,
+    maxAttempts: run.retryPolicy.maxAttempts,
+    retryPolicy: run.retryPolicy,
+    correlationId: run.correlationId,
+    scope: run.scope,
+    payloadHash: run.payloadHash,
+    payload,
+    createdAtUtc: formatUtc(run.createdAt),
+    scheduledAtUtc: moment(run.scheduledAt),
+    startedAtUtc: moment(run.startedAt),
+    updatedAtUtc: formatUtc(run.updatedAt),
+    completedAtUtc: moment(run.completedAt),
+    durationMs: run.completedAt === null ? null : run.completedAt - (run.startedAt ?? run.completedAt),
+    cancellationRequested: run.cancellationRequested,
+    requested: run.requested,
+    attempted: run.attempted,
+    succeeded: run.succeeded,
+    failed: run.failed,
+    progress: run.progress,
+    currentStep: run.currentStep,
+    failureClass: run.failureClass,
+    error: run.error,
+    result,
+    statusDetails: run.statusDetails,
+    tags: run.tags,
+  };
+}
+
+function moment(at: number | null): string | null {
+  return at === null ? null : formatUtc(at);
+}
+
+/** Opaque to workers: which run the lease is of. */
+const LEASE_KEY_PREFIX = 'external-worker-run-';
+
+export function leaseKeyOf(runId: string): string {
+  return `${LEASE_KEY_PREFIX}${runId}`;
+}
+
+/** `null` for what is no key of ours: whoever sends it holds no lease. */
+export function runIdOfLeaseKey(leaseKey: string): string | null {
+  const key = leaseKey.trim();
+  return key.startsWith(LEASE_KEY_PREFIX) ? key.slice(LEASE_KEY_PREFIX.length) : null;
+}
+
+export async function wireLease(
+  runtime: Runtime,
+  run: Run,
+  leaseToken: string,
+  workerId: string,
+): Promise<ExecutionExternalWorkerLease> {
+  return {
+    leaseKey: leaseKeyOf(run.id),
+    leaseToken,
+    workerId,
+    run: await wireRun(runtime, run),
+    acquiredAtUtc: formatUtc(run.lease?.acquiredAt ?? run.updatedAt),
+    expiresAtUtc: formatUtc(run.lease?.expiresAt ?? run.updatedAt),
+  };
+}
+
+export async function wireEvent(
+  runtime: Runtime,
+  runId: string,
+  event: InboxEvent,
+): Promise<ExecutionExternalEvent> {
+  const [payload = null] = await loadValues(runtime, [event.payload]);
+  return { id: event.id, name: event.name, runId, raisedAtUtc: formatUtc(event.raisedAt), payload };
+}
+
+export async function wireOutcome(
+  runtime: Runtime,
+  runId: string,
+  outcome: WaitOutcome,
+): Promise<ExecutionWaitResult> {
+  const { name, event, timer } = outcome;
+  return {
+    name,
+    outcome: outcome.outcome,
+    event: event === null ? null : await wireEvent(runtime, runId, event),
+    timer:
+      timer === null
+        ? null
+        : {
+            id: timer.id,
+            name: timer.name,
+            runId,
+            fireAtUtc: formatUtc(timer.fireAt),
+            createdAtUtc: formatUtc(timer.createdAt),
+            payload: (await loadValues(runtime, [timer.payload]))[0] ?? null,
+          },
+  };
+}
+
+/** What all events of a run share is said of each. */
+export function wireTrace({ options }: Runtime, run: Run, entry: TraceEntry): ExecutionTraceEvent {
+  const context: Record<string, string> = {
+    adapterId: options.adapterId,
+    runtimeKind: options.runtimeKind,
+    runId: run.id,
+    correlationId: run.correlationId,
+    handlerId: run.handlerId,
+  };
+  if (entry.workerId !== null) context.workerId = entry.workerId;
+  if (run.pluginId !== null) context.pluginId = run.pluginId;
+  if (run.scope !== null) {
+    context.productId = run.scope.productId;
+    context.tenantId = run.scope.tenantId;
+    if (run.scope.serviceIdentity !== null) context.serviceIdentity = run.scope.serviceIdentity;
+  }
+  return {
+    id: entry.sequenceId,
+    sequenceId: entry.sequenceId,
+    runId: run.id,
+    type: entry.type,
+    timestampUtc: formatUtc(entry.at),
+    attempt: entry.attempt,
+    stepId: null,
+    status: entry.status,
+    severity: entry.severity,
+    message: entry.message,
+    details: entry.details,
+    context,
+  };
+}
+
+export function wireArtifact(artifact: StoredArtifact): ExecutionArtifact {
+  const { id, runId, name, kind, mediaType, contentHash, sizeBytes, text, content, uri, metadata } = artifact;
+  const createdAtUtc = formatUtc(artifact.createdAt);
+  return {
+    id,
+    runId,
+    name,
+    kind,
+    mediaType,
+    contentHash,
+    sizeBytes,
+    text,
+    content,
+    uri,
+    createdAtUtc,
+    metadata,
+  };
+}
+
+export function wireCheckpoint({
+  runId,
+  key,
+  contentHash,
+  updatedAt,
+  content,
+  metadata,
+}: Checkpoint): ExecutionCheckpoint {
+  return { runId, key, contentHash, updatedAtUtc: formatUtc(updatedAt), content, metadata };
+}
+
+export function wireHandler(handler: HandlerDescriptor): ExecutionHandlerDescriptor {
+  const { handlerId, pluginId, displayName, description, maxAttempts, concurrencyKey, tags } = handler;
+  return { handlerId, pluginId, displayName, description, maxAttempts, concurrencyKey, tags };
+}

@@ -1,0 +1,242 @@
+import { limits } from '../../../contracts/generated/limits.ts';
+import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
+import type { Handler } from '../../http/handler.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { sha256 } from '../../kernel/canonical-json.ts';
+import { invalidMember, ServiceError } from '../../kernel/errors.ts';
+import { identifier } from '../../kernel/identifiers.ts';
+import {
+  checkArtifact,
+  checkCheckpoint,
+  checkJson,
+  checkMoment,
+  checkName,
+  checkReport,
+  checkResult,
+  checkTrace,
+} from '../../runs/checks.ts';
+import { leaseNext } from '../../runs/lease-next.ts';
+import { type LeaseWish, leaseRunById } from '../../runs/lease-run.ts';
+import { staleLease } from '../../runs/rules/lease.ts';
+import { payloadLimit } from '../../runs/start-request.ts';
+import {
+  checkpoint,
+  complete,
+  type Held,
+  heartbeat,
+  putArtifact,
+  readCheckpoint,
+  recordEvent,
+  report,
+  wait,
+} from '../../runs/work.ts';
+import type { ExecutionDependencies } from './dependencies.ts';
+import { verified } from './run-operations.ts';
+import { runIdOfLeaseKey, wireArtifact, wireCheckpoint, wireLease, wireOutcome, wireRun } from './wire.ts';
+
+const TOKEN_BYTES = 32;
+
+/** Claims one due run of the worker's handlers: the one that was asked for, or the one that has waited longest. */
+export function leaseExternalExecutionRun(
+  dependencies: ExecutionDependencies,
+): Handler<'leaseExternalExecutionRun'> {
+  const { runtime, access } = dependencies;
+  return async ({ body }, { caller, signal, draining, now }) => {
+    const workerId = identifier(body.workerId, '/workerId');
+    const handlerIds = body.handlerIds.map((id, index) => identifier(id, `/handlerIds/${index}`));
+    if (new Set(handlerIds).size < handlerIds.length)
+      throw invalidMember('/handlerIds', 'must not name one twice');
+    access?.authorizeLease(verified(caller), workerId, handlerIds);
+    const token = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
+    const wish: LeaseWish = {
+      kind: 'external',
+      workerId,
+      handlerIds: new Set(handlerIds),
+      ttlMs: ttlOf(body.ttlSeconds),
+      token,
+      mayLease: (run) => access === null || access.mayLease(verified(caller), workerId, run),
+    };
+    const wanted = body.runId?.trim() || null;
+    const waitMs = Math.ceil((body.waitSeconds ?? 0) * 1_000);
+    // A server that stops has its waiting callers answered at once, as if their time were over.
+    const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
+    const run =
+      wanted === null
+        ? await leaseNext(runtime, { ...wish, waitMs, told: waitMs > 0, signal: ended })
+        : await leaseRunById(runtime, wanted, { ...wish, delivered: true }, now);
+    if (run === null) return { status: 204, body: null };
+    return { status: 200, body: await wireLease(runtime, run, token, workerId) };
+  };
+}
+
+export function heartbeatExternalExecutionLease(
+  dependencies: ExecutionDependencies,
+): Handler<'heartbeatExternalExecutionLease'> {
+  const { runtime } = dependencies;
+  return async ({ body }, { caller, now }) => {
+    const held = heldBy(dependencies, caller, body);
+    const run = await heartbeat(runtime, held, ttlOf(body.ttlSeconds), now);
+    return { status: 200, body: await wireLease(runtime, run, body.leaseToken, held.workerId) };
+  };
+}
+
+export function reportExternalExecutionLease(
+  dependencies: ExecutionDependencies,
+): Handler<'reportExternalExecutionLease'> {
+  const { runtime } = dependencies;
+  return async ({ body }, { caller, now }) => {
+    const { resultBytesMax } = runtime.options;
+    const update = checkReport(body.update, { resultBytesMax, pointer: '/update' });
+    const held = heldBy(dependencies, caller, body);
+    return { status: 200, body: await wireRun(runtime, await report(runtime, held, update, now)) };
+  };
+}
+
+export function recordExternalExecutionLeaseEvent(
+  dependencies: ExecutionDependencies,
+): Handler<'recordExternalExecutionLeaseEvent'> {
+  return async ({ body }, { caller, now }) => {
+    const event = checkTrace(body);
+    await recordEvent(dependencies.runtime, heldBy(dependencies, caller, body), event, now);
+    return { status: 204, body: null };
+  };
+}
+
+export function putExternalExecutionLeaseArtifact(
+  dependencies: ExecutionDependencies,
+): Handler<'putExternalExecutionLeaseArtifact'> {
+  return async ({ body }, { caller, now }) => {
+    const write = checkArtifact(body.artifact, '/artifact');
+    const held = heldBy(dependencies, caller, body);
+    return { status: 200, body: wireArtifact(await putArtifact(dependencies.runtime, held, write, now)) };
+  };
+}
+
+export function putExternalExecutionLeaseCheckpoint(
+  dependencies: ExecutionDependencies,
+): Handler<'putExternalExecutionLeaseCheckpoint'> {
+  return async ({ body }, { caller, now }) => {
+    const write = checkCheckpoint(body.checkpoint, '/checkpoint');
+    const held = heldBy(dependencies, caller, body);
+    return { status: 200, body: wireCheckpoint(await checkpoint(dependencies.runtime, held, write, now)) };
+  };
+}
+
+export function getExternalExecutionLeaseCheckpoint(
+  dependencies: ExecutionDependencies,
+): Handler<'getExternalExecutionLeaseCheckpoint'> {
+  return async ({ body }, { caller, now }) => {
+    const key = checkName(body.key, '/key');
+    const held = heldBy(dependencies, caller, body);
+    const found = await readCheckpoint(dependencies.runtime, held, key, now);
+    if (found === null) throw new ServiceError('not_found', 'The run has no such checkpoint');
+    return { status: 200, body: wireCheckpoint(found) };
+  };
+}
+
+export function waitExternalExecutionLease(
+  dependencies: ExecutionDependencies,
+): Handler<'waitExternalExecutionLease'> {
+  const { runtime } = dependencies;
+  return async ({ body }, { caller, now }) => {
+    const payload = body.payload ?? null;
+    const bytes = checkJson(payload, payloadLimit(runtime.options.payloadBytesMax), '/payload');
+    const request = {
+      kind: body.kind,
+      name: checkName(body.name, '/name'),
+      dueAt: dueAtOf(body, now),
+      payload,
+      bytes,
+    };
+    const held = heldBy(dependencies, caller, body);
+    const { run, outcome } = await wait(runtime, held, request, now);
+    return {
+      status: 200,
+      body: {
+        run: await wireRun(runtime, run),
+        suspended: outcome === null,
+        outcome: outcome === null ? null : await wireOutcome(runtime, run.id, outcome),
+      },
+    };
+  };
+}
+
+type WaitBody = Parameters<Handler<'waitExternalExecutionLease'>>[0]['body'];
+
+/** A timer needs its moment, and an event has none but its deadline. */
+function dueAtOf({ kind, fireAtUtc, timeoutAtUtc }: WaitBody, now: number): number | null {
+  if (kind === 'timer') {
+    if (fireAtUtc === undefined || fireAtUtc === null)
+      throw invalidMember('/fireAtUtc', 'is needed for a timer');
+    return checkMoment(fireAtUtc, now, '/fireAtUtc');
+  }
+  if (fireAtUtc !== undefined && fireAtUtc !== null) {
+    throw invalidMember('/fireAtUtc', 'must be left out when waiting for an event');
+  }
+  return timeoutAtUtc === undefined || timeoutAtUtc === null
+    ? null
+    : checkMoment(timeoutAtUtc, now, '/timeoutAtUtc');
+}
+
+export function completeExternalExecutionLease(
+  dependencies: ExecutionDependencies,
+): Handler<'completeExternalExecutionLease'> {
+  const { runtime } = dependencies;
+  return async ({ body }, { caller, now }) => {
+    const completion = completionOf(body.result, runtime.options.resultBytesMax);
+    const held = heldBy(dependencies, caller, body);
+    const run = await complete(runtime, held, completion, now);
+    return { status: 200, body: await wireRun(runtime, run) };
+  };
+}
+
+function completionOf(given: ExecutionRunResult, resultBytesMax: number) {
+  const status = given.status ?? 'succeeded';
+  const {
+    failureClass = null,
+    error = null,
+    ...texts
+  } = checkReport(
+    {
+      failureClass: given.failureClass ?? null,
+      error: given.error ?? null,
+      statusDetails: given.statusDetails ?? null,
+    },
+    { pointer: '/result' },
+  );
+  const result = checkResult(given.result, resultBytesMax, '/result');
+  const { statusDetails } = texts;
+  return {
+    status,
+    failureClass,
+    error,
+    ...(result === undefined ? {} : { result }),
+    ...(statusDetails === undefined ? {} : { statusDetails }),
+  };
+}
+
+interface Proof {
+  readonly leaseKey: string;
+  readonly leaseToken: string;
+  readonly workerId: string;
+}
+
+/** Caller and worker are checked as for every call; which run it is, and whether it still holds, says the lease. */
+function heldBy({ access }: ExecutionDependencies, caller: Caller, proof: Proof): Held {
+  const workerId = identifier(proof.workerId, '/workerId');
+  const runId = runIdOfLeaseKey(proof.leaseKey);
+  const tokenHash = sha256(proof.leaseToken);
+  if (access === null) {
+    if (runId === null) throw staleLease();
+    return { runId, workerId, tokenHash };
+  }
+  const known = verified(caller);
+  access.authorizeWorker(known, workerId);
+  if (runId === null) throw staleLease();
+  // Two callers may be workers of one name, each for runs of its own.
+  return { runId, workerId, tokenHash, mayHold: (run) => access.mayLease(known, workerId, run) };
+}
+
+function ttlOf(ttlSeconds: number | null | undefined): number {
+  return Math.ceil((ttlSeconds ?? limits.executionLeaseSecondsDefault) * 1_000);
+}

@@ -1,0 +1,40 @@
+import type { OpenApiDocument, PublicSchemaBundle } from '../../../contracts/generated/models.ts';
+import type { World } from '../../kernel/world.ts';
+import type { RecordStore } from '../../store/port.ts';
+
+/** What the operations of the server group are given. */
+export interface ServerDependencies {
+  readonly world: Pick<World, 'timers'>;
+  readonly release: Release;
+  /** Whether reasons of failures may be told. */
+  readonly development: boolean;
+  /** `null` where the canonical store is disabled. */
+  readonly canonical: CanonicalConfiguration | null;
+  readonly apiKey: { readonly required: boolean; readonly header: string };
+  readonly documents: ContractDocuments;
+}
+
+export interface Release {
+  readonly service: string;
+  readonly version: string;
+}
+
+export interface CanonicalConfiguration {
+  /** The provider's name in the settings. */
+  readonly provider: string;
+  /** Opens the store when it is not open yet. */
+  readonly store: () => Promise<RecordStore>;
+  /** Whether whoever reaches the service may use the store. */
+  readonly open: boolean;
+  readonly rateLimit: {
+    readonly permitLimit: number;
+    readonly windowSeconds: number;
+    readonly queueLimit: number;
+  };
+}
+
+/** The generated documents, each loaded by the first request that asks for it. */
+export interface ContractDocuments {
+  readonly openApi: () => Promise<OpenApiDocument>;
+  readonly schemas: () => Promise<PublicSchemaBundle>;
+}

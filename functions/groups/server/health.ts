@@ -1,0 +1,42 @@
+import type { ServerHealthStatus } from '../../../contracts/generated/models.ts';
+import { operations } from '../../../contracts/generated/operations.ts';
+import type { Handler } from '../../http/handler.ts';
+import { formatUtc } from '../../kernel/timestamp.ts';
+import type { ServerDependencies } from './dependencies.ts';
+
+const DISABLED = 'disabled';
+
+/** Tells what the service is and what it is configured with, from memory alone. */
+export function getHealth(dependencies: ServerDependencies): Handler<'getHealth'> {
+  return async (_, { now }) => ({ status: 200, body: healthStatus(dependencies, now) });
+}
+
+export function healthStatus(
+  { release, canonical, apiKey }: ServerDependencies,
+  now: number,
+): ServerHealthStatus {
+  return {
+    status: 'ok',
+    service: release.service,
+    version: release.version,
+    contractPath: pathOf('getOpenApiContract'),
+    schemaContractPath: pathOf('getPublicSchemaContract'),
+    storage: {
+      recordStore: DISABLED,
+      objectStore: DISABLED,
+      traceStore: DISABLED,
+      canonicalStore: canonical?.provider ?? DISABLED,
+    },
+    embedding: null,
+    security: { apiKeyRequired: apiKey.required, apiKeyHeader: apiKey.header, providerRunLimits: {} },
+    checkedAt: formatUtc(now),
+  };
+}
+
+/** The path of an operation without parameters. */
+export function pathOf(
+  id: 'getHealth' | 'getReadiness' | 'getOpenApiContract' | 'getPublicSchemaContract',
+): string {
+  const segments = operations[id].routes[0]?.segments ?? [];
+  return `/${segments.map((segment) => ('literal' in segment ? segment.literal : '')).join('/')}`;
+}

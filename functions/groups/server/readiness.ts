@@ -1,0 +1,153 @@
+import type { ServerReadinessCheck, ServerReadinessReport } from '../../../contracts/generated/models.ts';
+import type { Handler } from '../../http/handler.ts';
+import { formatUtc } from '../../kernel/timestamp.ts';
+import type { Timers } from '../../kernel/world.ts';
+import { StoreError } from '../../store/port.ts';
+import type { CanonicalConfiguration, ServerDependencies } from './dependencies.ts';
+import { healthStatus } from './health.ts';
+
+/** A database that takes longer is of no use to a caller either. */
+const PING_TIMEOUT_MS = 5000;
+
+/** Asks what is configured whether it works. The answer is 200 in any case; `ready` is the outcome. */
+export function getReadiness(dependencies: ServerDependencies): Handler<'getReadiness'> {
+  const storage = sharedCheck(() => storageCheck(dependencies));
+  return async (_, { now }) => {
+    const checks = [await storage(), ...securityChecks(dependencies)];
+    return { status: 200, body: readinessReport(dependencies, checks, now) };
+  };
+}
+
+/** Pure: the report over the outcomes of all checks. */
+function readinessReport(
+  dependencies: ServerDependencies,
+  checks: readonly ServerReadinessCheck[],
+  now: number,
+): ServerReadinessReport {
+  const messagesOf = (status: string) =>
+    checks.filter((check) => check.status === status).map((check) => check.message);
+  const blockers = messagesOf('failed');
+  const warnings = messagesOf('warning');
+  const status = blockers.length > 0 ? 'failed' : warnings.length > 0 ? 'warning' : 'ok';
+  return {
+    status,
+    ready: status !== 'failed',
+    summary: summaryOf(blockers.length, warnings.length),
+    checkedAt: formatUtc(now),
+    health: healthStatus(dependencies, now),
+    checks: [...checks],
+    blockers,
+    warnings,
+    embedding: null,
+    providers: {
+      providerCount: 0,
+      capabilityCount: 0,
+      callableCapabilityCount: 0,
+      readyCapabilityCount: 0,
+      unvalidatedCapabilityCount: 0,
+      networkProviderCount: 0,
+      authProviderCount: 0,
+    },
+    operationalLimits:
+      dependencies.canonical === null ? {} : { canonicalRateLimit: { ...dependencies.canonical.rateLimit } },
+  };
+}
+
+function summaryOf(blockers: number, warnings: number): string {
+  if (blockers > 0) return `Not ready: ${counted(blockers, 'check')} failed.`;
+  return warnings > 0 ? `Ready, with ${counted(warnings, 'warning')}.` : 'Ready.';
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
+async function storageCheck({
+  world,
+  canonical,
+  development,
+}: ServerDependencies): Promise<ServerReadinessCheck> {
+  const id = 'storage.canonical';
+  if (canonical === null) {
+    return { id, status: 'ok', message: 'The canonical store is disabled.', details: { enabled: false } };
+  }
+  const details = { enabled: true, store: canonical.provider };
+  const failure = await failureWithin(world.timers, canonical);
+  if (failure === undefined) return { id, status: 'ok', message: 'The canonical store answers.', details };
+  const told = development ? { ...details, reason: failure.reason.slice(0, 1024) } : details;
+  const message = failure.full
+    ? 'The canonical store has no room for new data. It answers reads.'
+    : 'The canonical store does not answer.';
+  return { id, status: 'failed', message, details: told };
+}
+
+interface PingFailure {
+  readonly reason: string;
+  /** It answers, but has no room for writes. */
+  readonly full: boolean;
+}
+
+/** Why the store does not answer in time, `undefined` when it does. */
+function failureWithin(timers: Timers, canonical: CanonicalConfiguration): Promise<PingFailure | undefined> {
+  return new Promise((resolve) => {
+    const late = { reason: `no answer within ${PING_TIMEOUT_MS} ms`, full: false };
+    const cancel = timers.after(PING_TIMEOUT_MS, () => resolve(late));
+    void failureOf(canonical).then((failure) => {
+      cancel();
+      resolve(failure);
+    });
+  });
+}
+
+async function failureOf(canonical: CanonicalConfiguration): Promise<PingFailure | undefined> {
+  try {
+    const store = await canonical.store();
+    await store.ping();
+    return undefined;
+  } catch (error) {
+    const full = error instanceof StoreError && error.failure === 'full';
+    return { reason: error instanceof Error ? error.message : 'unknown', full };
+  }
+}
+
+function securityChecks({ apiKey, canonical }: ServerDependencies): ServerReadinessCheck[] {
+  const checks: ServerReadinessCheck[] = [
+    apiKey.required
+      ? {
+          id: 'security.api_key',
+          status: 'ok',
+          message: 'An API key is required.',
+          details: { header: apiKey.header },
+        }
+      : { id: 'security.api_key', status: 'warning', message: 'No API key is required.', details: {} },
+  ];
+  if (canonical === null) return checks;
+  checks.push(
+    canonical.open
+      ? {
+          id: 'security.canonical_access',
+          status: 'warning',
+          message: 'The canonical store is open to whoever reaches the service.',
+          details: {},
+        }
+      : { id: 'security.canonical_access', status: 'ok', message: 'Callers must be known.', details: {} },
+    {
+      id: 'security.rate_limit',
+      status: 'ok',
+      message: 'Canonical requests are limited for each source address.',
+      details: { ...canonical.rateLimit },
+    },
+  );
+  return checks;
+}
+
+/** Callers of one moment share one check: anybody may ask, and nobody shall wear the database out by asking. */
+function sharedCheck<T>(check: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= check().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * Structured log lines as Cloud Logging reads them: one JSON object a line. Only the fields listed here can be written, so
+ * that a token, a body or a header cannot end up in a log by accident.
+ */
+
+export type Severity = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
+
+export interface LogEvent {
+  readonly severity: Severity;
+  /** A text of ours, without values from a request. */
+  readonly message: string;
+  readonly operation?: string;
+  readonly method?: string;
+  readonly status?: number;
+  /** The problem code of a refusal. */
+  readonly code?: string;
+  readonly durationMs?: number;
+  readonly correlationId?: string;
+  /** The verified principal of the caller. */
+  readonly principal?: string;
+  /** Where the caller came from, as the rate limit counts it. */
+  readonly sourceAddress?: string;
+  /** The class of an unexpected error and the places it passed, without its message; what the store said of itself. */
+  readonly failure?: string;
+}
+
+export type Log = (event: LogEvent) => void;
+
+const fields = [
+  'severity',
+  'message',
+  'operation',
+  'method',
+  'status',
+  'code',
+  'durationMs',
+  'correlationId',
+  'principal',
+  'sourceAddress',
+  'failure',
+] as const satisfies readonly (keyof LogEvent)[];
+
+const textLengthMax = 1024;
+
+/** A log that hands each line, without its line end, to `write`. */
+export function createLog(write: (line: string) => void): Log {
+  return (event) => {
+    const line: Record<string, string | number> = {};
+    for (const field of fields) {
+      const value = event[field];
+      if (typeof value === 'number') line[field] = value;
+      else if (typeof value === 'string')
+        line[field] = withoutCredentials(value.slice(0, textLengthMax).toWellFormed());
+    }
+    // JSON escapes line ends and control characters; these two separators it leaves to readers that break lines at them.
+    write(JSON.stringify(line).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
+  };
+}
+
+/**
+ * No field may hold a credential; should one get there all the same, such as in a correlation id, it is not written.
+ * Taken word by word: a pattern of a whole token would search a hostile text again from every place in it.
+ */
+function withoutCredentials(text: string): string {
+  return text.replace(/[\w.~-]{20,}/g, (word) =>
+    // A JSON Web Token is two encoded objects and a signature.
+    word.includes('svc_live_') || (word.includes('eyJ') && word.includes('.eyJ')) ? '[redacted]' : word,
+  );
+}
+
+/**
+ * What a log may say of an error that nobody foresaw. Its message may quote a credential or stored data, so only the
+ * class, a code such as `ECONNREFUSED` and the stack frames are kept.
+ */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return `a thrown ${typeof error}`;
+  const code =
+    'code' in error && typeof error.code === 'string' && /^[A-Z0-9_]{1,48}$/.test(error.code)
+      ? error.code
+      : '';
+  const stack = typeof error.stack === 'string' ? error.stack : '';
+  // The message comes first and may itself hold lines that look like frames.
+  const head = `${error.name}: ${error.message}`;
+  const trace = stack.startsWith(head) ? stack.slice(head.length) : '';
+  const frames = trace.split('\n').filter((line) => /^ {4}at /.test(line));
+  return [
+    [error.constructor.name, code].filter(Boolean).join(' '),
+    ...frames.map((line) => line.trim()),
+  ].join('\n');
+}
