@@ -2,7 +2,8 @@ import { join, parse } from 'node:path';
 import { databasePath } from '../functions/compose/store.ts';
 import { type Fault, faultsText } from '../functions/config/fault.ts';
 import { type ConfigurationInput, type ReadSettings, readSettings } from '../functions/config/load.ts';
-import { lines, type Provider, type Settings, table } from '../functions/config/table.ts';
+import type { Provider } from '../functions/config/settings/storage.ts';
+import { lines, type Settings, table } from '../functions/config/table.ts';
 import { exitCodes, ToolError } from './output.ts';
 
 /** The options by which a command is told which database to work on. */

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
-import type { Provider, Settings } from '../config/table.ts';
+import type { Provider } from '../config/settings/storage.ts';
+import type { Settings } from '../config/table.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
 import type { World } from '../kernel/world.ts';
 import { type Collection, type RecordStore, StoreError } from '../store/port.ts';

@@ -5,21 +5,20 @@ import {
   googleIssuers,
   googleKeySetUrl,
   type IdentityPolicy,
-  type ProductPolicy,
-  type Settings,
-  table,
-} from './table.ts';
+} from './settings/access.ts';
+import type { ProductPolicy } from './settings/execution.ts';
+import { type Settings, table } from './table.ts';
 
-/** The rules of who may do what: a policy that cannot be enforced, or says less than it seems to, stops the start. */
+/** Rules of access settings. A policy that cannot be enforced, or that grants less than it seems to, stops the start. */
 
 const builtInModes = ['google-oidc', 'development-header'];
 const canonicalOperations = ['read', 'write', 'dispatch', 'export', 'restore', 'admin'];
 const executionOperations = ['start_run', 'read_run', 'cancel_run', 'raise_event', 'worker', 'maintenance'];
 
-/** The parts of the service whose callers have to prove who they are. */
+/** The parts of the service whose callers must prove their identity. */
 const parts = ['canonicalAccess', 'executionAccess'] as const;
 
-/** Whether tokens are verified by the service for this part. */
+/** Whether the service verifies tokens for this part. */
 function usesTokens({ authenticationMode, authenticatorType, identityPolicies }: Settings[Part]): boolean {
   return identityPolicies.length > 0 && authenticationMode === 'google-oidc' && authenticatorType === null;
 }
@@ -57,14 +56,14 @@ const audiences = ofEachPart((part, settings) => {
 const developmentHeader = ofEachPart((part, settings) => {
   const development = settings.service.environment === 'Development';
   if (development || settings[part].authenticationMode !== 'development-header') return [];
-  const message = 'development-header believes whatever it is told, and is refused outside Development';
+  const message = 'development-header trusts the caller without proof, and is refused outside Development';
   return [{ key: table[part].authenticationMode.key, message }];
 });
 
 const issuerAndKeys: Rule = ({ oidc, service, ...settings }, _host, isGiven) => {
   const { issuers, keySetUrl } = table.oidc;
   const faults: RuleFault[] = [];
-  // One of Google's names alone is still Google, and whoever writes a default out has said it.
+  // One of Google's two names alone is still Google. Writing out a default counts as setting it.
   const ownIssuers = oidc.issuers.some((issuer) => !googleIssuers.some((known) => known === issuer));
   const missing =
     ownIssuers && !isGiven(keySetUrl.key)
@@ -78,7 +77,7 @@ const issuerAndKeys: Rule = ({ oidc, service, ...settings }, _host, isGiven) => 
   }
   if (oidc.issuers.length === 0 && parts.some((part) => usesTokens(settings[part])))
     faults.push({ key: issuers.key, message: 'is empty: no token could be accepted' });
-  // A key that anybody on the way can replace proves nothing; on loopback there is no way.
+  // On plain HTTP an attacker between service and issuer could replace the keys; loopback has no such place.
   if (
     !oidc.keySetUrl.startsWith('https://') &&
     (!onLoopback(oidc.keySetUrl) || service.cloudService !== null)
@@ -119,7 +118,7 @@ function canonicalPolicyFaults(policy: Partial<IdentityPolicy>): string[] {
   return faults;
 }
 
-/** Tokens name the address and nothing before it, so that a policy for `serviceAccount:…` would wait for ever. */
+/** Tokens name the bare address, so a policy for `serviceAccount:…` would never match. */
 const mailboxes = ofEachPart((part, { oidc, ...settings }) => {
   if (!usesTokens(settings[part]) || oidc.principalClaim !== 'email') return [];
   return settings[part].identityPolicies.flatMap(({ Principal = '@' }, index) => {
@@ -152,7 +151,7 @@ function executionPolicyFaults(
   if (Principal === undefined) faults.push('has no Principal');
   if (ProductId === undefined) faults.push('has no ProductId');
   if (allowed.includes('worker') && WorkerId === undefined) faults.push('allows worker without a WorkerId');
-  // Here an empty list means all; a star would be the name of a tenant or handler that there is not.
+  // An empty list means all here; `*` would be the name of one tenant or handler.
   if ([...tenants, ...handlers].includes('*')) faults.push('names *: leave the list empty to allow all');
   if ([...tenants, ...handlers].some(isPattern)) {
     faults.push('names a tenant or handler with a * in it: there are no patterns');
@@ -185,12 +184,12 @@ function operationFaults(allowed: readonly string[], known: readonly string[]): 
   return others.map((operation) => `allows ${operation}, which is none of ${known.join(', ')}`);
 }
 
-/** Whether the id looks as if it stood for several: `acme-*` is a name that nobody has, not all that begin so. */
+/** Whether the id looks like a pattern. There are no patterns: `acme-*` would match only that exact name. */
 function isPattern(id: string): boolean {
   return id !== '*' && id.includes('*');
 }
 
-/** A tenant id as paths carry it: a policy for another could never apply. */
+/** Whether a path can carry the tenant id: a policy for any other id could never apply. */
 function isTenantId(text: string): boolean {
   const segment =
     !/[/\\%?#\p{C}]/u.test(text) && text !== '.' && text !== '..' && text.normalize('NFC') === text;

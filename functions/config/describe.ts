@@ -4,12 +4,12 @@ import { Secret } from './secret.ts';
 import type { Setting } from './setting.ts';
 import { type Settings, table } from './table.ts';
 
-/** One setting as people are shown it. */
+/** One setting as the tool shows it. */
 export interface DescribedSetting {
   readonly key: string;
-  /** The value in force, without secrets; `null` where there is none. */
+  /** The value in force, without secrets; `null` where it is not set. */
   readonly value: unknown;
-  /** Where it comes from: file names, `environment variable X`, `command line`; none for a default. */
+  /** Its sources: file names, `environment variable X`, `command line`; empty for a default. */
   readonly sources: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface DescribedConfiguration {
   readonly faults: readonly Fault[];
 }
 
-/** Every setting with the value in force and where it comes from, also where the configuration has faults. */
+/** Every setting with its value and sources, even where the configuration has faults. */
 export function describeConfiguration(input: ConfigurationInput): DescribedConfiguration {
   const { settings, faults, sourcesOf } = readSettings(input);
   const groups = Object.entries(table) as [keyof Settings, Readonly<Record<string, Setting<unknown>>>][];
@@ -32,7 +32,7 @@ export function describeConfiguration(input: ConfigurationInput): DescribedConfi
   return { settings: described, faults };
 }
 
-/** A secret says only that it is one. Of a hash enough is left to tell it from another, not to search for its key. */
+/** Secrets are hidden. A hash keeps enough digits to tell it from another, and too few to search for its key. */
 function withoutSecrets(value: unknown): unknown {
   if (value instanceof Secret) return String(value);
   if (typeof value === 'string') return value.replace(/^(sha256:[0-9a-f]{8})[0-9a-f]{56}$/, '$1…');

@@ -8,7 +8,7 @@ const limitPairs = [
   ['defaultHistoryLimit', 'maxHistoryLimit'],
 ] as const satisfies readonly (readonly [keyof Settings['execution'], keyof Settings['execution']])[];
 
-/** A limit that nobody wrote gives way to the other; of two that were written one must be a mistake. */
+/** A default limit gives way to a configured maximum. Two configured values that contradict each other are a mistake. */
 const limitsInOrder: Rule = ({ execution }, _host, isGiven) =>
   limitPairs.flatMap(([standard, most]) => {
     const { key } = table.execution[standard];
@@ -18,7 +18,7 @@ const limitsInOrder: Rule = ({ execution }, _host, isGiven) =>
     ];
   });
 
-/** Workers outside lease by these ids, so each must have one, and mean one handler. */
+/** External workers lease by these ids, so each entry needs an id of its own. */
 const externalHandlers: Rule = ({ execution }) => {
   const seen = new Set<string>();
   return execution.externalHandlers.flatMap(({ HandlerId }, index) => {
@@ -32,7 +32,7 @@ const externalHandlers: Rule = ({ execution }) => {
 
 const needed = ['locationId', 'queueId'] as const;
 
-/** With the queue in the cloud every message must have somewhere to go. A handler without a worker is told of when its runs are started. */
+/** With the cloud queue every message needs a destination. A start of a handler without a route is refused at run time. */
 const cloudQueue: Rule = ({ execution, cloudTasks, firestore }) => {
   if (execution.adapter !== 'google') return [];
   const why = `is missing: ${table.execution.adapter.key} is google`;
@@ -67,7 +67,7 @@ function routeFaults(cloudTasks: Settings['cloudTasks'], execution: Settings['ex
   ];
 }
 
-/** Outside Development whoever delivers has to prove who they are, and has to be somebody. */
+/** Outside Development deliveries must carry a verified identity that the worker allows. */
 const deliveries: Rule = ({ execution, cloudTasks, hostedWorker, service, oidc }) => {
   if (execution.adapter !== 'google' || service.environment === 'Development') return [];
   const { allowedPrincipals, authenticatorType, authenticationMode } = hostedWorker;
@@ -77,7 +77,7 @@ const deliveries: Rule = ({ execution, cloudTasks, hostedWorker, service, oidc }
       ? [{ key, message: `is missing: in the environment ${service.environment} deliveries carry a token` }]
       : [];
   if (allowedPrincipals.length === 0 && oidc.principalClaim !== 'email') {
-    const message = `is empty: with ${table.oidc.principalClaim.key} ${oidc.principalClaim} an address is no name`;
+    const message = `is empty: with ${table.oidc.principalClaim.key} ${oidc.principalClaim} an e-mail address names no principal`;
     faults.push({ key: table.hostedWorker.allowedPrincipals.key, message });
   }
   if (authenticatorType === null && authenticationMode !== 'google-oidc') {

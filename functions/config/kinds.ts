@@ -60,7 +60,7 @@ function textRules(expects: string, pattern: RegExp): Scalar<string> {
   return { expects, schema, parse: (value) => (pattern.test(value) ? value : undefined) };
 }
 
-/** A text that is no secret itself, but in whose place one may be given by mistake: a refusal does not quote it. */
+/** A text that is not secret, but that may be confused with one: a refusal does not quote it. */
 export function unquotedText(expects: string, pattern: RegExp): Kind<string> {
   return scalar({ ...textRules(expects, pattern), quoted: false });
 }
@@ -134,15 +134,15 @@ export function list<T>(item: Kind<T>): Kind<readonly T[]> {
   };
 }
 
-/** What keeps the entry from saying that the list is empty. */
+/** Why the entry cannot mean an empty list; `undefined` where it can. */
 function asEmptyList(entry: Entry, items: readonly Node[]): string | undefined {
   if (entry.value.trim() !== emptyList) return 'is a list: write its items under :0, :1 and so on';
   const beside = items.some((child) => [...child.entries()].some(({ rank }) => rank === entry.rank));
-  // Items of another source are told of as a mixture of sources.
-  return beside ? 'is said to be empty, and has items' : undefined;
+  // Items of another source are reported as a mixture of sources.
+  return beside ? 'is set to be empty, and has items' : undefined;
 }
 
-/** A blank item is a mistake that would make the list mean something else, so it is never left out. */
+/** A blank item is a mistake that would change the meaning of the list, so it is refused, not dropped. */
 function readItem<T>(item: Kind<T>, node: Node, reading: Reading): T | undefined {
   const { entry } = node;
   if (entry === undefined || entry.value.trim() !== '') return item.read(node, reading);

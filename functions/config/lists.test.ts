@@ -129,7 +129,7 @@ describe('an empty list is a value', () => {
 
   test('one that has items as well contradicts itself', () => {
     const env = { Cors__AllowedOrigins: '[]', Cors__AllowedOrigins__0: 'https://a.example' };
-    expect(faultsOf({ env })).toMatch(/AllowedOrigins .*is said to be empty, and has items/);
+    expect(faultsOf({ env })).toMatch(/AllowedOrigins .*is set to be empty, and has items/);
   });
 
   test('no issuer at all is a fault where tokens are read', () => {

@@ -18,7 +18,7 @@ export interface ConfigurationInput {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Arguments after the name of the script. */
   readonly argv: readonly string[];
-  /** Content of a file, `undefined` where there is none. */
+  /** Reads a file; `undefined` where it does not exist. */
   readonly readFile: (path: string) => string | undefined;
 }
 
@@ -27,8 +27,8 @@ export type Configuration =
   | { readonly settings: undefined; readonly faults: readonly Fault[] };
 
 /**
- * Reads every source and answers typed settings, or everything that is wrong with them. Pure: what it reads is handed
- * in. Order of the sources, the later wins: defaults, `svcsettings.json`, `svcsettings.{Environment}.json`, the
+ * Reads every source and returns typed settings, or every fault in them. Pure: the input holds all that it reads. The later
+ * source wins: defaults, `svcsettings.json`, `svcsettings.{Environment}.json`, the
  * environment (short names, then `Section__Key`), the command line.
  */
 export function loadConfiguration(input: ConfigurationInput): Configuration {
@@ -36,11 +36,11 @@ export function loadConfiguration(input: ConfigurationInput): Configuration {
   return faults.length > 0 ? { settings: undefined, faults } : { settings, faults: [] };
 }
 
-/** What a configuration says even where it has faults, and where each part of it comes from. */
+/** The settings, even where the configuration has faults, and the sources of each. */
 export interface ReadSettings {
   readonly settings: Settings;
   readonly faults: readonly Fault[];
-  /** The sources of a setting, none where its default holds. */
+  /** The sources of a setting; empty for a default. */
   readonly sourcesOf: (key: string) => readonly string[];
 }
 
@@ -55,14 +55,14 @@ export function readSettings(input: ConfigurationInput): ReadSettings {
   return { settings, faults: relevant(faults, settings), sourcesOf: (key) => sourcesOf(root, key) };
 }
 
-/** Lays all sources into `root` and answers what the defaults depend on. */
+/** Merges all sources into `root` and returns the facts that defaults depend on. */
 function layer(root: Node, input: ConfigurationInput, faults: Fault[]): Given {
   const { argv, path, faults: pathFaults } = settingsPath(input);
   faults.push(...pathFaults);
   const file = readSource(input, path ?? 'svcsettings.json', path !== undefined);
   const variables = [fromShortVariables(input.env), fromVariables(input.env), fromArguments(argv)];
   const said = [file, ...variables];
-  // The environment decides which overlay is read, so it is looked up before the overlay takes its place.
+  // The environment name selects the overlay file, so it is read before the overlay is merged.
   const draft = new Node();
   for (const [rank, source] of said.entries())
     for (const entry of source.entries) draft.put({ ...entry, rank });
@@ -81,14 +81,14 @@ function layer(root: Node, input: ConfigurationInput, faults: Fault[]): Given {
     for (const entry of source.entries) {
       const rival = root.put({ ...entry, rank });
       if (rival === undefined) continue;
-      const names = `${rival.source === entry.source ? rival.key : rival.source} says otherwise`;
+      const names = `${rival.source === entry.source ? rival.key : rival.source} has another value`;
       faults.push({ key: entry.key, source: entry.source, message: `is given twice: ${names}` });
     }
   }
   return { environment, host: input.host };
 }
 
-/** Takes `--settings` out of the arguments; it is no setting, it says where settings are. */
+/** Removes `--settings` from the arguments: it is not a setting, it names the file of settings. */
 function settingsPath(input: ConfigurationInput): {
   argv: string[];
   path: string | undefined;
@@ -126,7 +126,7 @@ function readSource(input: ConfigurationInput, path: string, required: boolean):
   return fromFile(path, text);
 }
 
-/** Development is one word whatever its case, because everything that is open hangs on it. */
+/** The environment name. The case of Development does not matter, because that name opens the service. */
 function environmentName(word: string | undefined): string | undefined {
   if (word === undefined || !/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(word)) return undefined;
   return ['Development', 'Production'].find((known) => known.toLowerCase() === word.toLowerCase()) ?? word;
@@ -165,7 +165,7 @@ function readLine(
   if (line.kind.oneSource && ranks.size > 1) {
     const sources = [...ranks.values()].map((entry) => entry.source).join(', ');
     const message =
-      'comes from several sources, which would be mixed item by item; give the whole list in one';
+      'comes from several sources, which would be mixed item by item; set the whole list in one';
     faults.push({ key: line.key, source: sources, message });
   }
   return value === undefined ? fallbackOf(line, given) : value;
@@ -185,7 +185,7 @@ function sourcesOf(root: Node, key: string): readonly string[] {
   return [...new Set([...(root.at(key)?.entries() ?? [])].map(({ source }) => source))];
 }
 
-/** A store that is off has no provider, so it does not matter whether there is one of that name. */
+/** A disabled store has no provider, so a fault in the provider's name does not matter. */
 function relevant(faults: readonly Fault[], settings: Settings): readonly Fault[] {
   if (settings.canonicalStore.enabled) return faults;
   return faults.filter(

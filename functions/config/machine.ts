@@ -13,7 +13,7 @@ export function readConfiguration(host: Host): Configuration {
   return loadConfiguration(inputOf(host, host === 'embedded' ? commandLine() : []));
 }
 
-/** What a configuration is read from on this machine, with the given arguments. */
+/** The sources of a configuration on this machine, with the given arguments. */
 export function inputOf(host: Host, argv: readonly string[]): ConfigurationInput {
   return { host, env: process.env, argv, readFile };
 }
@@ -28,15 +28,15 @@ function readFile(path: string): string | undefined {
 }
 
 /**
- * The folder in which somebody typed `npm run <script>`, and by which they mean their paths: npm itself goes to the folder
- * of the package. `undefined` where the process was started in another way.
+ * The folder in which the user ran `npm run <script>`, to which relative paths refer: npm itself changes to the folder of
+ * the package. `undefined` where the process was started in another way.
  */
 export function folderOfNpmRun(script: string): string | undefined {
   const { npm_lifecycle_event: running, INIT_CWD: folder } = process.env;
   return running === script ? folder : undefined;
 }
 
-/** The function that functions-framework was told to serve, by its own two ways. */
+/** The function that functions-framework serves, by its option or its environment variable. */
 export function functionTarget(): string | undefined {
   const at = process.argv.findIndex((argument) => /^--target(=|$)/.test(argument));
   const argument = process.argv[at];

@@ -9,11 +9,11 @@ export interface Entry {
   readonly source: string;
   /** An empty object or array of a file, which is no text. */
   readonly hollow?: true;
-  /** Position among the sources; what is written twice at one position contradicts itself. */
+  /** Position among the sources. Two values at one position contradict each other. */
   readonly rank: number;
 }
 
-/** The value of a list that was given, and given without an item. */
+/** The value of a list that was set to be empty. */
 export const emptyList = '[]';
 
 export class Node {
@@ -28,7 +28,7 @@ export class Node {
     return key.split(':').reduce<Node | undefined>((node, name) => node?.child(name), this);
   }
 
-  /** Lays `entry` over what is there. Answers the entry of the same rank with another value, if there was one. */
+  /** Replaces the entry at its key. Returns the entry of the same rank with another value, if there was one. */
   put(entry: Entry): Entry | undefined {
     const node = entry.key.split(':').reduce<Node>((parent, name) => parent.#made(name), this);
     const before = node.entry;

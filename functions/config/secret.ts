@@ -1,6 +1,6 @@
 const HIDDEN = '[secret]';
 
-/** A text that no log line, error message or JSON document shows by accident. */
+/** A text that log lines, error messages and JSON documents cannot show by accident. */
 export class Secret {
   readonly #text: string;
 

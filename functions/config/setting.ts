@@ -3,7 +3,7 @@ import type { Kind } from './kinds.ts';
 /** Where the service runs: all groups in one process of ours, or one group behind functions-framework. */
 export type Host = 'embedded' | 'functions';
 
-/** What a default may depend on. */
+/** The facts that a default may depend on. */
 export interface Given {
   readonly environment: string;
   readonly host: Host;
@@ -12,7 +12,7 @@ export interface Given {
 export interface Setting<T> {
   readonly key: string;
   readonly kind: Kind<T>;
-  /** Value where nobody says otherwise. A function where it depends on what is given. */
+  /** Default value. A function where it depends on environment and host. */
   readonly fallback: T | ((given: Given) => T);
   readonly description: string;
   /** Short names in the environment, beside `Section__Key`, which wins over them. */
@@ -37,7 +37,7 @@ export function setting<T>(
   names: SettingNames = {},
 ): Setting<T> {
   const { variables = [], option, unit } = names;
-  // A kind never reads `null`: that value stands for "nobody said", and comes from the fallback only.
+  // A kind never reads `null`: the value means "not set" and comes from the fallback only.
   return { key, kind: kind as Kind<unknown> as Kind<T>, fallback, description, variables, option, unit };
 }
 

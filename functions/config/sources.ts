@@ -3,20 +3,20 @@ import type { Fault } from './fault.ts';
 import { type Entry, emptyList } from './node.ts';
 import { lines, sections } from './table.ts';
 
-/** What one source says, and what in it cannot be understood at all. */
+/** The entries of one source, and the faults in it. */
 export interface Said {
   readonly entries: readonly Omit<Entry, 'rank'>[];
   readonly faults: readonly Fault[];
 }
 
-/** The leaves of a settings file. `null` and empty texts say nothing, unless they are items of a list. */
+/** The leaves of a settings file. `null` and empty texts count as absent, unless they are items of a list. */
 export function fromFile(name: string, text: string): Said {
   const plain = text.replace(/^\uFEFF/, '');
   let document: unknown;
   try {
     document = JSON.parse(plain);
   } catch (error) {
-    // The engine's message quotes the text around the fault, which may be a key; only the place is passed on.
+    // The engine's message quotes the text around the fault, which may be a secret: keep only the position.
     const place = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '');
     const where = place === null ? '' : ` (${place[0]})`;
     return { entries: [], faults: [{ key: name, source: name, message: `is not valid JSON${where}` }] };
@@ -44,20 +44,20 @@ function flatten(key: string, value: unknown, source: string, into: Omit<Entry, 
   } else if (Object.keys(value).length > 0) {
     for (const [member, item] of Object.entries(value)) flatten(`${key}:${member}`, item, source, into);
   } else if (Array.isArray(value) || isItem(key) || isPlace(key)) {
-    // An empty object that only groups settings says nothing.
+    // An empty object that only groups settings has no effect.
     into.push({ ...said, value: Array.isArray(value) ? emptyList : '{}', hollow: true });
   }
 }
 
 /**
- * Whether the key names an item of a list. One that is blank is kept, and then refused: where an empty list restricts
- * nothing, to pass over its only item would turn a restriction into a grant of everything.
+ * Whether the key names an item of a list. A blank item is kept and then refused: where an empty list restricts nothing,
+ * dropping the only item would turn a restriction into a grant of everything.
  */
 function isItem(key: string): boolean {
   return /:\d+$/.test(key);
 }
 
-/** Every place at which a value may stand, `<n>` for an index. */
+/** Every key that may hold a value, with `<n>` for an index. */
 const places: ReadonlySet<string> = new Set(
   lines
     .flatMap(({ key, kind }) => [key, ...kind.tails.map((tail) => key + tail)])
@@ -76,7 +76,7 @@ function isPlace(key: string): boolean {
 /** `Svc:CanonicalStore:Enabled` is another name of `CanonicalStore:Enabled`. */
 function ownKey(key: string): string {
   const bare = key.replace(/^svc:/i, '');
-  // What is no section of ours keeps the name under which it was written.
+  // A key of an unknown section keeps its written name, so that the fault quotes it.
   return bare !== key && isOurs(bare) ? bare : key;
 }
 
@@ -87,8 +87,8 @@ function isOurs(key: string): boolean {
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Variables with our prefix that are not ours: of the clients (`SVC_BASE_URL`, `SVC_SERVER`, `SVC_IDENTITY_TOKEN`), of
- * workers, of this project's tests, and what Kubernetes tells every container of a service that is called `svc` or `svc-…`.
+ * Variables with our prefix that other programs read: the clients (`SVC_BASE_URL`, `SVC_SERVER`, `SVC_IDENTITY_TOKEN`),
+ * workers, this project's tests, and those that Kubernetes sets in every container for a service named `svc` or `svc-…`.
  */
 const foreign = [
   /^SVC_((BASE_URL|SERVER|IDENTITY_TOKEN)$|HOSTED_WORKER_|SECURITY_)/,
@@ -98,7 +98,7 @@ const foreign = [
 ];
 const serviceLink = /^(tcp|udp|sctp):\/\//;
 
-/** The short names, such as `PORT`. What else begins with `SVC_` looks like a setting, and nobody would obey it. */
+/** The short names, such as `PORT`. An unknown name that begins with `SVC_` is a fault: it looks like a setting and would have no effect. */
 export function fromShortVariables(env: Variables): Said {
   const keys = new Map(lines.flatMap((line) => line.variables.map((name) => [name.toUpperCase(), line.key])));
   const entries: Omit<Entry, 'rank'>[] = [];
@@ -117,12 +117,12 @@ export function fromShortVariables(env: Variables): Said {
 }
 
 function isSetting(upper: string, value: string): boolean {
-  // `SVC__Section__Key` is read as the long name that it is.
+  // `SVC__Section__Key` is a long name and is read as one.
   if (upper.startsWith('SVC__') || foreign.some((pattern) => pattern.test(upper))) return false;
   return !(upper.endsWith('_PORT') && serviceLink.test(value));
 }
 
-/** The short name that was meant, or the long one: `SVC_REQUIRE_API_KEY` is `Server__RequireApiKey`. */
+/** The short or long name that the operator probably meant: `SVC_REQUIRE_API_KEY` is `Server__RequireApiKey`. */
 function hintFor(upper: string, shortNames: readonly string[]): string {
   const near = shortNames.find((known) => distance(known, upper) <= 2);
   const word = upper.replace(/^SVC_/, '').replaceAll('_', '').toLowerCase();
@@ -156,7 +156,7 @@ export function fromArguments(argv: readonly string[]): Said {
     const argument = argv[at] ?? '';
     const option = /^--([^=]+)(?:=(.*))?$/s.exec(argument);
     if (option === null) {
-      // Not quoted: it may be a secret whose option was forgotten.
+      // Not quoted: it may be a secret whose option name is missing.
       faults.push({ key: `argument ${at + 1}`, source, message: 'options are written --Key=value' });
       continue;
     }
@@ -171,7 +171,7 @@ export function fromArguments(argv: readonly string[]): Said {
   return { entries, faults };
 }
 
-/** Levenshtein's distance, whatever the case. */
+/** Levenshtein distance, ignoring case. */
 export function distance(left: string, right: string): number {
   const a = left.toLowerCase();
   const b = right.toLowerCase();

@@ -1,0 +1,85 @@
+import { limits } from '../../../contracts/generated/limits.ts';
+import { choice, integer, list, text, truth } from '../kinds.ts';
+import type { Secret } from '../secret.ts';
+import { setting } from '../setting.ts';
+import { inDevelopment, onFunctions } from './defaults.ts';
+import { anyText, apiKey, headerName, hostName, keyHash, origin } from './texts.ts';
+
+/** Which environment this is, and where its data lies. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const service = {
+  environment: setting('Environment', text('a word such as Development or Production', /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/), onFunctions('Production', 'Development'),
+    'Development serves every caller that reaches it and explains failures; every other word is strict.', { variables: ['SVC_ENVIRONMENT', 'ENVIRONMENT'] }),
+  dataDirectory: setting('Server:DataDirectory', anyText, '.svc',
+    'Folder of the embedded store. The server creates it when it is missing.', { variables: ['SVC_DATA_DIR'], option: 'data-dir' }),
+  cloudService: setting<string | null>('Server:CloudService', anyText, null,
+    'Name of the cloud service; the platform sets it. The loopback exceptions do not hold there.', { variables: ['K_SERVICE'] }),
+} as const;
+
+/** The HTTP server. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const server = {
+  host: setting('Server:Host', hostName, '127.0.0.1',
+    'Address that the embedded server listens on.', { option: 'host' }),
+  port: setting('Server:Port', integer(0, 65_535), 5220,
+    'Port of the embedded server; 0 takes a free one.', { variables: ['PORT'], option: 'port' }),
+  allowRemoteDevelopment: setting('Server:AllowRemoteDevelopment', truth(), false,
+    'Lets a Development server without policies listen beyond loopback and answer requests for host names other than localhost.'),
+  trustedProxyHops: setting('Server:TrustedProxyHops', integer(0, 16), 0,
+    'Number of trusted proxies in front: the server trusts that many entries of X-Forwarded-For, counted from the right.', { unit: 'proxies' }),
+  drainSeconds: setting('Server:DrainSeconds', integer(0, 600), onFunctions<number>(8, 10),
+    'Time that requests under way get to finish when the service stops. The platform gives functions 10 seconds.', { unit: 'seconds' }),
+  logLevel: setting<'debug' | 'info' | 'warning' | 'error'>('Server:LogLevel', choice({ debug: [], info: ['information'], warning: ['warn'], error: [] }), onFunctions<'info' | 'warning'>('info', 'warning'),
+    'Least severity of the log lines that are written.', { option: 'log-level' }),
+  messageBytesMax: setting<number | null>('Server:MessageBytesMax', integer(1_048_576, 1_073_741_824), onFunctions<number | null>(33_554_432, null),
+    'Largest request or answer that the platform in front carries. The server refuses a larger one and names the alternative.', { unit: 'bytes' }),
+  validateResponses: setting('Server:ValidateResponses', truth(), inDevelopment(true, false),
+    'Whether the server checks every answer against its model before it sends it.'),
+} as const;
+
+/** API keys. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const security = {
+  apiKeys: setting<readonly Secret[]>('Server:ApiKeys', list(apiKey), [],
+    'API keys of callers in plain text, for development. In other environments the service warns: set hashes or a file instead.'),
+  apiKeyHashes: setting<readonly string[]>('Server:ApiKeyHashes', list(keyHash), [],
+    'Hashes of the API keys of callers. npm run -s svc -- api-key create makes a key and prints its hash.'),
+  apiKeyFile: setting<string | null>('Server:ApiKeyFile', anyText, null,
+    'File with the hashes of the API keys of callers. The service reads it every 30 seconds and refuses a removed key within a minute.', { variables: ['SVC_API_KEY_FILE'] }),
+  apiKey: setting<Secret | null>('Server:ApiKey', apiKey, null,
+    'One more API key in plain text, for development. In other environments the service warns: set the hash instead.', { variables: ['SVC_API_KEY'] }),
+  requireApiKey: setting<boolean | null>('Server:RequireApiKey', truth(), null,
+    'Whether callers must present an API key. Default: yes when a key is configured.'),
+  apiKeyHeader: setting('Server:ApiKeyHeader', headerName, 'X-Svc-Api-Key',
+    'Header that carries the API key.', { variables: ['SVC_API_KEY_HEADER'] }),
+} as const;
+
+/** The rate limit of the canonical routes. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const rateLimit = {
+  permitLimit: setting('Server:CanonicalRateLimit:PermitLimit', integer(1, 100_000), inDevelopment<number>(limits.rateLimitPermitsDevelopmentDefault, limits.rateLimitPermitsDefault),
+    'Canonical requests per window from one source address.', { unit: 'requests' }),
+  windowSeconds: setting<number>('Server:CanonicalRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
+    'Length of a window.', { unit: 'seconds' }),
+  queueLimit: setting<number>('Server:CanonicalRateLimit:QueueLimit', integer(0, 10_000), limits.rateLimitQueueDefault,
+    'Requests that wait for the next window instead of being refused.', { unit: 'requests' }),
+} as const;
+
+/** The documentation site. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const docs = {
+  enabled: setting('Docs:Enabled', truth(), inDevelopment(true, false),
+    'Whether /docs serves the API reference and the guides to every caller. The page loads nothing from other hosts.'),
+} as const;
+
+/** Browser applications of other origins. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const cors = {
+  allowedOrigins: setting<readonly string[]>('Cors:AllowedOrigins', list(origin), inDevelopment<readonly string[]>(developmentOrigins(), []),
+    'Origins of browser applications that may call the service.'),
+} as const;
+
+function developmentOrigins(): string[] {
+  const ports = [3000, 5173, 5174, 8080];
+  return ports.flatMap((port) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`]);
+}
