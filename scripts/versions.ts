@@ -1,6 +1,7 @@
 /**
- * One release, one version: holds the service, the contract and the SDKs against `package.json`, and every fixture of that
- * release against what it was made of.
+ * One release, one version: holds the service, the contract and the SDKs against `package.json`, and every frozen release
+ * against its hashes. A version has no frozen fixtures while the change log calls it unreleased; once frozen, its fixtures
+ * equal their sources until the next version begins.
  *
  *     npm run versions
  */
@@ -8,6 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { releaseFixtures } from './release-fixtures.ts';
+import { byVersion, frozenFaults, frozenVersions, isUnreleased, RELEASES } from './release-state.ts';
 
 interface Place {
   readonly path: string;
@@ -48,11 +50,7 @@ export function versionFaults(root: string): string[] {
     const said = existsSync(join(root, path)) ? read(text(path)) : undefined;
     return said === version ? [] : [`${path} says ${said ?? 'no version'}, package.json says ${version}`];
   });
-  for (const { name, source, text: made } of releaseFixtures(root)) {
-    const path = `contracts/releases/${version}/${name}`;
-    if (!existsSync(join(root, path))) faults.push(`${path} is missing: npm run release`);
-    else if (text(path) !== made) faults.push(`${path} is not ${source}: npm run release`);
-  }
+  faults.push(...frozenFaults(root), ...stateFaults(root, version, isUnreleased(text('CHANGELOG.md'))));
   const pyproject = text('sdk/python/pyproject.toml');
   if (
     !pyproject.includes('path = "src/svc_client/_generated/version.py"') ||
@@ -61,6 +59,31 @@ export function versionFaults(root: string): string[] {
     faults.push('sdk/python/pyproject.toml does not take its version from the generated module');
   }
   return faults;
+}
+
+/** Whether the frozen fixtures are those of the state of this version. */
+function stateFaults(root: string, version: string, unreleased: boolean): string[] {
+  const frozen = frozenVersions(root);
+  const later = frozen.filter((each) => byVersion(each, version) > 0);
+  const faults = later.map((each) => `${RELEASES}/${each} is of a later version than package.json`);
+  if (!unreleased)
+    return [
+      ...faults,
+      ...(frozen.includes(version)
+        ? sourceFaults(root, version)
+        : [`CHANGELOG.md dates ${version}, which is not frozen: call it unreleased, then npm run release`]),
+    ];
+  if (!frozen.includes(version)) return faults;
+  return [...faults, `CHANGELOG.md calls ${version} unreleased, but ${RELEASES}/${version} exists`];
+}
+
+/** The sources of a released version that say something else than its fixtures: they belong to the next version. */
+function sourceFaults(root: string, version: string): string[] {
+  return releaseFixtures(root).flatMap(({ name, source, text }) => {
+    const path = `${RELEASES}/${version}/${name}`;
+    const frozen = existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : text;
+    return frozen === text ? [] : [`${path} is not ${source}: raise the version, as CONTRIBUTING.md says`];
+  });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

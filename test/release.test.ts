@@ -1,18 +1,34 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { releaseFixtures } from '../scripts/release-fixtures.ts';
+import { freezeRelease } from '../scripts/release-freeze.ts';
+import {
+  type FixtureHashes,
+  frozenFaults,
+  frozenVersions,
+  HASHES,
+  RELEASES,
+} from '../scripts/release-state.ts';
 import { versionFaults } from '../scripts/versions.ts';
 import { wireVectors } from '../scripts/wire-vectors.ts';
 import { catalogFaults, type ErrorCode, errorFaults, openApiFaults } from './support/release-gate.ts';
 import { type Limit, limitFaults } from './support/release-limits.ts';
 import { surfaceFaults } from './support/release-surface.ts';
 
-const RELEASES = 'contracts/releases';
 const read = <T>(...path: string[]): T => JSON.parse(readFileSync(join(...path), 'utf8')) as T;
-const releases = readdirSync(RELEASES).toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+const releases = frozenVersions('.');
+const { version } = read<{ version: string }>('package.json');
 
 const OPENAPI = 'contracts/generated/openapi/svc.json';
 const CATALOG = 'contracts/public-sdk-surface.json';
@@ -35,7 +51,7 @@ const released = [
   'sdk/python/pyproject.toml',
   ...VERSIONED,
   ...releaseFixtures('.').flatMap(({ source }) => (existsSync(source) ? [source] : [])),
-  ...kept,
+  RELEASES,
 ];
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-release-'));
@@ -44,11 +60,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('the release in hand', () => {
   it('has one version everywhere', () => {
     expect(versionFaults('.')).toEqual([]);
-    expect(releases.at(-1)).toBe(read<{ version: string }>('package.json').version);
   });
 
   it.each(VERSIONED)('would not be released with another version in %s', (path) => {
-    const { version } = read<{ version: string }>('package.json');
     const copy = copyOfRelease(path);
     expect(versionFaults(copy)).toEqual([]);
     change(copy, path, (text) => text.replace(version, '9.9.9'));
@@ -78,43 +92,61 @@ describe('the release in hand', () => {
   it.each(kept)('would not be released with another %s, or without it', (path) => {
     const copy = copyOfRelease(path);
     change(copy, path, (text) => `${text} `);
-    expect(versionFaults(copy)).toEqual([expect.stringContaining(`${path} is not`)]);
+    expect(versionFaults(copy)).toEqual([expect.stringContaining(`${path} is not what was released`)]);
     rmSync(join(copy, path));
     expect(versionFaults(copy)).toEqual([expect.stringContaining(`${path} is missing`)]);
   });
 
-  it('may be written anew until it is tagged', () => {
-    const copy = copyOfRelease('anew');
-    const { version } = read<{ version: string }>('package.json');
-    const write = () =>
-      spawnSync(process.execPath, [resolve('scripts/release.ts')], { cwd: copy, encoding: 'utf8' });
+  it('has no fixtures while it is unreleased, and may change', () => {
+    const copy = unreleased('unreleased');
     change(copy, LIMITS, (text) => `${text} `);
-    expect(write().stderr, 'no clone can tell').toContain('raise the version');
-    const git = (...args: string[]) => {
-      const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
-      expect(spawnSync('git', [...who, ...args], { cwd: copy }).status, args.join(' ')).toBe(0);
-    };
-    git('init', '--quiet');
-    git('commit', '--quiet', '--allow-empty', '--message', 'x');
-    expect(write().stderr, 'no tags were fetched').toContain('git fetch --tags');
-    git('tag', 'v0.1.0');
-    expect(write().stderr, 'not all of them were').toMatch(/lacks the tags of .*0\.2\.0.*git fetch --tags/);
-    expect(versionFaults(copy)).toHaveLength(1);
-    const headings = readFileSync('CHANGELOG.md', 'utf8').matchAll(/^## ([0-9.]+) \(/gm);
-    const earlier = [...headings].map(([, name]) => `v${name}`).filter((tag) => tag !== `v${version}`);
-    for (const tag of earlier) git('tag', '--force', tag);
-    expect([write().status, versionFaults(copy)]).toEqual([0, []]);
-    git('tag', `v${version}`);
-    expect(write().status, 'nothing changed').toBe(0);
+    expect(versionFaults(copy)).toEqual([]);
+    mkdirSync(join(copy, RELEASES, version));
+    expect(versionFaults(copy)).toContainEqual(expect.stringContaining('calls'));
+  });
+
+  it('is frozen once by its release, which dates it', () => {
+    const copy = unreleased('frozen');
+    expect(freezeRelease(copy, '2030-01-02').faults).toEqual([]);
+    const changelog = readFileSync(join(copy, 'CHANGELOG.md'), 'utf8');
+    expect(changelog).toContain(`## ${version} (2030-01-02)`);
+    expect([versionFaults(copy), frozenVersions(copy).at(-1)]).toEqual([[], version]);
+    expect(freezeRelease(copy, '2031-01-02').report, 'nothing changed').toContain('already');
+    expect(readFileSync(join(copy, 'CHANGELOG.md'), 'utf8')).toBe(changelog);
     change(copy, LIMITS, (text) => `${text} `);
-    expect(write()).toMatchObject({ status: 1, stderr: expect.stringContaining('raise the version') });
-    expect(versionFaults(copy)).toHaveLength(1);
+    const fault = expect.stringMatching(/limits\.json is not contracts\/limits\.json: raise the version/);
+    expect(freezeRelease(copy, '2031-01-02').faults).toEqual([fault]);
+  });
+
+  it('is not dated without a release', () => {
+    const copy = unreleased('dated');
+    change(copy, 'CHANGELOG.md', (text) => text.replace('(unreleased)', '(2030-01-02)'));
+    expect(versionFaults(copy)).toEqual([expect.stringContaining('is not frozen')]);
+  });
+
+  it('is later than every release', () => {
+    const copy = unreleased('earlier');
+    for (const path of ['package.json', ...VERSIONED])
+      change(copy, path, (text) => text.replaceAll(version, '0.0.9'));
+    expect(versionFaults(copy)).toContainEqual(expect.stringContaining('is of a later version'));
   });
 });
 
 function copyOfRelease(name: string): string {
   const copy = join(folder, `copy-${name.replaceAll('/', '-')}`);
-  for (const each of released) cpSync(each, join(copy, each));
+  for (const each of released) cpSync(each, join(copy, each), { recursive: true });
+  return copy;
+}
+
+/** The project before the release of its version, whether that is released already or not. */
+function unreleased(name: string): string {
+  const copy = copyOfRelease(name);
+  change(copy, 'CHANGELOG.md', (text) => text.replace(/^(## [0-9.]+) \(.*\)$/m, '$1 (unreleased)'));
+  rmSync(join(copy, RELEASES, version), { recursive: true, force: true });
+  change(copy, HASHES, (text) => {
+    const { [version]: _, ...others } = JSON.parse(text) as FixtureHashes;
+    return JSON.stringify(others);
+  });
   return copy;
 }
 
@@ -158,16 +190,7 @@ describe.each(releases)('release %s still holds', (release) => {
 });
 
 describe('the fixtures of a release', () => {
-  const git = (...args: string[]) =>
-    spawnSync('git', args, { encoding: 'utf8', maxBuffer: 2 ** 26 }).stdout?.trim() ?? '';
-  const tagged = git('tag', '--list', 'v*')
-    .split('\n')
-    .filter((tag) => releases.includes(tag.slice(1)));
-
-  it.skipIf(tagged.length === 0)('are those of its tag (skipped where the copy has no tags)', () => {
-    for (const tag of tagged) {
-      const place = `${RELEASES}/${tag.slice(1)}`;
-      expect(git('diff', '--name-only', tag, '--', place), tag).toBe('');
-    }
+  it('are those that it was released with, by their hashes', () => {
+    expect(frozenFaults('.')).toEqual([]);
   });
 });
