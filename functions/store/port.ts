@@ -1,6 +1,6 @@
 /**
- * `RecordStore`: what the service asks a database to keep. Five verbs that carry intent, so that each provider answers
- * with its best tool, and every rule of the service is written once, above them, as pure functions.
+ * `RecordStore`: what the service asks a database to keep. Each verb carries its intent, so that each provider
+ * answers with its best tool, and every rule of the service is written once, above them, as pure functions.
  *
  * All verbs on one scope are strictly serializable: an answer was true at one moment between the call and its reply.
  */
@@ -31,6 +31,12 @@ export interface RecordStore {
     request: ClaimRequest,
     decide: ClaimDecision<R>,
   ): Promise<R[]>;
+
+  /**
+   * Reads records whose `due` time has come, in the order of `claim`, with body and listing. Takes nothing and writes
+   * nothing, so a rival may claim them at the same time. Without `now`: all records that have a `due`.
+   */
+  due(scope: Scope, collection: Collection, request: DueRequest): Promise<RecordPage>;
 
   /** All records of the named collections, whole, as of one moment, in the order of collection name, then record id. */
   scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage>;
@@ -200,6 +206,14 @@ export interface ClaimRequest {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly limit: number;
+}
+
+export interface DueRequest {
+  /** Milliseconds since 1970; `null` also reads records that are due later, so that a limit of 1 finds the earliest time. */
+  readonly now: number | null;
+  readonly limit: number;
+  /** `next` of the page before, with the same `now`. */
+  readonly after?: string;
 }
 
 /** `null` passes the record over. A write without `result` is made but wins nothing (a dead letter is parked so). */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeClaim } from './store-claim.ts';
+import { describeDue } from './store-due.ts';
 import { describeLife } from './store-life.ts';
 import { describeList } from './store-list.ts';
 import { describeQuery } from './store-query.ts';
@@ -76,6 +77,7 @@ export function describeRecordStore(
     describeQuery(suite);
     describeList(suite);
     describeClaim(suite);
+    describeDue(suite);
     describeScan(suite);
     describeSwap(suite);
     describeLife(suite);

@@ -56,6 +56,7 @@ function over(store: RecordStore, verbs: Partial<RecordStore>): RecordStore {
     transact: (scope, request, decide) => store.transact(scope, request, decide),
     query: store.query.bind<RecordStore['query']>(store),
     claim: (scope, collection, request, decide) => store.claim(scope, collection, request, decide),
+    due: (scope, collection, request) => store.due(scope, collection, request),
     scan: (scope, request) => store.scan(scope, request),
     swap: (scope, records, verify) => store.swap(scope, records, verify),
     sweep: (scope) => store.sweep(scope),

@@ -125,6 +125,7 @@ function copying(shown: (record: RecordData) => RecordData[], brought = shown) {
     transact: store.transact.bind(store),
     query: store.query.bind(store),
     claim: store.claim.bind(store),
+    due: store.due.bind(store),
     ping: store.ping.bind(store),
     sweep: store.sweep.bind(store),
     close: store.close.bind(store),

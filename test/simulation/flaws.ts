@@ -153,6 +153,10 @@ export function between(
         const put = mend(decision, { get: () => record });
         return put === undefined || !('put' in put) ? null : { ...decision, put: put.put };
       }),
+    due: async (scope, collection, request) => {
+      const page = await store.due(scope, collection, request);
+      return { ...page, records: page.records.map((record) => show(record) ?? record) };
+    },
     scan: (scope, request) => store.scan(scope, request),
     swap: (scope, records, verify) => store.swap(scope, records, verify),
     ping: () => store.ping(),

@@ -3,6 +3,7 @@ import {
   type ClaimRequest,
   type Collection,
   type Decision,
+  type DueRequest,
   type Found,
   type KeyRequest,
   type KeysSelection,
@@ -27,6 +28,7 @@ export type Trip =
   | 'transact read'
   | 'transact write'
   | 'query'
+  | 'due'
   | 'claim read'
   | 'claim write'
   | 'scan'
@@ -185,6 +187,10 @@ export class MemoryStore implements RecordStore {
     return true;
   }
 
+  due(scope: Scope, collection: Collection, request: DueRequest): Promise<RecordPage> {
+    return this.#open(() => this.#trip('due', () => this.readDue(scope, collection, request)));
+  }
+
   async *scan(scope: Scope, request: ScanRequest): AsyncGenerator<ScanPage, void, undefined> {
     if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
     const begin = () => this.#trip('scan', () => this.#snapshots.push(this.ordered(scope, request)) - 1);
@@ -322,6 +328,19 @@ export class MemoryStore implements RecordStore {
     });
   }
 
+  protected readDue(scope: Scope, collection: Collection, request: DueRequest): RecordPage {
+    const now = request.now ?? Number.MAX_SAFE_INTEGER;
+    const size = Math.min(request.limit, this.hooks.pageMax?.() ?? request.limit);
+    const due = this.dueRecords(scope, collection, { now, limit: request.limit }, new Set());
+    const rest = request.after === undefined ? due : dueAfter(due, request.after);
+    const page = rest.slice(0, size);
+    const last = page.at(-1);
+    return {
+      records: page.map(({ record }) => viewOf(record, 'body')),
+      next: last === undefined || page.length === rest.length ? null : duePlace(last),
+    };
+  }
+
   protected dueRecords(
     scope: Scope,
     collection: Collection,
@@ -337,7 +356,27 @@ export class MemoryStore implements RecordStore {
 
 export function byDue(left: Stored, right: Stored): number {
   const order = (left.record.due ?? 0) - (right.record.due ?? 0);
-  return order || compareUtf8(left.record.listing?.id ?? '', right.record.listing?.id ?? '');
+  return (
+    order ||
+    compareUtf8(left.record.listing?.id ?? '', right.record.listing?.id ?? '') ||
+    compareUtf8(left.record.key.id, right.record.key.id)
+  );
+}
+
+function duePlace({ record }: Stored): string {
+  return JSON.stringify([record.due, record.listing?.id ?? '', record.key.id]);
+}
+
+/** What stands after the place, also when its own record is no longer due. */
+function dueAfter(records: readonly Stored[], place: string): readonly Stored[] {
+  const [due, listingId, id] = JSON.parse(place) as [number, string, string];
+  return records.filter(({ record }) => {
+    const order =
+      (record.due ?? 0) - due ||
+      compareUtf8(record.listing?.id ?? '', listingId) ||
+      compareUtf8(record.key.id, id);
+    return order > 0;
+  });
 }
 
 const WIDTH: Readonly<Record<RecordView, number>> = { head: 0, body: 1, parts: 2 };

@@ -1,16 +1,15 @@
-import { FieldPath, type QueryDocumentSnapshot } from '@google-cloud/firestore';
+import type { QueryDocumentSnapshot } from '@google-cloud/firestore';
 import { type ClaimDecision, type ClaimRequest, type Collection, type Scope, StoreError } from '../port.ts';
 import { sendBatch } from './client.ts';
-import { dueBound } from './entries.ts';
+import { dueDocuments, entryOf } from './due.ts';
 import { type CommitFailure, codeFailure, commitFailure } from './failures.ts';
-import { collectionPath, LANE } from './layout.ts';
-import { inLiveGeneration, reading } from './read.ts';
-import { fieldsOf, nameOf, recordOf, storedOf } from './records.ts';
+import { collectionPath } from './layout.ts';
+import { inLiveGeneration } from './read.ts';
+import { nameOf, recordOf, storedOf } from './records.ts';
 import { nonce, Patience, type Session } from './session.ts';
 import { assertFits } from './size.ts';
 import { type PlannedWrite, updateWrite } from './writes.ts';
 
-const field = new FieldPath('due', LANE);
 /** Documents read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 const batchMin = 16;
 const batchMax = 200;
@@ -68,7 +67,7 @@ async function claimInto<R>(
     let prospects = 0;
     for (const document of due) {
       if (won.length + prospects >= limit) break;
-      after = String(document.get(field));
+      after = entryOf(document);
       if (settled.has(document.ref.path)) continue;
       settled.add(document.ref.path);
       const number = offers;
@@ -91,22 +90,6 @@ async function claimInto<R>(
     lost = false;
     after = undefined;
   }
-}
-
-async function dueDocuments(
-  session: Session,
-  collection: string,
-  now: number,
-  after: string | undefined,
-  size: number,
-): Promise<QueryDocumentSnapshot[]> {
-  const query = session.db
-    .collection(collection)
-    .where(field, '<', dueBound(now))
-    .orderBy(field, 'asc')
-    .limit(size);
-  const from = after === undefined ? query : query.startAfter(after);
-  return (await reading(session, from.select(...fieldsOf('body')).get())).docs;
 }
 
 function offered<R>(

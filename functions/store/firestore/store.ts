@@ -5,6 +5,7 @@ import {
   type ClaimRequest,
   type Collection,
   type Decision,
+  type DueRequest,
   type Found,
   type KeysSelection,
   type ListSelection,
@@ -21,6 +22,7 @@ import {
 } from '../port.ts';
 import { claim } from './claim.ts';
 import { type ClientOptions, createClient, withinTime } from './client.ts';
+import { readDue } from './due.ts';
 import { unavailable } from './failures.ts';
 import { query } from './query.ts';
 import { scan } from './scan.ts';
@@ -96,6 +98,10 @@ export class FirestoreStore implements RecordStore {
     decide: ClaimDecision<R>,
   ): Promise<R[]> {
     return this.#run(() => claim(this.#session, scope, collection, request, decide));
+  }
+
+  due(scope: Scope, collection: Collection, request: DueRequest): Promise<RecordPage> {
+    return this.#run(() => readDue(this.#session, scope, collection, request));
   }
 
   async *scan(scope: Scope, request: ScanRequest): AsyncGenerator<ScanPage, void, undefined> {

@@ -1,8 +1,10 @@
+import type { DuePlace } from '../due.ts';
 import type { ClaimDecision, ClaimRequest, Collection, Scope, Write } from '../port.ts';
 import type { Connection } from './connection.ts';
-import { columns, nameOf, type RecordRow, recordOf } from './rows.ts';
+import { dueStatement, placeOf } from './due.ts';
+import { nameOf, type RecordRow, recordOf } from './rows.ts';
 import { lockScope } from './space.ts';
-import { BEGIN, IN_SCOPE, ofScope, type Statement, statement } from './statement.ts';
+import { BEGIN } from './statement.ts';
 import { writesOf } from './write.ts';
 
 /** Offers of one call at most: a backlog that is only parked must not hold the tenant. The next call goes on. */
@@ -10,9 +12,6 @@ const offersMax = 1_000;
 /** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 const batchMin = 8;
 const batchMax = 128;
-
-/** Where an offer stood; the next batch begins after it. */
-type Place = readonly [due: number, listingId: string, id: string];
 
 /** Under the scope's lock, which makes every offer exclusive. What is won is answered only once it is committed. */
 export async function claimIn<R>(
@@ -29,7 +28,7 @@ export async function claimIn<R>(
   let writes: Write[] = [];
   const sizeNow = () => Math.min(batchMax, Math.max(batchMin, limit - won.length));
   let size = sizeNow();
-  const first = dueAfter(scope, collection, now, undefined, size);
+  const first = dueStatement(scope, collection, { until: now, after: undefined, size });
   const [, locked, offered] = await connection.send(BEGIN, lockScope(scope), first);
   const space = locked.rows[0]?.space;
   if (space === undefined) {
@@ -39,10 +38,10 @@ export async function claimIn<R>(
   let { rows } = offered;
   let changed = false;
   for (;;) {
-    let last: Place | undefined;
+    let last: DuePlace<string> | undefined;
     for (const row of rows) {
       if (won.length >= limit || stored.size >= offersMax) break;
-      last = [row.due ?? 0, row.listing_id, row.id];
+      last = placeOf(row);
       // A record whose write leaves it due comes up again behind the place where it was offered; it is offered once.
       if (stored.has(nameOf(row))) continue;
       stored.set(nameOf(row), row);
@@ -62,34 +61,8 @@ export async function claimIn<R>(
     await connection.write(...statements);
     writes = [];
     size = sizeNow();
-    [{ rows }] = await connection.send(dueAfter(scope, collection, now, last, size));
+    [{ rows }] = await connection.send(dueStatement(scope, collection, { until: now, after: last, size }));
   }
-}
-
-function dueAfter(
-  scope: Scope,
-  collection: Collection,
-  now: number,
-  after: Place | undefined,
-  limit: number,
-): Statement<RecordRow> {
-  const [due, listingId, id] = after ?? [0, '', ''];
-  // The lower bound of `due` is repeated where the index can begin.
-  const place =
-    after === undefined
-      ? ''
-      : `AND r.due >= ? AND (r.due > ? OR (r.due = ? AND (r.listing_id > ? OR (r.listing_id = ? AND r.id > ?))))`;
-  const { text, values } = ofScope(scope);
-  return statement(
-    `SELECT ${columns} FROM ${IN_SCOPE} {records} AS r FORCE INDEX (records_by_due) ON r.space = s.space
-      WHERE ${text} AND r.collection = ? AND r.due IS NOT NULL AND r.due <= ? ${place}
-      ORDER BY r.due, r.listing_id, r.id LIMIT ?`,
-    ...values,
-    collection.name,
-    now,
-    ...(after === undefined ? [] : [due, due, due, listingId, listingId, id]),
-    limit,
-  );
 }
 
 function checkKey(row: RecordRow, key: { readonly collection: string; readonly id: string }): void {

@@ -6,6 +6,7 @@ import type {
   ClaimRequest,
   Collection,
   Decision,
+  DueRequest,
   Found,
   KeysSelection,
   ListSelection,
@@ -22,6 +23,7 @@ import type {
 import { addressOf } from './address.ts';
 import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
+import { readDue } from './due.ts';
 import { closedError, isLostRace } from './errors.ts';
 import { Pool } from './pool.ts';
 import { readKeys, readList, readParts } from './query.ts';
@@ -153,6 +155,10 @@ class MysqlStore implements RecordStore {
     decide: ClaimDecision<R>,
   ): Promise<R[]> {
     return this.#changing(scope, (connection) => claimIn(connection, scope, collection, request, decide));
+  }
+
+  due(scope: Scope, collection: Collection, request: DueRequest): Promise<RecordPage> {
+    return this.#work((connection) => readDue(connection, scope, collection, request));
   }
 
   scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage> {

@@ -1,6 +1,7 @@
 import type { ClaimDecision, ClaimRequest, Collection, Scope } from '../port.ts';
 import { arrayOf, BEGIN, type Connection, statement } from './connection.ts';
-import { columns, liveSpace, nameOf, type RecordRow, recordOf } from './rows.ts';
+import { afterPlace, due, firstDue, inOrder, placeOf, selectDue } from './due.ts';
+import { nameOf, type RecordRow, recordOf } from './rows.ts';
 import { persistently, type Session } from './session.ts';
 import { shareScope } from './space.ts';
 import { nothing, type Plan, writesOf } from './write.ts';
@@ -13,16 +14,8 @@ const offersMax = 1_000;
 /** How often a call that won nothing waits for rivals that hold what is due. */
 const waitsMax = 3;
 
-type Place = readonly [due: string | number, listingId: string, id: string];
-
-const beginning: Place = [Number.MIN_SAFE_INTEGER, '', ''];
-
-const due = `FROM records AS r WHERE r.space = ${liveSpace} AND r.collection = $3 AND r.due <= $4`;
-const afterPlace = 'AND (r.due, r.listing_id, r.id) > ($5, $6, $7)';
-const inOrder = 'ORDER BY r.due, r.listing_id, r.id';
-
 /** What rivals hold is passed over, so that claims never wait for each other, let alone in a circle. */
-const selectDue = `SELECT ${columns}, r.body ${due} ${afterPlace} ${inOrder} LIMIT $8 FOR UPDATE OF r SKIP LOCKED`;
+const takeDue = `${selectDue} FOR UPDATE OF r SKIP LOCKED`;
 const countDue = `SELECT count(*)::int AS count FROM (SELECT 1 ${due} ${afterPlace} LIMIT $8) AS r`;
 // One row is chosen before any is locked. Waiting in order for one that is due would lock each that turned out not to be
 // any more, and two who wait so can wait for each other.
@@ -81,7 +74,7 @@ async function pass<R>(call: Call<R>, connection: Connection): Promise<Pass<R>> 
   const won: R[] = [];
   const offered = new Set<string>();
   let passedOver = false;
-  let after = beginning;
+  let after = firstDue;
   const opening = [BEGIN, shareScope(call.session, call.scope)];
   let plan: Plan = nothing;
   let space = '';
@@ -92,7 +85,7 @@ async function pass<R>(call: Call<R>, connection: Connection): Promise<Pass<R>> 
     const before = first ? opening : writesOf(space, plan, call.session.paired);
     const answers = await connection.send(
       ...before,
-      statement(selectDue, ...place),
+      statement(takeDue, ...place),
       statement(countDue, ...place),
     );
     const [rows, [counted]] = answers.slice(-2) as [RecordRow[], { count: number }[]];
@@ -100,7 +93,7 @@ async function pass<R>(call: Call<R>, connection: Connection): Promise<Pass<R>> 
     const updates: { row: RecordRow; record: ReturnType<typeof recordOf> }[] = [];
     for (const row of rows) {
       if (won.length >= limit) break;
-      after = [row.due ?? 0, row.listing_id, row.id];
+      after = placeOf(row);
       space = row.space;
       if (offered.has(row.id) || call.offered.has(row.id)) continue;
       offered.add(row.id);

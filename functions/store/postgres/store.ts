@@ -5,6 +5,7 @@ import {
   type ClaimRequest,
   type Collection,
   type Decision,
+  type DueRequest,
   type Found,
   type KeysSelection,
   type ListSelection,
@@ -21,6 +22,7 @@ import {
 } from '../port.ts';
 import { claim } from './claim.ts';
 import { Database, type DatabaseOptions, defaults, statement } from './connection.ts';
+import { readDue } from './due.ts';
 import { closedError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { readKeys, readList, readParts } from './query.ts';
@@ -111,6 +113,12 @@ class PostgresStore implements RecordStore {
     decide: ClaimDecision<R>,
   ): Promise<R[]> {
     return this.#changing(scope, () => claim(this.#session, scope, collection, request, decide));
+  }
+
+  due(scope: Scope, collection: Collection, request: DueRequest): Promise<RecordPage> {
+    return this.#call(() =>
+      this.#session.database.run((connection) => readDue(connection, scope, collection, request)),
+    );
   }
 
   scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage> {

@@ -1,16 +1,13 @@
 import type { ClaimDecision, ClaimRequest, Collection, Scope } from '../port.ts';
 import type { Connection } from './connection.ts';
-import { columns, type RecordRow, recordOf } from './rows.ts';
+import { dueRows, firstDue } from './due.ts';
+import { recordOf } from './rows.ts';
 import { liveSpace } from './space.ts';
 import { updateRecord } from './write.ts';
 
-const selectDue = `SELECT ${columns} FROM records
-  WHERE space = ? AND collection = ? AND due IS NOT NULL AND due <= ? AND (due, listing_id, record) > (?, ?, ?)
-  ORDER BY due, listing_id, record LIMIT ?`;
-
-/** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 /** Offers of one call at most: a backlog that is only parked must not hold the one writer. The next call goes on. */
 const offersMax = 1_000;
+/** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 const batchMin = 8;
 const batchMax = 128;
 
@@ -27,10 +24,11 @@ export function claimIn<R>(
   if (space === undefined) return won;
   // A record whose write leaves it due comes up again behind the place where it was offered; it is offered once.
   const offered = new Set<number>();
-  let after: [number, string, number] = [Number.MIN_SAFE_INTEGER, '', 0];
+  let after = firstDue;
   while (won.length < request.limit && offered.size < offersMax) {
     const size = Math.min(batchMax, Math.max(batchMin, request.limit - won.length));
-    const rows = connection.all<RecordRow>(selectDue, space, collection.name, request.now, ...after, size);
+    const range = { until: request.now, after, size };
+    const rows = dueRows(connection, space, collection, range);
     for (const row of rows) {
       if (won.length >= request.limit) break;
       after = [row.due ?? 0, row.listing_id, row.record];

@@ -8,6 +8,7 @@ import {
   type ClaimRequest,
   type Collection,
   type Decision,
+  type DueRequest,
   type Found,
   type KeysSelection,
   type ListSelection,
@@ -24,6 +25,7 @@ import {
 } from '../port.ts';
 import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
+import { readDue } from './due.ts';
 import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
 import { readKeys, readList, readParts } from './query.ts';
 import { Room } from './room.ts';
@@ -189,6 +191,10 @@ class SqliteStore implements RecordStore {
     decide: ClaimDecision<R>,
   ): Promise<R[]> {
     return this.#queue.run((connection) => claimIn(connection, scope, collection, request, decide));
+  }
+
+  due(scope: Scope, collection: Collection, request: DueRequest): Promise<RecordPage> {
+    return this.#read((connection) => readDue(connection, scope, collection, request));
   }
 
   scan(scope: Scope, request: ScanRequest): AsyncIterable<ScanPage> {

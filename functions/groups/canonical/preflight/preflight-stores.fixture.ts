@@ -23,6 +23,7 @@ export function surrounded(store: RecordStore, around: Around): () => Promise<Re
       pass('transact', scope, () => store.transact(scope, request, decide)),
     query: query as RecordStore['query'],
     claim: (...given) => store.claim(...given),
+    due: (...given) => store.due(...given),
     async *scan(scope, request) {
       yield* await pass('scan', scope, () => pagesOf(store.scan(scope, request)));
     },
@@ -42,6 +43,7 @@ export function changed(store: RecordStore, changes: Partial<RecordStore>): Reco
     transact: (...given) => store.transact(...given),
     query: query as RecordStore['query'],
     claim: (...given) => store.claim(...given),
+    due: (...given) => store.due(...given),
     scan: (...given) => store.scan(...given),
     swap: (...given) => store.swap(...given),
     sweep: (scope) => store.sweep(scope),
