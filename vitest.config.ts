@@ -1,18 +1,41 @@
 import { defineConfig } from 'vitest/config';
+import { testLanes } from './test/lanes.ts';
+import { plainPath } from './test/support/plain-path.ts';
 
+const lanes = testLanes(import.meta.dirname);
+const env = { METADATA_SERVER_DETECTION: 'none', REDOCLY_TELEMETRY: 'off' };
+
+/** `test/lanes.ts` decides which lane runs a file. */
 export default defineConfig({
   test: {
-    include: ['**/*.test.ts'],
-    globalSetup: [
-      'test/support/firestore-setup.ts',
-      'test/support/postgres-setup.ts',
-      'test/support/mysql-setup.ts',
-    ],
-    exclude: ['**/node_modules/**', 'dist/**'],
     pool: 'forks',
-    reporters: ['default', ['json', { outputFile: 'dist/test-results.json' }]],
+    reporters: ['default', 'json'],
+    outputFile: { json: 'dist/test-reports/latest.json' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    env: { METADATA_SERVER_DETECTION: 'none', REDOCLY_TELEMETRY: 'off' },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'plain',
+          include: [...lanes.plain],
+          // A test that starts Java, a database, Chromium or Python fails here on every machine.
+          env: { ...env, PATH: plainPath(process.env['PATH'] ?? '') },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'rest',
+          include: [...lanes.rest],
+          env,
+          globalSetup: [
+            'test/support/firestore-setup.ts',
+            'test/support/postgres-setup.ts',
+            'test/support/mysql-setup.ts',
+          ],
+        },
+      },
+    ],
   },
 });

@@ -15,7 +15,9 @@ import { LoopServer } from './kill-loop-server.ts';
 const DISK_BYTES = 4 * 1024 * 1024;
 const PATIENCE_MS = 180_000;
 /** Times that the disk is filled at random moments and freed again. */
-const CYCLES = Number(process.env['DISK_FULL_CYCLES'] ?? (process.env['CI'] === undefined ? 3 : 12));
+const CYCLES = Number(
+  process.env['DISK_FULL_CYCLES'] ?? (process.env['SVC_TEST_NIGHTLY'] === undefined ? 3 : 12),
+);
 /** After so many disks a flaw is taken for one that is not found. */
 const FLAW_DISKS = 12;
 const SEED = Number(process.env['KILL_LOOP_SEED'] ?? randomInt(2 ** 31));

@@ -7,8 +7,9 @@ import { KillLoop, type KillLoopReport } from './kill-loop.ts';
 import { FLAWS, plantedFlaw } from './kill-loop-flaws.ts';
 
 const inCi = process.env['CI'] !== undefined;
-/** Kills in all. A hundred of them take two processors most of a minute, so only CI pays for them unasked. */
-const KILLS = Number(process.env['KILL_LOOP_KILLS'] ?? (inCi ? 100 : 24));
+const nightly = process.env['SVC_TEST_NIGHTLY'] !== undefined;
+/** Kills in all. CI makes as many as the rare calls need to happen; a nightly run makes more. */
+const KILLS = Number(process.env['KILL_LOOP_KILLS'] ?? (nightly ? 240 : inCi ? 80 : 24));
 /** Each run explores other moments; the seed of a failure repeats what was asked, though not who came first. */
 const SEED = Number(process.env['KILL_LOOP_SEED'] ?? randomInt(2 ** 31));
 /** With fewer kills, what is rare may well not have happened. */

@@ -1,0 +1,64 @@
+import { globSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { needs, reasonForRest, testLanes } from './lanes.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const lanes = testLanes(root);
+
+/** The reason for a file in a project of these texts. */
+const reason = (path: string, texts: Readonly<Record<string, string>>) =>
+  reasonForRest(path, (file) => texts[file]);
+
+describe('the lanes', () => {
+  test('have every test file once', () => {
+    const files = globSync(
+      '{cli,contracts,dispatcher,emulator,examples,functions,scripts,sdk,test}/**/*.test.ts',
+      {
+        cwd: root,
+        exclude: (path) => path.endsWith('node_modules'),
+      },
+    );
+    expect([...lanes.plain, ...lanes.rest].sort()).toEqual(files.sort());
+    expect(lanes.plain.length).toBeGreaterThan(100);
+    expect(lanes.rest.length).toBeGreaterThan(50);
+  });
+
+  test('know each module that gives a test what a plain machine lacks', () => {
+    const known = globSync('test/support/{*-setup,python,browser,firestore,postgres,mysql}.ts', {
+      cwd: root,
+    });
+    expect(Object.keys(needs)).toEqual(expect.arrayContaining(known));
+    for (const path of Object.keys(needs).filter((need) => need.endsWith('.ts')))
+      expect(globSync(path, { cwd: root }), path).toEqual([path]);
+  });
+
+  test.each(Object.keys(needs))('a test that imports %s is not plain', (need) => {
+    const specifier = need.endsWith('.ts') ? `../../${need}` : need;
+    expect(reason('test/x/a.test.ts', { 'test/x/a.test.ts': `import { a } from '${specifier}';` })).toContain(
+      needs[need],
+    );
+  });
+
+  test('a test that imports one through other modules, or on demand, is not plain', () => {
+    const texts = {
+      'test/x/a.test.ts': `import './b.ts';`,
+      'test/x/b.ts': `import './a.test.ts';\nexport * from './c.ts';`,
+      'test/x/c.ts': `await import('../support/postgres.ts');`,
+    };
+    expect(reason('test/x/a.test.ts', texts)).toBe('it needs PostgreSQL');
+  });
+
+  test('a test of whole processes, and one whose name says that it takes long, are not plain', () => {
+    expect(reason('test/system/a.test.ts', {})).toBeDefined();
+    expect(reason('test/x/a.long.test.ts', {})).toBeDefined();
+    expect(reason('test/x/a.test.ts', { 'test/x/a.test.ts': `import './b.ts';` })).toBeUndefined();
+  });
+});
+
+test('a plain test finds no Java, no database, no browser and no Python', () => {
+  const found = globSync('{java,postgres,initdb,mariadbd,mysqld,chromium*,google-chrome*,python*}', {
+    cwd: process.env['PATH'] ?? '',
+  });
+  expect(found).toEqual([]);
+});

@@ -1,0 +1,76 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { importsOf } from './structure.ts';
+
+/**
+ * `plain` needs nothing but Node and a shell. `rest` needs a database, an emulator, a browser or Python, or it takes long.
+ */
+export type Lane = 'plain' | 'rest';
+
+/** What a test needs beside Node, by the module or package that gives it. A file that imports one of these, however far away, is in `rest`. */
+export const needs: Readonly<Record<string, string>> = {
+  'test/support/firestore.ts': 'the Firestore emulator, which needs Java',
+  'test/support/firestore-setup.ts': 'the Firestore emulator, which needs Java',
+  'test/support/postgres.ts': 'PostgreSQL',
+  'test/support/postgres-setup.ts': 'PostgreSQL',
+  'test/support/mysql.ts': 'MariaDB',
+  'test/support/mysql-setup.ts': 'MariaDB',
+  'test/support/python.ts': 'Python',
+  'sdk/python/tools.ts': 'Python',
+  'test/support/browser.ts': 'Chromium',
+  'playwright-core': 'Chromium',
+};
+
+/** Why a test file is in `rest`; `undefined` where it is in `plain`. */
+export function reasonForRest(
+  path: string,
+  textOf: (path: string) => string | undefined,
+): string | undefined {
+  if (path.startsWith('test/system/')) return 'it runs whole processes';
+  if (path.endsWith('.long.test.ts')) return 'its name says that it takes long';
+  const seen = new Set<string>();
+  const open = [path];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    for (const target of importedBy(file, textOf)) {
+      const need = needs[target];
+      if (need !== undefined) return `it needs ${need}`;
+      if (seen.has(target)) continue;
+      seen.add(target);
+      open.push(target);
+    }
+  }
+  return undefined;
+}
+
+function importedBy(path: string, textOf: (path: string) => string | undefined): string[] {
+  const text = path.endsWith('.ts') && !path.includes('/generated/') ? textOf(path) : undefined;
+  if (text === undefined) return [];
+  return importsOf(text).map(({ specifier }) =>
+    specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier,
+  );
+}
+
+/** Every test file of the project, by its lane. */
+export function testLanes(root: string): Readonly<Record<Lane, readonly string[]>> {
+  const texts = new Map<string, string | undefined>();
+  const textOf = (path: string) => {
+    if (!texts.has(path)) texts.set(path, read(join(root, path)));
+    return texts.get(path);
+  };
+  const files = globSync('**/*.test.ts', {
+    cwd: root,
+    exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path),
+  })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort();
+  const isRest = (path: string) => reasonForRest(path, textOf) !== undefined;
+  return { plain: files.filter((path) => !isRest(path)), rest: files.filter(isRest) };
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
