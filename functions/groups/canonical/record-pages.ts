@@ -1,3 +1,4 @@
+import { walkPages } from '../../store/pages.ts';
 import type { ListSelection, RecordData, RecordPage, RecordStore, Scope } from '../../store/port.ts';
 
 /**
@@ -15,8 +16,8 @@ export interface Gathered<T> {
 }
 
 /**
- * Follows the pages of a list until `limit` items are found; `show` gives `null` for a record that is none of them.
- * Reads no more records than are still wanted at a time, so that the position after the last one is the page's end.
+ * Reads a list until it has `limit` items. `show` answers `null` for a record that the list leaves out. Each round reads
+ * only as many records as the page still lacks, so that the next page begins after the last one read.
  */
 export async function gather<T>(
   store: RecordStore,
@@ -28,15 +29,15 @@ export async function gather<T>(
   const items: T[] = [];
   let next = after;
   let characters = 0;
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const limit = Math.min(selection.limit - items.length, ROUND_RECORDS_MAX);
-    const page = await readWithin(
-      store,
-      scope,
-      { ...selection, limit },
-      next,
-      PAGE_CHARACTERS_MAX - characters,
-    );
+  let rounds = 0;
+  const pages = walkPages(
+    (from) => {
+      const limit = Math.min(selection.limit - items.length, ROUND_RECORDS_MAX);
+      return readWithin(store, scope, { ...selection, limit, ...from }, PAGE_CHARACTERS_MAX - characters);
+    },
+    { from: after },
+  );
+  for await (const page of pages) {
     for (const record of page.records) {
       const item = show(record);
       if (item === null) continue;
@@ -44,7 +45,9 @@ export async function gather<T>(
       characters += sizeOf(record);
     }
     next = page.next;
-    if (next === null || items.length === selection.limit || characters >= PAGE_CHARACTERS_MAX) break;
+    rounds += 1;
+    const full = items.length === selection.limit || characters >= PAGE_CHARACTERS_MAX;
+    if (full || rounds === ROUNDS_MAX) break;
   }
   return { items, next };
 }
@@ -56,16 +59,14 @@ export async function gather<T>(
 async function readWithin(
   store: RecordStore,
   scope: Scope,
-  selection: Omit<ListSelection, 'after'>,
-  after: string | null,
+  selection: ListSelection,
   charactersLeft: number,
 ): Promise<RecordPage> {
-  const from = after === null ? {} : { after };
-  const page = await store.query(scope, { ...selection, ...from });
+  const page = await store.query(scope, selection);
   let left = charactersLeft;
   const fitting = page.records.findIndex((record) => (left -= sizeOf(record)) <= 0) + 1;
   if (fitting === 0 || fitting === page.records.length) return page;
-  return store.query(scope, { ...selection, ...from, limit: fitting });
+  return store.query(scope, { ...selection, limit: fitting });
 }
 
 function sizeOf({ body }: RecordData): number {

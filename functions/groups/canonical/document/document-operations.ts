@@ -2,7 +2,8 @@ import { limits } from '../../../../contracts/generated/limits.ts';
 import type { Handler } from '../../../http/handler.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { identifier } from '../../../kernel/identifiers.ts';
-import type { Part, PartPage, RecordStore, Scope } from '../../../store/port.ts';
+import { walkPages } from '../../../store/pages.ts';
+import type { Part, RecordStore, Scope } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { COMMITS, documentKey, tenantScope } from '../records.ts';
 import { documentState, readDocument } from './document.ts';
@@ -44,19 +45,20 @@ export function queryCanonicalDocumentRevisions(
 /** The answer has no continuation, so a provider's short pages are followed until all that was asked for is there. */
 async function newestParts(store: RecordStore, scope: Scope, of: string, limit: number): Promise<Part[]> {
   const parts: Part[] = [];
-  let after: string | null = null;
-  do {
-    const page: PartPage = await store.query(scope, {
+  const pages = walkPages((after) =>
+    store.query(scope, {
       by: 'parts',
       collection: COMMITS,
       of,
       direction: 'descending',
       limit: limit - parts.length,
-      ...(after === null ? {} : { after }),
-    });
+      ...after,
+    }),
+  );
+  for await (const page of pages) {
     parts.push(...page.parts);
-    after = page.next;
-  } while (after !== null && parts.length < limit);
+    if (parts.length >= limit) break;
+  }
   return parts;
 }
 

@@ -4,7 +4,8 @@ import type {
 } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
-import { type RecordPage, type RecordStore, StoreError } from '../../../store/port.ts';
+import { listPages } from '../../../store/pages.ts';
+import { type RecordStore, StoreError } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { LEDGER_COUNT, LEDGER_SCOPE, MIGRATIONS } from '../records.ts';
 import { decideMigrations, ledgerCount, migrationKeys, readReceipt } from './migration.ts';
@@ -75,17 +76,11 @@ export async function countMigrations(store: RecordStore): Promise<number> {
 
 async function readLedger(store: RecordStore) {
   const receipts: CanonicalMigrationReceipt[] = [];
-  let after: string | null = null;
-  for (let pages = 1; pages <= PAGES_MAX; pages++) {
-    const page: RecordPage = await store.query(LEDGER_SCOPE, {
-      by: 'list',
-      collection: MIGRATIONS,
-      limit: PAGE_RECORDS,
-      ...(after === null ? {} : { after }),
-    });
-    receipts.push(...page.records.map(readReceipt));
-    after = page.next;
-    if (after === null) return { receipts, pages };
+  let pages = 0;
+  const ledger = { collection: MIGRATIONS, limit: PAGE_RECORDS };
+  for await (const { records } of listPages(store, LEDGER_SCOPE, ledger, { pagesMax: PAGES_MAX })) {
+    receipts.push(...records.map(readReceipt));
+    pages += 1;
   }
-  throw new StoreError('unavailable', 'the list of the migration ledger has no end');
+  return { receipts, pages };
 }

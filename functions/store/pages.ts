@@ -1,0 +1,76 @@
+import {
+  type Collection,
+  type DueRequest,
+  type ListSelection,
+  type PartPage,
+  type PartsSelection,
+  type RecordData,
+  type RecordPage,
+  type RecordStore,
+  type Scope,
+  StoreError,
+} from './port.ts';
+
+/** A list that has not ended after so many pages is broken: its `next` leads nowhere. */
+const PAGES_MAX = 100_000;
+
+export interface Walk {
+  /** `next` of the page after which the walk begins; `null`, the default, begins with the first page. */
+  readonly from?: string | null;
+  /** The walk fails with `unavailable` after so many pages that have a `next`. */
+  readonly pagesMax?: number;
+}
+
+/**
+ * Reads page after page until one has no `next` or the caller leaves the loop. The one place that follows `next`: pages
+ * may be short or empty, and a provider whose pages do not move on ends the walk with an error.
+ */
+export async function* walkPages<Page extends { readonly next: string | null }>(
+  read: (after: { readonly after?: string }) => Promise<Page>,
+  { from = null, pagesMax = PAGES_MAX }: Walk = {},
+): AsyncGenerator<Page, void, undefined> {
+  let after = from;
+  for (let pages = 1; ; pages += 1) {
+    const page = await read(after === null ? {} : { after });
+    yield page;
+    if (page.next === null) return;
+    if (page.next === after) throw new StoreError('corrupt', 'a page of a list leads to itself');
+    if (pages === pagesMax) throw new StoreError('unavailable', 'a list has no end');
+    after = page.next;
+  }
+}
+
+export function listPages(
+  store: RecordStore,
+  scope: Scope,
+  selection: Omit<ListSelection, 'by' | 'after'>,
+  walk?: Walk,
+): AsyncGenerator<RecordPage, void, undefined> {
+  return walkPages((after) => store.query(scope, { by: 'list', ...selection, ...after }), walk);
+}
+
+export function partPages(
+  store: RecordStore,
+  scope: Scope,
+  selection: Omit<PartsSelection, 'by' | 'after'>,
+  walk?: Walk,
+): AsyncGenerator<PartPage, void, undefined> {
+  return walkPages((after) => store.query(scope, { by: 'parts', ...selection, ...after }), walk);
+}
+
+export function duePages(
+  store: RecordStore,
+  scope: Scope,
+  collection: Collection,
+  request: Omit<DueRequest, 'after'>,
+  walk?: Walk,
+): AsyncGenerator<RecordPage, void, undefined> {
+  return walkPages((after) => store.due(scope, collection, { ...request, ...after }), walk);
+}
+
+/** The records of pages one by one; leaving the loop reads no further page. */
+export async function* recordsOf(
+  pages: AsyncIterable<RecordPage>,
+): AsyncGenerator<RecordData, void, undefined> {
+  for await (const { records } of pages) yield* records;
+}
