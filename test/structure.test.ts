@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../contracts/generated/operations.ts';
-import { banFaults, bans, importFaults, importsOf, patternsOf, roomOf } from './structure.ts';
+import { banFaults, bans, importCycles, importFaults, importsOf, patternsOf, roomOf } from './structure.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const files = globSync('functions/**/*.ts', { cwd: root })
@@ -130,6 +130,39 @@ describe('the direction of imports', () => {
     ['functions/groups/canonical/commit/commit.ts', 'groups/canonical'],
   ])('%s lies in the room %s', (path, room) => {
     expect(roomOf(path)).toBe(room);
+  });
+});
+
+describe('files that import each other in a circle', () => {
+  test('do not exist in the service', () => {
+    expect(importCycles(new Map(files.map((path) => [path, textOf(path)])))).toEqual([]);
+  });
+
+  const closing: [string, string][] = [
+    ['by value', `import { a } from './a.ts';`],
+    ['by type alone', `import type { A } from './a.ts';`],
+    ['on demand', `await import('./a.ts');`],
+    ['by a re-export', `export * from '../runs/a.ts';`],
+  ];
+  test.each(closing)('are found when the last import closes the circle %s', (_, text) => {
+    const planted = new Map([
+      ['functions/runs/a.ts', `import { b } from './b.ts';`],
+      ['functions/runs/b.ts', `import type { C } from './c.ts';`],
+      ['functions/runs/c.ts', text],
+      ['functions/runs/beside.ts', `import { a } from './a.ts';\nimport './gone.ts';`],
+    ]);
+    expect(importCycles(planted)).toEqual([
+      ['functions/runs/a.ts', 'functions/runs/b.ts', 'functions/runs/c.ts'],
+    ]);
+  });
+
+  test('are told apart, and a file that imports itself is one', () => {
+    const planted = new Map([
+      ['functions/a.ts', `import './a.ts';`],
+      ['functions/b.ts', `import './a.ts';\nimport './c.ts';`],
+      ['functions/c.ts', `import './b.ts';`],
+    ]);
+    expect(importCycles(planted)).toEqual([['functions/a.ts'], ['functions/b.ts', 'functions/c.ts']]);
   });
 });
 

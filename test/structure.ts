@@ -136,6 +136,44 @@ function resolveFrom(path: string, specifier: string): string {
   return parts.join('/');
 }
 
+/**
+ * Groups of files that import each other in a circle, by value, by type or on demand. A file of such a group cannot be
+ * understood, tested or moved without the others.
+ */
+export function importCycles(texts: ReadonlyMap<string, string>): string[][] {
+  const targets = new Map(
+    [...texts].map(([path, text]) => [
+      path,
+      importsOf(text)
+        .filter(({ specifier }) => specifier.startsWith('.'))
+        .map(({ specifier }) => resolveFrom(path, specifier))
+        .filter((target) => texts.has(target)),
+    ]),
+  );
+  const reached = new Map([...texts.keys()].map((path) => [path, reachableFrom(path, targets)]));
+  const inCycle = [...texts.keys()].filter((path) => reached.get(path)?.has(path));
+  const groups = new Map<string, string[]>();
+  for (const path of inCycle) {
+    const group = inCycle.filter((other) => reached.get(path)?.has(other) && reached.get(other)?.has(path));
+    groups.set(group.sort().join(' '), group);
+  }
+  return [...groups.values()].sort((a, b) => (a.join() < b.join() ? -1 : 1));
+}
+
+/** Every file that `path` imports, directly or through others. */
+function reachableFrom(path: string, targets: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const open = [path];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const target of targets.get(next) ?? []) {
+      if (seen.has(target)) continue;
+      seen.add(target);
+      open.push(target);
+    }
+  }
+  return seen;
+}
+
 interface Ban {
   readonly what: string;
   readonly pattern: RegExp;

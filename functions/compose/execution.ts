@@ -3,22 +3,20 @@ import { type Settings, table } from '../config/table.ts';
 import type { HostedWorker } from '../groups/execution/delivery-operation.ts';
 import type { ExecutionDependencies } from '../groups/execution/dependencies.ts';
 import { describeFailure, type Log } from '../kernel/log.ts';
-import { nodeOf, OrderedIds } from '../kernel/ordered-id.ts';
+import { nodeOf } from '../kernel/ordered-id.ts';
 import type { Timers, World } from '../kernel/world.ts';
-import { Engine } from '../runs/engine.ts';
-import { HandlerRegistry } from '../runs/handler-registry.ts';
+import { assembleRuns } from '../runs/assemble.ts';
+import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
 import type { Plugin, PluginHandler } from '../runs/plugin.ts';
-import { ProductPolicies } from '../runs/product-policy.ts';
 import { EXECUTION_SCOPE } from '../runs/records.ts';
-import { RunWatch } from '../runs/run-watch.ts';
 import type { Runtime } from '../runs/runtime.ts';
-import { recoverRuns, settleDue } from '../runs/settle.ts';
+import { recoverRuns } from '../runs/settle.ts';
 import type { RecordStore } from '../store/port.ts';
 import { adapterOf, optionsOf } from './adapter.ts';
 import { blobsOf } from './blobs.ts';
 import { executionAccessOf } from './identity.ts';
 import { CompositionFault, loadExport } from './module.ts';
-import { type CloudDispatch, composeQueue, type Dispatch } from './queue.ts';
+import { type CloudDispatch, composeQueue } from './queue.ts';
 import { databasePath } from './store.ts';
 
 /** What a process does for the runs beside answering calls. */
@@ -70,78 +68,60 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     opened = await parts.store();
     return opened;
   };
-  const dispatch = await composeQueue(settings, world, () => opened);
-  const { local, cloud } = dispatch;
+  const { local, cloud } = await composeQueue(settings, world, () => opened);
   const registry = new HandlerRegistry(cloud === null ? undefined : (id, kind) => cloud.reaches(id, kind));
   const plugins = await loadPlugins(settings, world.timers);
   registerAll(registry, plugins, settings);
-  let engine: Engine | undefined;
-  let started = false;
-  const runtime: Runtime = {
-    ...runtimeOf({ ...parts, store }, dispatch, registry),
-    looksAfterTime: () => started,
-    signalCancellation: (runId: string) => engine?.cancel(runId),
-  };
   const handlers = executedHere(plugins, role, cloud);
-  // Before any run can be leased in its name.
-  const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.size > 0);
+  // Take the process lock before any run can be leased under this name.
+  const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.length > 0);
   const workerId = settings.execution.workerId ?? presence.name;
-  const executor = new Engine(runtime, handlers, {
-    workerId,
-    concurrencyMax: settings.execution.maxConcurrentRuns,
-    leaseMs: settings.execution.leaseSeconds * 1_000,
-    asks: role === 'service',
+  let started = false;
+  const { runtime, engine, settle } = assembleRuns({
+    store,
+    scope: EXECUTION_SCOPE,
+    world,
+    node: nodeOf(settings.execution.orderedIdNode, () => `${hostname()}-${process.pid}`),
+    registry,
+    policies: productPoliciesOf(settings),
+    local,
+    ...(cloud === null ? {} : { queue: cloud.queue }),
+    usesReadyRuns: role === 'service',
+    blobs: blobsOf(settings, world),
+    log,
+    options: optionsOf(settings),
+    looksAfterTime: () => started,
+    handlers,
+    engine: {
+      workerId,
+      concurrencyMax: settings.execution.maxConcurrentRuns,
+      leaseMs: settings.execution.leaseSeconds * 1_000,
+      asks: role === 'service',
+    },
   });
-  engine = executor;
-  local.addExecutor(executor);
   return {
     dependencies: {
       runtime,
       access: executionAccessOf(settings),
       adapter: adapterOf(settings),
-      ...(handlers.size === 0 ? {} : { reserve: (handlerId: string) => executor.reserve(handlerId) }),
+      ...(handlers.length === 0 ? {} : { reserve: (handlerId: string) => engine.reserve(handlerId) }),
     },
-    worker: { workerId, handlerIds: executor.handlerIds, deliver: (runId) => executor.deliver(runId) },
+    worker: { workerId, handlerIds: engine.handlerIds, deliver: (runId) => engine.deliver(runId) },
     async start() {
       // Time comes as messages, and what is lost of them is found by whoever the scheduler calls.
       if (cloud !== null) return;
       started = true;
       await recover(runtime, presence.locks);
-      await local.start(() => told(log, settleDue(runtime, world.clock.now())));
-      executor.wake();
+      await local.start(() => told(log, settle()));
+      engine.wake();
     },
     async stop() {
       await local.stop();
-      const done = await executor.stop(settings.server.drainSeconds * 1_000);
+      const done = await engine.stop(settings.server.drainSeconds * 1_000);
       await cloud?.close();
       // What a handler may still be at is nobody else's until this process has ended.
       if (done) presence.release();
     },
-  };
-}
-
-function runtimeOf(
-  { settings, world, store, log, role }: ExecutionParts,
-  { local, cloud }: Dispatch,
-  registry: HandlerRegistry,
-): Omit<Runtime, 'looksAfterTime'> {
-  return {
-    store,
-    scope: EXECUTION_SCOPE,
-    world,
-    ids: new OrderedIds({
-      clock: world.clock,
-      node: nodeOf(settings.execution.orderedIdNode, () => `${hostname()}-${process.pid}`),
-      random: world.random,
-    }),
-    registry,
-    policies: new ProductPolicies(productPoliciesOf(settings)),
-    queue: cloud?.queue ?? local,
-    ready: role === 'service' ? local : null,
-    blobs: blobsOf(settings, world),
-    log,
-    options: optionsOf(settings),
-    watch: new RunWatch(world),
   };
 }
 
@@ -158,10 +138,9 @@ function executedHere(
   plugins: readonly Plugin[],
   role: ExecutionRole,
   cloud: CloudDispatch | null,
-): ReadonlyMap<string, PluginHandler> {
-  if (cloud === null ? role !== 'service' : role !== 'worker') return new Map();
-  const handlers = plugins.flatMap((plugin) => plugin.handlers);
-  return new Map(handlers.map((handler) => [handler.handlerId, handler]));
+): readonly PluginHandler[] {
+  if (cloud === null ? role !== 'service' : role !== 'worker') return [];
+  return plugins.flatMap((plugin) => plugin.handlers);
 }
 
 /** Whoever waits for the look tries it again; whoever runs the service has to know. */
@@ -174,19 +153,20 @@ function told<T>(log: Log, look: Promise<T>): Promise<T> {
 
 function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { execution }: Settings): void {
   for (const plugin of plugins)
-    registered(plugin.pluginId, () => registry.addPlugin(plugin, plugin.handlers.map(described)));
+    registered(plugin.pluginId, () => registry.addPlugin(plugin, describedHandlers(plugin)));
   for (const handler of execution.externalHandlers) {
     const handlerId = handler.HandlerId ?? '';
     registered(handlerId, () =>
-      registry.addExternal({
-        handlerId,
-        pluginId: handler.PluginId ?? null,
-        displayName: handler.DisplayName ?? handlerId,
-        description: handler.Description ?? null,
-        maxAttempts: handler.MaxAttempts ?? 1,
-        concurrencyKey: handler.ConcurrencyKey ?? null,
-        tags: {},
-      }),
+      registry.addExternal(
+        describeHandler({
+          handlerId,
+          pluginId: handler.PluginId,
+          displayName: handler.DisplayName,
+          description: handler.Description,
+          maxAttempts: handler.MaxAttempts,
+          concurrencyKey: handler.ConcurrencyKey,
+        }),
+      ),
     );
   }
 }
@@ -219,17 +199,9 @@ async function presenceOf({ settings, world, log }: ExecutionParts, shown: boole
   }
 }
 
-function described(handler: Plugin['handlers'][number]) {
-  const { handlerId, displayName, description, maxAttempts, concurrencyKey, tags } = handler;
-  return {
-    handlerId,
-    pluginId: null,
-    displayName: displayName ?? handlerId,
-    description: description ?? null,
-    maxAttempts: maxAttempts ?? 1,
-    concurrencyKey: concurrencyKey ?? null,
-    tags: tags ?? {},
-  };
+/** A plugin may not assign its handlers to another plugin: the registry sets the id. */
+function describedHandlers({ handlers }: Plugin) {
+  return handlers.map((handler) => describeHandler({ ...handler, pluginId: null }));
 }
 
 function registered(name: string, register: () => void): void {

@@ -1,16 +1,9 @@
 import type { Settings } from '../config/table.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
 import type { World } from '../kernel/world.ts';
-import type { ReadyRuns, RunQueue } from '../queue/port.ts';
+import type { ProcessQueue, RunQueue } from '../queue/port.ts';
+import { storeChanges } from '../runs/assemble.ts';
 import type { RecordStore } from '../store/port.ts';
-
-/** The queue of this process; what looks after time in it, for whoever stays. */
-export interface ProcessQueue extends RunQueue, ReadyRuns {
-  start(settleDue: () => Promise<{ readonly more: boolean; readonly nextAt?: number | null }>): Promise<void>;
-  stop(): Promise<void>;
-  hint(handlerId: string): void;
-  addExecutor(executor: { readonly handlerIds: ReadonlySet<string>; wake(): void }): void;
-}
 
 /** How runs reach their workers. */
 export interface Dispatch {
@@ -33,18 +26,10 @@ export async function composeQueue(
   opened: () => RecordStore | undefined,
 ): Promise<Dispatch> {
   const { LocalQueue } = await import('../queue/local/local-queue.ts');
-  let mark: string | null = null;
   const local = new LocalQueue({
     world,
     recheckMs: settings.execution.recheckSeconds * 1_000,
-    mayHaveChanged() {
-      const store = opened();
-      // Nobody has asked anything of the store yet, so nothing is waited for either.
-      if (store === undefined) return false;
-      const before = mark;
-      mark = store.changeMark?.() ?? null;
-      return mark === null || mark !== before;
-    },
+    mayHaveChanged: storeChanges(opened),
   });
   if (settings.execution.adapter === 'local') return { local, cloud: null };
   return { local, cloud: await cloudDispatch(settings, world, (handlerId) => local.hint(handlerId)) };

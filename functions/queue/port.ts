@@ -63,3 +63,12 @@ export interface ReadyCall {
   wake(): void;
   leave(): void;
 }
+
+/** The queue inside a process: it takes messages, knows ready runs, and settles due runs while it is started. */
+export interface ProcessQueue extends RunQueue, ReadyRuns {
+  start(settleDue: () => Promise<{ readonly more: boolean; readonly nextAt?: number | null }>): Promise<void>;
+  stop(): Promise<void>;
+  /** A run of the handler may be ready, although no message reached this process. */
+  hint(handlerId: string): void;
+  addExecutor(executor: { readonly handlerIds: ReadonlySet<string>; wake(): void }): void;
+}

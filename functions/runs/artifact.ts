@@ -1,8 +1,8 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
-import { invalidMember, ServiceError } from '../kernel/errors.ts';
-import type { RecordData, RecordPage } from '../store/port.ts';
-import { ARTIFACTS, artifactKey } from './records.ts';
+import { invalidMember } from '../kernel/errors.ts';
+import type { RecordData } from '../store/port.ts';
+import { artifactKey } from './records.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface ArtifactWrite {
@@ -122,87 +122,4 @@ export function readArtifact(record: RecordData): StoredArtifact {
     'text' | 'content' | 'uri' | 'metadata'
   >;
   return { ...(record.head as unknown as StoredArtifact), ...body };
-}
-
-/** How many artifacts of one run are listed: as many as one answer holds. */
-const LISTED_MAX = 1_000;
-/** As many as are read at a time: each may be as large as an artifact is inline. */
-const LISTED_PAGE = 100;
-/** What a list holds of them, as JSON text; those that no longer fit are listed without their text and content. */
-const LISTED_CHARACTERS_MAX = 8 * 1024 * 1024;
-
-/** Oldest first. The bytes that a list leaves out are found by the artifact's id. */
-export async function listArtifacts(
-  runtime: Runtime,
-  runId: string,
-  name?: string,
-): Promise<StoredArtifact[]> {
-  const store = await runtime.store();
-  const found: StoredArtifact[] = [];
-  let characters = 0;
-  const listed = (record: RecordData): StoredArtifact => {
-    const size = (record.body ?? '').length;
-    const fits = characters + size <= LISTED_CHARACTERS_MAX;
-    const artifact = readArtifact(record);
-    if (fits) characters += size;
-    return fits ? artifact : { ...artifact, text: null, content: null };
-  };
-  let after: string | null = null;
-  do {
-    const page: RecordPage = await store.query(runtime.scope, {
-      by: 'list',
-      collection: ARTIFACTS,
-      group: runId,
-      ...(name === undefined ? {} : { equal: { name } }),
-      limit: Math.min(LISTED_PAGE, LISTED_MAX - found.length),
-      ...(after === null ? {} : { after }),
-    });
-    found.push(...page.records.map(listed));
-    after = page.next;
-  } while (after !== null && found.length < LISTED_MAX);
-  return found;
-}
-
-/** By id, else the newest of that name, with its bytes wherever they lie; `null` where there is none. */
-export async function findArtifact(
-  runtime: Runtime,
-  runId: string,
-  ref: string,
-): Promise<StoredArtifact | null> {
-  const store = await runtime.store();
-  const { records } = await store.query(runtime.scope, {
-    by: 'keys',
-    keys: [{ key: artifactKey(runId, ref), view: 'body' }],
-  });
-  const artifact =
-    records[0] === undefined ? await newestNamed(runtime, runId, ref) : readArtifact(records[0]);
-  return artifact === null ? null : withBytes(runtime, artifact);
-}
-
-async function newestNamed(runtime: Runtime, runId: string, name: string): Promise<StoredArtifact | null> {
-  const store = await runtime.store();
-  const { records } = await store.query(runtime.scope, {
-    by: 'list',
-    collection: ARTIFACTS,
-    group: runId,
-    equal: { name },
-    direction: 'descending',
-    limit: 1,
-  });
-  return records[0] === undefined ? null : readArtifact(records[0]);
-}
-
-async function withBytes({ blobs: open }: Runtime, artifact: StoredArtifact): Promise<StoredArtifact> {
-  if (artifact.metadata.offloaded !== 'true' && artifact.uri === null) return artifact;
-  if (open === null || artifact.uri === null) return artifact;
-  const blobs = await open();
-  for (const text of [true, false]) {
-    const key = artifactBlobKey(artifact.runId, artifact.id, text);
-    if (blobs.uriOf(key) !== artifact.uri) continue;
-    const blob = await blobs.get(key, limits.executionArtifactBytesMax);
-    if (blob === null) throw new ServiceError('not_found', 'The bytes of this artifact are gone');
-    const material = Buffer.from(blob.bytes).toString('utf8');
-    return text ? { ...artifact, text: material } : { ...artifact, content: JSON.parse(material) as Json };
-  }
-  return artifact;
 }

@@ -1,31 +1,15 @@
 import { limits } from '../../contracts/generated/limits.ts';
-import { canonicalJson, type Json, type JsonObject } from '../kernel/canonical-json.ts';
+import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import { checkText, identifier } from '../kernel/identifiers.ts';
 import { parseUtc } from '../kernel/timestamp.ts';
 import type { ArtifactWrite } from './artifact.ts';
+import type { CheckpointWrite } from './checkpoint.ts';
 import type { Report } from './rules/report.ts';
 import type { Progress, TraceDraft } from './run.ts';
-import type { CheckpointWrite, NewValue } from './work.ts';
+import { checkJson, checkLine, checkMap, checkName, optionalName } from './text-checks.ts';
+import type { NewValue } from './values.ts';
 
 /** What workers and handlers may send: the same limits over the wire and in process. All throw `validation_failed` or `limit_exceeded`. */
-
-export function checkName(value: string, pointer: string): string {
-  return identifier(value, pointer);
-}
-
-export function optionalName(value: string | null | undefined, pointer: string): string | null {
-  if (value === null || value === undefined || value.trim() === '') return null;
-  return identifier(value, pointer);
-}
-
-/** A line of text; control characters are refused, not cut out. */
-export function checkLine(value: string, lengthMax: number, pointer: string): string {
-  checkText(value, pointer);
-  if (value.length > lengthMax)
-    throw invalidMember(pointer, `must be at most ${lengthMax} characters`, 'limit_exceeded');
-  return value;
-}
 
 const DAY_MS = 86_400_000;
 
@@ -41,23 +25,6 @@ export function checkMoment(moment: Date | number | string, now: number, pointer
     );
   }
   return Math.ceil(at);
-}
-
-/** The canonical text's size, if it is within the limit. */
-export function checkJson(json: unknown, bytesMax: number, pointer: string): number {
-  const bytes = Buffer.byteLength(canonical(json, pointer));
-  if (bytes > bytesMax)
-    throw invalidMember(pointer, `must be at most ${bytesMax} bytes as JSON`, 'limit_exceeded');
-  return bytes;
-}
-
-function canonical(json: unknown, pointer: string): string {
-  try {
-    return canonicalJson(json);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw invalidMember(pointer, 'must be JSON');
-  }
 }
 
 export interface ReportInput extends Partial<Progress> {
@@ -136,22 +103,6 @@ export function checkTrace(event: {
     message: message === null ? null : checkLine(message, limits.executionTraceMessageLengthMax, '/message'),
     details,
   };
-}
-
-export function checkMap(
-  map: Readonly<Record<string, string>>,
-  pointer: string,
-): Readonly<Record<string, string>> {
-  const entries = Object.entries(map);
-  if (entries.length > limits.executionTagsMax) {
-    throw invalidMember(pointer, `must have at most ${limits.executionTagsMax} members`, 'limit_exceeded');
-  }
-  for (const [name, value] of entries) {
-    if (name.trim() === '') throw invalidMember(pointer, 'must not have blank names');
-    checkLine(name, limits.executionTagKeyLengthMax, pointer);
-    checkLine(value, limits.executionTagValueLengthMax, pointer);
-  }
-  return map;
 }
 
 export interface ArtifactInput {

@@ -1,14 +1,13 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Json } from '../kernel/canonical-json.ts';
-import type { KeyRequest } from '../store/port.ts';
 import { changeRun } from './change-run.ts';
-import { valueKey } from './records.ts';
+import { missingRun } from './held.ts';
 import { cancelRun } from './rules/cancel.ts';
 import { settleRun } from './rules/due.ts';
 import { raiseInRun } from './rules/wait.ts';
 import type { Change, InboxEvent, Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import { missingRun, preparedEvent } from './work.ts';
+import { preparedEvent, valueKeys, valueWrites } from './values.ts';
 
 /** What a caller may not touch refuses here, before anything is decided; it throws. */
 export type RunGuard = (run: Run) => void;
@@ -32,15 +31,14 @@ export async function raise(
   now: number,
 ): Promise<InboxEvent> {
   const prepared = preparedEvent(runtime, runId, event, now);
-  const { write, record } = prepared.value;
-  const keys: KeyRequest[] = write === null ? [] : [{ key: valueKey(record), expectAbsent: true }];
+  const keys = valueKeys(prepared.value);
   await changeRun(runtime, { runId, now, mayMoveTrace: true, keys }, (before) => {
     if (before === undefined) throw missingRun();
     guard(before);
     const change = afterTime(runtime, before, now, (run) =>
       raiseInRun(run, prepared.event, limits.executionPendingEventsMax),
     );
-    return { change, writes: write === null ? [] : [write], result: null };
+    return { change, writes: valueWrites(prepared.value), result: null };
   });
   return prepared.event;
 }

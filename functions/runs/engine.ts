@@ -1,6 +1,7 @@
 import { sha256 } from '../kernel/canonical-json.ts';
 import { describeFailure } from '../kernel/log.ts';
 import { delay } from '../kernel/world.ts';
+import type { Held } from './held.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
 import { leaseRunById } from './lease-run.ts';
 import {
@@ -19,7 +20,7 @@ import type { LeaseGrant } from './rules/lease.ts';
 import type { Run } from './run.ts';
 import { createRunContext } from './run-context.ts';
 import type { Runtime } from './runtime.ts';
-import { complete, type Held, heartbeat } from './work.ts';
+import { complete, heartbeat } from './work.ts';
 
 export interface EngineOptions {
   readonly workerId: string;

@@ -1,8 +1,8 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
-import { checkLine, checkMap } from './checks.ts';
 import type { HandlerFacts } from './rules/start.ts';
+import { checkLine, checkMap } from './text-checks.ts';
 
 /** A handler as the status surface shows it. Ids are unique; a handler is executed in process or by external workers. */
 export interface HandlerDescriptor extends HandlerFacts {
@@ -16,6 +16,24 @@ export interface PluginDescriptor {
   readonly name: string;
   readonly version: string;
   readonly handlerIds: readonly string[];
+}
+
+/** A handler as its plugin or the settings define it: everything but the id has a default. */
+export type HandlerDefinition = Pick<HandlerDescriptor, 'handlerId'> & {
+  readonly [M in keyof HandlerDescriptor]?: HandlerDescriptor[M] | undefined;
+};
+
+export function describeHandler(handler: HandlerDefinition): HandlerDescriptor {
+  const { handlerId, pluginId, displayName, description, maxAttempts, concurrencyKey, tags } = handler;
+  return {
+    handlerId,
+    pluginId: pluginId ?? null,
+    displayName: displayName ?? handlerId,
+    description: description ?? null,
+    maxAttempts: maxAttempts ?? 1,
+    concurrencyKey: concurrencyKey ?? null,
+    tags: tags ?? {},
+  };
 }
 
 export interface RegisteredHandler extends HandlerDescriptor {

@@ -1,6 +1,7 @@
 import { sha256 } from '../kernel/canonical-json.ts';
 import type { Found, KeyRequest, RecordData, Write } from '../store/port.ts';
-import { changeRun, queuedRuns, tellAgain } from './change-run.ts';
+import { requeueEarlyDelivery } from './announcements.ts';
+import { changeRun } from './change-run.ts';
 import { readRun, runKey, slotKey } from './records.ts';
 import { leaseIsOver, settleRun } from './rules/due.ts';
 import { type LeaseGrant, leaseRun } from './rules/lease.ts';
@@ -139,7 +140,7 @@ async function attempt(
   // Its workers poll: what the message was about is done for them, and they find the run where it changes.
   const seen = result === 'elsewhere' ? await settleOne(runtime, runId, now) : run;
   if ((result === 'not-now' || result === 'elsewhere') && wish.delivered === true && seen !== undefined)
-    await tellAgain(runtime, seen, now);
+    await requeueEarlyDelivery(runtime, seen, now);
   return result === 'leased' ? (run ?? null) : null;
 }
 
@@ -207,7 +208,7 @@ export async function leaseOldest(
   const lists = await Promise.all(
     [...wish.handlerIds].map(async (id) => ({
       id,
-      runs: await queuedRuns(runtime, id, CANDIDATES, isWanted),
+      runs: await runtime.queuedRuns.find(id, CANDIDATES, isWanted),
     })),
   );
   const complete = new Set(

@@ -5,7 +5,7 @@ import { identifier } from '../kernel/identifiers.ts';
 import { StoreError } from '../store/port.ts';
 import type { RunFailure } from './plugin.ts';
 import type { Completion } from './rules/complete.ts';
-import type { NewValue } from './work.ts';
+import type { NewValue } from './values.ts';
 
 /** How an attempt of a handler ended. What handlers hand over is checked, but never refused: the run has to end. */
 export type Outcome = Omit<Completion, 'result'> & { readonly result?: NewValue };

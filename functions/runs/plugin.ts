@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import type { ArtifactWrite, StoredArtifact } from './artifact.ts';
+import type { Checkpoint } from './checkpoint.ts';
 import type { InboxEvent, Progress, RunScope, RunTimer } from './run.ts';
-import type { Checkpoint } from './work.ts';
 
 /**
  * What applications write to have runs executed in the process of the service. A handler may be executed again after a crash,

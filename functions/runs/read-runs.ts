@@ -2,8 +2,11 @@ import type { Json } from '../kernel/canonical-json.ts';
 import { orderedIdBefore } from '../kernel/ordered-id.ts';
 import { type ListSelection, type RecordData, type RecordPage, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
+import { type Checkpoint, readCheckpointRecord } from './checkpoint.ts';
+import { missingRun } from './held.ts';
 import {
   checkpointKey,
+  keyHashOf,
   RUN_GROUP,
   RUN_INDEX,
   RUNS,
@@ -17,8 +20,7 @@ import {
 } from './records.ts';
 import type { Run, RunStatus, StoredValue, TraceEntry } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import { keyHashOf, RESULT_VALUE } from './start-run.ts';
-import { type Checkpoint, missingRun, readCheckpointRecord } from './work.ts';
+import { RESULT_VALUE } from './values.ts';
 
 export async function findRun(runtime: Runtime, runId: string): Promise<Run | undefined> {
   const store = await runtime.store();

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type Collection,
   type Head,
@@ -66,6 +67,11 @@ export function tagIndex(name: string): string {
 
 export function runKey(runId: string): RecordKey {
   return { collection: RUNS.name, id: recordId(runId) };
+}
+
+/** Hexadecimal SHA-256. The idempotency key itself is not stored. */
+export function keyHashOf(idempotencyKey: string): string {
+  return hash('sha256', idempotencyKey, 'hex');
 }
 
 /** Keys are compared within one product and tenant; by their hash, which the run keeps, so that it leads to its admission. */

@@ -1,21 +1,17 @@
 import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-import {
-  checkArtifact,
-  checkCheckpoint,
-  checkJson,
-  checkMoment,
-  checkName,
-  checkReport,
-  checkTrace,
-} from './checks.ts';
+import { checkpoint, readCheckpoint } from './checkpoint.ts';
+import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } from './checks.ts';
+import type { Held } from './held.ts';
 import { type RunContext, RunSuspended } from './plugin.ts';
+import { putArtifact } from './put-artifact.ts';
 import { loadValues } from './read-runs.ts';
 import type { Run, WaitKind, WaitOutcome } from './run.ts';
 import { acquireRunLease, raiseFromRun, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
 import type { Runtime } from './runtime.ts';
 import { payloadLimit } from './start-request.ts';
-import { checkpoint, type Held, putArtifact, readCheckpoint, recordEvent, report, wait } from './work.ts';
+import { checkJson, checkName } from './text-checks.ts';
+import { recordEvent, report, wait } from './work.ts';
 
 export interface Attempt {
   readonly run: Run;

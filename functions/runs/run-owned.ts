@@ -4,11 +4,11 @@ import { invalidMember } from '../kernel/errors.ts';
 import type { RecordData } from '../store/port.ts';
 import { changeRun } from './change-run.ts';
 import { raise } from './control.ts';
+import { type Held, missingRun } from './held.ts';
 import { leaseRecordKey, readRun, runKey, timerRecordKey } from './records.ts';
 import { activeLease } from './rules/lease.ts';
 import type { InboxEvent, Run, RunTimer } from './run.ts';
 import type { Runtime } from './runtime.ts';
-import { type Held, missingRun } from './work.ts';
 
 /** Leases that runs take on names of the application's own, and timers of the record. Both belong to their run. */
 

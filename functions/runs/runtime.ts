@@ -5,6 +5,7 @@ import type { ReadyRuns, RunQueue } from '../queue/port.ts';
 import type { RecordStore, Scope } from '../store/port.ts';
 import type { HandlerRegistry } from './handler-registry.ts';
 import type { ProductPolicies } from './product-policy.ts';
+import type { QueuedRuns } from './queued-runs.ts';
 import type { RunWatch } from './run-watch.ts';
 
 /** Draws ordered ids (specification, Versioning 9): fixed-width decimal text in the order of generation. */
@@ -45,6 +46,8 @@ export interface Runtime {
   readonly registry: HandlerRegistry;
   readonly policies: ProductPolicies;
   readonly queue: RunQueue;
+  /** Searches of this process over the queued runs. */
+  readonly queuedRuns: QueuedRuns;
   /** Where workers and queue share a process; `null`: every call asks the store. */
   readonly ready: ReadyRuns | null;
   /** Where artifacts go that are too large to be kept inline; `null`: they are refused. */

@@ -1,6 +1,7 @@
 import { describeFailure } from '../kernel/log.ts';
 import type { RecordData, RecordPage, RecordStore } from '../store/port.ts';
-import { announceChange, changeRun, traceLimits } from './change-run.ts';
+import { announceChange } from './announcements.ts';
+import { changeRun, traceLimits } from './change-run.ts';
 import { settledEach } from './maintenance/parallel.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun, runRecord } from './records.ts';
 import { loseLease, settleRun } from './rules/due.ts';

@@ -3,9 +3,10 @@ import type { ExecutionRunRequest } from '../../contracts/generated/models.ts';
 import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
-import { checkMap, checkMoment, optionalName } from './checks.ts';
+import { checkMoment } from './checks.ts';
 import type { StartRequest } from './rules/start.ts';
 import type { RunScope } from './run.ts';
+import { checkMap, optionalName } from './text-checks.ts';
 
 /** Tags under this prefix are the service's own. */
 const RESERVED_TAG_PREFIX = 'svc.';

@@ -1,19 +1,16 @@
-import { hash } from 'node:crypto';
-import { canonicalJson } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
-import { recordId } from '../store/record-id.ts';
+import type { KeyRequest, RecordKey, Write } from '../store/port.ts';
+import { activeCount, counterKeyOf, incremented, quotaOf } from './active-runs.ts';
 import { queueFull } from './admission.ts';
-import { activeIn, announceChange, counterKeyOf, traceLimits } from './change-run.ts';
-import { admissionKey, readRun, runKey, runRecord, shardOf, valueKey, valueRecord } from './records.ts';
+import { announceChange } from './announcements.ts';
+import { traceLimits } from './change-run.ts';
+import { admissionKey, keyHashOf, readRun, runKey, runRecord, shardOf, valueKey } from './records.ts';
 import { type LeaseGrant, leaseRun } from './rules/lease.ts';
 import { createRun, rejectionOf, type StartRequest } from './rules/start.ts';
-import type { Change, Run, StoredValue } from './run.ts';
+import type { Change, Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { withTrace } from './trace.ts';
-
-/** Larger payloads, results and events are kept beside their run, which is written again with every change. */
-export const INLINE_BYTES_MAX = 16_384;
+import { storedValue } from './values.ts';
 
 export interface Started {
   readonly run: Run;
@@ -38,8 +35,7 @@ export async function startRun(
   const firstShard = shardOf(first, counterShards);
   for (let step = 0; step < counterShards; step += 1) {
     const shard = (firstShard + step) % counterShards;
-    const quota =
-      activeRunsMax === null ? Number.POSITIVE_INFINITY : quotaOf(activeRunsMax, shard, counterShards);
+    const quota = quotaOf(runtime.options, shard);
     const id = idIn(runtime, first, shard);
     // Not when the request came in: the moments of runs are in the order of their ids, by which lists are read.
     const now = clock.now();
@@ -53,10 +49,6 @@ export async function startRun(
     if (activeRunsMax === null) break;
   }
   throw queueFull(request, first, clock.now());
-}
-
-function quotaOf(activeRunsMax: number, shard: number, shards: number): number {
-  return Math.floor(activeRunsMax / shards) + (shard < activeRunsMax % shards ? 1 : 0);
 }
 
 /** An id that is counted in the shard: which one it is must be told by the id alone. */
@@ -93,11 +85,11 @@ interface Attempt {
 async function admit(runtime: Runtime, { request, now, grant, id, quota }: Attempt): Promise<Outcome> {
   const handler = runtime.registry.get(request.handlerId);
   const baseId = runtime.ids.next();
-  const payload = storedValue(id, 'payload', request.payload, request.payloadBytes);
+  const payload = storedValue(id, 'payload', { json: request.payload, bytes: request.payloadBytes });
   const keyHash = request.idempotencyKey === null ? null : keyHashOf(request.idempotencyKey);
   const reservation = keyHash === null ? null : admissionKey(request.scope, keyHash);
   const rejected = rejectionOf(request, handler) !== null;
-  const counter = rejected ? null : counterKeyOf(runtime, id);
+  const counter = rejected ? null : counterKeyOf(runtime.options, id);
   const keys: KeyRequest[] = [{ key: runKey(id), expectAbsent: true }];
   if (reservation !== null) keys.push({ key: reservation });
   if (counter !== null) keys.push({ key: counter });
@@ -109,7 +101,7 @@ async function admit(runtime: Runtime, { request, now, grant, id, quota }: Attem
     if (taken !== undefined) {
       return { writes: [], result: { kind: 'replay', admission: taken.head as unknown as Admission } };
     }
-    if (counter !== null && activeIn(found, counter) >= quota)
+    if (counter !== null && activeCount(found, counter) >= quota)
       return { writes: [], result: { kind: 'full' } };
     const created = createRun(request, handler, { id, payload: payload.value, keyHash }, now);
     const counted: Change = { ...created, run: { ...created.run, counted: counter !== null } };
@@ -120,23 +112,14 @@ async function admit(runtime: Runtime, { request, now, grant, id, quota }: Attem
     const writes: Write[] = [{ put: runRecord(run) }];
     if (payload.write !== null) writes.push(payload.write);
     if (reservation !== null) writes.push({ put: admissionRecord(reservation, run, request.pluginId) });
-    if (counter !== null) writes.push(countedUp(found, counter));
+    if (counter !== null) writes.push(incremented(found, counter));
     return { writes, result: { kind: 'admitted', run } };
   });
-}
-
-/** Bare hexadecimal: the key itself is kept nowhere. */
-export function keyHashOf(idempotencyKey: string): string {
-  return hash('sha256', idempotencyKey, 'hex');
 }
 
 function admissionRecord(key: RecordKey, run: Run, askedPluginId: string | null) {
   const { id: runId, handlerId, pluginId, payloadHash } = run;
   return { key, head: { runId, handlerId, askedPluginId, pluginId, payloadHash } };
-}
-
-function countedUp(found: Found, counter: RecordKey): Write {
-  return { put: { key: counter, head: { active: activeIn(found, counter) + 1 } } };
 }
 
 /** The run that the key was used for, if it was used for the same. */
@@ -157,38 +140,3 @@ async function replayed(runtime: Runtime, request: StartRequest, admission: Admi
     throw new ServiceError('store_contention', 'The run of this key has just been removed');
   return readRun(record, admission.runId);
 }
-
-export interface PreparedValue {
-  readonly value: StoredValue;
-  /** Id of its record; empty where the value stays with the run. */
-  readonly record: string;
-  readonly write: Write | null;
-}
-
-/**
- * Where a value is kept: with the run while it is small, else in a record of its own. `name` is unique in the run; where a
- * later value may take the place of this one, `version` tells them apart.
- */
-export function storedValue(
-  runId: string,
-  name: string,
-  json: StartRequest['payload'],
-  bytes: number,
-  {
-    inlineBytesMax = INLINE_BYTES_MAX,
-    version = null,
-  }: { readonly inlineBytesMax?: number; readonly version?: string | null } = {},
-): PreparedValue {
-  if (bytes <= inlineBytesMax) return { value: { json }, record: '', write: null };
-  const record = recordId(runId, name);
-  const text = canonicalJson(json);
-  const named = { record, characters: text.length };
-  return {
-    value: version === null ? named : { ...named, version },
-    record,
-    write: { put: valueRecord(runId, record, text, version) },
-  };
-}
-
-/** A run has one result at a time: a newer one takes the place of the one before, also in its record. */
-export const RESULT_VALUE = 'result';

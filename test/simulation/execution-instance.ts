@@ -1,17 +1,14 @@
 import { executionHandlers } from '../../functions/groups/execution/handlers.ts';
-import { OrderedIds } from '../../functions/kernel/ordered-id.ts';
 import type { World } from '../../functions/kernel/world.ts';
-import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
+import { type Executor, LocalQueue } from '../../functions/queue/local/local-queue.ts';
 import type { RunMessage, RunQueue } from '../../functions/queue/port.ts';
-import { Engine } from '../../functions/runs/engine.ts';
-import { HandlerRegistry } from '../../functions/runs/handler-registry.ts';
+import { assembleRuns, storeChanges } from '../../functions/runs/assemble.ts';
+import { describeHandler, HandlerRegistry } from '../../functions/runs/handler-registry.ts';
 import type { PluginHandler } from '../../functions/runs/plugin.ts';
-import { ProductPolicies, type ProductPolicy } from '../../functions/runs/product-policy.ts';
+import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
 import type { Run } from '../../functions/runs/run.ts';
-import { RunWatch } from '../../functions/runs/run-watch.ts';
-import type { Runtime, RuntimeOptions } from '../../functions/runs/runtime.ts';
-import { settleDue } from '../../functions/runs/settle.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
+import { RUN_OPTIONS, TEST_ADAPTER } from '../support/run-options.ts';
 import { duringExecutionCall } from './execution-calls.ts';
 
 export const EXECUTION: Scope = { kind: 'system', name: 'execution' };
@@ -41,23 +38,6 @@ export interface Shape {
 
 export const LEASE_EXPIRATIONS_MAX = 4;
 
-const OPTIONS: Omit<RuntimeOptions, 'activeRunsMax' | 'counterShards'> = {
-  adapterId: 'simulated',
-  runtimeKind: 'simulated',
-  retainedRunsMax: 500,
-  listLimitDefault: 50,
-  listLimitMax: 200,
-  historyLimitDefault: 200,
-  historyLimitMax: 200,
-  payloadBytesMax: 262_144,
-  resultBytesMax: 262_144,
-  artifactInlineBytesMax: 262_144,
-  leaseExpirationsMax: LEASE_EXPIRATIONS_MAX,
-  traceEventsPerRunMax: 10_000,
-  artifactsPerRunMax: 1_000,
-  concurrencyRetryDelayMs: 100,
-};
-
 export interface InstanceParts {
   readonly name: string;
   readonly workerId: string;
@@ -75,21 +55,19 @@ export interface InstanceParts {
 /** One instance as the composition root makes it, on a world that the seed drives. */
 export function executionInstance(parts: InstanceParts) {
   const { world, store, shape } = parts;
-  let mark: string | null = null;
-  const mayHaveChanged = () => {
-    const before = mark;
-    mark = store.changeMark?.() ?? null;
-    return mark === null || mark !== before;
-  };
-  const local = new LocalQueue({ world, recheckMs: RECHECK_MS, mayHaveChanged });
-  let engine: Engine | undefined;
-  const runtime: Runtime = {
+  const local = new DetachedQueue({
+    world,
+    recheckMs: RECHECK_MS,
+    mayHaveChanged: storeChanges(() => store),
+  });
+  const { runtime, engine, settle } = assembleRuns({
     store: () => Promise.resolve(store),
     scope: EXECUTION,
     world,
-    ids: new OrderedIds({ clock: world.clock, node: parts.node, random: world.random }),
+    node: parts.node,
     registry: registryOf(parts.handlers),
-    policies: new ProductPolicies(shape.policies),
+    policies: shape.policies,
+    local,
     queue: parts.cloud?.((handlerId) => local.hint(handlerId)) ?? {
       enqueue(message) {
         local.enqueue(message);
@@ -97,27 +75,29 @@ export function executionInstance(parts: InstanceParts) {
       },
       forget: (runId) => local.forget(runId),
     },
-    ready: shape.local ? local : null,
+    usesReadyRuns: shape.local,
     blobs: null,
     log: () => undefined,
-    options: { ...OPTIONS, activeRunsMax: shape.activeRunsMax, counterShards: shape.counterShards },
-    watch: new RunWatch(world),
+    options: {
+      ...RUN_OPTIONS,
+      historyLimitDefault: 200,
+      leaseExpirationsMax: LEASE_EXPIRATIONS_MAX,
+      activeRunsMax: shape.activeRunsMax,
+      counterShards: shape.counterShards,
+    },
     looksAfterTime: () => shape.local && parts.cloud === undefined,
-    // A worker in the cloud is another process than the one that is asked to cancel.
-    signalCancellation: (runId) => (parts.cloud === undefined ? engine?.cancel(runId) : undefined),
-  };
-  const executor = new Engine(runtime, new Map(parts.handlers.map((h) => [h.handlerId, h])), {
-    workerId: parts.workerId,
-    concurrencyMax: CONCURRENCY_MAX,
-    leaseMs: PROCESS_LEASE_MS,
-    asks: parts.cloud === undefined,
+    handlers: parts.handlers,
+    engine: {
+      workerId: parts.workerId,
+      concurrencyMax: CONCURRENCY_MAX,
+      leaseMs: PROCESS_LEASE_MS,
+      asks: parts.cloud === undefined,
+    },
+    // In the cloud the worker is another process than the one that receives the cancellation.
+    signalsCancellation: parts.cloud === undefined,
   });
-  engine = executor;
-  // What the process does of its own accord belongs to no call.
-  const wake = () => duringExecutionCall(undefined, () => executor.wake());
-  local.addExecutor({ handlerIds: executor.handlerIds, wake });
   const reserve = (handlerId: string) => {
-    const reservation = executor.reserve(handlerId);
+    const reservation = engine.reserve(handlerId);
     if (reservation === null) return null;
     const alone = (act: () => void) => duringExecutionCall(undefined, act);
     return {
@@ -127,45 +107,38 @@ export function executionInstance(parts: InstanceParts) {
     };
   };
   const own = parts.cloud === undefined ? { reserve } : {};
-  const operations = executionHandlers({ runtime, access: null, adapter: ADAPTER, ...own });
+  const operations = executionHandlers({ runtime, access: null, adapter: TEST_ADAPTER, ...own });
   const start = () => {
     // Where instances live only as long as a request, whoever asks for work looks after what time brings.
     if (!runtime.looksAfterTime()) return;
     duringExecutionCall(undefined, () => {
-      void local.start(() => settleDue(runtime, world.clock.now()));
-      wake();
+      void local.start(settle);
+      engine.wake();
     });
   };
-  const deliver = (runId: string) => duringExecutionCall(undefined, () => executor.deliver(runId));
+  const deliver = (runId: string) => duringExecutionCall(undefined, () => engine.deliver(runId));
   return { runtime, operations, start, deliver };
 }
 
 export type ExecutionInstance = ReturnType<typeof executionInstance>;
 
-const ADAPTER = {
-  displayName: 'Simulated runtime',
-  version: '0.0.0',
-  capabilities: ['durable.runs'],
-  metadata: {},
-  concurrencyKeyPolicy: 'serialize_running_runs',
-  retentionScope: 'run_owned',
-};
-
-const PLAIN = { pluginId: null, description: null, maxAttempts: 1, concurrencyKey: null, tags: {} } as const;
+/** What the process does by itself belongs to no call of a client. */
+class DetachedQueue extends LocalQueue {
+  override addExecutor(executor: Executor): void {
+    super.addExecutor({
+      handlerIds: executor.handlerIds,
+      wake: () => duringExecutionCall(undefined, () => executor.wake()),
+    });
+  }
+}
 
 function registryOf(handlers: readonly PluginHandler[]): HandlerRegistry {
   const registry = new HandlerRegistry();
   for (const handlerId of EXTERNAL) {
     const concurrencyKey = handlerId === 'x-free' ? null : KEY;
-    registry.addExternal({ ...PLAIN, handlerId, displayName: handlerId, concurrencyKey, maxAttempts: 2 });
+    registry.addExternal(describeHandler({ handlerId, concurrencyKey, maxAttempts: 2 }));
   }
-  const described = handlers.map(({ handlerId, concurrencyKey = null, maxAttempts = 1 }) => ({
-    ...PLAIN,
-    handlerId,
-    displayName: handlerId,
-    concurrencyKey,
-    maxAttempts,
-  }));
-  registry.addPlugin({ pluginId: 'simulated', name: 'simulated', version: '1' }, described);
+  const plugin = { pluginId: 'simulated', name: 'simulated', version: '1' };
+  registry.addPlugin(plugin, handlers.map(describeHandler));
   return registry;
 }

@@ -7,20 +7,21 @@ import { executionHandlers } from '../../functions/groups/execution/handlers.ts'
 import type { CallContext } from '../../functions/http/handler.ts';
 import type { Caller } from '../../functions/identity/caller.ts';
 import type { ExecutionAccess } from '../../functions/identity/execution-access.ts';
-import { OrderedIds } from '../../functions/kernel/ordered-id.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
 import type { RunQueue } from '../../functions/queue/port.ts';
-import { Engine } from '../../functions/runs/engine.ts';
-import { type HandlerDescriptor, HandlerRegistry } from '../../functions/runs/handler-registry.ts';
+import { assembleRuns } from '../../functions/runs/assemble.ts';
+import {
+  describeHandler,
+  type HandlerDescriptor,
+  HandlerRegistry,
+} from '../../functions/runs/handler-registry.ts';
 import type { Plugin } from '../../functions/runs/plugin.ts';
-import { ProductPolicies, type ProductPolicy } from '../../functions/runs/product-policy.ts';
-import { RunWatch } from '../../functions/runs/run-watch.ts';
-import type { Runtime, RuntimeOptions } from '../../functions/runs/runtime.ts';
-import { settleDue } from '../../functions/runs/settle.ts';
+import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
+import type { RuntimeOptions } from '../../functions/runs/runtime.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
-
 import type { CloudStage } from './cloud-queue.ts';
+import { RUN_OPTIONS, TEST_ADAPTER } from './run-options.ts';
 
 /** Runs of a test that lie beside everybody else's: a place of its own in any store. */
 export function ownScope(): Scope {
@@ -45,25 +46,6 @@ export interface InstanceOptions {
   readonly mayHaveChanged?: () => boolean;
 }
 
-const OPTIONS: RuntimeOptions = {
-  adapterId: 'local-test',
-  runtimeKind: 'local.test',
-  activeRunsMax: 100_000,
-  counterShards: 1,
-  retainedRunsMax: 500,
-  listLimitDefault: 50,
-  listLimitMax: 200,
-  historyLimitDefault: 50,
-  historyLimitMax: 200,
-  payloadBytesMax: 262_144,
-  resultBytesMax: 262_144,
-  artifactInlineBytesMax: 262_144,
-  leaseExpirationsMax: 5,
-  traceEventsPerRunMax: 10_000,
-  artifactsPerRunMax: 1_000,
-  concurrencyRetryDelayMs: 100,
-};
-
 let cloud: CloudStage | null = null;
 
 /** From now on the runs of this file's instances are told of by the stage, and their handlers execute what it delivers. */
@@ -80,83 +62,64 @@ export async function messagesArrived(world: World): Promise<void> {
 export function executionInstance(store: RecordStore, given: InstanceOptions = {}) {
   const world = given.world ?? machine;
   const registry = new HandlerRegistry();
-  for (const handler of given.external ?? []) {
-    registry.addExternal({ ...nothingElse, displayName: handler.handlerId, ...handler });
-  }
-  for (const plugin of given.plugins ?? []) {
-    const handlers = plugin.handlers.map((handler) => ({
-      ...nothingElse,
-      displayName: handler.handlerId,
-      ...handler,
-    }));
-    registry.addPlugin(plugin, handlers);
-  }
+  for (const handler of given.external ?? []) registry.addExternal(describeHandler(handler));
+  for (const plugin of given.plugins ?? []) registry.addPlugin(plugin, plugin.handlers.map(describeHandler));
   const queue = new LocalQueue({
     world,
     recheckMs: given.recheckMs ?? 5_000,
     mayHaveChanged: given.mayHaveChanged ?? (() => true),
   });
-  let engine: Engine | undefined;
   const dispatched = cloud?.queueOf({
     world,
     hint: (handlerId) => queue.hint(handlerId),
-    deliver: async (runId) => (await engine?.deliver(runId)) ?? 'nothing',
+    deliver: (runId) => engine.deliver(runId),
   });
-  const runtime: Runtime = {
+  const handlers = (given.plugins ?? []).flatMap((plugin) => plugin.handlers);
+  const { runtime, engine, settle } = assembleRuns({
     store: () => Promise.resolve(store),
     scope: given.scope ?? ownScope(),
     world,
-    ids: new OrderedIds({ clock: world.clock, node: given.node ?? 1, random: world.random }),
+    node: given.node ?? 1,
     registry,
-    policies: new ProductPolicies(given.policies ?? []),
-    queue: dispatched === undefined ? queue : later(dispatched),
-    ready: queue,
+    policies: given.policies ?? [],
+    local: queue,
+    ...(dispatched === undefined ? {} : { queue: later(dispatched) }),
+    usesReadyRuns: true,
     blobs: given.blobs === undefined ? null : () => Promise.resolve(given.blobs as BlobStore),
     log: () => undefined,
-    options: { ...OPTIONS, ...given.options },
-    watch: new RunWatch(world),
-    // Tests say themselves when time is looked after: by `start`, or by `settleDue`.
+    options: { ...RUN_OPTIONS, ...given.options },
+    // Tests settle due runs themselves, by `start` or by `settleDue`.
     looksAfterTime: () => dispatched === undefined,
-    signalCancellation: (runId) => engine?.cancel(runId),
-  };
-  const handlers = (given.plugins ?? []).flatMap((plugin) => plugin.handlers);
-  const executor = new Engine(runtime, new Map(handlers.map((handler) => [handler.handlerId, handler])), {
-    workerId: `process-${randomUUID()}`,
-    concurrencyMax: given.concurrencyMax ?? 64,
-    leaseMs: given.leaseMs ?? 30_000,
-    asks: dispatched === undefined,
+    handlers,
+    engine: {
+      workerId: `process-${randomUUID()}`,
+      concurrencyMax: given.concurrencyMax ?? 64,
+      leaseMs: given.leaseMs ?? 30_000,
+      asks: dispatched === undefined,
+    },
   });
-  engine = executor;
-  queue.addExecutor(executor);
   const dependencies: ExecutionDependencies = {
     runtime,
     access: given.access ?? null,
-    adapter: {
-      displayName: 'Test runtime',
-      version: '0.0.0',
-      capabilities: ['durable.runs'],
-      metadata: {},
-      concurrencyKeyPolicy: 'serialize_running_runs',
-      retentionScope: 'run_owned',
-    },
+    adapter: TEST_ADAPTER,
     ...(handlers.length === 0 || dispatched !== undefined
       ? {}
-      : { reserve: (handlerId: string) => executor.reserve(handlerId) }),
+      : { reserve: (handlerId: string) => engine.reserve(handlerId) }),
   };
   return {
     runtime,
     queue,
-    engine: executor,
+    engine,
     operations: executionHandlers(dependencies),
     /** Begins to execute and to look after what time brings. */
     async start() {
       if (dispatched !== undefined) return;
-      await queue.start(() => settleDue(runtime, world.clock.now()));
-      executor.wake();
+      await queue.start(settle);
+      engine.wake();
     },
     async stop() {
       await queue.stop();
-      await executor.stop(5_000);
+      await engine.stop(5_000);
     },
   };
 }
@@ -166,14 +129,6 @@ function later(opening: Promise<RunQueue>): RunQueue {
 }
 
 export type ExecutionInstance = ReturnType<typeof executionInstance>;
-
-const nothingElse = {
-  pluginId: null,
-  description: null,
-  maxAttempts: 1,
-  concurrencyKey: null,
-  tags: {},
-} as const;
 
 type ExecutionOperations = ExecutionInstance['operations'];
 type Body<Id extends keyof ExecutionOperations> = OperationTypes[Id]['body'];

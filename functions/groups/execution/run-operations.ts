@@ -5,14 +5,14 @@ import { type ExecutionAccess, serviceIdentityOf } from '../../identity/executio
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
 import { rejectionProblem, statusUri } from '../../runs/admission.ts';
-import { findArtifact, listArtifacts } from '../../runs/artifact.ts';
-import { checkJson, checkName } from '../../runs/checks.ts';
 import { cancel, type RunGuard, raise } from '../../runs/control.ts';
+import { missingRun } from '../../runs/held.ts';
+import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
 import { findCheckpoint, listRuns, type RunFilter, readTrace, requireRun } from '../../runs/read-runs.ts';
 import { isTerminal, type Run } from '../../runs/run.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { startRun } from '../../runs/start-run.ts';
-import { missingRun } from '../../runs/work.ts';
+import { checkJson, checkName } from '../../runs/text-checks.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import {
   wireArtifact,

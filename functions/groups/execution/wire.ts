@@ -12,11 +12,12 @@ import type { Json } from '../../kernel/canonical-json.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { admissionOf } from '../../runs/admission.ts';
 import type { StoredArtifact } from '../../runs/artifact.ts';
+import type { Checkpoint } from '../../runs/checkpoint.ts';
 import type { HandlerDescriptor } from '../../runs/handler-registry.ts';
+import { missingRun } from '../../runs/held.ts';
 import { findValues, findWhole, loadValues } from '../../runs/read-runs.ts';
 import type { InboxEvent, Run, StoredValue, TraceEntry, WaitOutcome } from '../../runs/run.ts';
 import type { Runtime } from '../../runs/runtime.ts';
-import { type Checkpoint, missingRun } from '../../runs/work.ts';
 
 export interface RunView {
   /** True only for the answer to the request that repeats an earlier one. */

@@ -5,31 +5,23 @@ import type { Caller } from '../../identity/caller.ts';
 import { sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
+import { checkpoint, readCheckpoint } from '../../runs/checkpoint.ts';
 import {
   checkArtifact,
   checkCheckpoint,
-  checkJson,
   checkMoment,
-  checkName,
   checkReport,
   checkResult,
   checkTrace,
 } from '../../runs/checks.ts';
+import type { Held } from '../../runs/held.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import { type LeaseWish, leaseRunById } from '../../runs/lease-run.ts';
+import { putArtifact } from '../../runs/put-artifact.ts';
 import { staleLease } from '../../runs/rules/lease.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
-import {
-  checkpoint,
-  complete,
-  type Held,
-  heartbeat,
-  putArtifact,
-  readCheckpoint,
-  recordEvent,
-  report,
-  wait,
-} from '../../runs/work.ts';
+import { checkJson, checkName } from '../../runs/text-checks.ts';
+import { complete, heartbeat, recordEvent, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 import { runIdOfLeaseKey, wireArtifact, wireCheckpoint, wireLease, wireOutcome, wireRun } from './wire.ts';

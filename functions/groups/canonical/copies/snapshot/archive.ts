@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip as gunzipCallback } from 'node:zlib';
 import { canonicalJson, sha256 } from '../../../../kernel/canonical-json.ts';
 import type { RecordData } from '../../../../store/port.ts';
+import type { ChunkSink, ChunkSource } from './chunk-objects.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { LineReader, LineTally, type SnapshotLine } from './lines.ts';
 import {
@@ -21,19 +22,7 @@ import {
 import { type RecordValue, recordOf } from './record-values.ts';
 import { SnapshotError } from './snapshot-error.ts';
 
-/** Where an archive is written: files, memory, a connection. */
-export interface ChunkSink {
-  /** Keeps `content` under `name`. Settles when the next object may come. */
-  write(name: string, content: Uint8Array): Promise<void>;
-}
-
-/** Where an archive is read from. */
-export interface ChunkSource {
-  /** The names of all objects of the archive, in any order. */
-  names(): Promise<readonly string[]>;
-  /** The object; `null` where there is none. May fail once it has met more than `bytesMax` bytes. */
-  read(name: string, bytesMax: number): Promise<Uint8Array | null>;
-}
+export type { ChunkSink, ChunkSource };
 
 const gunzip = promisify(gunzipCallback);
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
 import { sha256 } from '../../../../kernel/canonical-json.ts';
-import type { ChunkSink } from './archive.ts';
+import type { ChunkSink } from './chunk-objects.ts';
 import { LineTally, type SnapshotLine } from './lines.ts';
 import { type ArchiveChunk, CHUNK_BYTES_MAX, CHUNKS_MAX, chunkName } from './manifest.ts';
 import { SnapshotError } from './snapshot-error.ts';

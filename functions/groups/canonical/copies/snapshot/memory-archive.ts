@@ -1,4 +1,4 @@
-import type { ChunkSink, ChunkSource } from './archive.ts';
+import type { ChunkSink, ChunkSource } from './chunk-objects.ts';
 
 /** A small archive held in memory: what preflight makes and brings back. */
 export class MemoryArchive implements ChunkSink, ChunkSource {

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';
 import { executionInstance, ownScope } from '../../test/support/execution.ts';
-import { queuedRuns } from './change-run.ts';
 import { runKey, runRecord } from './records.ts';
 import { queuedRun } from './rules/run.fixture.ts';
 
@@ -23,7 +22,7 @@ async function queueOf(count: number) {
   const { runtime } = executionInstance(store, { scope, external: [{ handlerId: HANDLER }] });
   return async (...wanted: number[]) => {
     const ids = new Set(wanted.map(idOf));
-    return (await queuedRuns(runtime, HANDLER, 32, ({ id }) => ids.has(id))).map(({ id }) => Number(id));
+    return (await runtime.queuedRuns.find(HANDLER, 32, ({ id }) => ids.has(id))).map(({ id }) => Number(id));
   };
 }
 

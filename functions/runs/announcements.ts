@@ -1,0 +1,106 @@
+import { describeFailure } from '../kernel/log.ts';
+import { dueOf } from './records.ts';
+import { isTerminal, type Run } from './run.ts';
+import type { Runtime } from './runtime.ts';
+
+/** Messages to the queue about durable changes of runs. A lost message only costs time: the store still has the run. */
+
+/** Runs a step that follows a durable write. Its failure is logged, because the caller's change has succeeded. */
+export async function afterWrite(
+  { log }: Runtime,
+  message: string,
+  act: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await act();
+    return true;
+  } catch (error) {
+    log({ severity: 'WARNING', message, failure: describeFailure(error) });
+    return false;
+  }
+}
+
+/** Notifies the queue of the run's new state; `false` if the queue did not accept the message. */
+export function announceChange(
+  runtime: Runtime,
+  before: Run | undefined,
+  run: Run,
+  now: number,
+): Promise<boolean> {
+  return afterWrite(runtime, 'The queue could not be notified of a change of a run', async () => {
+    if (isTerminal(run.status)) runtime.watch.ended(run);
+    try {
+      await notifyQueue(runtime, before, run, now);
+    } finally {
+      await notifyRivals(runtime, before, run, now);
+    }
+  });
+}
+
+async function notifyQueue(
+  { queue }: Runtime,
+  before: Run | undefined,
+  run: Run,
+  now: number,
+): Promise<void> {
+  const message = { runId: run.id, handlerId: run.handlerId, attempt: run.attempt };
+  if (run.status === 'queued' && before?.status !== 'queued') {
+    const reason = before?.status === 'waiting' && before.wait !== null ? 'external_event' : 'run_ready';
+    await queue.enqueue({ ...message, reason, notBefore: now });
+  } else if (run.status === 'running' && run.lease !== null) {
+    // The delivery stays open while our process executes the run. If it breaks off, its redelivery reports the lease's end.
+    if (queue.delivers === true && run.lease.kind === 'process') return;
+    const renewed = before?.lease?.tokenHash === run.lease.tokenHash;
+    await queue.enqueue({ ...message, reason: 'lease_expired', notBefore: run.lease.expiresAt, renewed });
+  } else if (run.status === 'waiting') {
+    const dueAt = run.wait === null ? run.scheduledAt : run.wait.dueAt;
+    if (dueAt !== null) await queue.enqueue({ ...message, reason: 'timer_due', notBefore: dueAt });
+    else queue.forget?.(run.id);
+  } else if (isTerminal(run.status)) queue.forget?.(run.id);
+}
+
+/** Notifies the queue of the runs that wait for this run's concurrency key. */
+async function notifyRivals(runtime: Runtime, before: Run | undefined, run: Run, now: number): Promise<void> {
+  if (before?.status === 'running' && run.status !== 'running' && before.concurrencyKey !== null) {
+    await offerConcurrencyKey(runtime, before.concurrencyKey, `${before.id} ${before.attempt}`, now);
+  } else if (before?.status === 'queued' && isTerminal(run.status)) {
+    // The free key may have been offered to this run only.
+    const concurrencyKey = runtime.registry.get(run.handlerId)?.concurrencyKey ?? null;
+    if (concurrencyKey !== null) await offerConcurrencyKey(runtime, concurrencyKey, `${run.id} ended`, now);
+  }
+}
+
+/** Announces the oldest waiting run of each handler that shares the free key: not every handler has a worker. */
+async function offerConcurrencyKey(
+  runtime: Runtime,
+  concurrencyKey: string,
+  again: string,
+  now: number,
+): Promise<void> {
+  const handlerIds = runtime.registry.sharing(concurrencyKey);
+  const heads = await Promise.all(handlerIds.map((handlerId) => runtime.queuedRuns.find(handlerId, 1)));
+  for (const { id: runId, handlerId, attempt } of heads.flat().sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    await runtime.queue.enqueue({ runId, handlerId, attempt, reason: 'run_ready', notBefore: now, again });
+  }
+}
+
+/** A requeued message is at least this much later: the clocks of queue and process may differ. */
+const REQUEUE_DELAY_MS = 1_000;
+
+/**
+ * Requeues a message that was delivered before the run was due: the queue limits how far ahead it schedules, and a renewed
+ * lease ends later. If requeueing fails, maintenance finds the run once it is due.
+ */
+export async function requeueEarlyDelivery(runtime: Runtime, run: Run, now: number): Promise<void> {
+  const { queue } = runtime;
+  const dueAt = dueOf(run);
+  if (queue.delivers !== true || dueAt === null) return;
+  const { id: runId, handlerId, attempt } = run;
+  const reason = run.status === 'running' ? 'lease_expired' : 'timer_due';
+  const notBefore = Math.max(dueAt, now + REQUEUE_DELAY_MS);
+  // Deliveries that are early by a similar time share one successor; one that is closer to the due time gets its own.
+  const again = `early ${Math.ceil(Math.log2((notBefore - now) / REQUEUE_DELAY_MS))}`;
+  await afterWrite(runtime, 'A message that was delivered too early could not be requeued', async () => {
+    await queue.enqueue({ runId, handlerId, attempt, reason, notBefore, again });
+  });
+}

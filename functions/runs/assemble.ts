@@ -1,0 +1,87 @@
+import type { BlobStore } from '../blobs/port.ts';
+import type { Log } from '../kernel/log.ts';
+import { OrderedIds } from '../kernel/ordered-id.ts';
+import type { World } from '../kernel/world.ts';
+import type { ProcessQueue, RunQueue } from '../queue/port.ts';
+import type { RecordStore, Scope } from '../store/port.ts';
+import { Engine, type EngineOptions } from './engine.ts';
+import type { HandlerRegistry } from './handler-registry.ts';
+import type { PluginHandler } from './plugin.ts';
+import { ProductPolicies, type ProductPolicy } from './product-policy.ts';
+import { QueuedRuns } from './queued-runs.ts';
+import { RunWatch } from './run-watch.ts';
+import type { Runtime, RuntimeOptions } from './runtime.ts';
+import { settleDue } from './settle.ts';
+
+export interface RunParts {
+  readonly store: () => Promise<RecordStore>;
+  readonly scope: Scope;
+  readonly world: World;
+  /** Number of this process in the ids that it draws. */
+  readonly node: number;
+  readonly registry: HandlerRegistry;
+  readonly policies: readonly ProductPolicy[];
+  /** The queue in this process. Calls that wait for a run wait in it. */
+  readonly local: ProcessQueue;
+  /** The queue that takes the messages, if that is not the local one. */
+  readonly queue?: RunQueue;
+  /** Whether leases look into the local queue before the store. */
+  readonly usesReadyRuns: boolean;
+  readonly blobs: (() => Promise<BlobStore>) | null;
+  readonly log: Log;
+  readonly options: RuntimeOptions;
+  /** Whether this process settles due runs by itself. */
+  readonly looksAfterTime: () => boolean;
+  /** Handlers that this process executes. */
+  readonly handlers: Iterable<PluginHandler>;
+  readonly engine: EngineOptions;
+  /** Whether this process may execute the runs that its callers cancel. Default `true`. */
+  readonly signalsCancellation?: boolean;
+}
+
+export interface AssembledRuns {
+  readonly runtime: Runtime;
+  readonly engine: Engine;
+  /** Moves due runs on and makes them known to the local queue, at the current time. */
+  readonly settle: () => ReturnType<typeof settleDue>;
+}
+
+/** Builds the run engine of one process. The service, the tests and the simulation all use this function. */
+export function assembleRuns(parts: RunParts): AssembledRuns {
+  const { store, scope, world, local } = parts;
+  const signalsCancellation = parts.signalsCancellation ?? true;
+  const runtime: Runtime = {
+    store,
+    scope,
+    world,
+    ids: new OrderedIds({ clock: world.clock, node: parts.node, random: world.random }),
+    registry: parts.registry,
+    policies: new ProductPolicies(parts.policies),
+    queue: parts.queue ?? local,
+    queuedRuns: new QueuedRuns({ store, scope, random: world.random }),
+    ready: parts.usesReadyRuns ? local : null,
+    blobs: parts.blobs,
+    log: parts.log,
+    options: parts.options,
+    watch: new RunWatch(world),
+    looksAfterTime: parts.looksAfterTime,
+    ...(signalsCancellation ? { signalCancellation: (runId: string) => engine.cancel(runId) } : {}),
+  };
+  const handlers = [...parts.handlers].map((handler) => [handler.handlerId, handler] as const);
+  const engine = new Engine(runtime, new Map(handlers), parts.engine);
+  local.addExecutor(engine);
+  return { runtime, engine, settle: () => settleDue(runtime, world.clock.now()) };
+}
+
+/** Reports whether another process may have written to the store since the last call. `opened` is the store, once open. */
+export function storeChanges(opened: () => RecordStore | undefined): () => boolean {
+  let mark: string | null = null;
+  return () => {
+    const store = opened();
+    // Before the first call opens the store, no caller waits for a run.
+    if (store === undefined) return false;
+    const before = mark;
+    mark = store.changeMark?.() ?? null;
+    return mark === null || mark !== before;
+  };
+}

@@ -1,0 +1,81 @@
+import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
+import type { KeyRequest, RecordData } from '../store/port.ts';
+import { changeRun } from './change-run.ts';
+import { type Held, present } from './held.ts';
+import { checkpointKey, readRun, runKey } from './records.ts';
+import { activeLease } from './rules/lease.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface CheckpointWrite {
+  readonly key: string;
+  readonly content: Json;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface Checkpoint extends CheckpointWrite {
+  readonly runId: string;
+  readonly contentHash: string;
+  readonly updatedAt: number;
+}
+
+/** The last write of a key counts. It survives retries, waits and restarts. */
+export async function checkpoint(
+  runtime: Runtime,
+  held: Held,
+  { key, content, metadata }: CheckpointWrite,
+  now: number,
+): Promise<Checkpoint> {
+  const { runId } = held;
+  const contentHash = sha256(canonicalJson(content));
+  const stored: Checkpoint = { runId, key, contentHash, updatedAt: now, content, metadata };
+  const record: RecordData = {
+    key: checkpointKey(runId, key),
+    head: { runId, key, contentHash, updatedAt: now },
+    body: JSON.stringify({ content, metadata }),
+    listing: { group: runId, id: key, hidden: false, indexes: {} },
+  };
+  const request = { runId, now, mayMoveTrace: true, keys: [{ key: record.key }] };
+  await changeRun(runtime, request, (before) => {
+    const { workerId } = activeLease(before, held, now);
+    const event = { type: 'checkpoint.written', details: { key, contentHash }, workerId };
+    // What a wait gave need not be given again: the holder has kept how far it got.
+    const run = { ...present(before), taken: null };
+    return { change: { run, events: [event] }, writes: [{ put: record }], result: null };
+  });
+  return stored;
+}
+
+/** Read under an active lease. `null` where there is none; a stale lease is an error, not an absence. */
+export async function readCheckpoint(
+  runtime: Runtime,
+  held: Held,
+  key: string,
+  now: number,
+): Promise<Checkpoint | null> {
+  const store = await runtime.store();
+  const wanted = checkpointKey(held.runId, key);
+  const keys: KeyRequest[] = [
+    { key: runKey(held.runId), view: 'body' },
+    { key: wanted, view: 'body' },
+  ];
+  const { records } = await store.query(runtime.scope, { by: 'keys', keys });
+  const run = records.find((record) => record.key.id === runKey(held.runId).id);
+  activeLease(run === undefined ? undefined : readRun(run, held.runId), held, now);
+  const found = records.find(
+    (record) => record.key.id === wanted.id && record.key.collection === wanted.collection,
+  );
+  return found === undefined ? null : readCheckpointRecord(found);
+}
+
+export function readCheckpointRecord(record: RecordData): Checkpoint {
+  const { runId, key, contentHash, updatedAt } = record.head;
+  const { content, metadata } = JSON.parse(record.body ?? '{}') as Pick<Checkpoint, 'content' | 'metadata'>;
+  return {
+    runId: String(runId),
+    key: String(key),
+    contentHash: String(contentHash),
+    updatedAt: Number(updatedAt),
+    content,
+    metadata,
+  };
+}

@@ -1,0 +1,72 @@
+import type { RandomSource } from '../kernel/world.ts';
+import type { RecordPage, RecordStore, Scope } from '../store/port.ts';
+import { isActive, RUN_GROUP, RUN_INDEX, RUNS, readRun } from './records.ts';
+import type { Run } from './run.ts';
+
+/** Queued runs that one pass over a handler's queue reads at most. */
+const SCANNED_MAX = 1_024;
+
+export interface QueuedRunsParts {
+  readonly store: () => Promise<RecordStore>;
+  readonly scope: Scope;
+  readonly random: RandomSource;
+}
+
+interface Pass {
+  readonly handlerId: string;
+  readonly limit: number;
+  readonly isWanted: (run: Run) => boolean;
+  readonly after: string | null;
+  readonly scannedMax: number;
+}
+
+/** Searches the queued runs of a handler. Successive searches share a cursor, so together they cover a long queue. */
+export class QueuedRuns {
+  readonly #parts: QueuedRunsParts;
+  /** Where the next deep search continues. Only handlers whose queue exceeds one pass have an entry. */
+  readonly #cursors = new Map<string, string>();
+
+  constructor(parts: QueuedRunsParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the oldest wanted runs of the handler. If one pass finds none, a second pass continues at the cursor. */
+  async find(handlerId: string, limit: number, isWanted: (run: Run) => boolean = () => true): Promise<Run[]> {
+    const pass = (after: string | null, scannedMax: number) =>
+      this.#pass({ handlerId, limit, isWanted, after, scannedMax });
+    const oldest = await pass(null, SCANNED_MAX);
+    if (oldest.found.length > 0 || oldest.next === null) return oldest.found;
+    // A random length: with a fixed one, workers that alternate would each see the same part of the queue for ever.
+    const skipped = this.#parts.random.bytes(1)[0] ?? 0;
+    const deeper = await pass(this.#cursors.get(handlerId) ?? oldest.next, SCANNED_MAX - skipped);
+    // Keep the cursor where runs were found: one worker does not take them all.
+    if (deeper.next === null) this.#cursors.delete(handlerId);
+    else if (deeper.found.length === 0) this.#cursors.set(handlerId, deeper.next);
+    return deeper.found;
+  }
+
+  async #pass({ handlerId, limit, isWanted, after, scannedMax }: Pass): Promise<{
+    readonly found: Run[];
+    readonly next: string | null;
+  }> {
+    const store = await this.#parts.store();
+    const found: Run[] = [];
+    let next = after;
+    let scanned = 0;
+    do {
+      const page: RecordPage = await store.query(this.#parts.scope, {
+        by: 'list',
+        collection: RUNS,
+        group: RUN_GROUP,
+        equal: { [RUN_INDEX.lane]: handlerId },
+        limit,
+        ...(next === null ? {} : { after: next }),
+      });
+      const runs = page.records.map((record) => readRun(record));
+      found.push(...runs.filter((run) => isActive(run) && isWanted(run)));
+      scanned += page.records.length;
+      next = page.next;
+    } while (next !== null && found.length < limit && scanned < scannedMax);
+    return { found: found.slice(0, limit), next };
+  }
+}

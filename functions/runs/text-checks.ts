@@ -1,0 +1,56 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import { canonicalJson } from '../kernel/canonical-json.ts';
+import { invalidMember } from '../kernel/errors.ts';
+import { checkText, identifier } from '../kernel/identifiers.ts';
+
+/** Checks of single texts, maps and JSON values. All throw `validation_failed` or `limit_exceeded`. */
+
+export function checkName(value: string, pointer: string): string {
+  return identifier(value, pointer);
+}
+
+export function optionalName(value: string | null | undefined, pointer: string): string | null {
+  if (value === null || value === undefined || value.trim() === '') return null;
+  return identifier(value, pointer);
+}
+
+/** A line of text; control characters are refused, not cut out. */
+export function checkLine(value: string, lengthMax: number, pointer: string): string {
+  checkText(value, pointer);
+  if (value.length > lengthMax)
+    throw invalidMember(pointer, `must be at most ${lengthMax} characters`, 'limit_exceeded');
+  return value;
+}
+
+/** The canonical text's size, if it is within the limit. */
+export function checkJson(json: unknown, bytesMax: number, pointer: string): number {
+  const bytes = Buffer.byteLength(canonical(json, pointer));
+  if (bytes > bytesMax)
+    throw invalidMember(pointer, `must be at most ${bytesMax} bytes as JSON`, 'limit_exceeded');
+  return bytes;
+}
+
+function canonical(json: unknown, pointer: string): string {
+  try {
+    return canonicalJson(json);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw invalidMember(pointer, 'must be JSON');
+  }
+}
+
+export function checkMap(
+  map: Readonly<Record<string, string>>,
+  pointer: string,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(map);
+  if (entries.length > limits.executionTagsMax) {
+    throw invalidMember(pointer, `must have at most ${limits.executionTagsMax} members`, 'limit_exceeded');
+  }
+  for (const [name, value] of entries) {
+    if (name.trim() === '') throw invalidMember(pointer, 'must not have blank names');
+    checkLine(name, limits.executionTagKeyLengthMax, pointer);
+    checkLine(value, limits.executionTagValueLengthMax, pointer);
+  }
+  return map;
+}

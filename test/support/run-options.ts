@@ -1,0 +1,31 @@
+import type { RuntimeOptions } from '../../functions/runs/runtime.ts';
+
+/** Limits of the run engine for tests and the simulation. */
+export const RUN_OPTIONS: RuntimeOptions = {
+  adapterId: 'local-test',
+  runtimeKind: 'local.test',
+  activeRunsMax: 100_000,
+  counterShards: 1,
+  retainedRunsMax: 500,
+  listLimitDefault: 50,
+  listLimitMax: 200,
+  historyLimitDefault: 50,
+  historyLimitMax: 200,
+  payloadBytesMax: 262_144,
+  resultBytesMax: 262_144,
+  artifactInlineBytesMax: 262_144,
+  leaseExpirationsMax: 5,
+  traceEventsPerRunMax: 10_000,
+  artifactsPerRunMax: 1_000,
+  concurrencyRetryDelayMs: 100,
+};
+
+/** What the status document states about the runtime of a test. */
+export const TEST_ADAPTER = {
+  displayName: 'Test runtime',
+  version: '0.0.0',
+  capabilities: ['durable.runs'],
+  metadata: {},
+  concurrencyKeyPolicy: 'serialize_running_runs',
+  retentionScope: 'run_owned',
+};
