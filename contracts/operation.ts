@@ -1,6 +1,6 @@
 /**
  * The shape of one entry of the generated operation table. What the words mean is said in `catalog.schema.json`, the
- * schema of the catalog from which `generated/operations.ts` is made.
+ * schema of the catalog from which `generated/operations/` is made.
  */
 
 /** `public` and `deprecated` operations change additively only; `preview` may change; `internal` is not published. */
@@ -80,6 +80,8 @@ export interface OperationEntry<Id extends string = string, Group extends string
   readonly group: Group;
   readonly stability: Stability;
   readonly authorizationClass: string;
+  /** The rate limit that counts its requests: that of its authorization class. `null`: none. */
+  readonly rateClass: string | null;
   /** What an access policy must grant; `null` where nothing is asked. */
   readonly accessOperation: string | null;
   readonly mutation: 'read' | 'write' | 'delete';

@@ -1,4 +1,4 @@
-import type { Group } from '../contracts/generated/operations.ts';
+import type { Group } from '../contracts/generated/groups.ts';
 import { compose, machine } from './compose/compose.ts';
 import { isFunctionName, roleOf } from './compose/functions.ts';
 import { CompositionFault } from './compose/module.ts';

@@ -239,7 +239,7 @@ describe('the catalog lint', () => {
       set(op('peek'), { evidence: { fixtures: [], tests: ['contracts/nothing.test.ts'] } });
     expect(faultsAfter(edit)).toEqual([]);
     expect(faultsAfter(edit, process.cwd())).toEqual([
-      'peek: evidence contracts/nothing.test.ts does not exist',
+      'contracts/operations/depots.json: peek: evidence contracts/nothing.test.ts does not exist',
     ]);
   });
 
@@ -249,8 +249,8 @@ describe('the catalog lint', () => {
       set(op('ingestParcel'), { evidence: { fixtures: [], tests: [] } });
     };
     expect(faultsAfter(edit, process.cwd())).toEqual([
-      'listParcels: a public operation names its fixtures as evidence',
-      'listParcels: a public operation names its tests as evidence',
+      'contracts/operations/depots.json: listParcels: a public operation names its fixtures as evidence',
+      'contracts/operations/depots.json: listParcels: a public operation names its tests as evidence',
     ]);
   });
 

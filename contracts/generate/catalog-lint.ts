@@ -1,41 +1,69 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Catalog } from './catalog.ts';
+import { CATALOG_FILE, groupFile, splitCatalog } from './compose-catalog.ts';
 import { lintOperation } from './operation-lint.ts';
 import { PROBLEM_MODEL } from './roles.ts';
 import { lintRoutes, repeated } from './route-lint.ts';
 import type { ContractSource } from './source.ts';
 
 /**
- * Every fault of the catalog as a sentence, none when it is sound. Checks its JSON Schema first and what spans several
- * members only after that. `root` is where evidence is looked up; without it, evidence is not looked up.
+ * Every fault of the catalog as a sentence that begins with the file; none when it is sound. Checks the JSON Schema of
+ * each file first, then the rules that span members. Evidence is looked up under `root`, and not at all without it.
  */
 export function lintCatalog(source: ContractSource, root?: string): readonly string[] {
   const { catalog } = source;
-  const validate = new Ajv2020({
-    allErrors: true,
-    strict: true,
-    allowUnionTypes: true,
-    strictRequired: false,
-  });
-  if (!validate.validate(source.catalogSchema as object, catalog)) {
-    return (validate.errors ?? []).map(({ instancePath, message }) => `catalog${instancePath}: ${message}`);
-  }
+  const shapeFaults = lintShapes(source);
+  if (shapeFaults.length > 0) return shapeFaults;
   return [
     ...lintTables(source),
+    ...lintAuthorizationClasses(catalog),
     ...lintUniqueness(catalog),
     ...catalog.operations.flatMap((operation) =>
       [...lintRoutes(operation, source), ...lintOperation(operation, source, root)].map(
-        (fault) => `${operation.id}: ${fault}`,
+        (fault) => `${groupFile(operation.group)}: ${operation.id}: ${fault}`,
       ),
     ),
   ];
+}
+
+/** Holds each file of the catalog against its own shape in `catalog.schema.json`. */
+function lintShapes({ catalog, catalogSchema }: ContractSource): readonly string[] {
+  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false });
+  ajv.addSchema(catalogSchema as object, 'catalog');
+  const faultsOf = (path: string, shape: string, value: object) => {
+    const ids = 'operations' in value ? (value.operations as readonly { readonly id?: string }[]) : [];
+    const place = (pointer: string) =>
+      pointer.replace(/^\/operations\/(\d+)/, (whole, index) => ids[Number(index)]?.id ?? whole);
+    return ajv.validate({ $ref: `catalog#/$defs/${shape}` }, value)
+      ? []
+      : (ajv.errors ?? []).map(({ instancePath, message }) => `${path}: ${place(instancePath)} ${message}`);
+  };
+  const { whole, groups } = splitCatalog(catalog);
+  const homeless = catalog.operations.filter(({ group }) => !Object.hasOwn(groups, group));
+  return [
+    ...homeless.map(({ id, group }) => `${groupFile(group)}: ${id}: unknown group ${group}`),
+    ...faultsOf(CATALOG_FILE, 'CatalogFile', whole),
+    ...Object.entries(groups).flatMap(([name, file]) => [
+      ...(/^[a-z][a-z0-9]*$/.test(name) ? [] : [`${groupFile(name)}: a group is named by a-z and 0-9`]),
+      ...faultsOf(groupFile(name), 'GroupFile', file),
+    ]),
+  ];
+}
+
+/** A class has both a settings section and the policy that reads it, or neither. */
+function lintAuthorizationClasses({ authorizationClasses }: Catalog): readonly string[] {
+  return Object.entries(authorizationClasses)
+    .filter(([, { settings, policy }]) => (settings === null) !== (policy === null))
+    .map(
+      ([name]) => `${CATALOG_FILE}: authorization class ${name} needs both settings and policy, or neither`,
+    );
 }
 
 function lintTables({ catalog, problems, limits, version, models }: ContractSource): readonly string[] {
   return [
     ...(catalog.catalogVersion === version
       ? []
-      : [`catalogVersion ${catalog.catalogVersion} is not the release version ${version}`]),
+      : [`${CATALOG_FILE}: catalogVersion ${catalog.catalogVersion} is not the release version ${version}`]),
     ...(models.has(PROBLEM_MODEL) ? [] : [`the model ${PROBLEM_MODEL} is missing`]),
     ...repeated(problems.map(({ code }) => code)).map((code) => `problem code ${code} is defined twice`),
     ...problems

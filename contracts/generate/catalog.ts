@@ -8,19 +8,32 @@ import type {
 } from '../operation.ts';
 import type { Schema } from './schema.ts';
 
-/** `public-sdk-surface.json`, whose shape `catalog.schema.json` checks before anything reads it as this. */
+/** The whole catalog, composed of `catalog.json` and `operations/<group>.json`. The lint checks its shape first. */
 export interface Catalog {
   readonly catalogVersion: string;
-  readonly groups: Readonly<Record<string, { readonly title: string; readonly description: string }>>;
+  readonly groups: Readonly<Record<string, CatalogGroup>>;
   readonly authorizationClasses: Readonly<Record<string, AuthorizationClass>>;
   readonly operations: readonly CatalogOperation[];
   readonly excluded: readonly ExcludedRoute[];
+}
+
+export interface CatalogGroup {
+  /** Place in the documentation, in ascending order. */
+  readonly position: number;
+  readonly title: string;
+  readonly description: string;
 }
 
 export interface AuthorizationClass {
   readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly accessOperations: readonly string[];
+  /** Settings section with the identity policies, such as `Server:CanonicalAccess`. */
+  readonly settings: string | null;
+  /** The rule set that decides, such as `canonical`. */
+  readonly policy: string | null;
+  /** The rate limit that counts requests of the class. */
+  readonly rateClass: string | null;
 }
 
 export interface ExcludedRoute {

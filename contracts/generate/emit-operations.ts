@@ -16,44 +16,93 @@ import type { ContractSource } from './source.ts';
 const BYTES = 'AsyncIterable<Uint8Array>';
 const NOTHING = 'Readonly<Record<string, never>>';
 
-/** `operations.ts`: the ids, the types of every operation's input and answers, and the route table as data. */
-export function emitOperations({ catalog, models }: ContractSource): string {
-  const schemaOf = (operation: CatalogOperation) => models.get(operation.request?.schema ?? '')?.schema;
-  const groups = Object.keys(catalog.groups);
-  const types = catalog.operations.map((operation) => operationTypes(operation)).join('');
+/** `operations/<group>.ts`, a loader for them, and `operations.ts`, which joins all of them for tests and tools. */
+export function emitOperations(source: ContractSource): ReadonlyMap<string, string> {
+  const groups = Object.keys(source.catalog.groups);
+  return new Map([
+    ...groups.map((group) => [`operations/${group}.ts`, groupModule(source, group)] as const),
+    ['operations/load.ts', loader(groups)],
+    ['operations.ts', wholeModule(groups)],
+  ]);
+}
+
+/** The types and the route table of one group. */
+function groupModule({ catalog, models }: ContractSource, group: string): string {
+  const members = catalog.operations.filter((operation) => operation.group === group);
+  const types = members.map((operation) => operationTypes(operation)).join('');
   const used = [...new Set(types.match(/(?<=Models\.)\w+/g) ?? [])];
   if (used.some((name) => !models.has(name))) throw new Error(`unknown model among ${used.join(', ')}`);
-  const table = catalog.operations.map(
-    (operation) =>
-      `  ${operation.id}: ${literal(operationEntry(operation, schemaOf(operation)) as unknown as Json, '  ', operation.id.length + 4)},\n`,
-  );
+  const rows = members.map((operation) => {
+    const schema = models.get(operation.request?.schema ?? '')?.schema;
+    const { rateClass } = catalog.authorizationClasses[operation.authorizationClass] ?? { rateClass: null };
+    const entry = operationEntry(operation, schema, rateClass) as unknown as Json;
+    return `  ${operation.id}: ${literal(entry, '  ', operation.id.length + 4)},\n`;
+  });
+  const ids = `keyof ${typesName(group)}`;
   return [
     HEADER,
     '',
-    "import type { OperationEntry } from '../operation.ts';",
-    "import type * as Models from './models.ts';",
+    "import type { OperationEntry } from '../../operation.ts';",
+    ...(used.length === 0 ? [] : ["import type * as Models from '../models.ts';"]),
     '',
-    `export type Group = ${union(groups.map(quote))};`,
+    '/** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */',
+    `export interface ${typesName(group)} {\n${types}}`,
     '',
-    '/** The operations of each group. */',
-    `export interface GroupOperations {\n${groups.map((group) => groupMember(catalog.operations, group)).join('')}}`,
-    '',
-    'export type OperationId = GroupOperations[Group];',
-    '',
-    '/** What each operation is given and may answer. Problems are not among the answers: they are thrown. */',
-    `export interface OperationTypes {\n${types}}`,
-    '',
-    'export const operations: Readonly<Record<OperationId, OperationEntry<OperationId, Group>>> = {',
-    `${table.join('')}};`,
+    `export const operations: Readonly<Record<${ids}, OperationEntry<${ids}, ${quote(group)}>>> = {`,
+    `${rows.join('')}};`,
     '',
   ]
     .join('\n')
     .replaceAll(/ +\n/g, '\n');
 }
 
-function groupMember(all: readonly CatalogOperation[], group: string): string {
-  const ids = all.filter((operation) => operation.group === group).map((operation) => quote(operation.id));
-  return `  readonly ${memberName(group)}: ${union(ids, '  ')};\n`;
+function wholeModule(groups: readonly string[]): string {
+  const lines = (line: (group: string) => string) => groups.map(line).join('');
+  return [
+    HEADER,
+    '',
+    "import type { OperationEntry } from '../operation.ts';",
+    "import type { Group } from './groups.ts';",
+    lines(
+      (group) =>
+        `import { type ${typesName(group)}, operations as ${group} } from './operations/${group}.ts';\n`,
+    ),
+    "export type { Group } from './groups.ts';",
+    '',
+    '/** The operations of each group. */',
+    `export interface GroupOperations {\n${lines((group) => `  readonly ${group}: keyof ${typesName(group)};\n`)}}`,
+    '',
+    'export type OperationId = GroupOperations[Group];',
+    '',
+    '/** The input and the answers of every operation. */',
+    `export interface OperationTypes\n  extends ${groups.map(typesName).join(',\n    ')} {}`,
+    '',
+    '/** Every operation, for tests and tools. The functions import types from here, and load their own groups only. */',
+    'export const operations: Readonly<Record<OperationId, OperationEntry<OperationId, Group>>> = {',
+    `${lines((group) => `  ...${group},\n`)}};`,
+    '',
+  ].join('\n');
+}
+
+function loader(groups: readonly string[]): string {
+  const rows = groups.map((group) => `  ${group}: async () => (await import('./${group}.ts')).operations,\n`);
+  return [
+    HEADER,
+    '',
+    "import type { OperationEntry } from '../../operation.ts';",
+    "import type { Group } from '../groups.ts';",
+    '',
+    '/** The operations of one group by id, loaded only when the group is served. */',
+    'export const loadOperations: Readonly<',
+    '  Record<Group, () => Promise<Readonly<Record<string, OperationEntry>>>>',
+    '> = {',
+    `${rows.join('')}};`,
+    '',
+  ].join('\n');
+}
+
+function typesName(group: string): string {
+  return `${group.charAt(0).toUpperCase()}${group.slice(1)}OperationTypes`;
 }
 
 function operationTypes(operation: CatalogOperation): string {
@@ -126,12 +175,17 @@ function headersType(headers: readonly CatalogHeader[]): string {
   return `; readonly headers${whole}: { ${members.join('; ')} }`;
 }
 
-function operationEntry(operation: CatalogOperation, request: Schema | undefined): OperationEntry {
+function operationEntry(
+  operation: CatalogOperation,
+  request: Schema | undefined,
+  rateClass: string | null,
+): OperationEntry {
   return {
     id: operation.id,
     group: operation.group,
     stability: operation.stability,
     authorizationClass: operation.authorizationClass,
+    rateClass,
     accessOperation: operation.accessOperation,
     mutation: operation.mutation,
     completion: operation.completion,

@@ -145,7 +145,7 @@ function loader(groups: readonly string[]): string {
     HEADER,
     '',
     "import type { Validator } from '../../validator.ts';",
-    "import type { Group } from '../operations.ts';",
+    "import type { Group } from '../groups.ts';",
     '',
     'export interface GroupValidators {',
     '  /** By operation id: its JSON body. */',

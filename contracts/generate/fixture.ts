@@ -153,14 +153,17 @@ const write = {
 const fixtureCatalog: Catalog = {
   catalogVersion: '9.9.9',
   groups: {
-    depots: { title: 'Depots', description: 'Depots.' },
-    empty: { title: 'Empty', description: 'A group whose operations are still to come.' },
+    depots: { position: 1, title: 'Depots', description: 'Depots.' },
+    empty: { position: 2, title: 'Empty', description: 'A group whose operations are still to come.' },
   },
   authorizationClasses: {
     'depot-policy': {
       description: 'Depots.',
       security: [{ SvcBearer: [] }],
       accessOperations: ['look', 'change'],
+      settings: 'Server:DepotAccess',
+      policy: 'depot',
+      rateClass: 'depot',
     },
   },
   operations: [

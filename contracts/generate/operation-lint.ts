@@ -58,13 +58,10 @@ function lintReferences(
   return faults;
 }
 
-function lintClasses(
-  operation: CatalogOperation,
-  { groups, authorizationClasses }: Catalog,
-): readonly string[] {
-  const faults = groups[operation.group] === undefined ? [`unknown group ${operation.group}`] : [];
+function lintClasses(operation: CatalogOperation, { authorizationClasses }: Catalog): readonly string[] {
+  const faults: string[] = [];
   const known = authorizationClasses[operation.authorizationClass];
-  if (known === undefined) return [...faults, `unknown authorization class ${operation.authorizationClass}`];
+  if (known === undefined) return [`unknown authorization class ${operation.authorizationClass}`];
   const { accessOperations } = known;
   const { accessOperation, mutation, completion } = operation;
   if (accessOperations.length === 0 && accessOperation !== null)

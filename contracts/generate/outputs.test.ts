@@ -94,7 +94,7 @@ export const used = [query, parcel, operations.peek.routes, problems.not_found.s
   });
 
   it('marks preview, deprecated and internal operations everywhere', () => {
-    const types = output('contracts/generated/operations.ts');
+    const types = output('contracts/generated/operations/depots.ts');
     expect(types).toContain('@deprecated since 9.0.0, removed in 10.0.0: use listParcels.');
     expect(types).toContain('@beta');
     expect(output('contracts/generated/models.ts')).toContain('@deprecated');
@@ -165,7 +165,7 @@ export const used = [query, parcel, operations.peek.routes, problems.not_found.s
   });
 
   it('feeds an alias from its parameters, but the body members only', () => {
-    const table = output('contracts/generated/operations.ts');
+    const table = output('contracts/generated/operations/depots.ts');
     expect(table).toMatch(
       /operationId: 'getParcel',[^]*?bodyFromParameters: true,\s+bodyMembers: \['id', 'limit'\]/,
     );

@@ -1,6 +1,8 @@
 import { schemaBundle } from './bundle.ts';
 import { lintCatalog } from './catalog-lint.ts';
+import { publicSurface } from './compose-catalog.ts';
 import { errorsPage, limitsPage, operationsPage } from './emit-docs.ts';
+import { emitGroups } from './emit-groups.ts';
 import { emitModels } from './emit-models.ts';
 import { openApiDocument } from './emit-openapi.ts';
 import { emitOperations } from './emit-operations.ts';
@@ -38,7 +40,9 @@ export async function generate(source: ContractSource, root?: string): Promise<R
   const validators = await emitValidators(source);
   return new Map([
     [`${GENERATED}/models.ts`, emitModels(source)],
-    [`${GENERATED}/operations.ts`, emitOperations(source)],
+    [`${GENERATED}/groups.ts`, emitGroups(source)],
+    ...[...emitOperations(source)].map(([name, text]) => [`${GENERATED}/${name}`, text] as const),
+    ['contracts/public-sdk-surface.json', json(publicSurface(source.catalog))],
     [`${GENERATED}/errors.ts`, emitErrors(source)],
     [`${GENERATED}/limits.ts`, emitLimits(source)],
     [`${GENERATED}/openapi/svc.json`, json(openApiDocument(source))],

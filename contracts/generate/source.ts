@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Catalog } from './catalog.ts';
+import { CATALOG_FILE, type CatalogFile, composeCatalog, type GroupFile } from './compose-catalog.ts';
 import { type Json, type Model, mapReferences, REFERENCE, type Schema } from './schema.ts';
 
 export interface ProblemSource {
@@ -38,7 +39,10 @@ export function readSource(root: string): ContractSource {
   const read = (path: string) => readJson(join(root, path));
   const release = read('package.json') as { version: string; license: string };
   return {
-    catalog: read('contracts/public-sdk-surface.json') as Catalog,
+    catalog: composeCatalog(
+      read(CATALOG_FILE) as CatalogFile,
+      readFolder(join(root, 'contracts/operations'), '.json') as Record<string, GroupFile>,
+    ),
     catalogSchema: read('contracts/catalog.schema.json') as Json,
     models: readModels(join(root, 'contracts/schemas')),
     problems: (read('contracts/errors.json') as { errors: ProblemSource[] }).errors,
@@ -56,18 +60,17 @@ function readJson(path: string): unknown {
   }
 }
 
-function readModels(directory: string): ReadonlyMap<string, Model> {
-  const files = readdirSync(directory).filter((name) => name.endsWith('.schema.json'));
-  return collectModels(
-    Object.fromEntries(
-      files
-        .toSorted()
-        .map((name) => [
-          basename(name, '.schema.json'),
-          (readJson(join(directory, name)) as { $defs: Record<string, Schema> }).$defs,
-        ]),
-    ),
+/** The JSON files of a folder by name without `ending`, in the order of their names. */
+function readFolder(directory: string, ending: string): Record<string, unknown> {
+  const files = readdirSync(directory).filter((name) => name.endsWith(ending));
+  return Object.fromEntries(
+    files.toSorted().map((name) => [basename(name, ending), readJson(join(directory, name))]),
   );
+}
+
+function readModels(directory: string): ReadonlyMap<string, Model> {
+  const files = readFolder(directory, '.schema.json') as Record<string, { $defs: Record<string, Schema> }>;
+  return collectModels(Object.fromEntries(Object.entries(files).map(([name, { $defs }]) => [name, $defs])));
 }
 
 /** Joins the `$defs` of several files: names are unique over all of them, and every reference leads to one. */

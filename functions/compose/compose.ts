@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Group, operations } from '../../contracts/generated/operations.ts';
+import type { Group } from '../../contracts/generated/groups.ts';
+import { loadOperations } from '../../contracts/generated/operations/load.ts';
 import { loadValidators } from '../../contracts/generated/validators/load.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { isOpen, isServed, needsApiKey, trustsWhoeverReachesIt } from '../config/rules.ts';
@@ -106,7 +107,9 @@ export function compose(
     async chain(wanted) {
       const parts = { settings, world, store, log, execution };
       const loaded = await Promise.all(wanted.map((group) => loadGroup[group](parts)));
-      return chainOf(parts, wanted, loaded, await composeIdentity(settings, world, log));
+      const operations = await Promise.all(wanted.map((group) => loadOperations[group]()));
+      const entries = operations.flatMap((ofGroup) => Object.values(ofGroup));
+      return chainOf(parts, entries, loaded, await composeIdentity(settings, world, log));
     },
     async functionChain(name) {
       const parts = { settings, world, store, log, execution };
@@ -130,14 +133,11 @@ interface Parts {
 
 function chainOf(
   { settings, world, log }: Parts,
-  groups: readonly Group[],
+  catalog: readonly OperationEntry[],
   served: readonly LoadedGroup[],
   { authenticator, authorizer, loopbackOnly }: Identity,
 ): Chain {
   const { server, cors, rateLimit } = settings;
-  const catalog = Object.values<OperationEntry<string, Group>>(operations).filter(({ group }) =>
-    groups.includes(group),
-  );
   const entries = [...catalog, ...served.flatMap(({ extra }) => extra)];
   return createChain({
     operations: Object.fromEntries(entries.map((entry) => [entry.id, entry])),
@@ -147,7 +147,7 @@ function chainOf(
     authenticator,
     authorizer,
     log,
-    rateLimit: groups.includes('canonical') ? rateLimit : null,
+    rateLimit: catalog.some(({ rateClass }) => rateClass !== null) ? rateLimit : null,
     trustedProxyHops: server.trustedProxyHops,
     cors,
     loopbackHostsOnly: loopbackOnly ?? trustsWhoeverReachesIt(settings),

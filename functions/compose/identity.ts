@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { accessParts, needsApiKey } from '../config/rules.ts';
+import { type AccessPart, accessParts, needsApiKey } from '../config/rules.ts';
 import { type Settings, table } from '../config/table.ts';
 import { createApiKeyFile } from '../identity/api-key-file.ts';
 import { type ApiKeyFile, type ApiKeys, createApiKeys, hashApiKey } from '../identity/api-keys.ts';
@@ -38,7 +38,7 @@ export interface Identity {
   readonly loopbackOnly?: boolean;
 }
 
-type Part = (typeof accessParts)[keyof typeof accessParts] | 'hostedWorker';
+type Part = AccessPart | 'hostedWorker';
 
 export async function composeIdentity(settings: Settings, world: World, log: Log): Promise<Identity> {
   // One for all parts: they read tokens of the same issuer.

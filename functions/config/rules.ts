@@ -1,5 +1,4 @@
-import { type Group, operations } from '../../contracts/generated/operations.ts';
-import type { OperationEntry } from '../../contracts/operation.ts';
+import { authorizationClasses, type Group, groupClasses } from '../../contracts/generated/groups.ts';
 import { accessRules } from './access-rules.ts';
 import { executionRules } from './execution-rules.ts';
 import type { Fault } from './fault.ts';
@@ -37,17 +36,31 @@ export function isServed(settings: Settings, group: Group): boolean {
   return execution.enabled && (service.environment === 'Development' || named);
 }
 
-/** The part of the settings that says who may call the operations of an authorization class. */
-export const accessParts = {
-  'canonical-policy': 'canonicalAccess',
-  'execution-policy': 'executionAccess',
-  'execution-maintenance': 'executionAccess',
-  'execution-worker': 'executionAccess',
-} as const;
+type SettingsName = NonNullable<(typeof authorizationClasses)[keyof typeof authorizationClasses]['settings']>;
 
-type Served = Pick<OperationEntry<string, Group>, 'group' | 'authorizationClass'>;
+/** The part of the settings that holds a section of access settings: `canonicalAccess` holds `Server:CanonicalAccess`. */
+export type AccessPart = SettingsName extends `Server:${infer Name}` ? Uncapitalize<Name> : never;
 
-const catalog: readonly Served[] = Object.values<OperationEntry<string, Group>>(operations);
+function partOf(section: SettingsName): AccessPart {
+  const name = section.slice('Server:'.length);
+  return `${name.charAt(0).toLowerCase()}${name.slice(1)}` as AccessPart;
+}
+
+/** The settings part with the identity policies of each authorization class that has any, from the catalog. */
+export const accessParts: Readonly<Record<string, AccessPart>> = Object.fromEntries(
+  Object.entries(authorizationClasses).flatMap(([name, { settings }]) =>
+    settings === null ? [] : [[name, partOf(settings)]],
+  ),
+);
+
+interface Served {
+  readonly group: Group;
+  readonly authorizationClass: string;
+}
+
+const catalog: readonly Served[] = (Object.keys(groupClasses) as Group[]).flatMap((group) =>
+  groupClasses[group].map((authorizationClass) => ({ group, authorizationClass })),
+);
 
 /**
  * Whether whoever reaches the service may call some operation without a credential. A class of operations without a policy
@@ -55,10 +68,9 @@ const catalog: readonly Served[] = Object.values<OperationEntry<string, Group>>(
  */
 export function isOpen(settings: Settings, contract = catalog): boolean {
   if (settings.service.environment !== 'Development' || needsApiKey(settings)) return false;
-  const parts: Readonly<Record<string, keyof Settings & `${string}Access`>> = accessParts;
   return contract.some(({ group, authorizationClass }) => {
     if (authorizationClass === 'anonymous' || !isServed(settings, group)) return false;
-    const part = parts[authorizationClass];
+    const part = accessParts[authorizationClass];
     return part === undefined || settings[part].identityPolicies.length === 0;
   });
 }

@@ -16,6 +16,7 @@ export const throwawayEntry: OperationEntry = {
   group: 'depots',
   stability: 'preview',
   authorizationClass: 'canonical-policy',
+  rateClass: 'canonical',
   accessOperation: 'write',
   mutation: 'write',
   completion: 'atomic',

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Group } from '../../contracts/generated/operations.ts';
+import type { Group } from '../../contracts/generated/groups.ts';
 import { compose, machine } from '../../functions/compose/compose.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';

@@ -23,6 +23,7 @@ export function scheduledOperation(name: ScheduledFunction): OperationEntry {
     stability: 'internal',
     // As the operations of the contract that do the same.
     authorizationClass: 'execution-policy',
+    rateClass: null,
     accessOperation: 'maintenance',
     mutation: name === 'prune' ? 'delete' : 'write',
     completion: 'maintenance',

@@ -1,5 +1,5 @@
 import type { ServerHealthStatus } from '../../../contracts/generated/models.ts';
-import { operations } from '../../../contracts/generated/operations.ts';
+import { operations } from '../../../contracts/generated/operations/server.ts';
 import type { Handler } from '../../http/handler.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import type { ServerDependencies } from './dependencies.ts';

@@ -9,6 +9,7 @@ export const serverInfoOperation: OperationEntry = {
   group: 'server',
   stability: 'internal',
   authorizationClass: 'anonymous',
+  rateClass: null,
   accessOperation: null,
   mutation: 'read',
   completion: 'non-mutating',

@@ -20,6 +20,7 @@ export function operationOf({ id, path, mediaType, headers }: DocsFile): Operati
     group: 'server',
     stability: 'internal',
     authorizationClass: 'anonymous',
+    rateClass: null,
     accessOperation: null,
     mutation: 'read',
     completion: 'non-mutating',

@@ -1,0 +1,37 @@
+import { HEADER, literal, memberName, quote, union } from './print.ts';
+import type { Json } from './schema.ts';
+import type { ContractSource } from './source.ts';
+
+/**
+ * `groups.ts`: the few facts of the whole catalog that every function reads at its start. Operations stay out: a function
+ * loads those of its own groups only.
+ */
+export function emitGroups({ catalog }: ContractSource): string {
+  const groups = Object.keys(catalog.groups);
+  const classes = Object.entries(catalog.authorizationClasses);
+  const used = groups.map((name) => {
+    const members = catalog.operations.filter(({ group }) => group === name);
+    return [name, [...new Set(members.map(({ authorizationClass }) => authorizationClass))]] as const;
+  });
+  const facts = classes.map(([name, { accessOperations, settings, policy, rateClass }]) => {
+    const value = { settings, policy, rateClass, accessOperations } as unknown as Json;
+    return `  ${memberName(name)}: ${literal(value, '  ', name.length + 4)},\n`;
+  });
+  return [
+    HEADER,
+    '',
+    `export type Group = ${union(groups.map(quote))};`,
+    '',
+    '/** The authorization classes of the operations of each group, in the order of the documentation. */',
+    `export const groupClasses = {\n${used.map(([name, names]) => `  ${name}: ${literal(names as unknown as Json)},\n`).join('')}} as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;`,
+    '',
+    '/**',
+    ' * The parts of the server that each authorization class belongs to: the settings section with its identity policies, the',
+    ' * policy that decides, and the rate limit that counts its requests.',
+    ' */',
+    `export const authorizationClasses = {\n${facts.join('')}} as const;`,
+    '',
+    'export type AuthorizationClass = keyof typeof authorizationClasses;',
+    '',
+  ].join('\n');
+}
