@@ -119,7 +119,7 @@ describe('the guides', () => {
       const ids = new Set([...body.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
       if (headers['content-type']?.startsWith('text/html') !== true) continue;
       expect(headers['content-security-policy'], path).toBe(
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
       );
       for (const [, href = ''] of body.matchAll(/<a href="([^"]+)"/g)) {
         const { origin, pathname, hash } = new URL(href, `http://svc.invalid${path}`);

@@ -2,25 +2,27 @@ import { createHash } from 'node:crypto';
 import type { OperationEntry } from '../../../../contracts/operation.ts';
 import { RawBody } from '../../../http/message.ts';
 import type { Release } from '../dependencies.ts';
-import { type DocsFile, operationOf } from './file.ts';
+import { type DocsFile, type DocsQuery, operationOf } from './file.ts';
 import { type GuideFolder, guideFiles } from './guides.ts';
 import { contentSecurityPolicy, page, startScript } from './page.ts';
 import { reference } from './reference.ts';
 import { style } from './style.ts';
 
-/** `GET /docs`: the API reference for people, with requests to try, and the guides. */
+/** `GET /docs`: the API reference with requests to try, the guides, and a search over them. */
 
 export interface DocsDependencies {
   readonly release: Release;
-  /** Reads a file of `functions/docs`, which lies beside the bundle where there is one. */
+  /** Reads a file of `functions/docs`; a bundle has it beside itself. */
   readonly readFile: (name: string) => Promise<Uint8Array>;
   readonly guides: GuideFolder;
 }
 
 export interface Docs {
   readonly operations: readonly OperationEntry[];
-  readonly handlers: Readonly<Record<string, () => Promise<DocsAnswer>>>;
+  readonly handlers: Readonly<Record<string, DocsHandler>>;
 }
+
+type DocsHandler = (input: { readonly query: DocsQuery }) => Promise<DocsAnswer>;
 
 interface DocsAnswer {
   readonly status: 200;
@@ -29,7 +31,7 @@ interface DocsAnswer {
 }
 
 const script = 'text/javascript; charset=utf-8';
-// What a path with a hash in it names never changes.
+// The hash in the path changes with the content.
 const forEver = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 const paths = {
@@ -65,7 +67,7 @@ export function docs({ release, readFile, guides }: DocsDependencies): Docs {
       id: 'getDocsReference',
       path: paths.reference,
       mediaType: script,
-      // Kept compressed and sent as it is kept: there is no browser that cannot read it.
+      // Stored and sent compressed: every browser reads gzip.
       headers: { ...forEver, 'Content-Encoding': 'gzip' },
       content: () => readFile(reference.file),
     },
@@ -74,8 +76,11 @@ export function docs({ release, readFile, guides }: DocsDependencies): Docs {
   return { operations: files.map(operationOf), handlers: Object.fromEntries(files.map(handlerOf)) };
 }
 
-function handlerOf({ id, mediaType, headers, content }: DocsFile): [string, () => Promise<DocsAnswer>] {
-  return [id, async () => ({ status: 200, body: new RawBody(mediaType, await content()), headers })];
+function handlerOf({ id, mediaType, headers, content }: DocsFile): [string, DocsHandler] {
+  return [
+    id,
+    async ({ query }) => ({ status: 200, body: new RawBody(mediaType, await content(query)), headers }),
+  ];
 }
 
 function hashOf(text: string): string {

@@ -1,19 +1,23 @@
-import type { OperationEntry } from '../../../../contracts/operation.ts';
+import type { OperationEntry, ParameterSpec } from '../../../../contracts/operation.ts';
+
+export type DocsQuery = Readonly<Record<string, unknown>>;
 
 /**
- * What `/docs` is made of. Every file has a route of its own, told when the service starts: no path of a request ever
- * becomes the name of a file.
+ * One file below `/docs`. Every file gets a route of its own when the service starts, so no path of a request ever becomes
+ * the name of a file.
  */
 export interface DocsFile {
   readonly id: string;
   readonly path: string;
   readonly mediaType: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly content: () => Promise<string | Uint8Array>;
+  /** The parameters that the page takes; none where absent. */
+  readonly query?: readonly ParameterSpec[];
+  readonly content: (query: DocsQuery) => Promise<string | Uint8Array>;
 }
 
-/** The file as the chain serves it: like an operation, but none of the contract. */
-export function operationOf({ id, path, mediaType, headers }: DocsFile): OperationEntry {
+/** The entry with which the HTTP chain serves the file. It is not part of the contract. */
+export function operationOf({ id, path, mediaType, headers, query = [] }: DocsFile): OperationEntry {
   const segments = path.slice(1).split('/');
   return {
     id,
@@ -31,7 +35,7 @@ export function operationOf({ id, path, mediaType, headers }: DocsFile): Operati
         method: 'GET',
         segments: segments.map((literal) => ({ literal })),
         path: [],
-        query: [],
+        query,
         headers: [],
         bodyFromParameters: false,
         bodyMembers: [],

@@ -1,9 +1,10 @@
 import type { Release } from '../dependencies.ts';
 import { pathOf } from '../health.ts';
 
-/** What all pages below `/docs` have in common. Nothing in them comes from a request. */
+/** The parts that all pages below `/docs` share. */
 
 export const guidesPath = '/docs/guides';
+export const searchPath = '/docs/search';
 
 export function documentStart(title: string, style: string): string {
   return `<!doctype html>
@@ -21,6 +22,7 @@ export function documentStart(title: string, style: string): string {
 const links = [
   ['API reference', '/docs'],
   ['Guides', guidesPath],
+  ['Search', searchPath],
   ['OpenAPI', pathOf('getOpenApiContract')],
   ['JSON Schema', pathOf('getPublicSchemaContract')],
 ] as const;

@@ -1,53 +1,70 @@
 import type { Release } from '../dependencies.ts';
-import type { DocsFile } from './file.ts';
-import { bar, documentStart, escapeHtml, guidesPath } from './frame.ts';
+import type { DocsFile, DocsQuery } from './file.ts';
+import { bar, documentStart, escapeHtml, guidesPath, searchPath } from './frame.ts';
+import { INDEX_PAGE, type NavigationSection, navigationHtml, readNavigation } from './navigation.ts';
+import { QUERY_LENGTH_MAX, type SearchSection, searchSections, sectionsOf } from './search.ts';
 
-/** The project's documentation, made into pages when somebody asks for one. */
+/** The project's documentation, rendered when the first reader asks for a page. */
 export interface GuideFolder {
   /** Such as `tool.md` and `reference/errors.md`. */
   readonly paths: readonly string[];
   readonly read: (path: string) => Promise<string>;
 }
 
-/** As strict as a page of text can be. */
+/** The pages are text: they run no script, and the search form may be sent to this server only. */
 export const guidePolicy =
-  "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+const MADE_PAGES: DocsQuery = {};
 
 export function guideFiles(release: Release, folder: GuideFolder, style: string): DocsFile[] {
   const paths = folder.paths.filter((path) => /^(?:[a-z][a-z-]*\/)*[A-Za-z0-9-]+\.md$/.test(path));
-  const served = new Set(paths);
-  const file = (id: string, path: string, body: () => Promise<Body>): DocsFile => {
-    const make = async (): Promise<string> => {
-      const { title, html } = await body();
-      const start = documentStart(`${title} · ${release.service} ${release.version}`, style);
-      return `${start}\n<body>\n${bar(release)}\n<article>\n${html}</article>\n</body>\n</html>\n`;
-    };
-    let made: string | undefined;
-    return {
-      id,
-      path,
-      mediaType: 'text/html; charset=utf-8',
-      headers: { 'Content-Security-Policy': guidePolicy, 'Referrer-Policy': 'no-referrer' },
-      async content() {
-        // Once: whoever asks is not known, and a long page takes tens of milliseconds to make.
-        made ??= await make();
-        return made;
-      },
-    };
+  const site: Site = {
+    served: new Set(paths),
+    read: folder.read,
+    navigation: once(async () =>
+      paths.includes(INDEX_PAGE) ? readNavigation(await folder.read(INDEX_PAGE)) : [],
+    ),
+    sections: once(async () => {
+      const ordered = await inOrder(site, paths);
+      return (await Promise.all(ordered.map((path) => indexed(folder, path)))).flat();
+    }),
+  };
+  const framed = async (path: string, { title, html }: Body): Promise<string> => {
+    const start = documentStart(`${title} · ${release.service} ${release.version}`, style);
+    // The page of contents needs no second list.
+    const beside = path === '' ? '' : `\n${aside(await site.navigation(), path)}`;
+    const skip = path === '' ? '' : '\n<a class="skip" href="#contents">Contents</a>';
+    return `${start}\n<body>\n${bar(release)}${skip}\n<article>\n${html}</article>${beside}\n</body>\n</html>\n`;
+  };
+  const file = (id: string, path: string, body: (query: DocsQuery) => Promise<Body>): DocsFile => ({
+    id,
+    path: path === '' ? guidesPath : `/docs/${path}`,
+    mediaType: 'text/html; charset=utf-8',
+    headers: { 'Content-Security-Policy': guidePolicy, 'Referrer-Policy': 'no-referrer' },
+    content: async (query) => framed(path, await body(query)),
+  });
+  // Rendering a long page takes tens of milliseconds and callers are unknown, so each page is rendered once.
+  const fixed = (id: string, path: string, body: () => Promise<Body>): DocsFile => {
+    const page = file(id, path, body);
+    const made = once(async () => page.content(MADE_PAGES));
+    return { ...page, content: made };
   };
   return [
-    file('getDocsGuides', guidesPath, () => contents(folder, paths)),
-    ...paths.map((path) =>
-      file(`getDocsGuide:${path}`, `/docs/${path}`, async () => {
-        const text = await folder.read(path);
-        const { renderMarkdown } = await import('./markdown.ts');
-        return {
-          title: titleOf(text, path),
-          html: renderMarkdown(text, (href) => served.has(resolved(path, href))),
-        };
-      }),
-    ),
+    fixed('getDocsGuides', '', () => contents(site)),
+    {
+      ...file('getDocsSearch', 'search', (query) => searchPage(site, query)),
+      query: [{ name: 'q', required: false, type: 'string', maxLength: QUERY_LENGTH_MAX }],
+    },
+    ...paths.map((path) => fixed(`getDocsGuide:${path}`, path, () => rendered(site, path))),
   ];
+}
+
+interface Site {
+  readonly served: ReadonlySet<string>;
+  readonly read: (path: string) => Promise<string>;
+  readonly navigation: () => Promise<readonly NavigationSection[]>;
+  readonly sections: () => Promise<readonly SearchSection[]>;
 }
 
 interface Body {
@@ -55,35 +72,83 @@ interface Body {
   readonly html: string;
 }
 
-const headings: Readonly<Record<string, string>> = { guides: 'Guides', '': 'Topics' };
+async function rendered({ read, served }: Site, path: string): Promise<Body> {
+  const text = await read(path);
+  const { renderMarkdown } = await import('./markdown.ts');
+  return {
+    title: titleOf(text, path),
+    html: renderMarkdown(text, (href) => served.has(resolved(path, href))),
+  };
+}
 
-/** All pages by folder, the guides first. A folder with a page about itself is listed by that page alone. */
-async function contents(folder: GuideFolder, paths: readonly string[]): Promise<Body> {
-  const folders = Map.groupBy(paths, (path) => path.slice(0, Math.max(0, path.lastIndexOf('/'))));
-  const order = [...new Set([...Object.keys(headings), ...[...folders.keys()].sort()])];
-  const sections = await Promise.all(
-    order.map(async (name) => {
-      const all = folders.get(name)?.toSorted() ?? [];
-      const own = all.filter((path) => path.endsWith('README.md'));
-      const items = await Promise.all(
-        (own.length > 0 ? own : all).map(async (path) => {
-          const title = titleOf(await folder.read(path), path);
-          return `<li><a href="/docs/${path}">${escapeHtml(title)}</a></li>`;
-        }),
-      );
-      const heading = headings[name] ?? `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-      return items.length === 0 ? '' : `<h2>${heading}</h2>\n<ul>\n${items.join('\n')}\n</ul>\n`;
-    }),
+/** The search form and the contents: beside the text, or below it on a narrow screen. */
+function aside(sections: readonly NavigationSection[], path: string): string {
+  const contents = navigationHtml(sections, path);
+  return `<nav id="contents" class="contents" aria-label="Documentation">\n${searchForm('')}\n${contents}\n</nav>`;
+}
+
+function searchForm(query: string): string {
+  return `<form role="search" action="${searchPath}"><input type="search" name="q" value="${escapeHtml(query)}" maxlength="${QUERY_LENGTH_MAX}" aria-label="Search the documentation" placeholder="Search"></form>`;
+}
+
+/** The contents, and below them every page that the index does not name. */
+async function contents({ navigation, served, read }: Site): Promise<Body> {
+  const sections = await navigation();
+  const named = new Set(sections.flatMap(({ pages }) => pages.map(({ path }) => path)));
+  const others = [...served].filter((path) => !named.has(path) && path !== INDEX_PAGE).sort();
+  const more = await Promise.all(
+    others.map(async (path) => ({ path, title: titleOf(await read(path), path) })),
   );
-  return { title: 'Documentation', html: `<h1>Documentation</h1>\n${sections.join('')}` };
+  const all = more.length === 0 ? sections : [...sections, { title: 'More', pages: more }];
+  return {
+    title: 'Documentation',
+    html: `<h1>Documentation</h1>\n${searchForm('')}\n${navigationHtml(all, '')}\n`,
+  };
+}
+
+async function searchPage({ sections }: Site, { q }: DocsQuery): Promise<Body> {
+  const query = typeof q === 'string' ? q : '';
+  const hits = searchSections(await sections(), query);
+  const items = hits.map(({ href, page, heading, excerpt }) => {
+    const place = page === heading ? escapeHtml(page) : `${escapeHtml(page)} › ${escapeHtml(heading)}`;
+    return `<li><a href="/docs/${href}">${place}</a><br>${escapeHtml(excerpt)}</li>`;
+  });
+  const found = query === '' ? '' : `<p>${hits.length} sections match.</p>\n`;
+  return {
+    title: 'Search',
+    html: `<h1>Search</h1>\n${searchForm(query)}\n${found}<ul class="hits">\n${items.join('\n')}\n</ul>\n`,
+  };
+}
+
+/** The pages of the index in its order, then the others: guides come before decisions among equal hits. */
+async function inOrder({ navigation }: Site, paths: readonly string[]): Promise<readonly string[]> {
+  const named = (await navigation()).flatMap(({ pages }) => pages.map(({ path }) => path));
+  return [...new Set([...named, ...paths])].filter((path) => paths.includes(path));
+}
+
+async function indexed(folder: GuideFolder, path: string): Promise<readonly SearchSection[]> {
+  const [text, { slugger }] = await Promise.all([folder.read(path), import('./markdown.ts')]);
+  return sectionsOf(path, text, slugger());
 }
 
 function titleOf(text: string, path: string): string {
   return /^# +(.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? path;
 }
 
-/** The page that a link of `path` leads to, '' where it leads out of the folder. */
+/** The page to which a link of `path` leads; '' where it leads out of the folder. */
 function resolved(path: string, href: string): string {
   const { pathname } = new URL(href, `http://svc.invalid/docs/${path}`);
   return pathname.startsWith('/docs/') ? pathname.slice('/docs/'.length) : '';
+}
+
+/** Runs `make` with the first call. A failure is not kept. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }

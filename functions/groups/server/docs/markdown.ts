@@ -1,18 +1,28 @@
 import { Marked } from 'marked';
 import { escapeHtml } from './frame.ts';
 
-/** A page of the documentation as HTML. Links to what is not served become plain text; HTML in it is shown, not kept. */
+const languages: Readonly<Record<string, string>> = { ts: 'TypeScript', python: 'Python' };
+
+/**
+ * A page of the documentation as HTML. A link to a page that is not served becomes plain text, and HTML in the page is shown as
+ * text. A page with snippets in both client languages gets one switch for all of them, made of styles alone.
+ */
 export function renderMarkdown(text: string, isServed: (href: string) => boolean): string {
-  const slugs = new Map<string, number>();
+  const slugs = slugger();
   const marked = new Marked({
     gfm: true,
     renderer: {
       heading({ tokens, depth, text: source }) {
-        return `<h${depth} id="${slugOf(source, slugs)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+        return `<h${depth} id="${slugs(source)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       link({ href, tokens }) {
         if (href.startsWith('#') || /^https?:\/\//.test(href) || isServed(href)) return false;
         return this.parser.parseInline(tokens);
+      },
+      code({ text: code, lang = '' }) {
+        const name = languages[lang];
+        const mark = name === undefined ? '' : ` data-language="${lang}" aria-label="${name}"`;
+        return `<pre${mark}><code>${escapeHtml(code)}\n</code></pre>\n`;
       },
       html({ text: raw }) {
         if (/^<br ?\/?>$/.test(raw)) return '<br>';
@@ -20,10 +30,25 @@ export function renderMarkdown(text: string, isServed: (href: string) => boolean
       },
     },
   });
-  return marked.parse(text, { async: false });
+  const html = marked.parse(text, { async: false });
+  const switchable = Object.keys(languages).every((language) => html.includes(`data-language="${language}"`));
+  return switchable ? html.replace('</h1>\n', `</h1>\n${languageSwitch()}`) : html;
 }
 
-/** The name that links to a heading use, as the places where repositories are read make it. */
+function languageSwitch(): string {
+  const choices = Object.entries(languages).map(([language, name], index) => {
+    const checked = index === 0 ? ' checked' : '';
+    return `<label><input type="radio" name="language" id="language-${language}"${checked}> ${name}</label>`;
+  });
+  return `<fieldset class="languages"><legend>Language of the snippets</legend>\n${choices.join('\n')}\n</fieldset>\n`;
+}
+
+/** Makes the name by which links reach a heading, as code hosts do; repeated headings of one page get numbers. */
+export function slugger(): (heading: string) => string {
+  const slugs = new Map<string, number>();
+  return (heading) => slugOf(heading, slugs);
+}
+
 function slugOf(heading: string, slugs: Map<string, number>): string {
   const slug = heading
     .toLowerCase()

@@ -3,9 +3,8 @@ import { pathOf } from '../health.ts';
 import { bar, documentStart } from './frame.ts';
 
 /**
- * The page loads from its own origin only, and sends there only: an answer that it shows cannot lead elsewhere. The API
- * reference brings its styles along in its script and puts them into the page, as the editor in it does; they may be
- * inline, for there is nowhere that a style could load from. No script may.
+ * The page loads from its own origin and sends to it only. The API reference adds its styles from its script, so inline
+ * styles are allowed; they cannot load anything from elsewhere. Inline scripts are not allowed.
  */
 export const contentSecurityPolicy = [
   "default-src 'none'",
@@ -19,7 +18,7 @@ export const contentSecurityPolicy = [
   "form-action 'self'",
 ].join('; ');
 
-/** What the API reference is told. All that would call its makers, or offer to, is off. */
+/** Settings of the API reference. Every feature that would contact its makers is off. */
 const settings = {
   url: pathOf('getOpenApiContract'),
   theme: 'default',
@@ -29,7 +28,7 @@ const settings = {
   mcp: { disabled: true },
   showDeveloperTools: 'never',
   hideClientButton: true,
-  // A token that was typed in is gone with the page.
+  // A typed token is forgotten when the page closes.
   persistAuth: false,
   showOperationId: true,
   documentDownloadType: 'none',
@@ -37,7 +36,7 @@ const settings = {
   orderSchemaPropertiesBy: 'preserve',
 } as const;
 
-/** Runs before the API reference: the checks in it would otherwise try whether code may be made from text. */
+/** Runs before the API reference, whose validation library would otherwise test whether `eval` is allowed. */
 export const startScript = `globalThis.__zod_globalConfig = { jitless: true };
 addEventListener('DOMContentLoaded', () => {
   Scalar.createApiReference('#reference', ${JSON.stringify(settings)});
@@ -54,7 +53,7 @@ export function page(release: Release, { style, start, reference }: PagePaths): 
   return `${documentStart(`${release.service} ${release.version} · API reference`, style)}
 <body>
 ${bar(release)}
-<noscript><p>The API reference needs JavaScript. The OpenAPI document above tells the same.</p></noscript>
+<noscript><p>The API reference needs JavaScript. The OpenAPI document above holds the same.</p></noscript>
 <main id="reference"></main>
 <script src="${start}"></script>
 <script src="${reference}"></script>

@@ -1,6 +1,6 @@
 /**
- * The style of the pages below `/docs`. Colours are those of the API reference where it is on the page, and otherwise those
- * of the system, dark or light.
+ * The style of the pages below `/docs`. Colours come from the API reference where it is on the page, and otherwise from the
+ * system, dark or light.
  */
 export const style = `:root { --scalar-custom-header-height: 48px; }
 body { margin: 0; font-family: var(--scalar-font, system-ui, sans-serif); }
@@ -31,5 +31,35 @@ article :is(th, td) { border: 1px solid var(--line); padding: 6px 10px; text-ali
 article :is(td, th) code { overflow-wrap: normal; }
 article th { background: var(--shade); }
 article blockquote { margin-left: 0; padding-left: 16px; border-left: 3px solid var(--line); }
+.contents { padding: 12px 20px 40px; font-size: 14px; }
+.skip { display: block; padding: 10px 20px 0; font-size: 14px; }
+.contents h2 { font-size: 12px; text-transform: uppercase; letter-spacing: 0.04em; opacity: 0.7; margin: 18px 0 6px; }
+.contents ul { list-style: none; margin: 0; padding: 0; }
+.contents li a { display: block; padding: 3px 8px; border-radius: 4px; color: inherit; text-decoration: none; }
+.contents li a:hover { text-decoration: underline; }
+.contents [aria-current] { background: color-mix(in srgb, LinkText 15%, Canvas); font-weight: 600; }
+form[role='search'] input {
+  box-sizing: border-box; width: 100%; padding: 7px 10px; font: inherit; color: inherit; background: Canvas;
+  border: 1px solid color-mix(in srgb, currentColor 30%, Canvas); border-radius: 6px;
+}
+.hits { list-style: none; padding: 0; }
+.hits li { margin: 14px 0; }
+.languages { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 0 0 16px; padding: 6px 12px; border: 1px solid var(--line); border-radius: 6px; }
+.languages legend { font-size: 12px; opacity: 0.7; }
+article:has(#language-ts:checked) [data-language='python'], article:has(#language-python:checked) [data-language='ts'] { display: none; }
+@media (min-width: 1000px) {
+  body:has(> .contents) { display: grid; grid-template: auto 1fr / 270px minmax(0, 1fr); }
+  body:has(> .contents) > .bar { grid-column: 1 / -1; }
+  body:has(> .contents) > article { grid-area: 2 / 2; width: 100%; box-sizing: border-box; }
+  .skip { display: none; }
+  .contents {
+    grid-area: 2 / 1; position: sticky; top: 48px; box-sizing: border-box; height: calc(100vh - 48px); overflow-y: auto;
+    padding-bottom: 40px; border-right: 1px solid color-mix(in srgb, currentColor 20%, Canvas);
+  }
+}
+@media (max-width: 600px) {
+  .bar { padding: 0 12px; gap: 14px; }
+  article { padding: 8px 14px 60px; }
+}
 article hr { border: 0; border-top: 1px solid var(--line); }
 `;
