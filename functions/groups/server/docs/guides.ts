@@ -83,8 +83,8 @@ async function rendered({ read, served }: Site, path: string): Promise<Body> {
 
 /** The search form and the contents: beside the text, or below it on a narrow screen. */
 function aside(sections: readonly NavigationSection[], path: string): string {
-  const contents = navigationHtml(sections, path);
-  return `<nav id="contents" class="contents" aria-label="Documentation">\n${searchForm('')}\n${contents}\n</nav>`;
+  const list = navigationHtml(sections, path);
+  return `<nav id="contents" class="contents" aria-label="Documentation">\n${searchForm('')}\n${list}\n</nav>`;
 }
 
 function searchForm(query: string): string {
