@@ -13,6 +13,8 @@ export function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptio
   return {
     ...namesOf(execution.adapter, canonicalStore.provider),
     activeRunsMax: execution.maxActiveRuns,
+    activeJobsMax: execution.maxActiveJobs,
+    jobShareMax: Math.ceil((execution.maxActiveJobs * execution.jobSharePercent) / 100),
     counterShards: COUNTER_SHARDS[canonicalStore.provider] ?? 1,
     retainedRunsMax: execution.maxRetainedTerminalRuns,
     listLimitDefault: Math.min(execution.defaultListLimit, execution.maxListLimit),

@@ -2,12 +2,16 @@ import { hostname } from 'node:os';
 import { type Settings, table } from '../config/table.ts';
 import type { HostedWorker } from '../groups/execution/delivery-operation.ts';
 import type { ExecutionDependencies } from '../groups/execution/dependencies.ts';
+import type { Jobs } from '../jobs/admit-job.ts';
+import { executableJobs, registerJobs } from '../jobs/built-in.ts';
+import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { describeFailure, type Log } from '../kernel/log.ts';
 import { nodeOf } from '../kernel/ordered-id.ts';
 import type { Timers, World } from '../kernel/world.ts';
+import { release } from '../release.ts';
 import { assembleRuns } from '../runs/assemble.ts';
 import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
-import type { Plugin, PluginHandler } from '../runs/plugin.ts';
+import type { Plugin } from '../runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../runs/records.ts';
 import type { Runtime } from '../runs/runtime.ts';
 import { recoverRuns } from '../runs/settle.ts';
@@ -16,7 +20,7 @@ import { adapterOf, optionsOf } from './adapter.ts';
 import { blobsOf } from './blobs.ts';
 import { executionAccessOf } from './identity.ts';
 import { CompositionFault, loadExport } from './module.ts';
-import { type CloudDispatch, composeQueue } from './queue.ts';
+import { composeQueue } from './queue.ts';
 import { databasePath } from './store.ts';
 
 /** What a process does for the runs beside answering calls. */
@@ -30,6 +34,8 @@ export type ExecutionRole =
 
 /** The execution runtime put together from the settings: its operations, and what runs beside them. */
 export interface Execution {
+  /** What the operations of route groups admit and read jobs with. */
+  readonly jobs: Jobs;
   readonly dependencies: ExecutionDependencies;
   /** What executes deliveries. */
   readonly worker: HostedWorker;
@@ -45,6 +51,8 @@ export interface ExecutionParts {
   readonly store: () => Promise<RecordStore>;
   readonly log: Log;
   readonly role: ExecutionRole;
+  /** Durable work of the route groups, the same list in every process of a deployment. Default: none. */
+  readonly jobs?: readonly JobPlugin[];
 }
 
 interface Locks {
@@ -72,7 +80,10 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const registry = new HandlerRegistry(cloud === null ? undefined : (id, kind) => cloud.reaches(id, kind));
   const plugins = await loadPlugins(settings, world.timers);
   registerAll(registry, plugins, settings);
-  const handlers = executedHere(plugins, role, cloud);
+  const { jobs = [] } = parts;
+  registered('the service', () => registerJobs(registry, jobs, release.version));
+  const all = [...plugins.flatMap((plugin) => plugin.handlers), ...executableJobs(jobs)];
+  const handlers = executesHandlers(role, cloud) ? all : [];
   // Take the process lock before any run can be leased under this name.
   const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.length > 0);
   const workerId = settings.execution.workerId ?? presence.name;
@@ -99,12 +110,14 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       asks: role === 'service',
     },
   });
+  const reserve = handlers.length === 0 ? {} : { reserve: (id: string) => engine.reserve(id) };
   return {
+    jobs: { runtime, ...reserve },
     dependencies: {
       runtime,
       access: executionAccessOf(settings),
       adapter: adapterOf(settings),
-      ...(handlers.length === 0 ? {} : { reserve: (handlerId: string) => engine.reserve(handlerId) }),
+      ...reserve,
     },
     worker: { workerId, handlerIds: engine.handlerIds, deliver: (runId) => engine.deliver(runId) },
     async start() {
@@ -134,13 +147,8 @@ async function recover(runtime: Runtime, locks: Locks | null): Promise<void> {
 }
 
 /** With the queue in the cloud handlers are executed where it delivers, and nowhere else. */
-function executedHere(
-  plugins: readonly Plugin[],
-  role: ExecutionRole,
-  cloud: CloudDispatch | null,
-): readonly PluginHandler[] {
-  if (cloud === null ? role !== 'service' : role !== 'worker') return [];
-  return plugins.flatMap((plugin) => plugin.handlers);
+function executesHandlers(role: ExecutionRole, cloud: unknown): boolean {
+  return cloud === null ? role === 'service' : role === 'worker';
 }
 
 /** Whoever waits for the look tries it again; whoever runs the service has to know. */

@@ -1,19 +1,38 @@
 import type { Found, RecordKey, Write } from '../store/port.ts';
-import { activeCounterKey, shardOf } from './records.ts';
+import { activeCounterKey, jobCounterKey, jobShareKey, shardOf } from './records.ts';
+import { jobOwner, type OwnedRun } from './run-job.ts';
 import type { RuntimeOptions } from './runtime.ts';
 
-/** Counter records bound the number of active runs. Several shards share the ceiling, so that starts do not contend. */
+/** Counter records bound the number of active runs. Several shards share a ceiling, so that starts do not contend. */
 
-/** The counter record of this run; `null` if active runs have no ceiling. */
-export function counterKeyOf(options: RuntimeOptions, runId: string): RecordKey | null {
-  if (options.activeRunsMax === null) return null;
-  return activeCounterKey(shardOf(runId, options.counterShards));
+export interface ActiveCounter {
+  readonly key: RecordKey;
+  /** How many runs it admits. The quotas of all shards add up to their ceiling. */
+  readonly max: number;
+  /** Counts the jobs of one owner. Such a record exists only while it counts something. */
+  readonly isShare?: true;
 }
 
-/** How many runs one shard admits. The quotas of all shards add up to the ceiling. */
-export function quotaOf({ activeRunsMax, counterShards }: RuntimeOptions, shard: number): number {
-  if (activeRunsMax === null) return Number.POSITIVE_INFINITY;
-  return Math.floor(activeRunsMax / counterShards) + (shard < activeRunsMax % counterShards ? 1 : 0);
+/** The counters of this run; none if its ceiling is unlimited. Jobs count against a ceiling and a share of their own. */
+export function countersOf(
+  options: RuntimeOptions,
+  { id, scope, job }: OwnedRun & { readonly id: string },
+): readonly ActiveCounter[] {
+  const ceiling = ceilingOf(options, job !== undefined);
+  if (ceiling === null) return [];
+  const shard = shardOf(id, options.counterShards);
+  const max = quotaOf(ceiling, shard, options.counterShards);
+  if (job === undefined) return [{ key: activeCounterKey(shard), max }];
+  const share = { key: jobShareKey(jobOwner(scope, job)), max: options.jobShareMax, isShare: true } as const;
+  return [{ key: jobCounterKey(shard), max }, share];
+}
+
+export function ceilingOf({ activeRunsMax, activeJobsMax }: RuntimeOptions, isJob: boolean): number | null {
+  return isJob ? activeJobsMax : activeRunsMax;
+}
+
+function quotaOf(ceiling: number, shard: number, shards: number): number {
+  return Math.floor(ceiling / shards) + (shard < ceiling % shards ? 1 : 0);
 }
 
 export function activeCount(found: Found, counter: RecordKey): number {
@@ -21,10 +40,15 @@ export function activeCount(found: Found, counter: RecordKey): number {
   return typeof active === 'number' ? active : 0;
 }
 
-export function incremented(found: Found, counter: RecordKey): Write {
-  return { put: { key: counter, head: { active: activeCount(found, counter) + 1 } } };
+export function isFull(found: Found, { key, max }: ActiveCounter): boolean {
+  return activeCount(found, key) >= max;
 }
 
-export function decremented(found: Found, counter: RecordKey): Write {
-  return { put: { key: counter, head: { active: Math.max(0, activeCount(found, counter) - 1) } } };
+export function incremented(found: Found, { key }: ActiveCounter): Write {
+  return { put: { key, head: { active: activeCount(found, key) + 1 } } };
+}
+
+export function decremented(found: Found, { key, isShare }: ActiveCounter): Write {
+  const active = Math.max(0, activeCount(found, key) - 1);
+  return isShare === true && active === 0 ? { remove: key } : { put: { key, head: { active } } };
 }

@@ -3,6 +3,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import type { StartRequest } from './rules/start.ts';
 import type { Run } from './run.ts';
+import type { RunJob } from './run-job.ts';
 
 const VERSION = 'svc.admission.v1' as const;
 
@@ -19,7 +20,7 @@ export function admissionOf(run: Run, replayed: boolean) {
     idempotencyKeyHash: run.keyHash,
     replayed,
     admittedAtUtc: formatUtc(run.createdAt),
-    statusUri: statusUri(run.id),
+    statusUri: statusUri(run.id, run.job),
     resultUri: null,
     failureClass: rejected ? run.failureClass : null,
     error: rejected ? run.error : null,
@@ -30,15 +31,18 @@ export function admissionId(operationId: string, resourceId: string): string {
   return `adm_${hash('sha256', `${VERSION}\n${operationId}\n${resourceId}`, 'hex')}`;
 }
 
-export function statusUri(runId: string): string {
-  return `/execution/runs/${runId}`;
+/** Where the caller reads what was admitted: a job in the views of its group. */
+export function statusUri(runId: string, job?: RunJob): string {
+  return `${job?.statusPath ?? '/execution/runs'}/${runId}`;
 }
 
-const FULL = 'As many runs are active as may be';
+const RUNS_FULL = 'As many runs are active as may be';
+const JOBS_FULL = 'As many jobs are active as may be, in all or of this product and tenant';
 
 /** Nothing was stored and the key was not taken: the same request may be sent again. */
 export function queueFull(request: StartRequest, runId: string, now: number): ServiceError {
   const key = request.idempotencyKey;
+  const full = request.job === undefined ? RUNS_FULL : JOBS_FULL;
   const admission = {
     version: VERSION,
     admissionId: admissionId(request.operationId, runId),
@@ -49,12 +53,12 @@ export function queueFull(request: StartRequest, runId: string, now: number): Se
     idempotencyKeyHash: key === null ? null : hash('sha256', key, 'hex'),
     replayed: false,
     admittedAtUtc: formatUtc(now),
-    statusUri: statusUri(runId),
+    statusUri: statusUri(runId, request.job),
     resultUri: null,
     failureClass: 'queue_full',
-    error: FULL,
+    error: full,
   };
-  return new ServiceError('queue_full', FULL, { admission, retryAfterSeconds: 1 });
+  return new ServiceError('queue_full', full, { admission, retryAfterSeconds: 1 });
 }
 
 /** What a rejected run is answered with; `null` for one that was accepted. */

@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
-import { counterKeyOf, decremented } from './active-runs.ts';
+import { type ActiveCounter, countersOf, decremented } from './active-runs.ts';
 import { afterWrite, announceChange } from './announcements.ts';
 import { heartbeatRecord, readRun, runKey, runRecord, traceKey, traceRecord } from './records.ts';
 import type { Change, Run } from './run.ts';
@@ -41,10 +41,13 @@ export async function changeRun<R>(
 ): Promise<Changed<R>> {
   const { runId, now } = request;
   const baseId = runtime.ids.next();
-  const once = (counting: boolean) => transition(runtime, request, baseId, counting, decide);
+  const once = (counters: readonly ActiveCounter[]) => transition(runtime, request, baseId, counters, decide);
   // Read the active-run counter only when the run will probably end: it costs a read and is contended.
-  const done = (await once(request.mayEnd === true)) ?? (await once(true));
-  if (done === null) throw new Error('a run that ends must leave the active count in the same transaction');
+  const guess = request.mayEnd === true ? countersOf(runtime.options, { id: runId, scope: null }) : [];
+  const tried = await once(guess);
+  const done = 'missing' in tried ? await once(tried.missing) : tried;
+  if ('missing' in done)
+    throw new Error('a run that ends must leave the active count in the same transaction');
   // Notify before returning: a late message could overwrite newer queue state.
   if (done.run !== undefined && done.run !== done.before)
     await announceChange(runtime, done.before, done.run, now);
@@ -56,21 +59,24 @@ export async function changeRun<R>(
   return { run: done.run, result: done.result };
 }
 
-/** Returns `null`, and writes nothing, if the run would end but `counting` is false. */
+type Transition<R> =
+  | (Changed<R> & { readonly before: Run | undefined })
+  | { readonly missing: readonly ActiveCounter[] };
+
+/** Returns the counters of a run that would end, and writes nothing, if `counters` lacks one of them. */
 async function transition<R>(
   runtime: Runtime,
   request: ChangeRequest,
   baseId: string,
-  counting: boolean,
+  counters: readonly ActiveCounter[],
   decide: (run: Run | undefined, found: Found) => Decided<R>,
-): Promise<(Changed<R> & { readonly before: Run | undefined }) | null> {
+): Promise<Transition<R>> {
   const { runId, now } = request;
   const key = runKey(runId);
-  const counter = counterKeyOf(runtime.options, runId);
-  const keys: KeyRequest[] = [{ key, view: 'body' }, ...(request.keys ?? [])];
-  if (counting && counter !== null) keys.push({ key: counter });
+  const counted = counters.map((counter): KeyRequest => ({ key: counter.key }));
+  const keys: KeyRequest[] = [{ key, view: 'body' }, ...(request.keys ?? []), ...counted];
   const store = await runtime.store();
-  return store.transact(runtime.scope, { gate: key, keys }, (found) => {
+  return store.transact<Transition<R>>(runtime.scope, { gate: key, keys }, (found) => {
     const record = found.get(key);
     const before = record === undefined ? undefined : readRun(record, runId);
     const { change, result, writes = [], leaseOnly = false } = decide(before, found);
@@ -81,9 +87,11 @@ async function transition<R>(
     }
     const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
     const all: Write[] = [{ put: runRecord(run) }, ...writes];
-    if (before?.counted === true && !run.counted && counter !== null) {
-      if (!counting) return { writes: [], result: null };
-      all.push(decremented(found, counter));
+    if (before?.counted === true && !run.counted) {
+      const ending = countersOf(runtime.options, before);
+      if (!ending.every(({ key: each }) => counted.some((asked) => asked.key.id === each.id)))
+        return { writes: [], result: { missing: ending } };
+      all.push(...ending.map((counter) => decremented(found, counter)));
     }
     return { writes: all, result: { before, run, result } };
   });

@@ -38,12 +38,15 @@ export function describeHandler(handler: HandlerDefinition): HandlerDescriptor {
 
 export interface RegisteredHandler extends HandlerDescriptor {
   readonly kind: 'process' | 'external';
+  /** Belongs to the service: only an operation of the service starts it, and callers do not see it. */
+  readonly builtIn?: true;
 }
 
 /** Which handlers there are. What is registered twice, or by a plugin that is not its own, is a mistake of whoever does. */
 export class HandlerRegistry {
   readonly #handlers = new Map<string, RegisteredHandler>();
   readonly #plugins = new Map<string, PluginDescriptor>();
+  readonly #pluginIds = new Set<string>();
   readonly #reaches: (handlerId: string, kind: RegisteredHandler['kind']) => boolean;
 
   /** `reaches` tells whether the queue knows a worker for the handler. */
@@ -55,8 +58,18 @@ export class HandlerRegistry {
     return this.#handlers.get(handlerId);
   }
 
-  /** By id. */
+  /** The handler of a new run. For callers the handlers of the service do not exist, and for jobs only they do. */
+  startable(handlerId: string, isJob: boolean): RegisteredHandler | undefined {
+    const handler = this.#handlers.get(handlerId);
+    return (handler?.builtIn === true) === isJob ? handler : undefined;
+  }
+
+  /** By id, without the handlers of the service. */
   get handlers(): readonly RegisteredHandler[] {
+    return this.#sorted.filter(({ builtIn }) => builtIn !== true);
+  }
+
+  get #sorted(): readonly RegisteredHandler[] {
     return [...this.#handlers.values()].sort((a, b) => (a.handlerId < b.handlerId ? -1 : 1));
   }
 
@@ -67,7 +80,7 @@ export class HandlerRegistry {
 
   /** Handlers that share a concurrency key with this one, itself among them. */
   sharing(concurrencyKey: string): readonly string[] {
-    return this.handlers
+    return this.#sorted
       .filter((handler) => handler.concurrencyKey === concurrencyKey)
       .map(({ handlerId }) => handlerId);
   }
@@ -78,9 +91,24 @@ export class HandlerRegistry {
   }
 
   addPlugin(plugin: Omit<PluginDescriptor, 'handlerIds'>, handlers: readonly HandlerDescriptor[]): void {
+    this.#addHandlersOf(plugin, handlers);
+    this.#plugins.set(plugin.pluginId, { ...plugin, handlerIds: handlers.map(({ handlerId }) => handlerId) });
+  }
+
+  /** Adds handlers of the service itself. Neither they nor their plugin appear in what callers see. */
+  addBuiltIn(plugin: Omit<PluginDescriptor, 'handlerIds'>, handlers: readonly HandlerDescriptor[]): void {
+    this.#addHandlersOf(plugin, handlers, true);
+  }
+
+  #addHandlersOf(
+    plugin: Omit<PluginDescriptor, 'handlerIds'>,
+    handlers: readonly HandlerDescriptor[],
+    builtIn?: true,
+  ): void {
     checkPlugin(plugin);
     for (const handler of handlers) checkHandler(handler);
-    if (this.#plugins.has(plugin.pluginId)) throw new Error(`plugin ${plugin.pluginId} is registered twice`);
+    if (this.#pluginIds.has(plugin.pluginId))
+      throw new Error(`plugin ${plugin.pluginId} is registered twice`);
     const foreign = handlers.find(({ pluginId }) => pluginId !== null && pluginId !== plugin.pluginId);
     if (foreign !== undefined) {
       throw new Error(`handler ${foreign.handlerId} names another plugin than ${plugin.pluginId}`);
@@ -89,8 +117,10 @@ export class HandlerRegistry {
       if (this.#handlers.has(handler.handlerId))
         throw new Error(`handler ${handler.handlerId} is registered twice`);
     }
-    for (const handler of handlers) this.#add({ ...handler, pluginId: plugin.pluginId, kind: 'process' });
-    this.#plugins.set(plugin.pluginId, { ...plugin, handlerIds: handlers.map(({ handlerId }) => handlerId) });
+    const mark = builtIn === undefined ? {} : { builtIn };
+    for (const handler of handlers)
+      this.#add({ ...handler, ...mark, pluginId: plugin.pluginId, kind: 'process' });
+    this.#pluginIds.add(plugin.pluginId);
   }
 
   #add(handler: RegisteredHandler): void {

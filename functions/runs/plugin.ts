@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import type { ArtifactWrite, StoredArtifact } from './artifact.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { InboxEvent, Progress, RunScope, RunTimer } from './run.ts';
+import type { RunJob } from './run-job.ts';
 
 /**
  * What applications write to have runs executed in the process of the service. A handler may be executed again after a crash,
@@ -41,6 +42,8 @@ export interface RunContext {
   readonly scope: RunScope | null;
   readonly payload: Json;
   readonly tags: Readonly<Record<string, string>>;
+  /** Only for handlers of the service itself. */
+  readonly job?: RunJob;
   /** Aborted when the run is to be cancelled, or is no longer this process's. */
   readonly signal: AbortSignal;
   /** Members that are left out keep their value. */

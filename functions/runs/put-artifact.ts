@@ -25,7 +25,9 @@ export async function putArtifact(
   const current = records[0] === undefined ? undefined : readRun(records[0], held.runId);
   activeLease(current, held, now);
   checkRoom(runtime, present(current));
-  runtime.policies.checkArtifactName(present(current).scope, write.name);
+  const { scope, job } = present(current);
+  // The service, not the product, names the artifacts of a job.
+  if (job === undefined) runtime.policies.checkArtifactName(scope, write.name);
   const prepared = await artifactRecord(runtime, held.runId, id, write, now);
   const keys: KeyRequest[] = [{ key: prepared.record.key, expectAbsent: true }];
   await changeRun(runtime, { runId: held.runId, now, mayMoveTrace: true, keys }, (before) => {

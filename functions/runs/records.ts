@@ -9,6 +9,7 @@ import {
 } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { isTerminal, type Run, type TraceEntry } from './run.ts';
+import { jobList, jobOwner, type OwnedRun, type RunJob } from './run-job.ts';
 
 /** How the execution runtime lies in the store: everything about a run that one decision needs is one record. */
 export const RUNS: Collection = { name: 'runs', pairedIndexes: false };
@@ -59,6 +60,9 @@ export const RUN_INDEX = {
   lane: 'lane',
   correlation: 'correlation',
   key: 'key',
+  /** Only jobs have these: one value names family and space, the other the subject too. */
+  jobs: 'jobs',
+  jobSubject: 'job-subject',
 } as const;
 
 export function tagIndex(name: string): string {
@@ -75,17 +79,16 @@ export function keyHashOf(idempotencyKey: string): string {
 }
 
 /** Keys are compared within one product and tenant; by their hash, which the run keeps, so that it leads to its admission. */
-export function admissionKey(
-  scope: { readonly productId: string; readonly tenantId: string } | null,
-  keyHash: string,
-): RecordKey {
-  const parts = scope === null ? [keyHash] : [scope.productId, scope.tenantId, keyHash];
+export function admissionKey({ scope, job }: OwnedRun, keyHash: string): RecordKey {
+  const scoped = scope === null ? [keyHash] : [scope.productId, scope.tenantId, keyHash];
+  // Keys of jobs have a space of their own: five parts, which the keys of other runs never have.
+  const parts = job === undefined ? scoped : ['job', jobOwner(scope, job), job.space, job.family, keyHash];
   return { collection: ADMISSIONS.name, id: recordId(...parts) };
 }
 
 /** Where the run's admission lies, for whoever removes the run; `null` for a run without an idempotency key. */
-export function admissionOfRun({ scope, keyHash }: Run): RecordKey | null {
-  return keyHash === null ? null : admissionKey(scope, keyHash);
+export function admissionOfRun(run: Run): RecordKey | null {
+  return run.keyHash === null ? null : admissionKey(run, run.keyHash);
 }
 
 export function valueKey(record: string): RecordKey {
@@ -122,6 +125,15 @@ export function remainsKey(runId: string): RecordKey {
 
 export function activeCounterKey(shard: number): RecordKey {
   return { collection: COUNTERS.name, id: recordId('active-runs', String(shard)) };
+}
+
+export function jobCounterKey(shard: number): RecordKey {
+  return { collection: COUNTERS.name, id: recordId('active-jobs', String(shard)) };
+}
+
+/** Counts the active jobs of one owner, so that no owner takes the room of all others. */
+export function jobShareKey(owner: string): RecordKey {
+  return { collection: COUNTERS.name, id: recordId('active-jobs-of', owner) };
 }
 
 /** Where the ceiling is kept of which this run is counted: a function of its id, so that whoever ends it knows. */
@@ -166,7 +178,13 @@ function runIndexes(run: Run): Record<string, string> {
   if (run.correlationId !== run.id) indexes[RUN_INDEX.correlation] = run.correlationId;
   if (run.keyHash !== null) indexes[RUN_INDEX.key] = run.keyHash;
   for (const [name, value] of Object.entries(run.tags)) indexes[tagIndex(name)] = value;
+  if (run.job !== undefined) Object.assign(indexes, jobIndexes(run.job));
   return indexes;
+}
+
+function jobIndexes({ family, space, subject }: RunJob): Record<string, string> {
+  const all = { [RUN_INDEX.jobs]: jobList(family, space, null) };
+  return subject === null ? all : { ...all, [RUN_INDEX.jobSubject]: jobList(family, space, subject) };
 }
 
 /**

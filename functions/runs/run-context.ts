@@ -54,6 +54,7 @@ function factsOf({ run, payload, signal }: Attempt) {
     scope: run.scope,
     payload,
     tags: run.tags,
+    ...(run.job === undefined ? {} : { job: run.job }),
     signal,
   };
 }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
+import type { RunJob } from './run-job.ts';
 
 /** The statuses of the specification, section States and transitions. */
 export type RunStatus =
@@ -190,8 +191,10 @@ export interface Run extends Progress {
   readonly traceDropped: number;
   /** How many artifacts it has. */
   readonly artifacts: number;
-  /** Whether the run counts against the ceiling of active runs. */
+  /** Whether the run counts against the ceiling of active runs, a job against that of active jobs. */
   readonly counted: boolean;
+  /** Absent unless an operation of the service admitted the run as a job. */
+  readonly job?: RunJob;
 }
 
 /** What a rule made of a run, and what is to be told of it. */

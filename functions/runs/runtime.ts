@@ -19,6 +19,10 @@ export interface RuntimeOptions {
   readonly runtimeKind: string;
   /** Runs that may be queued, running or waiting at a time; `null` for as many as come. */
   readonly activeRunsMax: number | null;
+  /** Jobs of the service that may be active at a time; `null` for any number. */
+  readonly activeJobsMax: number | null;
+  /** How many of them one product and tenant may have. */
+  readonly jobShareMax: number;
   /** Records that share the count of active runs, so that starts need not queue for one. */
   readonly counterShards: number;
   readonly retainedRunsMax: number;

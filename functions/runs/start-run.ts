@@ -1,6 +1,6 @@
 import { ServiceError } from '../kernel/errors.ts';
-import type { KeyRequest, RecordKey, Write } from '../store/port.ts';
-import { activeCount, counterKeyOf, incremented, quotaOf } from './active-runs.ts';
+import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
+import { type ActiveCounter, ceilingOf, countersOf, incremented, isFull } from './active-runs.ts';
 import { queueFull } from './admission.ts';
 import { announceChange } from './announcements.ts';
 import { traceLimits } from './change-run.ts';
@@ -30,23 +30,24 @@ export async function startRun(
 ): Promise<Started> {
   runtime.policies.checkStart(request);
   const { clock } = runtime.world;
-  const { counterShards, activeRunsMax } = runtime.options;
+  const { counterShards } = runtime.options;
+  const ceiling = ceilingOf(runtime.options, request.job !== undefined);
   const first = runtime.ids.next();
   const firstShard = shardOf(first, counterShards);
   for (let step = 0; step < counterShards; step += 1) {
     const shard = (firstShard + step) % counterShards;
-    const quota = quotaOf(runtime.options, shard);
     const id = idIn(runtime, first, shard);
     // Not when the request came in: the moments of runs are in the order of their ids, by which lists are read.
     const now = clock.now();
-    const outcome = await admit(runtime, { request, now, grant, id, quota });
+    const outcome = await admit(runtime, { request, now, grant, id });
     if (outcome.kind === 'replay')
       return { run: await replayed(runtime, request, outcome.admission), replayed: true };
     if (outcome.kind === 'admitted') {
       await announceChange(runtime, undefined, outcome.run, now);
       return { run: outcome.run, replayed: false };
     }
-    if (activeRunsMax === null) break;
+    // Another shard may have room, but the share of an owner has no shards.
+    if (ceiling === null || outcome.isShare === true) break;
   }
   throw queueFull(request, first, clock.now());
 }
@@ -72,27 +73,28 @@ interface Admission {
 type Outcome =
   | { readonly kind: 'admitted'; readonly run: Run }
   | { readonly kind: 'replay'; readonly admission: Admission }
-  | { readonly kind: 'full' };
+  | { readonly kind: 'full'; readonly isShare: true | undefined };
 
 interface Attempt {
   readonly request: StartRequest;
   readonly now: number;
   readonly grant: LeaseGrant | null;
   readonly id: string;
-  readonly quota: number;
 }
 
-async function admit(runtime: Runtime, { request, now, grant, id, quota }: Attempt): Promise<Outcome> {
-  const handler = runtime.registry.get(request.handlerId);
+async function admit(runtime: Runtime, { request, now, grant, id }: Attempt): Promise<Outcome> {
+  const handler = runtime.registry.startable(request.handlerId, request.job !== undefined);
   const baseId = runtime.ids.next();
   const payload = storedValue(id, 'payload', { json: request.payload, bytes: request.payloadBytes });
   const keyHash = request.idempotencyKey === null ? null : keyHashOf(request.idempotencyKey);
-  const reservation = keyHash === null ? null : admissionKey(request.scope, keyHash);
+  const reservation = keyHash === null ? null : admissionKey(request, keyHash);
   const rejected = rejectionOf(request, handler) !== null;
-  const counter = rejected ? null : counterKeyOf(runtime.options, id);
+  const counters = rejected ? [] : countersOf(runtime.options, { ...request, id });
+  // A rejected job takes no key: the same request starts once the service can execute it.
+  const takesKey = !(rejected && request.job !== undefined);
   const keys: KeyRequest[] = [{ key: runKey(id), expectAbsent: true }];
   if (reservation !== null) keys.push({ key: reservation });
-  if (counter !== null) keys.push({ key: counter });
+  keys.push(...counters.map(({ key }) => ({ key })));
   if (payload.write !== null) keys.push({ key: valueKey(payload.record), expectAbsent: true });
   const store = await runtime.store();
   const gate = reservation ?? runKey(id);
@@ -101,20 +103,27 @@ async function admit(runtime: Runtime, { request, now, grant, id, quota }: Attem
     if (taken !== undefined) {
       return { writes: [], result: { kind: 'replay', admission: taken.head as unknown as Admission } };
     }
-    if (counter !== null && activeCount(found, counter) >= quota)
-      return { writes: [], result: { kind: 'full' } };
+    const full = fullCounter(found, counters);
+    if (full !== undefined) return { writes: [], result: { kind: 'full', isShare: full.isShare } };
     const created = createRun(request, handler, { id, payload: payload.value, keyHash }, now);
-    const counted: Change = { ...created, run: { ...created.run, counted: counter !== null } };
+    const counted: Change = { ...created, run: { ...created.run, counted: counters.length > 0 } };
     const leased = grant === null || rejected ? null : leaseRun(counted.run, grant, now);
     const change: Change =
       leased === null ? counted : { run: leased.run, events: [...counted.events, ...leased.events] };
     const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
     const writes: Write[] = [{ put: runRecord(run) }];
     if (payload.write !== null) writes.push(payload.write);
-    if (reservation !== null) writes.push({ put: admissionRecord(reservation, run, request.pluginId) });
-    if (counter !== null) writes.push(incremented(found, counter));
+    if (reservation !== null && takesKey)
+      writes.push({ put: admissionRecord(reservation, run, request.pluginId) });
+    writes.push(...counters.map((counter) => incremented(found, counter)));
     return { writes, result: { kind: 'admitted', run } };
   });
+}
+
+/** A full share is reported first: no other shard helps it. */
+function fullCounter(found: Found, counters: readonly ActiveCounter[]): ActiveCounter | undefined {
+  const full = counters.filter((counter) => isFull(found, counter));
+  return full.find(({ isShare }) => isShare === true) ?? full[0];
 }
 
 function admissionRecord(key: RecordKey, run: Run, askedPluginId: string | null) {
@@ -124,7 +133,10 @@ function admissionRecord(key: RecordKey, run: Run, askedPluginId: string | null)
 
 /** The run that the key was used for, if it was used for the same. */
 async function replayed(runtime: Runtime, request: StartRequest, admission: Admission): Promise<Run> {
-  const pluginId = request.pluginId ?? runtime.registry.get(request.handlerId)?.pluginId ?? null;
+  const pluginId =
+    request.pluginId ??
+    runtime.registry.startable(request.handlerId, request.job !== undefined)?.pluginId ??
+    null;
   // Asked for alike is the same whatever is registered by now; else it is the same where it comes to the same plugin.
   const samePlugin = admission.askedPluginId === request.pluginId || admission.pluginId === pluginId;
   const same =

@@ -7,6 +7,8 @@ import { executionHandlers } from '../../functions/groups/execution/handlers.ts'
 import type { CallContext } from '../../functions/http/handler.ts';
 import type { Caller } from '../../functions/identity/caller.ts';
 import type { ExecutionAccess } from '../../functions/identity/execution-access.ts';
+import { executableJobs, registerJobs } from '../../functions/jobs/built-in.ts';
+import type { JobPlugin } from '../../functions/jobs/job-plugin.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
 import type { RunQueue } from '../../functions/queue/port.ts';
@@ -34,6 +36,8 @@ export interface InstanceOptions {
   readonly world?: World;
   readonly external?: readonly (Partial<HandlerDescriptor> & { readonly handlerId: string })[];
   readonly plugins?: readonly Plugin[];
+  /** Durable work of route groups. */
+  readonly jobs?: readonly JobPlugin[];
   readonly policies?: readonly ProductPolicy[];
   readonly access?: ExecutionAccess | null;
   readonly options?: Partial<RuntimeOptions>;
@@ -64,6 +68,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
   const registry = new HandlerRegistry();
   for (const handler of given.external ?? []) registry.addExternal(describeHandler(handler));
   for (const plugin of given.plugins ?? []) registry.addPlugin(plugin, plugin.handlers.map(describeHandler));
+  registerJobs(registry, given.jobs ?? [], '0.0.0');
   const queue = new LocalQueue({
     world,
     recheckMs: given.recheckMs ?? 5_000,
@@ -74,7 +79,10 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     hint: (handlerId) => queue.hint(handlerId),
     deliver: (runId) => engine.deliver(runId),
   });
-  const handlers = (given.plugins ?? []).flatMap((plugin) => plugin.handlers);
+  const handlers = [
+    ...(given.plugins ?? []).flatMap((plugin) => plugin.handlers),
+    ...executableJobs(given.jobs ?? []),
+  ];
   const { runtime, engine, settle } = assembleRuns({
     store: () => Promise.resolve(store),
     scope: given.scope ?? ownScope(),
@@ -98,16 +106,20 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
       asks: dispatched === undefined,
     },
   });
+  const reserve =
+    handlers.length === 0 || dispatched !== undefined
+      ? {}
+      : { reserve: (handlerId: string) => engine.reserve(handlerId) };
   const dependencies: ExecutionDependencies = {
     runtime,
     access: given.access ?? null,
     adapter: TEST_ADAPTER,
-    ...(handlers.length === 0 || dispatched !== undefined
-      ? {}
-      : { reserve: (handlerId: string) => engine.reserve(handlerId) }),
+    ...reserve,
   };
   return {
     runtime,
+    /** What the operations of a route group admit and read jobs with. */
+    jobs: { runtime, ...reserve },
     queue,
     engine,
     operations: executionHandlers(dependencies),

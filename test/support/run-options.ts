@@ -5,6 +5,8 @@ export const RUN_OPTIONS: RuntimeOptions = {
   adapterId: 'local-test',
   runtimeKind: 'local.test',
   activeRunsMax: 100_000,
+  activeJobsMax: 100_000,
+  jobShareMax: 25_000,
   counterShards: 1,
   retainedRunsMax: 500,
   listLimitDefault: 50,

@@ -4,14 +4,14 @@ import type { Caller } from '../../identity/caller.ts';
 import { type ExecutionAccess, serviceIdentityOf } from '../../identity/execution-access.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
-import { rejectionProblem, statusUri } from '../../runs/admission.ts';
+import { statusUri } from '../../runs/admission.ts';
 import { cancel, type RunGuard, raise } from '../../runs/control.ts';
 import { missingRun } from '../../runs/held.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
 import { findCheckpoint, listRuns, type RunFilter, readTrace, requireRun } from '../../runs/read-runs.ts';
 import { isTerminal, type Run } from '../../runs/run.ts';
+import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
-import { startRun } from '../../runs/start-run.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import {
@@ -35,25 +35,12 @@ export function startExecutionRun(dependencies: ExecutionDependencies): Handler<
       operationId: 'startExecutionRun',
     });
     if (access !== null) access.authorizeStart(verified(caller), request.scope, request.handlerId);
-    const scheduled = request.scheduledAt !== null && request.scheduledAt > now;
-    const reservation = scheduled ? null : (dependencies.reserve?.(request.handlerId) ?? null);
-    let taken = false;
-    try {
-      const { run, replayed } = await startRun(runtime, request, reservation?.grant ?? null);
-      const problem = rejectionProblem(run, replayed);
-      if (problem !== null) throw problem;
-      if (!replayed && run.status === 'running') {
-        taken = true;
-        reservation?.execute(run);
-      }
-      const headers = {
-        Location: statusUri(run.id),
-        ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
-      };
-      return { status: 202, body: await wireRun(runtime, run, { replayed }), headers };
-    } finally {
-      if (!taken) reservation?.release();
-    }
+    const { run, replayed } = await startHere(runtime, dependencies.reserve, request, now);
+    const headers = {
+      Location: statusUri(run.id),
+      ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
+    };
+    return { status: 202, body: await wireRun(runtime, run, { replayed }), headers };
   };
 }
 

@@ -1,13 +1,5 @@
-import {
-  activeCounterKey,
-  COUNTERS,
-  dueOf,
-  isActive,
-  RUN_INDEX,
-  RUNS,
-  readRun,
-  shardOf,
-} from '../records.ts';
+import { countersOf } from '../active-runs.ts';
+import { COUNTERS, dueOf, isActive, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -90,8 +82,9 @@ export async function accountForRuns(runtime: Runtime, options: AccountOptions =
       const fault = accountOf(run, foundBy, now) ?? untold(run, options);
       if (fault !== null) faults.push({ runId: run.id, fault });
       if (!run.counted) continue;
-      const { id } = activeCounterKey(shardOf(run.id, runtime.options.counterShards));
-      counted.set(id, (counted.get(id) ?? 0) + 1);
+      for (const { key } of countersOf(runtime.options, run)) {
+        counted.set(key.id, (counted.get(key.id) ?? 0) + 1);
+      }
     }
     more = options.isOver?.() === true;
     if (more) break;

@@ -3,6 +3,7 @@ import { describeFailure } from '../../kernel/log.ts';
 import type { RecordPage } from '../../store/port.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import { isTerminal, type Run, type TerminalStatus } from '../run.ts';
+import { jobOwner } from '../run-job.ts';
 import type { Runtime } from '../runtime.ts';
 import { settledEach } from './parallel.ts';
 import { countRun, type PruneCounts, removeRun, resumeRemains } from './remove-run.ts';
@@ -90,12 +91,19 @@ export async function pruneAll(
   return summary;
 }
 
-/** Terminal runs, newest first as their ids were drawn, after the first `retained`. Reads those too: nothing counts them. */
+/** All runs count together; the jobs of each owner count apart, so that no owner removes the jobs of another. */
+function retentionGroup({ scope, job }: Run): string {
+  return job === undefined ? 'runs' : jobOwner(scope, job);
+}
+
+/** Terminal runs, newest first by id, beyond the `retained` newest of their group. Reads those too: no counter has them. */
 async function* excess(runtime: Runtime, retained: number): AsyncGenerator<Run> {
-  let newer = 0;
+  const newer = new Map<string, number>();
   for await (const run of terminalRuns(runtime)) {
-    newer += 1;
-    if (newer > retained) yield run;
+    const group = retentionGroup(run);
+    const seen = (newer.get(group) ?? 0) + 1;
+    newer.set(group, seen);
+    if (seen > retained) yield run;
   }
 }
 

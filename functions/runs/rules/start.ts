@@ -1,6 +1,7 @@
 import type { Json } from '../../kernel/canonical-json.ts';
 import type { Change, RetryPolicy, Run, RunScope, StoredValue } from '../run.ts';
 import { NULL_VALUE } from '../run.ts';
+import type { RunJob } from '../run-job.ts';
 
 /** A start request that was read and is within its limits. */
 export interface StartRequest {
@@ -18,6 +19,8 @@ export interface StartRequest {
   readonly retryPolicy: Partial<RetryPolicy> | null;
   readonly tags: Readonly<Record<string, string>>;
   readonly operationId: string;
+  /** Present if an operation of the service admits the run as a job. */
+  readonly job?: RunJob;
 }
 
 /** A handler as far as the admission of runs is concerned. */
@@ -126,6 +129,7 @@ export function createRun(
     traceDropped: 0,
     artifacts: 0,
     counted: false,
+    ...(request.job === undefined ? {} : { job: request.job }),
   };
   return rejection === null
     ? { run, events: [{ type: 'run.created' }] }

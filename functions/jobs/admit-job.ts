@@ -1,0 +1,90 @@
+import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
+import { invalidMember } from '../kernel/errors.ts';
+import { statusUri } from '../runs/admission.ts';
+import type { StartRequest } from '../runs/rules/start.ts';
+import type { Run, RunScope } from '../runs/run.ts';
+import type { JobCaller, RunJob } from '../runs/run-job.ts';
+import type { Runtime } from '../runs/runtime.ts';
+import { type Reserve, startHere } from '../runs/start-here.ts';
+import type { JobHandler, JobPlugin } from './job-plugin.ts';
+
+/** What the operations of a group admit and read jobs with. */
+export interface Jobs {
+  readonly runtime: Runtime;
+  /** Leases a new run in the transaction that admits it; absent where this process executes no handlers. */
+  readonly reserve?: Reserve;
+}
+
+export interface JobRequest {
+  readonly operationId: string;
+  readonly handlerId: string;
+  readonly caller: JobCaller;
+  readonly scope: RunScope | null;
+  readonly space: string;
+  readonly subject?: string | null;
+  readonly payload: Json;
+  /** Default: the payload limit of runs. */
+  readonly payloadBytesMax?: number;
+  /** How many items the request asks for. */
+  readonly requested?: number | null;
+  readonly idempotencyKey: string | null;
+  readonly correlationId?: string | null;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+export interface AdmittedJob {
+  readonly run: Run;
+  readonly replayed: boolean;
+  /** Header fields of the 202 answer. */
+  readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string };
+}
+
+/**
+ * Admits a job in one transaction, and does nothing else: the handler makes every write. The same key with the same payload
+ * answers the first job. Throws what the group's access rules refuse, `queue_full` at a ceiling, `idempotency_conflict`.
+ */
+export async function admitJob(jobs: Jobs, plugin: JobPlugin, request: JobRequest): Promise<AdmittedJob> {
+  const { handlerId, caller, scope, space, subject = null } = request;
+  await handlerOf(plugin, handlerId).judge({ handlerId, caller, scope, space, subject });
+  const start = startRequest(jobs.runtime, plugin, request);
+  const now = jobs.runtime.world.clock.now();
+  const { run, replayed } = await startHere(jobs.runtime, jobs.reserve, start, now);
+  const repeated = replayed ? { 'Idempotency-Replayed': 'true' } : {};
+  return { run, replayed, headers: { Location: statusUri(run.id, run.job), ...repeated } };
+}
+
+function handlerOf({ pluginId, handlers }: JobPlugin, handlerId: string): JobHandler {
+  const handler = handlers.find((each) => each.handlerId === handlerId);
+  if (handler === undefined) throw new Error(`plugin ${pluginId} has no handler ${handlerId}`);
+  return handler;
+}
+
+function startRequest({ options }: Runtime, plugin: JobPlugin, request: JobRequest): StartRequest {
+  const text = canonicalJson(request.payload);
+  const payloadBytes = Buffer.byteLength(text);
+  const bytesMax = request.payloadBytesMax ?? options.payloadBytesMax;
+  if (payloadBytes > bytesMax) {
+    throw invalidMember('', `must be at most ${bytesMax} bytes as the payload of a job`, 'limit_exceeded');
+  }
+  return {
+    handlerId: request.handlerId,
+    pluginId: plugin.pluginId,
+    payload: request.payload,
+    payloadHash: sha256(text),
+    payloadBytes,
+    idempotencyKey: request.idempotencyKey,
+    correlationId: request.correlationId ?? null,
+    scope: request.scope,
+    scheduledAt: null,
+    retryPolicy: null,
+    tags: { ...request.tags, 'svc.job': plugin.family, 'svc.admission.operation-id': request.operationId },
+    operationId: request.operationId,
+    job: jobOf(plugin, request),
+  };
+}
+
+function jobOf({ family, statusPath }: JobPlugin, request: JobRequest): RunJob {
+  const { space, subject = null, requested = null } = request;
+  const { kind, principal } = request.caller;
+  return { family, statusPath, space, subject, caller: { kind, principal }, requested };
+}

@@ -1,0 +1,41 @@
+import type { Json } from '../kernel/canonical-json.ts';
+import type { PluginHandler, RunContext } from '../runs/plugin.ts';
+import type { RunScope } from '../runs/run.ts';
+import type { JobCaller, RunJob } from '../runs/run-job.ts';
+
+/** The durable work of one group: handlers that belong to the service and start only through an operation of the group. */
+export interface JobPlugin {
+  readonly pluginId: string;
+  readonly name: string;
+  /** The job views that show these jobs, such as `record-import`: jobs of other families do not exist there. */
+  readonly family: string;
+  /** Path of these job views, such as `/record-import/jobs`. */
+  readonly statusPath: string;
+  readonly handlers: readonly JobHandler[];
+}
+
+export interface JobHandler extends Omit<PluginHandler, 'run'> {
+  /**
+   * Throws `permission_denied` where the access rules of the group forbid the job. The operation asks it before it admits a
+   * job; the worker asks it again before each execution.
+   */
+  readonly judge: (job: JobFacts) => void | Promise<void>;
+  /**
+   * Does all writes of the job. A worker may execute it again after a crash, a retry or a wait, so each write must be
+   * idempotent, and a checkpoint saves work that is done. Import the code here, so that only a worker loads it.
+   */
+  readonly run: (context: JobContext) => Promise<Json | undefined>;
+}
+
+/** What is known of a job before and while it runs. */
+export interface JobFacts {
+  readonly handlerId: string;
+  readonly caller: JobCaller;
+  readonly scope: RunScope | null;
+  readonly space: string;
+  readonly subject: string | null;
+}
+
+export interface JobContext extends RunContext {
+  readonly job: RunJob;
+}

@@ -1,0 +1,45 @@
+import { recordId } from '../store/record-id.ts';
+
+/** Makes a run a job: an operation of the service admitted it, and its handler is built in. */
+export interface RunJob {
+  /** The job views that show it, such as `record-import`. */
+  readonly family: string;
+  /** Path of these job views; the status of the job is at this path and its id. */
+  readonly statusPath: string;
+  /** The data that it works on. For callers of other spaces the job does not exist. */
+  readonly space: string;
+  /** The part of the space that it works on, such as a collection; `null` for the whole space. */
+  readonly subject: string | null;
+  /** Who asked for it, as verified then. */
+  readonly caller: JobCaller;
+  /** How many items the request asks for; `null` where it has no items. */
+  readonly requested: number | null;
+}
+
+export interface JobCaller {
+  readonly kind: 'anonymous' | 'development' | 'api-key' | 'workload';
+  readonly principal: string | null;
+}
+
+interface Owner {
+  readonly productId: string;
+  readonly tenantId: string;
+}
+
+/** A run, or a request for one, as far as its owner is concerned. */
+export interface OwnedRun {
+  readonly scope: Owner | null;
+  readonly job?: RunJob;
+}
+
+/** The owner of a share of the capacity: one product and tenant, or one space where jobs have no product. */
+export function jobOwner(scope: Owner | null, job: RunJob): string {
+  return scope === null
+    ? recordId('job-owner', job.space)
+    : recordId('job-owner', scope.productId, scope.tenantId);
+}
+
+/** The index value that finds the jobs of a space, or those of one subject in it. */
+export function jobList(family: string, space: string, subject: string | null): string {
+  return subject === null ? recordId('jobs', family, space) : recordId('jobs', family, space, subject);
+}
