@@ -31,7 +31,7 @@ export function isEquality({ from, to }: Predicate): boolean {
 }
 
 /** A statement under construction, whose question marks take the values in their order. */
-interface SqlText {
+export interface SqlText {
   add(text: string, ...values: string[]): unknown;
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chooseDriver, questionOf, walkOf } from '../../functions/store/mysql/list.ts';
+import { planList } from '../../functions/store/list-plan.ts';
+import { questionOf, walkOf } from '../../functions/store/mysql/list.ts';
 import { openMysqlStore } from '../../functions/store/mysql/store.ts';
 import type { ListSelection, RecordData, RecordStore, Scope } from '../../functions/store/port.ts';
 import { documents, keyOf, listAll, randomScope, streamOf } from '../conformance/store-fixtures.ts';
@@ -84,9 +85,9 @@ describeMysql('pages from MySQL', () => {
     );
     for (const at of [undefined, after.toString('base64url')]) {
       const selection = { by: 'list', collection: documents, limit: 5, ...asked } as const;
-      const question = questionOf(scope, at === undefined ? selection : { ...selection, after: at });
+      const question = questionOf(at === undefined ? selection : { ...selection, after: at });
       if (question === undefined) throw new Error('the question has answers');
-      const { text, values } = walkOf(question, chooseDriver(question, undefined).driver, 6);
+      const { text, values } = walkOf(scope, planList(question, []), 6);
       await connection.query('FLUSH STATUS');
       await connection.query(text.replace(/\{(\w+)\}/g, '`svc_$1`'), [...values]);
       const [status] = await connection.query(`SHOW SESSION STATUS LIKE 'Handler_read%'`);

@@ -1,3 +1,4 @@
+import { type ListPlace, type ListPlan, type ListQuestion, planList, walkMax } from '../list-plan.ts';
 import type {
   KeysSelection,
   ListSelection,
@@ -9,17 +10,12 @@ import type {
 } from '../port.ts';
 import type { Connection } from './connection.ts';
 import {
-  chooseDriver,
   countsOf,
-  cursorOf,
-  type Driver,
-  type Place,
+  encodedCursorOf,
   type PlaceRow,
   placesOf,
-  type Question,
   questionOf,
   type WalkRow,
-  walkMax,
   walkOf,
 } from './list.ts';
 import { readingOf } from './read.ts';
@@ -50,13 +46,13 @@ export async function readList(
   scope: Scope,
   selection: ListSelection,
 ): Promise<RecordPage> {
-  const question = questionOf(scope, selection);
+  const question = questionOf(selection);
   if (question === undefined || selection.limit <= 0) return { records: [], next: null };
-  const { rows, stopped } = await placesIn(connection, question);
+  const { rows, stopped } = await placesIn(connection, scope, question);
   const page = pageOf(rows, selection.limit);
   const { shown } = page;
   const last = page.last ?? stopped;
-  const next = last === undefined ? null : cursorOf(last);
+  const next = last === undefined ? null : encodedCursorOf(last);
   if (shown.length === 0) {
     connection.leave();
     return { records: [], next };
@@ -80,19 +76,20 @@ export async function readList(
 interface Places {
   readonly rows: readonly PlaceRow[];
   /** Where the next page goes on, when the walk was given up before it was at its end. */
-  readonly stopped: Place | undefined;
+  readonly stopped: ListPlace | undefined;
 }
 
 /** Begins the transaction that the page is read in. */
-async function placesIn(connection: Connection, question: Question): Promise<Places> {
-  const counts = countsOf(question);
-  if (counts === undefined) {
-    return walk(connection, question, chooseDriver(question, undefined).driver, SNAPSHOT);
-  }
-  const [, , counted] = await connection.send(...SNAPSHOT, counts);
-  const { driver, few } = chooseDriver(question, counted.rows[0]);
-  if (!few) return walk(connection, question, driver, []);
-  const [{ rows }] = await connection.send(placesOf(question, driver));
+async function placesIn(connection: Connection, scope: Scope, question: ListQuestion): Promise<Places> {
+  const counts = countsOf(scope, question);
+  if (counts === undefined) return walk(connection, scope, planList(question, []), SNAPSHOT);
+  const [, , { rows: counted }] = await connection.send(...SNAPSHOT, counts);
+  const plan = planList(
+    question,
+    question.predicates.map((_, index) => counted[0]?.[`c${index}`]),
+  );
+  if (!plan.few) return walk(connection, scope, plan, []);
+  const [{ rows }] = await connection.send(placesOf(scope, plan));
   return { rows, stopped: undefined };
 }
 
@@ -101,17 +98,19 @@ const stride = 4;
 
 async function walk(
   connection: Connection,
-  question: Question,
-  driver: Driver,
+  scope: Scope,
+  plan: ListPlan,
   opening: readonly Statement[],
 ): Promise<Places> {
+  const { question } = plan;
   const wanted = question.selection.limit + 1;
   const rows: PlaceRow[] = [];
   let left = Math.max(walkMax, wanted);
   let { after } = question;
   let before = opening;
   for (let size = wanted; left > 0; size = Math.min(left, size * stride)) {
-    const answers = await connection.send(...before, walkOf({ ...question, after }, driver, size));
+    const next = { ...plan, question: { ...question, after } };
+    const answers = await connection.send(...before, walkOf(scope, next, size));
     const walked = answers.at(-1)?.rows as readonly WalkRow[];
     rows.push(...walked.filter(({ matched }) => matched === 1));
     if (rows.length >= wanted || walked.length < size) return { rows, stopped: undefined };

@@ -1,3 +1,4 @@
+import { cursorOf, listQuestion, planList, walkMax } from '../list-plan.ts';
 import type {
   KeysSelection,
   ListSelection,
@@ -8,17 +9,8 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
-import { mergePredicates } from '../predicates.ts';
 import { arrayOf, type Connection, statement } from './connection.ts';
-import {
-  chooseDriver,
-  countStatement,
-  type ListRow,
-  type Place,
-  pageStatement,
-  type Question,
-  walkMax,
-} from './list.ts';
+import { countStatement, type ListRow, pageStatement } from './list.ts';
 import { askedKeys, type KeyRow, liveSpace, nameOf, recordOf, recordRows, selectKeys } from './rows.ts';
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
@@ -50,22 +42,15 @@ export async function readList(
   scope: Scope,
   selection: ListSelection,
 ): Promise<RecordPage> {
-  const predicates = mergePredicates(selection);
-  if (predicates === undefined) return { records: [], next: null };
-  const { equal = {}, orderBy } = selection;
-  const question: Question = {
-    kind: scope.kind,
-    scope: scope.name,
-    selection,
-    predicates,
-    orderBy: orderBy === undefined || Object.hasOwn(equal, orderBy) ? undefined : orderBy,
-    after: selection.after === undefined ? undefined : placeOf(selection.after),
-  };
-  const counting = countStatement(question);
+  const question = listQuestion(selection);
+  if (question === undefined) return { records: [], next: null };
+  const counting = countStatement(scope, question);
   const [counts = {}] = counting === undefined ? [] : (await connection.send(counting))[0];
-  const numbers = predicates.map((_, index) => counts[`c${index}`] ?? Infinity);
-  const driver = chooseDriver(question, numbers);
-  const [rows] = await connection.send(pageStatement(question, driver, pageBytesMax));
+  const plan = planList(
+    question,
+    question.predicates.map((_, index) => counts[`c${index}`]),
+  );
+  const [rows] = await connection.send(pageStatement(scope, plan, pageBytesMax));
   return pageOf(rows, selection.limit);
 }
 
@@ -73,7 +58,7 @@ function pageOf(rows: readonly ListRow[], limit: number): RecordPage {
   const records: RecordData[] = [];
   let last: ListRow | undefined;
   for (const row of rows.toSorted((left, right) => left.n - right.n)) {
-    // One match more than asked for tells that there is a next page.
+    // One match more than the limit shows that there is a next page.
     if (row.matched && records.length === limit)
       return { records, next: last === undefined ? null : cursorOf(last) };
     if (row.matched) records.push(recordOf(row, 'body'));
@@ -82,31 +67,6 @@ function pageOf(rows: readonly ListRow[], limit: number): RecordPage {
   if (last === undefined || (last.n < walkMax && Number(last.bytes) < pageBytesMax))
     return { records, next: null };
   return { records, next: cursorOf(last) };
-}
-
-function cursorOf({ value, listing_group, listing_id }: ListRow): string {
-  return JSON.stringify([value, listing_group, listing_id]);
-}
-
-function placeOf(cursor: string): Place {
-  const [value, group, id, ...more] = elementsOf(cursor);
-  const valid =
-    (value === null || typeof value === 'string') && typeof group === 'string' && typeof id === 'string';
-  if (!valid || more.length > 0) throw notOfThisList();
-  return { value, group, id };
-}
-
-function elementsOf(cursor: string): readonly unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(cursor);
-    return Array.isArray(parsed) ? parsed : [];
-  } catch {
-    return [];
-  }
-}
-
-function notOfThisList(): Error {
-  return new Error('`after` is not the `next` of a page of this list');
 }
 
 interface PartRow {

@@ -1,29 +1,24 @@
 import type { SQLInputValue } from 'node:sqlite';
+import {
+  addDriver,
+  addOrder,
+  countMax,
+  type ListPlace,
+  type ListPlan,
+  type ListQuestion,
+  listQuestion,
+  orderValue,
+  planList,
+  predicatesToCount,
+  walkMax,
+} from '../list-plan.ts';
 import type { ListSelection } from '../port.ts';
-import { addBounds, isEquality, mergePredicates, type Predicate } from '../predicates.ts';
+import { addBounds, isEquality, type Predicate } from '../predicates.ts';
 import type { Connection } from './connection.ts';
 
-/** Where a record stands in a list; also what a cursor holds. `value` only where an index orders the list. */
-export interface Place {
+/** A record on the walk of a list. */
+export interface Place extends ListPlace {
   readonly record: number;
-  readonly value: string | null;
-  readonly listing_group: string;
-  readonly listing_id: string;
-}
-
-/** Index rows that one page looks at, which bounds how long the event loop stands still; the page is short then. */
-const walkMax = 5000;
-
-/** A predicate with at most so many entries is read whole and sorted instead of walking the order's index. */
-const fewEntries = 1000;
-
-/** What is left of a selection once predicates on one index are merged. */
-interface Question {
-  readonly selection: ListSelection;
-  readonly predicates: readonly Predicate[];
-  /** Absent also where an equality fixes the value, so that group and id alone order the list. */
-  readonly orderBy: string | undefined;
-  readonly after: Place | undefined;
 }
 
 /** A page of places, in order; `next` is the place after which the following page goes on. */
@@ -32,22 +27,15 @@ export interface Walk {
   readonly next: Place | undefined;
 }
 
-export function findPlaces(
-  connection: Connection,
-  space: number,
-  selection: ListSelection,
-  after: Place | undefined,
-): Walk {
-  const predicates = mergePredicates(selection);
-  if (predicates === undefined) return { places: [], next: undefined };
-  const { equal = {}, orderBy } = selection;
-  const ordered = orderBy === undefined || Object.hasOwn(equal, orderBy) ? undefined : orderBy;
-  const question: Question = { selection, predicates, orderBy: ordered, after };
-  const { text, values } = statementOf(space, question, chooseDriver(connection, space, question));
+/** Looks at a bounded number of index rows: the event loop stands still meanwhile. */
+export function findPlaces(connection: Connection, space: number, selection: ListSelection): Walk {
+  const question = listQuestion(selection);
+  if (question === undefined) return { places: [], next: undefined };
+  const { text, values } = statementOf(space, planOf(connection, space, question));
   const places: Place[] = [];
   let walked = 0;
   for (const { matched, ...place } of connection.iterate<Place & { matched: number }>(text, ...values)) {
-    // One match more than asked for tells that there is a next page.
+    // One match more than the limit shows that there is a next page.
     if (matched === 1 && places.length === selection.limit) return { places, next: places.at(-1) };
     if (matched === 1) places.push(place);
     walked += 1;
@@ -56,26 +44,11 @@ export function findPlaces(
   return { places, next: undefined };
 }
 
-/**
- * Which entries to walk. The order's own index needs no sorting, but walks in vain when a predicate matches little;
- * so a predicate with few entries goes first. SQLite cannot know: the names of indexes are data here.
- */
-function chooseDriver(connection: Connection, space: number, question: Question): Predicate | 'listing' {
-  const { predicates, orderBy } = question;
-  let fewest: Predicate | undefined;
-  let count = fewEntries + 1;
-  for (const predicate of predicates) {
-    if (predicates.length === 1 && predicate.name === orderBy) break;
-    const entries = countEntries(connection, space, question.selection, predicate);
-    if (entries < count) [fewest, count] = [predicate, entries];
-  }
-  if (fewest !== undefined) return fewest;
-  if (orderBy !== undefined) {
-    return (
-      predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined }
-    );
-  }
-  return predicates.find(isEquality) ?? 'listing';
+function planOf(connection: Connection, space: number, question: ListQuestion): ListPlan {
+  const counts = predicatesToCount(question).map((predicate) =>
+    countEntries(connection, space, question.selection, predicate),
+  );
+  return planList(question, counts);
 }
 
 function countEntries(
@@ -90,40 +63,32 @@ function countEntries(
   if (collection.pairedIndexes) sql.add('AND d.paired = 1');
   addBounds(sql, 'd.value', predicate);
   if (group !== undefined) sql.add('AND d.listing_group = ?', group);
-  sql.add('LIMIT ?)', fewEntries + 1);
+  sql.add('LIMIT ?)', countMax);
   return connection.get<{ entries: number }>(sql.text, ...sql.values)?.entries ?? 0;
 }
 
-/** Walks the driver; `matched` says of each row whether the other predicates hold. */
-function statementOf(space: number, question: Question, driver: Predicate | 'listing'): Sql {
-  const { selection, predicates, orderBy } = question;
+/** Walks the driver; the column `matched` shows for each row whether the other predicates hold. */
+function statementOf(space: number, plan: ListPlan): Sql {
+  const { question, others, table, sorted, inOrder } = plan;
+  const { selection, orderBy } = question;
+  const value = orderValue(plan);
   const sql = new Sql();
-  const sorted = orderBy !== undefined && (driver === 'listing' || driver.name !== orderBy);
-  const value = orderBy === undefined ? 'NULL' : sorted ? 'o.value' : 'd.value';
-  sql.add(`SELECT d.record, ${value} AS value, d.listing_group, d.listing_id, (1`);
-  if (driver === 'listing' && selection.includeHidden !== true) sql.add('AND d.hidden = 0');
-  for (const predicate of predicates) {
-    if (predicate !== driver) addPredicate(sql, predicate);
-  }
-  sql.add(`) AS matched FROM ${driver === 'listing' ? 'records' : 'entries'} AS d`);
-  if (sorted) {
+  sql.add(`SELECT d.record, ${value ?? 'NULL'} AS value, d.listing_group, d.listing_id, (1`);
+  if (plan.skipsHidden) sql.add('AND d.hidden = 0');
+  for (const predicate of others) addPredicate(sql, predicate);
+  sql.add(`) AS matched FROM ${table} AS d`);
+  if (sorted && orderBy !== undefined) {
     // CROSS JOIN keeps the driver outermost. Its few rows are looked up in the records and sorted.
     sql.add('CROSS JOIN records AS r ON r.record = d.record');
     sql.add('CROSS JOIN json_each(r.indexes) AS o ON o.key = ?', orderBy);
   }
   sql.add('WHERE d.space = ? AND d.collection = ?', space, selection.collection.name);
-  if (driver === 'listing') {
-    sql.add('AND d.listing_group IS NOT NULL');
-  } else {
-    sql.add('AND d.name = ?', driver.name);
-    // Says what the index of the second order asks for; the entries of the collection are all so, or none is.
-    if (selection.collection.pairedIndexes) sql.add('AND d.paired = 1');
-    addBounds(sql, 'd.value', driver, sorted ? undefined : boundByCursor(question));
-  }
+  addDriver(sql, plan, { skipsToCursor: true });
+  // The index of the second order holds paired entries only; the entries of a collection are all paired, or none is.
+  if (table === 'entries' && selection.collection.pairedIndexes) sql.add('AND d.paired = 1');
   if (selection.group !== undefined) sql.add('AND d.listing_group = ?', selection.group);
-  // Where the driver does not lead in the order asked for, a plus keeps SQLite from walking all of another index for it.
-  const inOrder = driver === 'listing' || isEquality(driver) || (orderBy !== undefined && !sorted);
-  addOrder(sql, question, value, inOrder ? '' : '+');
+  // A plus keeps SQLite from walking all of another index to get the order.
+  addOrder(sql, question, value, { compares: 'rows', prefix: inOrder ? '' : '+' });
   return sql;
 }
 
@@ -140,29 +105,6 @@ function addPredicate(sql: Sql, predicate: Predicate): void {
   sql.add('AND q.key = ?', predicate.name);
   addBounds(sql, 'q.value', predicate);
   sql.add(')');
-}
-
-/** The cursor lies within the bounds already; SQLite would else start at the bound and skip up to the cursor. */
-function boundByCursor({ after, orderBy, selection }: Question): 'from' | 'to' | undefined {
-  if (after === undefined || orderBy === undefined) return undefined;
-  return selection.direction === 'descending' ? 'to' : 'from';
-}
-
-function addOrder(sql: Sql, { selection, orderBy, after }: Question, value: string, plus: '' | '+'): void {
-  const terms: [string, SQLInputValue][] = [];
-  if (orderBy !== undefined) terms.push([value, after?.value ?? '']);
-  if (selection.group === undefined) terms.push(['d.listing_group', after?.listing_group ?? '']);
-  terms.push(['d.listing_id', after?.listing_id ?? '']);
-  const names = terms.map(([name]) => plus + name);
-  const descending = selection.direction === 'descending';
-  if (after !== undefined) {
-    const marks = terms.map(() => '?').join(', ');
-    sql.add(
-      `AND (${names.join(', ')}) ${descending ? '<' : '>'} (${marks})`,
-      ...terms.map(([, place]) => place),
-    );
-  }
-  sql.add(`ORDER BY ${names.map((name) => (descending ? `${name} DESC` : name)).join(', ')}`);
 }
 
 /** A statement under construction: the text, and its values in the order of their marks. */

@@ -1,3 +1,4 @@
+import { cursorOf } from '../list-plan.ts';
 import type {
   KeysSelection,
   ListSelection,
@@ -31,8 +32,7 @@ export function readList(connection: Connection, scope: Scope, selection: ListSe
   const space = liveSpace(connection, scope);
   const records: RecordData[] = [];
   if (space === undefined) return { records, next: null };
-  const after = selection.after === undefined ? undefined : placeOf(selection.after);
-  const { places, next } = findPlaces(connection, space, selection, after);
+  const { places, next } = findPlaces(connection, space, selection);
   const sql = `SELECT ${columns} FROM records WHERE record = ?`;
   let characters = 0;
   let last: Place | undefined;
@@ -73,13 +73,4 @@ export function readParts(connection: Connection, scope: Scope, selection: Parts
     characters += row.body.length;
   }
   return { parts, next: null };
-}
-
-function cursorOf({ value, listing_group, listing_id }: Place): string {
-  return JSON.stringify([value, listing_group, listing_id]);
-}
-
-function placeOf(cursor: string): Place {
-  const [value, group, id] = JSON.parse(cursor) as [string | null, string, string];
-  return { record: 0, value, listing_group: group, listing_id: id };
 }

@@ -1,0 +1,196 @@
+import { cursorError, readCursor, writeCursor } from './cursor.ts';
+import type { ListSelection } from './port.ts';
+import { addBounds, isEquality, mergePredicates, type Predicate, type SqlText } from './predicates.ts';
+
+/**
+ * How the SQL providers answer a list: which rows to walk, in which order, and what to check of each. All of them keep a
+ * table `records` and a table `entries` with one row for each projected index; each writes the plan in its own SQL.
+ */
+export interface ListPlan {
+  readonly question: ListQuestion;
+  /** The rows to walk: the entries of one predicate, or the listed records. The alias in SQL is `d`. */
+  readonly driver: Driver;
+  /** The driver's entries are counted and few; other drivers have to be walked with care. */
+  readonly few: boolean;
+  readonly table: 'records' | 'entries';
+  /** What each row of the driver must also fulfil. */
+  readonly others: readonly Predicate[];
+  /** Hidden records are among the driver's rows and the selection leaves them out. */
+  readonly skipsHidden: boolean;
+  /** The order is by an index that the driver does not have: its rows are looked up and sorted. */
+  readonly sorted: boolean;
+  /** The driver's own index gives the rows in the order of the list. */
+  readonly inOrder: boolean;
+}
+
+export type Driver = Predicate | 'listing';
+
+/** A selection whose predicates on one index are merged. */
+export interface ListQuestion {
+  readonly selection: ListSelection;
+  readonly predicates: readonly Predicate[];
+  /** Absent also where an equality fixes the value, so that group and id alone order the list. */
+  readonly orderBy: string | undefined;
+  readonly after: ListPlace | undefined;
+}
+
+/** Where a record stands in a list; a cursor holds it. `value` only where an index orders the list. */
+export interface ListPlace {
+  readonly value: string | null;
+  readonly listing_group: string;
+  readonly listing_id: string;
+}
+
+/** Index rows that one page looks at. A page that has used them up is short. */
+export const walkMax = 5000;
+
+/** A predicate with at most this many entries is read whole and sorted instead of walking the order's index. */
+const fewEntries = 1000;
+
+/** A count of entries goes no further than this: more are many. */
+export const countMax = fewEntries + 1;
+
+/** `undefined` when nothing can match. */
+export function listQuestion(selection: ListSelection): ListQuestion | undefined {
+  const { equal = {}, orderBy, after } = selection;
+  const predicates = mergePredicates(selection);
+  if (predicates === undefined) return undefined;
+  const ordered = orderBy === undefined || Object.hasOwn(equal, orderBy) ? undefined : orderBy;
+  const place = after === undefined ? undefined : readPlace(after, ordered !== undefined);
+  return { selection, predicates, orderBy: ordered, after: place };
+}
+
+/** The predicates whose entries have to be counted before a driver is chosen; none where there is no choice. */
+export function predicatesToCount({ predicates, orderBy }: ListQuestion): readonly Predicate[] {
+  const [only, ...others] = predicates;
+  if (only === undefined || others.length > 0) return predicates;
+  const isFixed = only.name === orderBy || (isEquality(only) && orderBy === undefined);
+  return isFixed ? [] : predicates;
+}
+
+/**
+ * Chooses the rows to walk. The order's own index needs no sorting, but walks in vain when a predicate matches little, so
+ * a predicate with few entries goes first. The database cannot know: the names of indexes are data here.
+ */
+export function planList(question: ListQuestion, counts: readonly (number | undefined)[]): ListPlan {
+  const fewest = fewestOf(question.predicates, counts);
+  const driver = fewest ?? defaultDriver(question);
+  const { orderBy, predicates, selection } = question;
+  const isListing = driver === 'listing';
+  const sorted = orderBy !== undefined && (isListing || driver.name !== orderBy);
+  return {
+    question,
+    driver,
+    few: fewest !== undefined,
+    table: isListing ? 'records' : 'entries',
+    others: predicates.filter((predicate) => predicate !== driver),
+    skipsHidden: isListing && selection.includeHidden !== true,
+    sorted,
+    inOrder: !sorted && (isListing || isEquality(driver) || orderBy !== undefined),
+  };
+}
+
+function fewestOf(
+  predicates: readonly Predicate[],
+  counts: readonly (number | undefined)[],
+): Predicate | undefined {
+  let fewest: Predicate | undefined;
+  let least = countMax;
+  for (const [index, predicate] of predicates.entries()) {
+    const entries = counts[index] ?? least;
+    if (entries < least) [fewest, least] = [predicate, entries];
+  }
+  return fewest;
+}
+
+function defaultDriver({ predicates, orderBy }: ListQuestion): Driver {
+  if (orderBy === undefined) return predicates.find(isEquality) ?? 'listing';
+  return predicates.find(({ name }) => name === orderBy) ?? { name: orderBy, from: undefined, to: undefined };
+}
+
+/** The SQL of the value that orders the list; `undefined` where group and id order it. */
+export function orderValue({ question, sorted }: ListPlan): string | undefined {
+  if (question.orderBy === undefined) return undefined;
+  return sorted ? 'o.value' : 'd.value';
+}
+
+/**
+ * Asks for the driver's rows within its bounds. The cursor lies within them already; a database that would start at the
+ * bound and skip up to the cursor (`skipsToCursor`) is not given the bound that the cursor covers.
+ */
+export function addDriver(sql: SqlText, plan: ListPlan, { skipsToCursor }: { skipsToCursor: boolean }): void {
+  const { driver, sorted } = plan;
+  if (driver === 'listing') {
+    sql.add('AND d.listing_group IS NOT NULL');
+    return;
+  }
+  const { after, orderBy, selection } = plan.question;
+  const covers = skipsToCursor && !sorted && after !== undefined && orderBy !== undefined;
+  const covered = selection.direction === 'descending' ? 'to' : 'from';
+  sql.add('AND d.name = ?', driver.name);
+  addBounds(sql, 'd.value', driver, covers ? covered : undefined);
+}
+
+/** How a database compares places: by one comparison of rows, or by the ranges that it stands for. */
+type PlaceComparison = 'rows' | 'ranges';
+
+/** Goes on after the cursor and orders the rows. `prefix` stands before each column. */
+export function addOrder(
+  sql: SqlText,
+  { selection, after }: ListQuestion,
+  value: string | undefined,
+  { compares, prefix = '' }: { compares: PlaceComparison; prefix?: string },
+): void {
+  const names: string[] = [];
+  const place: string[] = [];
+  const addTerm = (name: string, at: string | null | undefined): void => {
+    names.push(prefix + name);
+    place.push(at ?? '');
+  };
+  if (value !== undefined) addTerm(value, after?.value);
+  if (selection.group === undefined) addTerm('d.listing_group', after?.listing_group);
+  addTerm('d.listing_id', after?.listing_id);
+  const descending = selection.direction === 'descending';
+  if (after !== undefined) {
+    const compare = compares === 'rows' ? addAfterRow : addAfterRanges;
+    compare(sql, names, place, descending ? '<' : '>');
+  }
+  sql.add(`ORDER BY ${names.map((name) => (descending ? `${name} DESC` : name)).join(', ')}`);
+}
+
+function addAfterRow(
+  sql: SqlText,
+  names: readonly string[],
+  place: readonly string[],
+  sign: '<' | '>',
+): void {
+  const marks = names.map(() => '?').join(', ');
+  sql.add(`AND (${names.join(', ')}) ${sign} (${marks})`, ...place);
+}
+
+function addAfterRanges(
+  sql: SqlText,
+  names: readonly string[],
+  place: readonly string[],
+  sign: '<' | '>',
+): void {
+  const ranges = names.map((name, index) => {
+    const equalities = names.slice(0, index).map((each) => `${each} = ?`);
+    return `(${[...equalities, `${name} ${sign} ?`].join(' AND ')})`;
+  });
+  const values = names.flatMap((_, index) => place.slice(0, index + 1));
+  sql.add(`AND (${ranges.join(' OR ')})`, ...values);
+}
+
+export function cursorOf({ value, listing_group, listing_id }: ListPlace): string {
+  return writeCursor([value, listing_group, listing_id]);
+}
+
+function readPlace(cursor: string, ordered: boolean): ListPlace {
+  const [value, group, id, ...more] = readCursor(cursor);
+  if (typeof group !== 'string' || typeof id !== 'string' || more.length > 0) throw cursorError();
+  if (ordered) {
+    if (typeof value === 'string') return { value, listing_group: group, listing_id: id };
+  } else if (value === null) return { value, listing_group: group, listing_id: id };
+  throw cursorError();
+}
