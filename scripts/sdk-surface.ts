@@ -12,6 +12,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { basesOf, type Declaration, exportsOf } from './sdk-declarations.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -27,7 +28,7 @@ export function typescriptSurface(project = join(root, 'sdk/typescript')): strin
       encoding: 'utf8',
     });
     if (tsc.status !== 0) throw new Error(`tsc: ${tsc.stdout}${tsc.stderr}`);
-    return text([...exported(declarations), ...exported(join(declarations, 'worker'))]);
+    return text(exported(project, declarations));
   } finally {
     rmSync(declarations, { recursive: true, force: true });
   }
@@ -48,56 +49,65 @@ function text(lines: readonly string[]): string {
   return `${[...new Set(lines)].toSorted().join('\n')}\n`;
 }
 
-/** Whatever an entry file exports, from the files that it exports it from. */
-function exported(folder: string): readonly string[] {
-  const index = readFileSync(join(folder, 'index.d.ts'), 'utf8');
-  const places = index.matchAll(/^export (type )?(?:\*|\{([^}]*)\}) from '\.\/([^']+)\.ts';$/gm);
-  return [...places].flatMap(([, isType, list, file = '']) => {
-    const all = declarationsOf(readFileSync(join(folder, `${file}.d.ts`), 'utf8'));
-    const names = list === undefined ? [...all.keys()] : list.split(',').map((name) => name.trim());
-    return names
-      .filter((name) => name !== '')
-      .flatMap((name) => {
-        const found = all.get(name);
-        if (found === undefined) throw new Error(`${file} declares no ${name}`);
-        return linesOf(name, found, isType === undefined);
-      });
-  });
-}
-
-/** The exported declarations of a file, each as its lines, by their names. */
-function declarationsOf(file: string): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>();
-  let open: string[] | null = null;
-  for (const line of file.split('\n')) {
-    const name = /^export (?:declare )?(?:abstract )?(?:class|interface|type|const|function) ([\w$]+)/.exec(
-      line,
-    )?.[1];
-    if (name !== undefined) found.set(name, (open = []));
-    open?.push(line);
-    if (/^\S/.test(line) && (line === '}' || line.endsWith(';'))) open = null;
-  }
-  return found;
+/** The lines of every entry of the package. `exports` of its description names them. */
+function exported(project: string, declarations: string): readonly string[] {
+  const { exports: entries } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+    exports: Readonly<Record<string, string | { readonly types: string }>>;
+  };
+  const all = Object.values(entries).flatMap((entry) =>
+    typeof entry === 'string' ? [] : [...exportsOf(entry.types.replace(/^\.\/dist/, declarations)).values()],
+  );
+  const listed = new Set(all.map(({ declaration }) => declaration.name));
+  return all.flatMap(({ declaration, isType }) => linesOf(declaration, !isType, listed));
 }
 
 /** `canMake` says whether callers have more than the type, and so its constructor. */
-function linesOf(name: string, lines: readonly string[], canMake: boolean): readonly string[] {
-  const [first = '', ...rest] = lines;
+function linesOf(declaration: Declaration, canMake: boolean, listed: ReadonlySet<string>): readonly string[] {
+  const { name, parts } = declaration;
+  const [first = '', ...rest] = parts[0] ?? [];
   const head = first.replace(/^export (declare )?/, '');
   if (head.startsWith('function ')) return [`${name}  ${flat([head, ...rest]).replace(/;$/, '')}`];
   if (head.startsWith('const ')) return [`${name}  ${head.replace(/ = .*/, '')}`];
-  const isBlock = head.endsWith('{') && rest.slice(0, -1).every((line) => line.startsWith(' '));
-  if (!isBlock) {
+  if (!isBlock(parts[0] ?? [])) {
     const [, value = ''] = /= (.*);$/.exec(flat([head, ...rest])) ?? [];
     return alternatives(value).map((each) => `${name}  = ${each}`);
   }
-  const members = membersOf(rest.slice(0, -1)).filter(
-    (member) => !/^(#|private )/.test(member) && (canMake || !member.startsWith('constructor(')),
-  );
+  const members = new Map<string, string>();
+  for (const member of [...ownMembers(declaration), ...inheritedMembers(declaration, listed)]) {
+    const isHidden = /^(#|private )/.test(member) || (!canMake && member.startsWith('constructor('));
+    if (!isHidden && !members.has(nameOf(member))) members.set(nameOf(member), member);
+  }
   return [
-    `${name}  ${head.replace(/ (= )?\{$/, '')}`,
-    ...members.map((member) => `${name}.${nameOf(member)}  ${member}`),
+    `${name}  ${withoutHidden(head.replace(/ (= )?\{$/, ''), declaration, listed)}`,
+    ...[...members].map(([member, line]) => `${name}.${member}  ${line}`),
   ];
+}
+
+function isBlock([head = '', ...rest]: readonly string[]): boolean {
+  return head.endsWith('{') && rest.slice(0, -1).every((line) => line.startsWith(' '));
+}
+
+/** The head without a base that callers cannot name: its members are listed instead. */
+function withoutHidden(head: string, declaration: Declaration, listed: ReadonlySet<string>): string {
+  const hidden = basesOf(declaration, 'class').find(({ name }) => !listed.has(name));
+  return hidden === undefined ? head : head.replace(` extends ${hidden.name}`, '');
+}
+
+function ownMembers({ parts }: Declaration): readonly string[] {
+  return parts.flatMap((lines) => membersOf(lines.slice(1, -1)));
+}
+
+/** The members of bases that callers cannot name. Behind a base that is listed, only the classes that it stands on count. */
+function inheritedMembers(
+  declaration: Declaration,
+  listed: ReadonlySet<string>,
+  kind: 'all' | 'class' = 'all',
+): readonly string[] {
+  return basesOf(declaration, kind).flatMap((base) =>
+    listed.has(base.name)
+      ? inheritedMembers(base, listed, 'class')
+      : [...ownMembers(base), ...inheritedMembers(base, listed, kind)],
+  );
 }
 
 /** What stands one step in; what stands further in belongs to it. */

@@ -27,7 +27,7 @@ describe('the list of what callers can name', () => {
   });
 
   it.each<[what: string, file: string, from: string, to: string, found: string]>([
-    ['an error that is exported no more', 'index.ts', '  ConflictError,\n', '', 'ConflictError is gone'],
+    ['an error that is exported no more', 'common.ts', '  ConflictError,\n', '', 'ConflictError is gone'],
     ['another name', 'errors.ts', 'correlationId:', 'correlation:', 'APIStatusError.correlationId is gone'],
     [
       'any',

@@ -129,7 +129,7 @@ describe('a repository', () => {
     commit('sdk');
     git('tag', 'v0.10.0');
     git('tag', 'v0.9.0');
-    edit(join(place, 'sdk/typescript/src/generated/client.ts'), (text) =>
+    edit(join(place, 'sdk/typescript/src/generated/groups/server.ts'), (text) =>
       text.replace('  health(options', '  wellness(options'),
     );
     edit(join(place, 'sdk/python/src/svc_client/_generated/client.pyi'), (text) =>

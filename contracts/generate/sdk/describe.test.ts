@@ -13,7 +13,7 @@ function words(path: string, from: string, to: string): string {
 
 test.each([
   [
-    'sdk/typescript/src/generated/client.ts',
+    'sdk/typescript/src/generated/groups/canonical.ts',
     '  replayCanonicalOutbox(',
     '  queryCanonicalDocuments(',
     'Awaited,',

@@ -1,7 +1,8 @@
 import type { ContractSource } from '../source.ts';
 import { sdkContract } from './ir.ts';
 import { PYTHON_GENERATED, pythonOutputs } from './python.ts';
-import { typescriptClient } from './typescript-client.ts';
+import { typescriptClient, typescriptGroupClient, typescriptPackage } from './typescript-client.ts';
+import { typescriptGroup } from './typescript-group.ts';
 import { typescriptIndex } from './typescript-index.ts';
 import { typescriptModels, typescriptProblems, typescriptVersion } from './typescript-models.ts';
 import { typescriptOperations } from './typescript-operations.ts';
@@ -17,10 +18,15 @@ export function sdkOutputs(source: ContractSource): ReadonlyMap<string, string> 
   const contract = sdkContract(source);
   return new Map([
     [`${TYPESCRIPT}/models.ts`, typescriptModels(contract)],
-    [`${TYPESCRIPT}/operations.ts`, typescriptOperations(contract)],
     [`${TYPESCRIPT}/client.ts`, typescriptClient(contract)],
+    ...contract.groups.flatMap((group): [string, string][] => [
+      [`${TYPESCRIPT}/operations/${group.name}.ts`, typescriptOperations(contract, group)],
+      [`${TYPESCRIPT}/groups/${group.name}.ts`, typescriptGroup(contract, group)],
+      [`${TYPESCRIPT}/clients/${group.name}.ts`, typescriptGroupClient(contract, group)],
+    ]),
     [`${TYPESCRIPT}/problems.ts`, typescriptProblems(contract)],
     [`${TYPESCRIPT}/version.ts`, typescriptVersion(contract)],
+    ['sdk/typescript/package.json', typescriptPackage(contract, source.license)],
     ['sdk/typescript/api.md', typescriptIndex(contract)],
     ...pythonOutputs(contract),
     ['sdk/wire/requests.json', `${JSON.stringify(wireRequests(contract), null, 2)}\n`],

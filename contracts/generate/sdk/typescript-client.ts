@@ -1,161 +1,128 @@
-import { docComment, HEADER, memberName, union } from '../print.ts';
-import { docParagraphs } from './describe.ts';
-import type { SdkContract, SdkOperation, SdkParameter } from './ir.ts';
-import { docTags } from './typescript-docs.ts';
-import { docBlock, keyOf, memberText, pascal, typeText } from './typescript-text.ts';
+import { HEADER } from '../print.ts';
+import type { SdkContract, SdkGroup } from './ir.ts';
+import { groupNames, parametersName, takesParameters } from './typescript-group.ts';
+import { PACKAGE_NAMES } from './typescript-models.ts';
 
-/** What every object has, and what the client has beside its operations. */
-const TAKEN = new Set([
-  'constructor',
-  'baseUrl',
-  'withOptions',
-  'waitForExecutionRun',
-  'toJSON',
-  'toString',
-  'valueOf',
-  'then',
-]);
+/** What the package has beside its groups, so that no group can take the name: the entry for workers, and `package.json`. */
+const TAKEN_ENTRIES: ReadonlySet<string> = new Set(['worker', 'package.json']);
 
-/** `client.ts`: one method an operation, under its name in the catalog. */
+/** Methods that are written by hand on top of an operation. The client of the operation's group gets them too. */
+const WRITTEN_BY_HAND = [
+  {
+    operation: 'getExecutionRun',
+    imports: [
+      "import { type RunWaitOptions, waitForRun } from '../../wait-run.ts';",
+      "import type { ExecutionRun } from '../models.ts';",
+    ],
+    method: `
+  /**
+   * Waits until the run has ended and returns it, whatever its \`status\`. Throws \`APITimeoutError\` if \`waitTimeout\`
+   * passes first; the run then continues.
+   */
+  waitForExecutionRun(runId: string, options: RunWaitOptions = {}): Promise<ExecutionRun> {
+    return waitForRun(this, runId, options);
+  }
+`,
+  },
+];
+
+/** `client.ts`: the methods of all groups in one class. */
 export function typescriptClient(contract: SdkContract): string {
-  const methods = contract.groups.map(({ name, title }) => {
-    const own = contract.operations.filter(({ group }) => group === name);
-    return `\n  // ---- ${title}\n${own.map((operation) => methodText(operation, contract)).join('')}`;
-  });
-  const withParameters = contract.operations.filter(takesParameters);
-  const hidden = withParameters
-    .map(parametersName)
-    .find((name) => contract.models.some((model) => model.name === name));
-  if (hidden !== undefined) throw new Error(`${hidden} is a model and the parameters of an operation`);
-  const parameters = withParameters.map(parametersType);
-  const text = `${parameters.join('')}
-/** The operations of the contract. \`SvcClient\` brings what makes the calls. */
-export class Operations {
-  readonly #caller: Caller;
+  const groups = contract.groups.map((group) => ({ ...group, ...groupNames(group) }));
+  const imports = groups.map(
+    ({ name, operations }) => `import { ${operations} } from './groups/${name}.ts';\n`,
+  );
+  const parameters = contract.groups.map((group) => parametersExport(contract, group, './groups'));
+  const all = groups.map(({ operations }) => operations).join(', ');
+  const heritage = all === '' ? '' : ` extends ${all}`;
+  return `${HEADER}
 
-  constructor(caller: Caller) {
-    this.#caller = caller;
-  }
-${methods.join('')}}
+import { ClientCore } from '../core.ts';
+import { flatten } from '../flatten.ts';
+${imports.join('')}
+${parameters.join('')}
+/** Every operation of the contract. \`SvcClient\` adds what is written by hand. */
+export class Operations extends ClientCore {}
+
+export interface Operations${heritage} {}
+
+flatten(Operations, [${all}]);
 `;
-  return `${HEADER}\n\n${imports(text)}${text}`;
 }
 
-function imports(text: string): string {
-  const types = (from: string, names: readonly string[]) => {
-    const used = names.filter((name) => new RegExp(`\\b${name}\\b`).test(text));
-    return used.length === 0 ? '' : `import type { ${used.join(', ')} } from '${from}';\n`;
-  };
-  return [
-    types('../call.ts', ['Call', 'PagedCall']),
-    types('../client.ts', ['Caller']),
-    types('../operation.ts', ['BinaryContent']),
-    types('../options.ts', ['CallOptions', 'KeyedCallOptions']),
-    "import type * as Models from './models.ts';\nimport { operations } from './operations.ts';\n",
-  ].join('');
+/** Exports the parameters of the group's operations, and not its class, which callers reach by their client alone. */
+function parametersExport({ operations }: SdkContract, { name }: SdkGroup, folder: string): string {
+  const names = operations
+    .filter(({ group }) => group === name)
+    .filter(takesParameters)
+    .map(parametersName);
+  return names.length === 0
+    ? ''
+    : `export type {\n  ${names.join(',\n  ')},\n} from '${folder}/${name}.ts';\n`;
 }
 
-function takesParameters({ query, headers }: SdkOperation): boolean {
-  return query.length + headers.length > 0;
-}
-
-function parametersName({ names }: SdkOperation): string {
-  return `${pascal(names.typescript)}Parameters`;
-}
-
-function parametersType(operation: SdkOperation): string {
-  const members = [...operation.query, ...operation.headers].map((parameter) =>
-    memberText(
-      { name: keyOf(parameter), required: parameter.required, deprecated: false },
-      parameterType(parameter),
-      parameter.description,
-    ),
+/** `clients/<group>.ts`: an entry of the package, with the client of one group. */
+export function typescriptGroupClient(contract: SdkContract, group: SdkGroup): string {
+  const { operations, client } = groupNames(group);
+  refuseTaken(contract, group);
+  const extras = WRITTEN_BY_HAND.filter(({ operation }) =>
+    contract.operations.some(({ id, group: name }) => id === operation && name === group.name),
   );
-  const doc = docComment(`What \`${operation.names.typescript}\` takes beside its path and its request.`);
-  return `\n${doc}export interface ${parametersName(operation)} {\n${members.join('')}}\n`;
-}
-
-function parameterType({ type, prefix, required }: SdkParameter): string {
-  const one = typeText(type, 'request', 'Models.');
-  const whole = prefix ? `{ readonly [name: string]: ${one} }` : one;
-  return required ? whole : `${whole} | undefined`;
-}
-
-interface Argument {
-  readonly name: string;
-  readonly type: string;
-  readonly required: boolean;
-  /** What stands for it where it is left out. */
-  readonly fallback: string;
-}
-
-/** The arguments that a method takes, in their order. Also what the index shows. */
-export function argumentsOf(operation: SdkOperation): readonly Argument[] {
-  const { path, request, query, headers, idempotency } = operation;
-  const all: Argument[] = path.map((parameter) => ({
-    name: keyOf(parameter),
-    type: typeText(parameter.type, 'request', 'Models.'),
-    required: true,
-    fallback: '',
-  }));
-  if (request !== null) {
-    const type = request.kind === 'bytes' ? 'BinaryContent' : `Models.${request.model}`;
-    const optional = request.kind === 'json' && request.optional;
-    all.push({ name: 'request', type, required: !optional, fallback: '{}' });
-  }
-  if (takesParameters(operation)) {
-    const required = [...query, ...headers].some((parameter) => parameter.required);
-    all.push({ name: 'parameters', type: parametersName(operation), required, fallback: '{}' });
-  }
-  const keyed = idempotency.place?.in === 'header';
-  const type = keyed ? 'KeyedCallOptions' : 'CallOptions';
-  all.push({ name: 'options', type, required: false, fallback: '{}' });
-  // What stands before something that must be given must be given, too.
-  const last = all.findLastIndex(({ required }) => required);
-  return all.map((argument, index) => ({ ...argument, required: index <= last }));
-}
-
-function methodText(operation: SdkOperation, contract: SdkContract): string {
-  const { id, names, path, request, paging } = operation;
-  const name = names.typescript;
-  if (TAKEN.has(name)) throw new Error(`${id} cannot be called ${name} in TypeScript`);
-  const list = argumentsOf(operation);
-  const parameters = list.map(({ name: own, type, required, fallback }) =>
-    required ? `${own}: ${type}` : `${own}: ${type} = ${fallback}`,
-  );
-  const input = [
-    ...(path.length === 0 ? [] : [`path: [${path.map(keyOf).join(', ')}]`]),
-    ...(request === null ? [] : ['request']),
-    ...(takesParameters(operation) ? ['parameters'] : []),
+  const imports = [
+    "import { changedOptions } from '../../core.ts';",
+    "import type { ClientOptions } from '../../options.ts';",
+    ...extras.flatMap((extra) => extra.imports),
+    `import { ${operations} } from '../groups/${group.name}.ts';`,
   ];
-  const answer = answerType(operation);
-  const result =
-    paging === null
-      ? `Call<${answer}>`
-      : `PagedCall<${answer}, ${typeText(paging.item, 'response', 'Models.')}>`;
-  const made = `operations${memberAccess(id)}, ${input.length === 0 ? '{}' : `{ ${input.join(', ')} }`}, options`;
-  return (
-    `\n${docBlock(docParagraphs(operation, 'Awaited,'), docTags(operation, contract), '  ')}` +
-    `  ${name}(${joined(parameters, name.length + result.length)}): ${result} {\n` +
-    `    return this.#caller.${paging === null ? 'call' : 'pages'}(${made});\n  }\n`
-  );
+  return `${HEADER}
+
+${imports.join('\n')}
+
+export * from '../../common.ts';
+${parametersExport(contract, group, '../groups')}
+/** A client of the operations of one group: ${group.title}. A bundle with it holds no other group. */
+export class ${client} extends ${operations} {
+  /** Another client with the options of this one, replaced by those that are given here. */
+  withOptions(options: ClientOptions): ${client} {
+    return new ${client}(changedOptions(this, options));
+  }
+${extras.map(({ method }) => method).join('')}}
+`;
 }
 
-function joined(parameters: readonly string[], used: number): string {
-  const line = parameters.join(', ');
-  return line.length + used <= 100 ? line : `\n${parameters.map((each) => `    ${each},\n`).join('')}  `;
+function refuseTaken({ models }: SdkContract, group: SdkGroup): void {
+  if (TAKEN_ENTRIES.has(group.name)) throw new Error(`the package has another entry ${group.name}`);
+  const names = Object.values(groupNames(group));
+  const taken = names.find((name) => PACKAGE_NAMES.has(name) || models.some((model) => model.name === name));
+  if (taken !== undefined) throw new Error(`the group ${group.name} cannot have a class ${taken}`);
 }
 
-function memberAccess(name: string): string {
-  return memberName(name) === name ? `.${name}` : `[${memberName(name)}]`;
+/** The entries of the package: one for each group, after the whole client. */
+export function typescriptEntries({ groups }: SdkContract): Readonly<Record<string, object | string>> {
+  const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` });
+  return {
+    '.': entry('index'),
+    ...Object.fromEntries(groups.map(({ name }) => [`./${name}`, entry(`generated/clients/${name}`)])),
+    './worker': entry('worker/index'),
+    './package.json': './package.json',
+  };
 }
 
-/** What a call gives. Without a body: nothing, or null where another status has one. */
-export function answerType({ responses }: SdkOperation): string {
-  const bodies = responses.map(({ body }) => {
-    if (body === null) return 'null';
-    return body.kind === 'bytes' ? 'ReadableStream<Uint8Array>' : `Models.${body.model}`;
-  });
-  const distinct = [...new Set(bodies)].sort((a, b) => Number(a === 'null') - Number(b === 'null'));
-  return distinct.join() === 'null' ? 'void' : union(distinct);
+/** `package.json` of the client: its version is that of the release, its entries follow the groups. */
+export function typescriptPackage(contract: SdkContract, license: string): string {
+  const description = {
+    name: '@svc-runtime/client',
+    version: contract.version,
+    private: true,
+    description:
+      'Client of svc: tenant-scoped canonical store, durable execution runtime, one public contract',
+    license,
+    type: 'module',
+    sideEffects: false,
+    engines: { node: '>=20.3' },
+    exports: typescriptEntries(contract),
+    files: ['dist', 'api.md'],
+  };
+  // One line for the short list, as the formatter of the project has it.
+  return `${JSON.stringify(description, null, 2).replace(/\[\s+("dist"),\s+("api.md")\s+\]/, '[$1, $2]')}\n`;
 }

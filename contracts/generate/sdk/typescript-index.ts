@@ -1,5 +1,5 @@
 import type { SdkContract, SdkOperation } from './ir.ts';
-import { answerType, argumentsOf } from './typescript-client.ts';
+import { answerType, argumentsOf } from './typescript-group.ts';
 
 const RETRY: Readonly<Record<SdkOperation['retry'], string>> = {
   safe: 'yes',

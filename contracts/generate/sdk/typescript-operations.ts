@@ -1,20 +1,16 @@
 import { HEADER, literal } from '../print.ts';
 import type { Json } from '../schema.ts';
-import type { SdkContract, SdkOperation, SdkParameter, SdkRequest } from './ir.ts';
+import type { SdkContract, SdkGroup, SdkOperation, SdkParameter, SdkRequest } from './ir.ts';
 import { keyOf } from './typescript-text.ts';
 
-/** `operations.ts`: what the runtime has to know of each operation. */
-export function typescriptOperations({ operations }: SdkContract): string {
-  const entries = operations.map(
-    (operation) => `  ${operation.id}: ${literal(specOf(operation), '  ', operation.id.length + 4)},\n`,
+/** `operations/<group>.ts`: what the runtime has to know of each operation, one constant each so that minifiers shorten its name. */
+export function typescriptOperations({ operations }: SdkContract, group: SdkGroup): string {
+  const own = operations.filter(({ group: name }) => name === group.name);
+  const constants = own.map(
+    (operation) =>
+      `export const ${operation.id}: OperationSpec = ${literal(specOf(operation), '', operation.id.length + 30)};\n`,
   );
-  return `${HEADER}
-
-import type { OperationSpec } from '../operation.ts';
-
-export const operations = {
-${entries.join('')}} as const satisfies Readonly<Record<string, OperationSpec>>;
-`;
+  return `${HEADER}\n\nimport type { OperationSpec } from '../../operation.ts';\n\n${constants.join('\n')}`;
 }
 
 function specOf(operation: SdkOperation): Json {

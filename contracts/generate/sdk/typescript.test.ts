@@ -10,7 +10,7 @@ const fixture = fixtureSource(source.catalogSchema);
 const outputs = sdkOutputs(fixture);
 const output = (path: string) =>
   outputs.get(`sdk/typescript/${path}`) ?? expect.fail(`${path} is not generated`);
-const client = output('src/generated/client.ts');
+const client = output('src/generated/groups/depots.ts');
 /** The comment and the head of a method. */
 const methodText = (name: string) =>
   new RegExp(`\\n  /\\*\\*\\n(?:   \\*.*\\n)+?  ${name}\\([^]*?\\n  }\\n`).exec(client)?.[0] ??
@@ -80,7 +80,9 @@ describe('the client of another contract', () => {
 });
 
 test('no model hides what the package exports by itself', () => {
-  const index = readFileSync('sdk/typescript/src/index.ts', 'utf8');
+  const index = ['index', 'common']
+    .map((name) => readFileSync(`sdk/typescript/src/${name}.ts`, 'utf8'))
+    .join('');
   const lists = [...index.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, names = '']) => names);
   const exported = lists
     .flatMap((names) => names.split(',').map((name) => name.trim()))
@@ -113,4 +115,66 @@ test('everything that is in a folder of the SDKs is generated, and every operati
   const index = real.get('sdk/typescript/api.md') ?? '';
   for (const { sdk, stability } of source.catalog.operations)
     if (stability !== 'internal') expect(index).toContain(`\`${sdk?.typescript}(`);
+});
+
+describe('a group', () => {
+  /** The fixture with its group under another name. */
+  const renamed = (name: string): ContractSource => ({
+    ...fixture,
+    catalog: {
+      ...fixture.catalog,
+      groups: { [name]: { title: 'Depots', description: 'Depots.' } },
+      operations: fixture.catalog.operations.map((operation) => ({ ...operation, group: name })),
+    },
+  });
+
+  test('is an entry of the package, with nothing to write by hand', () => {
+    const { exports: entries } = JSON.parse(output('package.json')) as { exports: Record<string, unknown> };
+    expect(Object.keys(entries)).toEqual(['.', './depots', './worker', './package.json']);
+    expect(entries['./depots']).toEqual({
+      types: './dist/generated/clients/depots.d.ts',
+      default: './dist/generated/clients/depots.js',
+    });
+    expect(output('src/generated/clients/depots.ts')).toContain(
+      'class DepotsClient extends DepotsOperations',
+    );
+    expect(output('src/generated/client.ts')).toContain('flatten(Operations, [DepotsOperations]);');
+    const other = sdkOutputs(renamed('parcel-depots'));
+    expect(other.get('sdk/typescript/src/generated/clients/parcel-depots.ts')).toContain(
+      'class ParcelDepotsClient extends',
+    );
+  });
+
+  test('cannot take a name that the package has', () => {
+    expect(() => sdkOutputs(renamed('worker'))).toThrow('worker');
+    const models = new Map([...fixture.models, ['DepotsClient', { ...fixture.models.get('Parcel') }]]);
+    const hidden = { ...fixture, models } as ContractSource;
+    const published = {
+      ...hidden,
+      catalog: {
+        ...hidden.catalog,
+        operations: hidden.catalog.operations.map((operation) =>
+          operation.id === 'listParcels'
+            ? {
+                ...operation,
+                responses: [
+                  { status: 200, mediaType: 'application/json', schema: 'DepotsClient', description: 'It.' },
+                ],
+              }
+            : operation,
+        ),
+      },
+    };
+    models.set('DepotsClient', { ...fixture.models.get('Parcel'), name: 'DepotsClient' } as never);
+    expect(() => sdkOutputs(published)).toThrow('DepotsClient');
+  });
+
+  test('gets the method that is written by hand on its operation', () => {
+    const real = sdkOutputs(source);
+    const clients = [...real.keys()].filter((path) => path.includes('/generated/clients/'));
+    expect(clients).toHaveLength(Object.keys(source.catalog.groups).length);
+    expect(clients.filter((path) => real.get(path)?.includes('  waitForExecutionRun('))).toEqual([
+      'sdk/typescript/src/generated/clients/execution.ts',
+    ]);
+  });
 });

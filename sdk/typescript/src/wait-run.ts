@@ -1,8 +1,8 @@
+import { type ClientCore, settingsOf } from './core.ts';
 import { APIAbortError, APITimeoutError, SvcError } from './errors.ts';
-import type { Operations } from './generated/client.ts';
 import type { ExecutionRun } from './generated/models.ts';
 import type { CallOptions } from './options.ts';
-import { pause, type World } from './world.ts';
+import { pause } from './world.ts';
 
 /** Of `waitForExecutionRun`. The other options are those of each read, its `timeout` too. */
 export interface RunWaitOptions extends CallOptions {
@@ -19,19 +19,21 @@ const PAUSE_MS_MAX = 8_000;
 
 const operation = 'getExecutionRun';
 
-interface Waiting {
-  readonly client: Pick<Operations, 'getExecutionRun'>;
-  readonly world: World;
-  /** Of a call that names none, in milliseconds. */
-  readonly timeout: number;
+interface RunReader extends ClientCore {
+  getExecutionRun(
+    runId: string,
+    parameters: { readonly waitSeconds: number },
+    options: CallOptions,
+  ): PromiseLike<ExecutionRun>;
 }
 
-/** Reads until the run has ended. */
+/** Reads the run until it has ended. */
 export async function waitForRun(
-  { client, world, timeout }: Waiting,
+  client: RunReader,
   runId: string,
   { waitTimeout, ...options }: RunWaitOptions,
 ): Promise<ExecutionRun> {
+  const { world, timeout } = settingsOf(client);
   if (waitTimeout !== undefined && !(waitTimeout >= 0))
     throw new SvcError('waitTimeout is a number of milliseconds from 0.');
   const until = waitTimeout === undefined ? Number.POSITIVE_INFINITY : world.now() + waitTimeout;

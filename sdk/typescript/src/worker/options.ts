@@ -1,4 +1,5 @@
-import { SvcClient, settingsOf } from '../client.ts';
+import { SvcClient } from '../client.ts';
+import { settingsOf } from '../core.ts';
 import { SvcError } from '../errors.ts';
 import type { ClientOptions, Settings } from '../options.ts';
 import type { RunContext } from './context.ts';

@@ -1,0 +1,115 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sdkOutputs } from '../../../contracts/generate/sdk/outputs.ts';
+import { type ContractSource, readSource } from '../../../contracts/generate/source.ts';
+
+const COPIES = 3;
+const CORE_MAX = 20_000;
+const WHOLE_MAX = 75_000;
+/** What one operation may add, its method and its entry in the table together. */
+const OPERATION_MAX = 400;
+
+const source = readSource(process.cwd());
+const folder = mkdtempSync(join(tmpdir(), 'sdk-size-'));
+const sdk = join(folder, 'sdk/typescript');
+const groups = Object.keys(source.catalog.groups);
+
+/** The contract with every group three times, under other names: what a catalogue of 129 operations weighs. */
+function grown(): ContractSource {
+  const { catalog } = source;
+  const copies = Array.from({ length: COPIES }, (_, index) => (index === 0 ? '' : String(index + 1)));
+  return {
+    ...source,
+    catalog: {
+      ...catalog,
+      groups: Object.fromEntries(
+        copies.flatMap((copy) =>
+          Object.entries(catalog.groups).map(([name, its]) => [`${name}${copy}`, its]),
+        ),
+      ),
+      operations: copies.flatMap((copy) =>
+        catalog.operations.map((operation) => ({
+          ...operation,
+          id: `${operation.id}${copy}`,
+          group: `${operation.group}${copy}`,
+          sdk: operation.sdk && {
+            typescript: `${operation.sdk.typescript}${copy}`,
+            python: `${operation.sdk.python}${copy}`,
+          },
+        })),
+      ),
+    },
+  };
+}
+
+beforeAll(() => {
+  cpSync(resolve(import.meta.dirname, '../src'), join(sdk, 'src'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('/generated'),
+  });
+  for (const [path, text] of sdkOutputs(grown())) {
+    const file = join(folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The size of a minified program, and the groups of which it holds anything. */
+async function bundled(
+  contents: string,
+): Promise<{ readonly bytes: number; readonly held: readonly string[] }> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents, resolveDir: join(sdk, 'src') },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    metafile: true,
+    write: false,
+  });
+  const [output] = Object.values(metafile.outputs);
+  const held = Object.entries(output?.inputs ?? {})
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .flatMap(([path]) => /\/generated\/(?:clients|groups|operations)\/([\w-]+)\.ts$/.exec(path)?.[1] ?? []);
+  return { bytes: outputFiles[0]?.contents.length ?? 0, held: [...new Set(held)].toSorted() };
+}
+
+describe('a client of 129 operations', () => {
+  const core = "export * from './core.ts'; export * from './common.ts';";
+
+  test('has that many', () => {
+    expect(COPIES * source.catalog.operations.length).toBeGreaterThanOrEqual(129);
+  });
+
+  test('stands on a small core', async () => {
+    const { bytes, held } = await bundled(core);
+    expect(held).toEqual([]);
+    expect(bytes).toBeLessThanOrEqual(CORE_MAX);
+  });
+
+  test('is small as a whole', async () => {
+    const { bytes, held } = await bundled("export * from './index.ts';");
+    expect(held).toHaveLength(COPIES * groups.length);
+    expect(bytes).toBeLessThanOrEqual(WHOLE_MAX);
+  });
+
+  test.each(groups)('costs the core and %s where that group alone is imported', async (group) => {
+    const { bytes, held } = await bundled(`export * from './generated/clients/${group}.ts';`);
+    expect(held).toEqual([group]);
+    const operations = source.catalog.operations.filter((each) => each.group === group).length;
+    expect(bytes).toBeLessThanOrEqual((await bundled(core)).bytes + operations * OPERATION_MAX);
+  });
+
+  test('costs two groups where two are imported', async () => {
+    const [first = '', second = ''] = groups;
+    const { held } = await bundled(
+      [first, second].map((group) => `export * from './generated/clients/${group}.ts';`).join('\n'),
+    );
+    expect(held).toEqual([first, second].toSorted());
+  });
+});
