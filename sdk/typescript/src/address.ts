@@ -4,7 +4,7 @@ import { SvcError } from './errors.ts';
 export interface Address {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  /** Whether what goes there can be read on the way. */
+  /** Whether others can read the requests on their way: plain HTTP to another machine. */
   readonly isReadable: boolean;
 }
 
@@ -12,8 +12,8 @@ const form =
   /^(https?):\/\/([a-z0-9._-]+|\[[0-9a-f:]+\])(?::([0-9]{1,5}))?(\/(?:[\w.~!$&'()*+,;=:@/-]|%[0-9a-f]{2})*)?$/i;
 
 /**
- * One form in every language (`sdk/base-url-table.json`): what a platform would strip, mend or read in two ways is refused.
- * What is refused is not quoted: it may hold a password.
+ * Refuses every address that a platform would correct or could read in two ways, so that all SDKs take the same addresses
+ * (`sdk/base-url-table.json`). The error does not quote the address: it may hold a password.
  */
 export function addressOf(text: string | undefined): Address {
   if (!text) throw new SvcError('The client needs the address of a service: baseUrl, or SVC_BASE_URL.');

@@ -12,7 +12,7 @@ import { PROBLEM, problemOf } from './problem.ts';
 import { type Failure, retryAfterOf } from './retry.ts';
 import type { World } from './world.ts';
 
-/** What an answer is, decided from what came over the wire. */
+/** Classifies an answer of the service by its status, headers and body. */
 
 export async function connected<T>(operation: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -25,7 +25,7 @@ export async function connected<T>(operation: string, work: () => Promise<T>): P
   }
 }
 
-/** How an answer is read; `null` where it is a refusal. */
+/** How to read the body of an answer; `null` for a refusal. */
 export function formOf(operation: OperationSpec, response: Response): 'json' | 'bytes' | 'none' | null {
   const mediaType = mediaTypeOf(response);
   if (mediaType === PROBLEM) return null;
@@ -36,8 +36,8 @@ export function formOf(operation: OperationSpec, response: Response): 'json' | '
 }
 
 /**
- * The error of an answer that is a refusal. A body that does not come whole or cannot be decoded says nothing, and takes
- * nothing from the status, which is an answer.
+ * The error of a refusal. A body that is incomplete or cannot be decoded counts as no problem document: the status alone
+ * decides the class of the error.
  */
 export async function refusal(operation: string, response: Response, world: World): Promise<SvcError> {
   const { status, headers } = response;
@@ -48,7 +48,7 @@ export async function refusal(operation: string, response: Response, world: Worl
   return statusError({ operation, status, headers, problem, retryAfter, isRedirect });
 }
 
-/** What bytes in UTF-8 spell; `null` where they are none. */
+/** The text of UTF-8 bytes; `null` if they are not valid UTF-8. */
 function decoded(bytes: ArrayBuffer): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -1,6 +1,6 @@
 import { APIAbortError, APITimeoutError, type SvcError } from './errors.ts';
 
-/** The caller's signal and the call's own time as one. */
+/** One signal for the caller's abort and the timeout of the call. */
 export class CallTime {
   readonly signal: AbortSignal;
   readonly #operation: string;
@@ -17,12 +17,12 @@ export class CallTime {
     this.#own.abort();
   }
 
-  /** Throws where the time is over. */
+  /** Throws if the call is aborted or out of time. */
   check(): void {
     if (this.signal.aborted) throw this.#error();
   }
 
-  /** Ends with the time, also where what works does not heed the signal. */
+  /** Rejects when the time is over, even if the work ignores the signal. */
   bound<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const ended = () => reject(this.#error());

@@ -2,7 +2,7 @@ import { APIResponseError, SvcError } from './errors.ts';
 import type { PagingSpec } from './operation.ts';
 import type { Outcome } from './transport.ts';
 
-/** An answer beside what its body holds. */
+/** The status and the headers of an answer. */
 export interface AnswerInfo {
   readonly status: number;
   readonly headers: Headers;
@@ -10,12 +10,12 @@ export interface AnswerInfo {
   readonly correlationId: string | null;
 }
 
-/** Whether a call is sent by itself, or once somebody asks what came of it. */
+/** Whether the call is sent when it is made, or when the caller first awaits or iterates it. */
 type Start = 'by itself' | 'when used';
 
 /**
- * A call on its way. Awaited, it gives what the answer's body holds. It is sent whether or not anybody awaits it, after the
- * code that made it has run to its next pause; a list in pages waits until it is used.
+ * A call to the service. Awaited, it gives the content of the answer. The client sends it after the caller's synchronous code
+ * has run, whether or not the caller awaits it; a paged list is sent when the caller first uses it.
  */
 export class Call<T> extends Promise<T> {
   readonly #outcome: Promise<Outcome>;
@@ -38,7 +38,7 @@ export class Call<T> extends Promise<T> {
     if (start === 'by itself') state.begin?.();
   }
 
-  /** However often it is asked for what came of it, a call is sent once. */
+  /** Sends a call that waits for its first use. A call is sent once, however often it is awaited. */
   // oxlint-disable-next-line no-thenable -- every promise has one
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
@@ -48,12 +48,12 @@ export class Call<T> extends Promise<T> {
     return super.then(onFulfilled, onRejected);
   }
 
-  /** What follows from a call is no call. */
+  /** `then` gives a plain promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
 
-  /** What the body holds, and the status and headers that it came with. */
+  /** The content of the answer, with its status and headers. */
   async withResponse(): Promise<{ readonly data: T; readonly response: AnswerInfo }> {
     const data = await this;
     const { status, headers } = (await this.#outcome).response;
@@ -61,9 +61,9 @@ export class Call<T> extends Promise<T> {
   }
 
   /**
-   * The answer as `fetch` gives it, with its body unread; refusals are thrown all the same. To be asked for where the call
-   * is made: `client.health().asResponse()`. Who reads the body waits for its next bytes for the time of the call at most,
-   * however long the whole of it takes; the signal of the call ends it.
+   * The answer as `fetch` gives it, with its body unread; a refusal is thrown. Ask for it where the call is made:
+   * `client.health().asResponse()`. The timeout of the call bounds the wait for the next bytes, not the whole body; the
+   * signal of the call ends the reading.
    */
   async asResponse(): Promise<Response> {
     if (this.#state.isSent) throw new SvcError('asResponse must be asked for where the call is made.');
@@ -82,15 +82,15 @@ interface SendState {
 const emptyPagesMax = 1000;
 
 /**
- * A call for a list in pages. Awaited, it gives the first page; iterated, the entries of all pages. Nothing is asked for
- * before that, and the first page once.
+ * A call for a paged list. Awaited, it gives the first page; iterated, the entries of all pages. The client sends nothing
+ * before that, and reads the first page once.
  */
 export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<Item> {
   readonly #paging: PagingSpec;
   readonly #begin: unknown;
   readonly #next: (token: string) => PromiseLike<Page>;
 
-  /** `begin` is the token that the caller gave, if any. */
+  /** `begin` is the caller's continuation token, if any. */
   constructor(
     send: (raw: boolean) => Promise<Outcome>,
     paging: PagingSpec,
@@ -104,8 +104,8 @@ export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<I
   }
 
   /**
-   * The pages, each asked for when the one before was used. A page may be short or empty and not be the last. A list that
-   * would not end is an error: one that names a token again, or 1,000 empty pages in a row with more to come.
+   * The pages. The client reads a page when the caller asks for it. A short or empty page need not be the last one. An
+   * endless list is an error: a token that comes twice, or 1,000 empty pages in a row.
    */
   async *pages(): AsyncGenerator<Page, void, undefined> {
     const seen = new Set([this.#begin]);
@@ -134,15 +134,15 @@ export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<I
     return items === undefined ? [] : items;
   }
 
-  /** A page that holds entries, or none. */
+  /** The page, if its entries are a list. */
   #checked(page: Page): Page {
     if (typeof page === 'object' && page !== null && Array.isArray(this.#itemsOf(page))) return page;
     throw new APIResponseError('A page of a list is none.');
   }
 
   /**
-   * All entries as one list. `limit` ends it early: at most so many. Without it more than 10,000 entries are an error, so
-   * that no list grows without anybody having meant it.
+   * All entries as one list, at most `limit` of them. Without `limit`, more than 10,000 entries are an error: the caller must
+   * choose a larger list on purpose.
    */
   async all({ limit }: { readonly limit?: number } = {}): Promise<Item[]> {
     const most = limit ?? 10_000;

@@ -1,4 +1,4 @@
-/** What every entry of the package exports, whichever client it offers. */
+/** The exports that every entry of the package shares. */
 export type { AnswerInfo, Call, PagedCall } from './call.ts';
 export {
   APIAbortError,

@@ -2,17 +2,16 @@ import { SvcError } from './errors.ts';
 import type { Credential, Settings } from './options.ts';
 import type { WireRequest } from './request.ts';
 
-// What the service takes for a key, and what RFC 6750 section 2.1 takes for a token. Anything else the platform would
-// refuse as a header, in an error that quotes it.
+// The service's form of a key, and the form of a token in RFC 6750 section 2.1. The platform refuses other values as a
+// header, and quotes them in its error.
 const apiKeyForm = /^[\x21-\x7e]{1,512}$/;
 const tokenForm = /^[A-Za-z0-9._~+/-]{1,16384}=*$/;
 
 const TOKEN_HEADER = 'X-Serverless-Authorization';
 
 /**
- * The headers of a request with those that say who is calling. The key goes in its own header and the token in
- * `X-Serverless-Authorization`, which the service reads for an identity whatever it is configured with: where keys are in
- * use, a token alone in `Authorization` is an attempt at a key. What the caller gave or took away there holds.
+ * The headers of a request with the credentials of the caller. The token goes into `X-Serverless-Authorization`: a service
+ * with API keys reads `Authorization` as an attempt at a key. Headers that the caller set or removed stay as they are.
  */
 export async function withCredentials(
   settings: Settings,
@@ -40,7 +39,7 @@ const credentialHeaders = [
   'x-api-key',
 ];
 
-/** Whether a header of this name says who is calling. */
+/** Whether a header of this name carries a credential. */
 export function isCredentialHeader(name: string, apiKeyHeader: string): boolean {
   return [apiKeyHeader.toLowerCase(), ...credentialHeaders].includes(name.toLowerCase());
 }

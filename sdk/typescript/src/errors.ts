@@ -1,9 +1,9 @@
 import type { ProblemCode } from './generated/problems.ts';
 import type { Problem, ProblemPlace } from './problem.ts';
 
-/** Every error of the client, as a tree: catch the branch that you can do something about. None of them holds a credential. */
+/** The base of all errors of the client. Catch the subclass that you can handle. No error holds a credential. */
 export class SvcError extends Error {
-  /** The operation that was called; absent where none was. */
+  /** The operation that was called; absent for an error outside of calls. */
   readonly operation: string | undefined;
 
   constructor(message: string, options: { readonly operation?: string; readonly cause?: unknown } = {}) {
@@ -18,31 +18,31 @@ export class SvcError extends Error {
   }
 }
 
-/** No answer came. Whether a write was carried out is not known: repeat it with the same key, or look. */
+/** No complete answer arrived. The service may have carried out a write: repeat it with the same key, or read the result. */
 export class APIConnectionError extends SvcError {}
 
-/** The time of the call was over before it succeeded. */
+/** The timeout passed before the call succeeded. */
 export class APITimeoutError extends APIConnectionError {}
 
 /** The caller's signal ended the call; its reason is the `cause`. */
 export class APIAbortError extends SvcError {}
 
-/** The answer is of a status that was expected, but not of the form. */
+/** The status of the answer is a success, but its body cannot be read. */
 export class APIResponseError extends SvcError {}
 
-/** A service answered that the request did not succeed. */
+/** The service refused the request, or failed. */
 export class APIStatusError extends SvcError {
-  /** 0 where a browser hides it, as it does with redirects. */
+  /** 0 if a browser hides it, as for a redirect. */
   readonly status: number;
-  /** The problem document (RFC 9457); `null` where the answer holds none, such as that of a proxy. */
+  /** The problem document (RFC 9457); `null` if the answer has none, such as an answer of a proxy. */
   readonly problem: Problem | null;
-  /** What to branch on. The vocabulary only grows. */
+  /** The problem code. Branch on it; later releases only add codes. */
   readonly code: ProblemCode | (string & {}) | null;
-  /** Whether the same request can succeed later without being changed; `null` where the answer does not say. */
+  /** Whether the same request can succeed later; `null` if the answer does not say. */
   readonly retryable: boolean | null;
-  /** How long to wait before trying again, in seconds; `null` where the answer does not say. */
+  /** How long to wait before the next try, in seconds; `null` if the answer does not say. */
   readonly retryAfter: number | null;
-  /** What to tell whoever runs the service. */
+  /** The id of the request in the log of the service: give it to the operator. */
   readonly correlationId: string | null;
   /** The refused places of the request. */
   readonly errors: readonly ProblemPlace[];
@@ -60,7 +60,7 @@ export class APIStatusError extends SvcError {
     this.#headers = answer.headers;
   }
 
-  /** Those of the answer. */
+  /** The headers of the answer. */
   get headers(): Headers {
     return this.#headers;
   }
@@ -73,25 +73,25 @@ export class APIStatusError extends SvcError {
 
 /** 400: the request breaks a rule; `errors` says where. */
 export class BadRequestError extends APIStatusError {}
-/** 401: a credential is missing, or does not hold. */
+/** 401: a credential is missing or invalid. */
 export class AuthenticationError extends APIStatusError {}
-/** 403: the caller may not do this. */
+/** 403: the caller has no permission. */
 export class PermissionDeniedError extends APIStatusError {}
-/** 404: not there, or not the caller's to see. */
+/** 404: the resource does not exist, or the caller may not see it. */
 export class NotFoundError extends APIStatusError {}
-/** 409: the request disagrees with what is there, as `code` says. Never repeated by the client. */
+/** 409: the request conflicts with stored state; see `code`. The client never retries it. */
 export class ConflictError extends APIStatusError {}
 /** 412: a document is not at the revision that the request expects. */
 export class PreconditionFailedError extends APIStatusError {}
-/** 413: more than the operation takes at once. */
+/** 413: the request is larger than the operation allows. */
 export class PayloadTooLargeError extends APIStatusError {}
-/** 422: understood, and refused for what it asks. */
+/** 422: the request is well-formed, but the service refuses its content. */
 export class UnprocessableEntityError extends APIStatusError {}
-/** 429: too much at a time; `retryAfter` says how long to wait. */
+/** 429: too many requests; wait for `retryAfter`. */
 export class RateLimitError extends APIStatusError {}
-/** 500 and above, but 503: a fault of the service, or of what is in front of it. */
+/** 500 and above, except 503: the service or a proxy in front of it failed. */
 export class InternalServerError extends APIStatusError {}
-/** 503: not now. */
+/** 503: the service is unavailable at the moment. */
 export class UnavailableError extends APIStatusError {}
 
 const byStatus: Readonly<Record<number, typeof APIStatusError>> = {
@@ -116,7 +116,7 @@ export interface FailedAnswer {
   readonly isRedirect: boolean;
 }
 
-/** The error of an answer, of the class of its status. */
+/** Makes the error whose class belongs to the status. */
 export function statusError(answer: FailedAnswer): APIStatusError {
   const { status, problem, isRedirect } = answer;
   const Class = byStatus[status] ?? (status >= 500 ? InternalServerError : APIStatusError);

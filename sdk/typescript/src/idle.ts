@@ -3,8 +3,8 @@ import type { CallTime } from './call-time.ts';
 import type { World } from './world.ts';
 
 /**
- * The bytes of an answer, asked for as they are read. However long the whole of it takes, who reads waits for the next of
- * them for `idleMs` at most; the caller's signal ends it as it ends a call.
+ * The body of an answer as a stream. `idleMs` bounds the wait for the next bytes, not the whole body. The caller's signal
+ * ends the stream as it ends a call.
  */
 export function idleBounded(
   operation: string,
@@ -21,7 +21,7 @@ export function idleBounded(
           if (done) controller.close();
           else controller.enqueue(value);
         } catch (error) {
-          // What does not heed the signal is let go of all the same.
+          // The body may ignore the signal, so release its connection here.
           reader.cancel().catch(() => {});
           throw error;
         } finally {
@@ -30,12 +30,12 @@ export function idleBounded(
       },
       cancel: (reason) => reader.cancel(reason),
     },
-    // Nothing is read that nobody asked for, so that no time passes for who does something else.
+    // Read only on demand: the idle time must not run while the caller does other work.
     { highWaterMark: 0 },
   );
 }
 
-/** The answer with this for its body. */
+/** A copy of the answer with another body. */
 export function withBody(response: Response, body: ReadableStream<Uint8Array> | null): Response {
   const { status, statusText, headers, url } = response;
   if (body === null) return response;

@@ -3,13 +3,13 @@ import type { BinaryContent, FilePart, PartSpec } from './operation.ts';
 export interface EncodedBody {
   readonly body: Blob | ReadableStream<Uint8Array>;
   readonly contentType: string;
-  /** Whether it can be sent a second time. */
+  /** Whether the client can send it again. */
   readonly replayable: boolean;
 }
 
 /**
- * A body of parts (RFC 7578). Blobs and bytes make one Blob, which a platform reads as it sends it and whose length it
- * knows; with a stream among them the whole is a stream.
+ * A multipart body (RFC 7578). Blobs and bytes become one Blob, whose length the platform knows. If one part is a stream,
+ * the whole body is a stream.
  */
 export function multipart(
   specs: readonly PartSpec[],
@@ -58,7 +58,7 @@ function blobOf(content: Exclude<BinaryContent, Stream>): Blob {
   return content instanceof Blob ? content : new Blob([content as ArrayBuffer]);
 }
 
-/** As it is read: nothing is gathered. */
+/** Reads the chunks on demand and buffers nothing. */
 function streamOf(chunks: readonly (BinaryContent | string)[]): ReadableStream<Uint8Array> {
   const bytes = allBytes(chunks);
   return new ReadableStream<Uint8Array>({
@@ -81,7 +81,7 @@ async function* allBytes(chunks: readonly (BinaryContent | string)[]): AsyncGene
   }
 }
 
-/** Not every browser iterates streams by itself. */
+/** Some browsers cannot iterate a stream. */
 async function* readable(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {
@@ -91,7 +91,7 @@ async function* readable(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-/** As browsers write names in this header. */
+/** Escapes a name as browsers do in this header. */
 function quoted(text: string): string {
   return text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }

@@ -1,4 +1,4 @@
-/** The shapes that the generated code and the runtime share: what an operation is on the wire. */
+/** The types that the generated code and the runtime share: an operation on the wire. */
 
 export interface OperationSpec {
   readonly id: string;
@@ -8,13 +8,17 @@ export interface OperationSpec {
   readonly query?: readonly ParameterSpec[];
   readonly headers?: readonly ParameterSpec[];
   readonly body?: BodySpec;
-  /** Where the caller's idempotency key goes; absent where none is taken. */
+  /** Where the caller's idempotency key goes; absent if the operation takes none. */
   readonly key?:
-    | { readonly in: 'header'; readonly name: string /** Says the same. */; readonly member?: string }
+    | {
+        readonly in: 'header';
+        readonly name: string /** The request member with the same meaning. */;
+        readonly member?: string;
+      }
     | { readonly in: 'body'; readonly member: string };
-  /** Whether the client may send it again: reads, writes with the caller's key, or never. */
+  /** Whether the client may send it again: always for reads, for writes only with the caller's key. */
   readonly retry: 'safe' | 'with-key' | 'never';
-  /** What is returned, by status; every other answer is thrown. */
+  /** The form of the answers that the method returns, by status. Every other answer is thrown. */
   readonly answers: Readonly<Record<number, 'json' | 'bytes' | 'none'>>;
   readonly paging?: PagingSpec;
 }
@@ -22,9 +26,9 @@ export interface OperationSpec {
 export interface ParameterSpec {
   /** On the wire. */
   readonly name: string;
-  /** In the object that the caller gives. */
+  /** The member of the caller's parameters. */
   readonly key: string;
-  /** The value is a map: each entry is a parameter of its own, named `name` and its key. */
+  /** The value is a map. Each entry becomes a parameter, named `name` followed by the key. */
   readonly prefix?: true;
 }
 
@@ -35,7 +39,7 @@ export type BodySpec =
 
 export interface PartSpec {
   readonly name: string;
-  /** A file; otherwise JSON. */
+  /** Whether the part is a file; else it is JSON. */
   readonly binary: boolean;
 }
 
@@ -46,14 +50,14 @@ export interface PagingSpec {
   readonly items: string;
 }
 
-/** What a generated method hands to the runtime. */
+/** The arguments that a generated method passes to the runtime. */
 export interface CallInput {
   readonly path?: readonly (string | number | boolean)[];
   readonly request?: unknown;
   readonly parameters?: object;
 }
 
-/** Bytes to send. A stream can be sent once, so a call that sends one is never repeated by the client. */
+/** Bytes to send. A stream can be read once, so the client never retries a call with one. */
 export type BinaryContent =
   | Uint8Array
   | ArrayBuffer
@@ -64,8 +68,8 @@ export type BinaryContent =
 /** A file of a multipart request. */
 export interface FilePart {
   readonly content: BinaryContent;
-  /** The name of the part where none is given. */
+  /** The name of the part if absent. */
   readonly filename?: string;
-  /** `application/octet-stream` where none is given. */
+  /** `application/octet-stream` if absent. */
   readonly contentType?: string;
 }

@@ -4,55 +4,55 @@ import { SvcError } from './errors.ts';
 import { RETRY } from './retry.ts';
 import { machine, type World } from './world.ts';
 
-/** A credential, or what gives one: it is asked before each request, so that it may hand out fresh ones. */
+/** A credential, or a function that returns one. The client calls it before each request, so it can return fresh ones. */
 export type Credential = string | (() => string | Promise<string>);
 
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface ClientOptions {
-  /** Address of the service, of host, port and path; a path is kept. `SVC_BASE_URL` or `SVC_SERVER` where it is not given. */
+  /** Address of the service: host, port and path. `SVC_BASE_URL` or `SVC_SERVER` if absent. */
   readonly baseUrl?: string | undefined;
-  /** `SVC_API_KEY` where it is not given; `null` for none. */
+  /** `SVC_API_KEY` if absent; `null` for none. */
   readonly apiKey?: Credential | null | undefined;
-  /** The header that the service reads the key from: `SVC_API_KEY_HEADER`, else `X-Svc-Api-Key`. */
+  /** The header that carries the key. `SVC_API_KEY_HEADER`, else `X-Svc-Api-Key`, if absent. */
   readonly apiKeyHeader?: string | undefined;
-  /** An identity token (OIDC). `SVC_IDENTITY_TOKEN` where it is not given; `null` for none. */
+  /** An identity token (OIDC). `SVC_IDENTITY_TOKEN` if absent; `null` for none. */
   readonly token?: Credential | null | undefined;
-  /** Sent with every request; `null` takes one of the client's own away. */
+  /** Sent with every request; `null` removes a header that the client sends. */
   readonly headers?: HeaderValues | undefined;
-  /** Milliseconds that a call may take, repeats and the pauses between them included; 60,000 where it is not given. */
+  /** Time for a call in milliseconds, retries and pauses included; 60,000 if absent. */
   readonly timeout?: number | undefined;
-  /** How often a call that failed is sent again, where that is safe; 2 where it is not given. */
+  /** How often the client retries a failed call where that is safe; 2 if absent. */
   readonly maxRetries?: number | undefined;
-  /** Instead of the platform's `fetch`. It must not follow redirects. */
+  /** Replaces the platform's `fetch`. It must not follow redirects. */
   readonly fetch?: FetchLike | undefined;
-  /** Lets credentials go over plain HTTP to other machines, where they can be read on the way. */
+  /** Allows credentials over plain HTTP to other machines, where others can read them. */
   readonly insecure?: boolean | undefined;
-  /** Instead of the machine's clock and chance. For tests. */
+  /** Replaces the clock and the random numbers. For tests. */
   readonly world?: World | undefined;
 }
 
 export type HeaderValues = Readonly<Record<string, string | null | undefined>>;
 
-/** What can be said of one call; it goes before what the client was made with. */
+/** The options of one call. They override those of the client. */
 export interface CallOptions {
-  /** Ends the call, a pause between repeats included. */
+  /** Ends the call, also during a pause between retries. */
   readonly signal?: AbortSignal | undefined;
-  /** In milliseconds. */
+  /** In milliseconds, retries and pauses included. */
   readonly timeout?: number | undefined;
   readonly headers?: HeaderValues | undefined;
-  /** Names the request in the service's log and answer: 1 to 128 letters, digits and `._:-`. */
+  /** The id of the request in the log and the answer of the service: 1 to 128 letters, digits and `._:-`. */
   readonly correlationId?: string | undefined;
   readonly maxRetries?: number | undefined;
 }
 
-/** Of an operation that takes its idempotency key in a header. */
+/** The options of an operation that takes its idempotency key in a header. */
 export interface KeyedCallOptions extends CallOptions {
-  /** A name for this one intent. Repeated with the same request, it is done once; only with it the client repeats by itself. */
+  /** The caller's name for one intent: the service carries out the same request with it once. Without a key the client never retries. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The options with everything that was left open decided, and judged. */
+/** The checked options with all defaults filled in. */
 export interface Settings {
   readonly baseUrl: string;
   readonly apiKey: Credential | null;
@@ -62,16 +62,16 @@ export interface Settings {
   readonly timeout: number;
   readonly maxRetries: number;
   readonly fetch: FetchLike;
-  /** Whether `fetch` was given, and so is not that of the platform. */
+  /** Whether the caller gave `fetch`. */
   readonly ownFetch: boolean;
   readonly world: World;
-  /** Whether a credential may go where the address leads. */
+  /** Whether the client may send credentials to this address. */
   readonly mayCarry: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables of the process where there is one; a browser has none. */
+/** The environment variables; none in a browser. */
 export function environment(): Environment {
   return (globalThis as { process?: { env?: Environment } }).process?.env ?? {};
 }
@@ -115,7 +115,7 @@ function carries(headers: HeaderValues, apiKeyHeader: string): boolean {
   );
 }
 
-/** Refuses a call whose own headers hold a credential that may not go where the address leads. */
+/** Refuses credentials in the headers of a call if the address is not safe for them. */
 export function checkCarried({ mayCarry, apiKeyHeader, baseUrl }: Settings, headers: HeaderValues): void {
   if (!mayCarry && carries(headers, apiKeyHeader))
     throw new SvcError(`${new URL(baseUrl).origin} ${READABLE}`);
@@ -125,7 +125,7 @@ function given(option: Credential | null | undefined, variable: string | undefin
   return option === undefined ? variable || null : option;
 }
 
-// The longest time that a timer takes.
+// The longest delay of a platform timer.
 const timeoutMax = 2 ** 31 - 1;
 
 export function checkTimeout(timeout: number): number {

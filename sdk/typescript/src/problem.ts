@@ -1,8 +1,7 @@
 export const PROBLEM = 'application/problem+json';
 
 /**
- * A problem document (RFC 9457), as every refusal of the service is. Further members may be there, such as those that a
- * code tells more with.
+ * A problem document (RFC 9457). The service answers every refusal with one. A code may add members of its own.
  */
 export interface Problem {
   readonly type: string;
@@ -16,20 +15,20 @@ export interface Problem {
   readonly errors?: readonly ProblemPlace[];
   /** In seconds. */
   readonly retryAfterSeconds?: number;
-  /** How the start of work was answered, where it was refused after its request was understood. */
+  /** The receipt of the refused start, if the service rejected valid work. */
   readonly admission?: ProblemAdmission;
   readonly [member: string]: unknown;
 }
 
-/** One place of the request that was refused. */
+/** One faulty place of the request. */
 export interface ProblemPlace {
-  /** A JSON Pointer into the body; empty for the whole of it. */
+  /** A JSON Pointer into the body; empty for the whole body. */
   readonly pointer: string;
   readonly detail: string;
   readonly keyword?: string;
 }
 
-/** The receipt of work that was rejected: how its start was answered. */
+/** The admission receipt of rejected work. */
 export interface ProblemAdmission {
   readonly version: 'svc.admission.v1';
   readonly admissionId: string;
@@ -42,12 +41,12 @@ export interface ProblemAdmission {
   readonly admittedAtUtc: string;
   readonly statusUri: string;
   readonly resultUri: string | null;
-  /** What to branch on, beside the code. */
+  /** The class of the failure. Branch on it together with `code`. */
   readonly failureClass: string | null;
   readonly error: string | null;
 }
 
-/** The problem document that a body holds; `null` where it holds none, or none of this service. */
+/** The problem document in a body; `null` if it has none, or one of another service. */
 export function problemOf(mediaType: string, text: string): Problem | null {
   if (mediaType !== PROBLEM) return null;
   let value: unknown;
@@ -61,7 +60,7 @@ export function problemOf(mediaType: string, text: string): Problem | null {
   const said = texts.every((name) => typeof members[name] === 'string');
   if (!said || typeof members['retryable'] !== 'boolean') return null;
   if (errors !== undefined && !Array.isArray(errors)) return null;
-  // What is not of the type that readers count on is left out, and takes nothing from the rest.
+  // Drop optional members of a wrong type: callers rely on the types, and the other members are still valid.
   const isTime = typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0;
   return {
     ...members,

@@ -3,23 +3,23 @@ import { bytesBody, multipart } from './multipart.ts';
 import type { BinaryContent, CallInput, OperationSpec, ParameterSpec } from './operation.ts';
 import type { HeaderValues, KeyedCallOptions } from './options.ts';
 
-/** A call as it goes over the wire, without credentials. */
+/** The request of a call, without credentials. */
 export interface WireRequest {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
   readonly headers: Headers;
-  /** Made anew for each time that it is sent. */
+  /** Makes the body for each attempt. */
   readonly body: () => string | Blob | ReadableStream<Uint8Array> | undefined;
-  /** Whether the body can be sent a second time. */
+  /** Whether the client can send the body again. */
   readonly replayable: boolean;
-  /** Whether the caller gave an idempotency key where the operation reads it. */
+  /** Whether the caller gave an idempotency key in the place of the operation. */
   readonly keyGiven: boolean;
-  /** Headers that the caller took away, in lower case: the client adds none of these. */
+  /** Headers that the caller removed, in lower case. The client must not add them again. */
   readonly takenAway: ReadonlySet<string>;
 }
 
-/** `boundary` stands between the parts of a body, and must be in none of them. */
+/** `boundary` separates the parts of a body; no part may contain it. */
 export function wireRequest(
   operation: OperationSpec,
   input: CallInput,
@@ -60,14 +60,14 @@ function pathOf({ id, path }: OperationSpec, values: readonly (string | number |
   return path.replace(/\{([^{}]*)\}/g, (_, name: string) => {
     const value = values[at++];
     const text = value === undefined || value === null ? '' : String(value);
-    // A URL with such a segment leads somewhere else: what was meant for one thing would be done to another.
+    // Such a segment changes the path, so the request would reach another resource.
     if (text === '' || text === '.' || text === '..')
       throw new SvcError(`${name} of ${id} is empty or a dot segment.`, { operation: id });
     return encode(text);
   });
 }
 
-/** RFC 3986: everything but the unreserved characters, in whatever language. */
+/** Percent-encodes all but the unreserved characters (RFC 3986), as all SDKs do. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -83,7 +83,7 @@ function* given(specs: readonly ParameterSpec[], values: Readonly<Record<string,
   }
 }
 
-/** The parameters that the caller gave, in the order of the contract. */
+/** The caller's parameters in the order of the contract. */
 function entries(
   specs: readonly ParameterSpec[],
   values: Readonly<Record<string, unknown>>,
@@ -103,7 +103,7 @@ function bodyOf(
     throw new SvcError(`${id} needs a request.`, { operation: id });
   if (body.kind === 'json') {
     const text = JSON.stringify(request, (_, value: unknown) => {
-      // JSON has no such numbers, and "null" would be another value.
+      // `JSON.stringify` would write null, which is another value.
       if (typeof value === 'number' && !Number.isFinite(value)) {
         throw new SvcError(`${id} was given a number that JSON does not have.`, { operation: id });
       }

@@ -1,13 +1,13 @@
 import type { OperationSpec } from './operation.ts';
 
-/** When a failed call is sent again, and after how long: one decision, the same in every language (`sdk/retry-table.json`). */
+/** The retry decision: whether and when to send a failed call again. All SDKs share it (`sdk/retry-table.json`). */
 
-/** The first delay doubles up to the cap; up to a quarter of it is taken off at random, so that callers part. */
+/** The delay doubles up to the cap. Random jitter takes off up to a quarter, so that callers do not retry together. */
 export const RETRY = {
   baseMs: 500,
   capMs: 8_000,
   jitter: 0.25,
-  /** Who asks for a longer wait than this is not waited for: the caller is told instead. */
+  /** If the service asks for a longer wait than this, the client throws instead. */
   retryAfterCapMs: 60_000,
   maxRetries: 2,
 } as const;
@@ -17,28 +17,28 @@ export type Failure =
   | {
       readonly kind: 'status';
       readonly status: number;
-      /** What the problem document says; `null` without one. */
+      /** From the problem document; `null` without one. */
       readonly retryable: boolean | null;
       readonly retryAfterMs: number | null;
     };
 
 export interface RetryQuestion {
   readonly retry: OperationSpec['retry'];
-  /** Whether the caller gave an idempotency key in the place where the operation reads it. */
+  /** Whether the caller gave an idempotency key in the place of the operation. */
   readonly keyGiven: boolean;
-  /** Whether the body can be sent a second time. */
+  /** Whether the client can send the body again. */
   readonly replayable: boolean;
   readonly failure: Failure;
-  /** How often the call has failed, this time included. */
+  /** The number of failures so far, this one included. */
   readonly failures: number;
   readonly maxRetries: number;
-  /** What is left of the call's time. */
+  /** The rest of the call's time. */
   readonly remainingMs: number;
-  /** From 0 to 1, drawn anew for each question. */
+  /** From 0 to 1, drawn for each decision. */
   readonly random: number;
 }
 
-/** How long to wait before the call is sent again; `null` where it is not. */
+/** The delay before the next attempt; `null` if the call must not be retried. */
 export function retryDelay(question: RetryQuestion): number | null {
   const { retry, keyGiven, replayable, failure, failures, maxRetries, remainingMs, random } = question;
   if (retry === 'never' || (retry === 'with-key' && !keyGiven) || !replayable) return null;
@@ -47,38 +47,38 @@ export function retryDelay(question: RetryQuestion): number | null {
   if (asked > RETRY.retryAfterCapMs) return null;
   const backoff = Math.min(RETRY.capMs, RETRY.baseMs * 2 ** (failures - 1)) * (1 - RETRY.jitter * random);
   const delay = Math.max(backoff, asked);
-  // To wait for a time that is over would only hide what went wrong.
+  // Throw the failure now: a wait beyond the timeout would hide it behind a timeout error.
   return delay < remainingMs ? delay : null;
 }
 
 function mayPass(failure: Failure): boolean {
   if (failure.kind !== 'status') return failure.kind === 'connection';
   const { status, retryable, retryAfterMs } = failure;
-  // A conflict is an answer about what is there, whatever it says of itself.
+  // Never retry a conflict: the stored state decides, even if the answer calls it retryable.
   if (status === 409) return false;
   return retryable ?? ((status === 429 || status === 503) && retryAfterMs !== null);
 }
 
-/** In seconds: the longer of what `Retry-After` and the problem document ask for; `null` where neither asks for anything. */
+/** The longer of `Retry-After` and the time in the problem document, in seconds; `null` without both. */
 export function retryAfterOf(header: string | null, body: unknown, now: number): number | null {
   const inBody = typeof body === 'number' && body >= 0 ? body : null;
   const inHeader = headerSeconds(header ?? '', now);
   if (inBody === null && inHeader === null) return null;
-  // As many digits as one likes are infinity, which JSON would write as null.
+  // A number with very many digits is Infinity, which JSON writes as null.
   return Math.min(Math.max(inBody ?? 0, inHeader ?? 0), Number.MAX_SAFE_INTEGER);
 }
 
 const seconds = /^[ \t]*(\d+(?:\.\d+)?)[ \t]*$/;
 const date = /^[ \t]*[A-Z][a-z]{2}, (\d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)[ \t]*$/;
 
-/** RFC 9110 section 10.2.3: seconds, or a date of its section 5.6.7 that is not of the obsolete forms. */
+/** RFC 9110 section 10.2.3: seconds, or a date in the current form of section 5.6.7. */
 function headerSeconds(text: string, now: number): number | null {
   const number = seconds.exec(text)?.[1];
   if (number !== undefined) return Number(number);
   const said = date.exec(text)?.[1];
   if (said === undefined) return null;
   const moment = new Date(said);
-  // A platform makes the 3rd of March out of the 31st of February.
+  // `Date` reads 31 February as 3 March.
   if (Number.isNaN(moment.getTime()) || !moment.toUTCString().endsWith(` ${said}`)) return null;
   return Math.max(0, (moment.getTime() - now) / 1000);
 }

@@ -9,16 +9,16 @@ import { type WireRequest, wireRequest } from './request.ts';
 import { retryDelay } from './retry.ts';
 import { pause, type World } from './world.ts';
 
-/** What a call ended with. */
+/** The result of a successful call. */
 export interface Outcome {
   readonly response: Response;
-  /** What the body holds; `undefined` where it was left unread. */
+  /** The content of the body; `undefined` if it is unread. */
   readonly data: unknown;
 }
 
 /**
- * The request as it is when the call is made, whatever becomes of the caller's objects before it is sent. What is wrong with
- * it is thrown by whoever asks for it, so that a call fails in one way only.
+ * Builds the request when the call is made, so later changes of the caller's objects have no effect. The returned function
+ * throws the faults of the request: a call always fails by rejection, never synchronously.
  */
 export function prepared(
   settings: Settings,
@@ -33,18 +33,18 @@ export function prepared(
     return () => request;
   } catch (error) {
     const { id } = operation;
-    // What the platform says of a header or a value quotes it.
-    const told =
+    // Hide the platform's error: it quotes the header or the value.
+    const shown =
       error instanceof SvcError
         ? error
         : new SvcError(`${id} was given what no request can carry.`, { operation: id });
     return () => {
-      throw told;
+      throw shown;
     };
   }
 }
 
-/** Makes a call: sends it, and again where that is safe and there is time. With `raw` the body of a success is left unread. */
+/** Sends a call, and retries it while that is safe and time remains. With `raw` the body of a success stays unread. */
 export async function exchange(
   settings: Settings,
   operation: OperationSpec,

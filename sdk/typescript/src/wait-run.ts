@@ -4,16 +4,16 @@ import type { ExecutionRun } from './generated/models.ts';
 import type { CallOptions } from './options.ts';
 import { pause } from './world.ts';
 
-/** Of `waitForExecutionRun`. The other options are those of each read, its `timeout` too. */
+/** The options of `waitForExecutionRun`. Those of `CallOptions`, `timeout` included, apply to each read. */
 export interface RunWaitOptions extends CallOptions {
-  /** How long to wait for the end altogether, in milliseconds. Without it: as long as the run takes. */
+  /** The time for the whole wait in milliseconds; unlimited if absent. */
   readonly waitTimeout?: number | undefined;
 }
 
-/** The longest that one read may wait at the service, in seconds. */
+/** The longest wait of one read at the service, in seconds. */
 const READ_SECONDS_MAX = 20;
 
-/** Before the next read where the service answered at once, because as many calls wait there as may. */
+/** The pause after a read that the service answered at once: it has too many waiting calls. */
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 8_000;
 
@@ -38,11 +38,11 @@ export async function waitForRun(
     throw new SvcError('waitTimeout is a number of milliseconds from 0.');
   const until = waitTimeout === undefined ? Number.POSITIVE_INFINITY : world.now() + waitTimeout;
   const signal = options.signal ?? new AbortController().signal;
-  // A read must not be given up while the service still waits for it.
+  // The call must not time out while the service still waits with its answer.
   const readMsMax = Math.min(READ_SECONDS_MAX * 1_000, (options.timeout ?? timeout) / 2);
   for (let pauseMs = PAUSE_MS_MIN; ; ) {
     const begun = world.now();
-    // Whole milliseconds: a query takes no number with an exponent, nor a long fraction.
+    // Whole milliseconds: the query parameter takes no exponent and no long fraction.
     const readMs = Math.ceil(Math.max(0, Math.min(readMsMax, until - begun)));
     const run = await client.getExecutionRun(runId, { waitSeconds: readMs / 1_000 }, options);
     if (run.completedAtUtc !== null) return run;

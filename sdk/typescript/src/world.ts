@@ -1,15 +1,15 @@
-/** Time and chance. The client takes them from the machine unless it is handed others, as tests do. */
+/** The clock and the random numbers. Tests replace those of the machine. */
 export interface World {
   /** Milliseconds of the Unix epoch. */
   readonly now: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** Calls back once, `delayMs` from now; what it gives cancels that. */
+  /** Calls back once after `delayMs`. The returned function cancels the timer. */
   readonly after: (delayMs: number, callback: () => void) => () => void;
 }
 
 export const machine: World = {
-  // Does not jump when somebody sets the clock.
+  // Monotonic: it does not jump when the system clock is set.
   now: () => performance.timeOrigin + performance.now(),
   random: () => Math.random(),
   after(delayMs, callback) {
@@ -18,7 +18,7 @@ export const machine: World = {
   },
 };
 
-/** Waits; ends at once, and as usual, where `signal` is aborted. */
+/** Waits for the delay, or until `signal` is aborted; resolves in both cases. */
 export function pause(world: World, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

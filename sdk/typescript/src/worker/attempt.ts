@@ -6,19 +6,19 @@ import type { KeptLease, LeaseListener } from './renewals.ts';
 import type { Proof } from './renewer.ts';
 import { mayPass, type Repeatable, untilKnown } from './repeat.ts';
 
-/** Why an attempt is over before its handler has said how it ended. */
+/** The reasons that end an attempt before its handler returns. */
 export type EarlyEnd = Exclude<StopKind, 'cancelled'>;
 
 const CALL_MS_MAX = 20_000;
 
-/** One run in the hands of this worker: whether it still is, and the calls for it. */
+/** One leased run: the state of its lease, and the calls under the lease. */
 export class Attempt {
   readonly lease: ExecutionExternalWorkerLease;
   readonly proof: Proof;
   readonly #settings: WorkerSettings;
-  /** What the handler is told. */
+  /** The signal of the handler. */
   readonly #handler = new AbortController();
-  /** Ends the calls: a run that is only to be cancelled can still be written to. */
+  /** Ends the calls. It is separate from the handler's signal: a handler may write to a run that is being cancelled. */
   readonly #calls = new AbortController();
   #kept: KeptLease | null = null;
   #over: WorkStopped | null = null;
@@ -26,7 +26,7 @@ export class Attempt {
   #isCompleting = false;
   #until: number;
 
-  /** `until`: the moment to which the lease surely holds. */
+  /** `until`: the lease is valid at least up to this moment. */
   constructor(lease: ExecutionExternalWorkerLease, settings: WorkerSettings, until: number) {
     this.lease = lease;
     this.#settings = settings;
@@ -48,18 +48,18 @@ export class Attempt {
     return this.#isCancelled;
   }
 
-  /** What is left of the lease, as far as it is known here. */
+  /** The rest of the lease, as far as this attempt knows it. */
   get leftMs(): number {
     return this.#until - this.#settings.connection.world.now();
   }
 
-  /** Who renews the lease from now on. */
+  /** Sets the renewal of the lease. */
   keptBy(kept: KeptLease): void {
     this.#kept = kept;
   }
 
   /**
-   * Asks whoever renews the lease what became of it: after a handler has blocked the event loop that is not known here yet.
+   * Asks the renewal for the state of the lease. A handler that blocks the event loop delays the renewal's messages.
    */
   async confirm(): Promise<void> {
     const leftMs = this.#over === null && this.#kept !== null ? await this.#kept.leftMs() : null;
@@ -73,24 +73,24 @@ export class Attempt {
       this.#until = this.#settings.connection.world.now() + leftMs;
     },
     cancelled: () => this.cancel(),
-    // A completion that was carried out ends the lease as well, and is repeated until its answer is known.
+    // A completion ends the lease too. It is repeated until its answer arrives, so it is no loss.
     lost: () => {
       if (!this.#isCompleting) this.end('lease_lost');
     },
-    failed: (why) => this.tell('warning', `the lease was not renewed: ${why}`),
+    failed: (why) => this.log('warning', `the lease was not renewed: ${why}`),
   };
 
   cancel(): void {
     if (this.#isCancelled || this.#over !== null) return;
     this.#isCancelled = true;
-    this.tell('info', 'the run is to be cancelled');
+    this.log('info', 'the run is to be cancelled');
     this.#handler.abort(new WorkStopped('cancelled'));
   }
 
   end(kind: EarlyEnd, cause?: unknown): WorkStopped {
     if (this.#over === null) {
       this.#over = new WorkStopped(kind, cause === undefined ? {} : { cause });
-      if (kind === 'lease_lost') this.tell('warning', 'the lease is lost', cause);
+      if (kind === 'lease_lost') this.log('warning', 'the lease is lost', cause);
       this.#handler.abort(this.#over);
       this.#calls.abort(this.#over);
     }
@@ -102,8 +102,8 @@ export class Attempt {
   }
 
   /**
-   * A call under the lease, repeated while it may help. Once it is known that the lease is lost nothing more is sent. A failure
-   * that leaves open what became of a call that must not be made twice is thrown.
+   * Makes a call under the lease and retries it while that may help. It sends nothing after the lease is lost. It throws if a
+   * call that must not be repeated may have reached the service.
    */
   async call<T>(
     repeatable: Repeatable,
@@ -111,7 +111,7 @@ export class Attempt {
   ): Promise<T> {
     const { connection, leaseMs } = this.#settings;
     const { signal } = this.#calls;
-    // What is done once may be large; the rest is asked again rather than waited for.
+    // Repeatable calls get a short timeout and a retry; others may carry large content and get the full timeout.
     const longest = Math.min(connection.timeout, repeatable === 'any' ? CALL_MS_MAX : Infinity);
     const timeout = () => Math.max(1, Math.min(longest, this.leftMs));
     if (this.leftMs < leaseMs / 2) await this.confirm();
@@ -122,7 +122,7 @@ export class Attempt {
         repeatable,
         signal,
         until: () => this.#until,
-        failed: (error) => this.tell('warning', 'a call is made again', error),
+        failed: (error) => this.log('warning', 'a call is made again', error),
       });
     } catch (error) {
       if (this.#over !== null) throw this.#over;
@@ -131,7 +131,7 @@ export class Attempt {
     }
   }
 
-  /** As `call`, for what must not be done twice: where it is not known whether it was, the run is left to its next lease. */
+  /** As `call`, for a call that must not be made twice. If its outcome is unknown, the next lease continues the run. */
   async once<T>(make: Parameters<typeof this.call<T>>[1]): Promise<T> {
     try {
       return await this.call('refused', make);
@@ -141,14 +141,14 @@ export class Attempt {
     }
   }
 
-  tell(level: 'debug' | 'info' | 'warning' | 'error', message: string, error?: unknown): void {
+  log(level: 'debug' | 'info' | 'warning' | 'error', message: string, error?: unknown): void {
     const { id: runId, handlerId, attempt } = this.lease.run;
     const its = { level, message, runId, handlerId, attempt };
-    this.#settings.tell(error === undefined ? its : { ...its, error });
+    this.#settings.log(error === undefined ? its : { ...its, error });
   }
 }
 
-/** Whether the service says that the run is in other hands, or in none. */
+/** Whether the service says that the lease is stale or over. */
 export function isLost(error: unknown): boolean {
   return (
     error instanceof ConflictError && (error.code === 'lease_stale' || error.code === 'lease_not_active')

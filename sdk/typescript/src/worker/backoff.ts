@@ -1,19 +1,19 @@
-/** How long to pause after so many failures in a row: by chance from nothing up to a bound that doubles, so that workers part. */
+/** The pause after consecutive failures: random, from 0 to a bound that doubles, so that workers do not retry together. */
 export function fullJitter({ failures, baseMs, capMs, random, askedMs = 0 }: Question): number {
   const bound = Math.min(capMs, baseMs * 2 ** Math.min(failures - 1, 30));
   return Math.max(bound * random, Math.min(askedMs, ASKED_MS_MAX));
 }
 
 interface Question {
-  /** This one included. */
+  /** Consecutive failures, this one included. */
   readonly failures: number;
   readonly baseMs: number;
   readonly capMs: number;
-  /** From 0 to 1, drawn anew for each question. */
+  /** From 0 to 1, drawn for each pause. */
   readonly random: number;
-  /** What `Retry-After` asks for. */
+  /** From `Retry-After`. */
   readonly askedMs?: number | undefined;
 }
 
-/** Who asks for a longer pause is asked again all the same. */
+/** The longest pause that `Retry-After` can cause. */
 const ASKED_MS_MAX = 60_000;

@@ -7,10 +7,10 @@ import type { WorkerSettings } from './options.ts';
 import { cancelled, failed, failureFrom, succeeded } from './outcome.ts';
 import type { Renewals } from './renewals.ts';
 
-/** What came of a lease: the attempt was completed, or its run is parked on a wait. */
+/** How an attempt ended: the service has its result, or its run is parked on a wait. */
 export type Carried = 'executed' | 'suspended';
 
-/** Carries out the run of a lease. Throws where the service does not know how that ended: the run is leased again then. */
+/** Executes the run of a lease. Throws if the service has no result: it leases the run again later. */
 export async function carryOut(
   attempt: Attempt,
   settings: WorkerSettings,
@@ -19,13 +19,13 @@ export async function carryOut(
   const kept = await renewals.keep(attempt.proof, attempt.leftMs, attempt.listener);
   attempt.keptBy(kept);
   try {
-    // The answer with the lease may have been slower than the lease is long.
+    // The answer may have taken longer than the lease lasts.
     if (attempt.leftMs <= 0) {
       attempt.end('lease_lost');
       return abandoned(attempt);
     }
     const result = await resultOf(attempt, settings);
-    // Whoever blocked the event loop has not heard yet what became of the lease meanwhile.
+    // A handler that blocked the event loop delays the news of a lost lease.
     await attempt.confirm();
     if (attempt.over !== null) return abandoned(attempt);
     return await complete(attempt, settings, attempt.isCancelled ? asCancelled(result) : result);
@@ -34,7 +34,7 @@ export async function carryOut(
   }
 }
 
-/** What the handler made of it, whatever became of the lease meanwhile. */
+/** The result of the handler. It ignores the state of the lease. */
 async function resultOf(attempt: Attempt, settings: WorkerSettings): Promise<ExecutionRunResult> {
   const { run } = attempt.lease;
   const refusal = refusalOf(run, settings);
@@ -43,11 +43,11 @@ async function resultOf(attempt: Attempt, settings: WorkerSettings): Promise<Exe
   if (handler === undefined) return failed('handler_missing', 'The worker has no such handler');
   if (attempt.isCancelled) return cancelled();
   try {
-    attempt.tell('debug', 'the run begins');
+    attempt.log('debug', 'the run begins');
     return succeeded(await handler(contextOf(attempt, settings.client, settings.connection.world)));
   } catch (error) {
     if (attempt.over === null && !attempt.isCancelled && !(error instanceof RunFailure))
-      attempt.tell('error', 'the handler failed', error);
+      attempt.log('error', 'the handler failed', error);
     return failureFrom(error);
   }
 }
@@ -57,23 +57,23 @@ function refusalOf(run: ExecutionRun, { pluginId }: WorkerSettings): ExecutionRu
   return failed('plugin_mismatch', 'The run is of another plugin than the handlers of its worker');
 }
 
-/** A timeout that was reported stays one, whoever wanted the run cancelled meanwhile. */
-function asCancelled(told: ExecutionRunResult): ExecutionRunResult {
-  if (told.status === 'timed_out') return told;
-  return cancelled(told.status === 'succeeded' ? (told.result ?? undefined) : undefined);
+/** The result of a cancelled run. A timeout that the handler reported stays a timeout. */
+function asCancelled(result: ExecutionRunResult): ExecutionRunResult {
+  if (result.status === 'timed_out') return result;
+  return cancelled(result.status === 'succeeded' ? (result.result ?? undefined) : undefined);
 }
 
 function abandoned(attempt: Attempt): Carried {
   if (attempt.over?.kind === 'suspended') {
-    attempt.tell('debug', 'the run waits');
+    attempt.log('debug', 'the run waits');
     return 'suspended';
   }
   throw new WorkNotDoneError('The run was not completed.', { cause: attempt.over });
 }
 
 /**
- * Says how the attempt ended until the service is known to have heard it: with the same token that changes nothing the second
- * time. What is sent stays the same, but where the service answers that it will not take the result: nothing was done then.
+ * Sends the result until the service confirms it; with the same token a second completion changes nothing. If the service
+ * refuses the content of the result, the run fails with `validation` instead.
  */
 async function complete(
   attempt: Attempt,
@@ -88,15 +88,15 @@ async function complete(
   try {
     await send(result).catch((error: unknown) => {
       if (result.result === undefined || !isOfContent(error)) throw error;
-      attempt.tell('error', 'the service refused the result', error);
+      attempt.log('error', 'the service refused the result', error);
       return send(failed('validation', 'The result was refused'));
     });
   } catch (error) {
     const lost = isLost(error) || attempt.over !== null;
-    attempt.tell('warning', lost ? 'the lease is lost' : 'the run could not be completed', error);
+    attempt.log('warning', lost ? 'the lease is lost' : 'the run could not be completed', error);
     throw new WorkNotDoneError('The run was not completed.', { cause: error });
   }
-  attempt.tell('debug', 'the run was completed');
+  attempt.log('debug', 'the run was completed');
   return 'executed';
 }
 

@@ -16,55 +16,55 @@ import type {
 import type { World } from '../world.ts';
 import type { Attempt } from './attempt.ts';
 
-/** What a handler is given of its run, and may do with it. Every call is refused with `WorkStopped` once the attempt is over. */
+/** The run of a handler, and the calls that it may make. Every call is refused with `WorkStopped` after the attempt is over. */
 export interface RunContext {
-  /** As it was leased: its id, attempt, scope, tags and all else. */
+  /** The run at the time of the lease. */
   readonly run: ExecutionRun;
   readonly payload: JsonValue;
-  /** Aborted when the handler is to stop; the reason is a `WorkStopped`, whose `kind` says why. */
+  /** Aborted when the handler must stop. The reason is a `WorkStopped` with a `kind`. */
   readonly signal: AbortSignal;
-  /** Tells how far it is. Members that are left out keep their value. */
+  /** Reports progress. Absent members keep their value. */
   readonly report: (progress: ExecutionRunUpdate) => Promise<void>;
-  /** Adds to the history of the run. */
+  /** Adds an entry to the history of the run. */
   readonly recordEvent: (event: RunEvent) => Promise<void>;
   readonly putArtifact: (artifact: ExecutionArtifactWrite) => Promise<ExecutionArtifact>;
-  /** Keeps state for the next execution. It survives retries, waits and restarts; the last write of a key counts. */
+  /** Stores state for the next execution. It survives retries, waits and restarts; the last write of a key wins. */
   readonly checkpoint: (
     key: string,
     content: JsonInput,
     metadata?: Readonly<Record<string, string>>,
   ) => Promise<ExecutionCheckpoint>;
-  /** `null` where there is none of that key. */
+  /** `null` without a checkpoint of that key. */
   readonly readCheckpoint: (key: string) => Promise<ExecutionCheckpoint | null>;
   /**
-   * The event, or `null` once the time is over. Where neither has come the handler ends here, with a `WorkStopped` that it need
-   * not know, and is executed again from its beginning when one has: the same call then returns, once. Keep what it returned in a
-   * checkpoint where more than one wait may follow.
+   * The event, or `null` after the timeout. If neither has come, the call throws `WorkStopped` and the run is parked; the
+   * handler runs again from its beginning later, and the same call then returns, once. Store its value in a checkpoint if
+   * another wait may follow.
    */
   readonly waitForExternalEvent: (
     name: string,
     options?: EventWait,
   ) => Promise<ExecutionExternalEvent | null>;
-  /** As above, until a moment. The first call of the name says when that is. */
+  /** As `waitForExternalEvent`, until a moment. The first call of a name sets the moment. */
   readonly waitForTimer: (name: string, moment: TimerWait) => Promise<ExecutionTimer>;
 }
 
 /** An entry of a run's history. */
 export interface RunEvent {
-  /** `log` where it is not given. */
+  /** `log` if absent. */
   readonly type?: string;
   readonly message?: string;
-  /** `info` where it is not given. */
+  /** `info` if absent. */
   readonly severity?: string;
   readonly details?: JsonObject;
 }
 
 export interface EventWait {
-  /** How long to wait for the event, from now; for ever where it is not given. */
+  /** How long to wait for the event, from now; unlimited if absent. */
   readonly timeoutSeconds?: number;
 }
 
-/** A moment: from now, or by the clock. */
+/** A moment: in seconds from now, or a date. */
 export type TimerWait = { readonly payload?: JsonInput } & (
   | { readonly seconds: number }
   | { readonly fireAt: Date }
@@ -73,7 +73,7 @@ export type TimerWait = { readonly payload?: JsonInput } & (
 export function contextOf(attempt: Attempt, client: SvcClient, world: World): RunContext {
   const { lease, signal } = attempt;
   const calls = { ...writesOf(attempt, client), ...waitsOf(attempt, client, world) };
-  // A call whose `await` was forgotten must not end the process; whoever waits for the answer is told all the same.
+  // Node ends the process on an unhandled rejection; a handler may forget an `await`. Awaiting callers still get the error.
   for (const [name, call] of Object.entries(calls) as [string, (...given: never[]) => Promise<unknown>][]) {
     const watched = (...given: never[]) => {
       const answer = call(...given);

@@ -5,13 +5,13 @@ import type { SvcWorker } from './worker.ts';
 
 export interface DeliveryOptions {
   /**
-   * Says who is calling: only `true` lets a delivery in. For Cloud Tasks verify the identity token of `Authorization`: its
+   * Verifies the caller: only `true` admits a delivery. For Cloud Tasks verify the identity token of `Authorization`: its
    * signature, its audience, and that its e-mail is that of the queue's service account.
    */
   readonly verify: (request: IncomingMessage) => boolean | Promise<boolean>;
-  /** The most that a message may hold, in bytes; 16,384 where it is not given. */
+  /** The largest message in bytes; 16,384 if absent. */
   readonly bodyBytesMax?: number | undefined;
-  /** What a queue is asked to wait where the worker takes no more; 10 where it is not given. */
+  /** `Retry-After` for the queue if the worker is full or stops; 10 if absent. */
   readonly retryAfterSeconds?: number | undefined;
 }
 
@@ -20,8 +20,8 @@ export type DeliveryListener = (request: IncomingMessage, response: ServerRespon
 const DISPATCH_HEADER = 'x-svc-execution-dispatch';
 
 /**
- * A listener of `node:http` for a queue that pushes runs, such as Cloud Tasks. One message is one lease at most. It answers 204
- * once the run was carried out, waits, or there was none to lease; what else it answers lets the queue deliver again.
+ * A listener of `node:http` for a queue that pushes runs, such as Cloud Tasks. A message causes at most one lease. It answers
+ * 204 if the run was executed, is parked, or could not be leased; every other status makes the queue deliver again.
  */
 export function deliveryListener(
   worker: Pick<SvcWorker, 'deliver'>,
@@ -30,12 +30,12 @@ export function deliveryListener(
   const { verify, bodyBytesMax = 16_384, retryAfterSeconds = 10 } = options ?? {};
   if (typeof verify !== 'function')
     throw new SvcError(
-      'deliveryListener needs verify: without it, whoever finds the address has runs executed.',
+      'deliveryListener needs verify: without it, any caller of the address can start runs.',
     );
   return async (request, response) => {
     const answer = await answerTo(request, worker, { verify, bodyBytesMax, retryAfterSeconds });
     const { status, headers = {}, text } = answer;
-    // What was not read ends with the connection.
+    // Close the connection: the rest of the request is unread.
     if (!request.complete) response.setHeader('connection', 'close');
     if (text === undefined) response.writeHead(status, headers).end();
     else
@@ -83,7 +83,7 @@ interface Limits {
 
 async function isVerified(request: IncomingMessage, verify: DeliveryOptions['verify']): Promise<boolean> {
   try {
-    // Whoever only looks a token up, and says nothing of it, has verified nothing.
+    // Only `true` counts: a check that returns nothing has verified nothing.
     const said: unknown = await verify(request);
     return said === true;
   } catch {
@@ -95,7 +95,7 @@ async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<Uint8
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    // A request that is not read to its end can still be answered.
+    // Keep the request open after an early return, so that it can be answered.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
       size += chunk.length;
       if (size > bytesMax) return 'too large';
@@ -109,7 +109,7 @@ async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<Uint8
 
 const RUN_ID_LENGTH_MAX = 160;
 
-/** `{ runId, reason, scheduledAtUtc }`: why and for when it was sent is for people to read. */
+/** Reads `{ runId, reason, scheduledAtUtc }`. The last two are for people. */
 function runIdOf(body: Uint8Array | null): string | null {
   if (body === null) return null;
   let message: unknown;

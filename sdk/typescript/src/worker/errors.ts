@@ -1,8 +1,8 @@
 import { SvcError } from '../errors.ts';
 
 /**
- * Ends an attempt with a failure that the run tells. The class decides about retries: `validation` is never tried again. The
- * message of any other error stays with the worker.
+ * Ends an attempt with a failure whose class and message the run keeps. The class decides about retries: `validation` is
+ * never retried. The message of any other error stays in the worker's log.
  */
 export class RunFailure extends Error {
   readonly failureClass: string;
@@ -17,14 +17,14 @@ export class RunFailure extends Error {
 }
 
 export interface RunFailureOptions {
-  /** `failed` where it is not given. Only `failed` and `timed_out` are tried again. */
+  /** `failed` if absent. Only `failed` and `timed_out` are retried. */
   readonly status?: 'failed' | 'timed_out' | 'rejected';
   readonly cause?: unknown;
 }
 
 /**
- * Why a handler is to stop: `cancelled`: somebody asked to cancel the run; `lease_lost`: another worker may have it now;
- * `stopping`: the worker ends and has waited long enough; `suspended`: the run is parked until what it waits for has come.
+ * Why a handler must stop. `cancelled`: a caller cancelled the run; `lease_lost`: another worker may have the run;
+ * `stopping`: the worker stops and its grace period is over; `suspended`: the run is parked on a wait.
  */
 export type StopKind = 'cancelled' | 'lease_lost' | 'stopping' | 'suspended';
 
@@ -35,7 +35,7 @@ const texts: Readonly<Record<StopKind, string>> = {
   suspended: 'The run waits; its handler is executed again once that is over.',
 };
 
-/** The reason of a handler's signal, and what its calls are refused with once its attempt is over. Need not be caught. */
+/** The reason of a handler's signal, and the error of its calls after the attempt is over. Handlers need not catch it. */
 export class WorkStopped extends SvcError {
   readonly kind: StopKind;
 
@@ -45,8 +45,8 @@ export class WorkStopped extends SvcError {
   }
 }
 
-/** A run was not carried out to an end that the service knows: it stays for the next lease. */
+/** The service has no result of the run: the next lease executes it again. */
 export class WorkNotDoneError extends SvcError {}
 
-/** A worker that takes no more at the moment: as many runs as it may have are under way, or it stops. */
+/** The worker takes no run at the moment: all its slots are in use, or it stops. */
 export class WorkerUnavailableError extends SvcError {}

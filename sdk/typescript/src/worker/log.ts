@@ -1,4 +1,4 @@
-/** What a worker tells of itself. It never holds a token or a payload. */
+/** A log entry of a worker. It never holds a token or a payload. */
 export interface WorkerLogEntry {
   readonly level: 'debug' | 'info' | 'warning' | 'error';
   readonly message: string;
@@ -6,21 +6,21 @@ export interface WorkerLogEntry {
   readonly runId?: string;
   readonly handlerId?: string;
   readonly attempt?: number;
-  /** What was thrown, such as by a handler: it stays here. */
+  /** The error, such as one of a handler. It is not sent to the service. */
   readonly error?: unknown;
 }
 
 export type WorkerLog = (entry: WorkerLogEntry) => void;
 
-export type Tell = (entry: Omit<WorkerLogEntry, 'workerId'>) => void;
+export type Logger = (entry: Omit<WorkerLogEntry, 'workerId'>) => void;
 
-/** A log that throws ends nothing. */
-export function teller(workerId: string, log: WorkerLog | undefined): Tell {
+/** Wraps the caller's log: an error in it must not end the worker. */
+export function loggerOf(workerId: string, log: WorkerLog | undefined): Logger {
   return (entry) => {
     try {
       log?.({ ...entry, workerId });
     } catch {
-      // There is nobody left to tell.
+      // An error of the log itself cannot be logged.
     }
   };
 }

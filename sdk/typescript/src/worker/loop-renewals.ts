@@ -2,7 +2,7 @@ import type { WorkerSettings } from './options.ts';
 import { type KeptLease, type LeaseListener, passOn, type Renewals } from './renewals.ts';
 import { type Proof, Renewer } from './renewer.ts';
 
-/** Renews from the event loop that the handlers run on. */
+/** Renews leases on the event loop of the handlers. */
 export class LoopRenewals implements Renewals {
   readonly #renewer: Renewer;
   readonly #listeners = new Map<number, LeaseListener>();
@@ -18,7 +18,7 @@ export class LoopRenewals implements Renewals {
         const { run } = await client.heartbeatExternalExecutionLease(request, { timeout });
         return run.cancellationRequested;
       },
-      tell: (news) => passOn(this.#listeners.get(news.id), news),
+      notify: (news) => passOn(this.#listeners.get(news.id), news),
     });
   }
 

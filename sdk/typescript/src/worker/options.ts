@@ -3,47 +3,47 @@ import { settingsOf } from '../core.ts';
 import { SvcError } from '../errors.ts';
 import type { ClientOptions, Settings } from '../options.ts';
 import type { RunContext } from './context.ts';
-import { type Tell, teller, type WorkerLog } from './log.ts';
+import { type Logger, loggerOf, type WorkerLog } from './log.ts';
 
 /**
- * Carries out one run. What it returns, as JSON, is the result. It may be executed again, after a crash, a retry or a wait: what
- * it does elsewhere must bear repetition, or be kept in a checkpoint.
+ * Executes one run. Its return value, as JSON, is the result. It may run again after a crash, a retry or a wait: make its
+ * effects repeatable, or record them in a checkpoint.
  */
 export type WorkerHandler = (context: RunContext) => unknown;
 
 export interface WorkerOptions {
-  /** The client to work with, or what to make one of. The environment says it all where it is not given. */
+  /** A client, or the options of one. From the environment if absent. */
   readonly client?: SvcClient | ClientOptions | undefined;
-  /** Who works. Two processes of one name are told apart by their leases alone. */
+  /** The name of the worker. Only their leases distinguish two processes of one name. */
   readonly workerId: string;
-  /** By the ids of the handlers, of which the service must know as external: 1 to 32. */
+  /** The handlers by id: 1 to 32. The service must know each id as external. */
   readonly handlers: Readonly<Record<string, WorkerHandler>>;
-  /** Where it is given, a run of another plugin fails with the class `plugin_mismatch`. */
+  /** If given, a run of another plugin fails with the class `plugin_mismatch`. */
   readonly pluginId?: string | undefined;
-  /** Runs that are under way at a time; 1 where it is not given. */
+  /** The number of runs at a time; 1 if absent. */
   readonly concurrency?: number | undefined;
-  /** How long a run stays with a worker that is not heard of; above 0, at most 86,400, and 60 where it is not given. */
+  /** How long a run stays leased to a silent worker; above 0, at most 86,400, and 60 if absent. */
   readonly leaseSeconds?: number | undefined;
-  /** How often a lease is renewed; less than `leaseSeconds`, and a third of it where it is not given. */
+  /** The time between two renewals; less than `leaseSeconds`, and a third of it if absent. */
   readonly heartbeatSeconds?: number | undefined;
   /**
-   * `thread`: leases are renewed by a thread of their own, whatever the handlers do to the event loop. `event-loop`: by this one,
-   * for clients with a `fetch` of their own, which no other thread can call. A handler must not block it for long then.
+   * `thread`: a thread of its own renews leases, so handlers may block the event loop. `event-loop`: for clients with a
+   * `fetch` of their own, which another thread cannot call; handlers must not block the event loop for long.
    */
   readonly heartbeatFrom?: 'thread' | 'event-loop' | undefined;
-  /** How long one question for a run waits at the service; 0 to 20, and 20 where it is not given. */
+  /** How long a request for a run waits at the service; 0 to 20, and 20 if absent. */
   readonly waitSeconds?: number | undefined;
-  /** The pause after an answer without a run that came at once; 1 where it is not given, at most 60. */
+  /** The pause after an immediate answer without a run; at most 60, and 1 if absent. */
   readonly idleSeconds?: number | undefined;
-  /** The longest pause after questions that failed; it grows by chance up to here. 30 where it is not given. */
+  /** The longest random pause after failed requests for a run; 30 if absent. */
   readonly backoffSecondsMax?: number | undefined;
-  /** Is told what happens, the errors of handlers included. */
+  /** Receives log entries, with the errors of handlers. */
   readonly log?: WorkerLog | undefined;
-  /** Stops the worker, as `stop()` does. */
+  /** Stops the worker as `stop()` does. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The options with everything that was left open decided, and judged. */
+/** The checked options with all defaults filled in. */
 export interface WorkerSettings {
   readonly client: SvcClient;
   readonly connection: Settings;
@@ -57,7 +57,7 @@ export interface WorkerSettings {
   readonly waitMs: number;
   readonly idleMs: number;
   readonly backoffMsMax: number;
-  readonly tell: Tell;
+  readonly log: Logger;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -108,12 +108,12 @@ export function settleWorker(options: WorkerOptions): WorkerSettings {
     waitMs: waitSeconds * 1_000,
     idleMs: idleSeconds * 1_000,
     backoffMsMax: backoffSecondsMax * 1_000,
-    tell: teller(workerId.trim(), options.log),
+    log: loggerOf(workerId.trim(), options.log),
     signal: options.signal,
   };
 }
 
-/** As they are now, whatever becomes of the object. */
+/** A copy: the caller may change its object later. */
 function handlersOf(given: WorkerOptions['handlers']): ReadonlyMap<string, WorkerHandler> {
   const handlers = new Map(Object.entries(given ?? {}));
   check(handlers.size >= 1, 'handlers names no handler: a worker needs at least one.');

@@ -1,12 +1,12 @@
 import type { ExecutionRunResult, JsonInput } from '../generated/models.ts';
 import { RunFailure } from './errors.ts';
 
-/** How an attempt is told to the service. What handlers hand over is made to fit: the run has to end. */
+/** The result that an attempt sends to the service. It is cut to the limits of the service, because the run has to end. */
 
 export const HANDLER_FAILED = 'External plugin handler failed.';
 
 export function succeeded(result: unknown): ExecutionRunResult {
-  // Nothing is no result: what was reported before stays.
+  // No return value: the service keeps an earlier reported result.
   if (result === undefined) return { status: 'succeeded' };
   const json = asJson(result);
   if (json === undefined) return failed('validation', 'The result cannot be written as JSON');
@@ -17,14 +17,14 @@ export function failed(failureClass: string, error: string): ExecutionRunResult 
   return { status: 'failed', failureClass, error };
 }
 
-/** A result that the handler gave all the same is kept. */
+/** A cancelled run keeps the result that its handler returned. */
 export function cancelled(result?: unknown): ExecutionRunResult {
   const json = result === undefined ? undefined : asJson(result);
-  const told = { status: 'cancelled', failureClass: 'cancelled', error: 'The run was cancelled' } as const;
-  return json === undefined ? told : { ...told, result: json };
+  const ending = { status: 'cancelled', failureClass: 'cancelled', error: 'The run was cancelled' } as const;
+  return json === undefined ? ending : { ...ending, result: json };
 }
 
-/** What a handler threw. Only a `RunFailure` is meant to be read by others. */
+/** The result for an error of a handler. Only a `RunFailure` may show its message to others. */
 export function failureFrom(error: unknown): ExecutionRunResult {
   if (!(error instanceof RunFailure)) return failed('unknown', HANDLER_FAILED);
   const { status, failureClass, message } = error;
@@ -41,7 +41,7 @@ const statuses: ReadonlySet<unknown> = new Set([
   'rejected',
 ] satisfies RunFailure['status'][]);
 
-/** As it is sent each time, whatever becomes of the object; `undefined` where it is no JSON. */
+/** A copy as JSON, the same for each attempt to send it; `undefined` if the value cannot be JSON. */
 function asJson(value: unknown): JsonInput | undefined {
   try {
     const text = JSON.stringify(value) as string | undefined;
@@ -56,7 +56,7 @@ const CLASS_BYTES_MAX = 400;
 const ERROR_LENGTH_MAX = 4_096;
 const loneSurrogate = /\p{Cs}/gu;
 
-/** As the service keeps the classes of its own handlers: one that is no identifier is `unknown`. */
+/** The class by the service's rule: a class that is no identifier becomes `unknown`. */
 function classOf(name: unknown): string {
   const text = String(name).trim();
   const bytes = new TextEncoder().encode(text).length;

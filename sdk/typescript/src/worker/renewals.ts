@@ -1,8 +1,8 @@
 import type { Proof, RenewalNews } from './renewer.ts';
 
-/** What whoever keeps a lease is told of it. */
+/** The events of a lease, for the attempt that holds it. */
 export interface LeaseListener {
-  /** It holds for so long from now. */
+  /** The lease is valid for `leftMs` from now. */
   renewed(leftMs: number): void;
   cancelled(): void;
   lost(): void;
@@ -10,17 +10,17 @@ export interface LeaseListener {
 }
 
 export interface KeptLease {
-  /** For how long it holds from now, as whoever renews it knows it; `null` where it is lost. */
+  /** The rest of the lease, as the renewal knows it; `null` if it is lost. */
   leftMs(): Promise<number | null>;
   drop(): void;
 }
 
-/** Keeps leases renewed, from a thread or from this one. */
+/** Renews leases, from a thread of its own or from this one. */
 export interface Renewals {
-  /** Makes sure that leases can be renewed, before there is one. */
+  /** Gets ready to renew, before the worker leases a run. */
   prepare(): Promise<void>;
   keep(proof: Proof, leftMs: number, listener: LeaseListener): Promise<KeptLease>;
-  /** Renews nothing any more. */
+  /** Stops all renewals. */
   close(): Promise<void>;
 }
 

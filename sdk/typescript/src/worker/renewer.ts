@@ -3,7 +3,7 @@ import type { World } from '../world.ts';
 import { fullJitter } from './backoff.ts';
 import { askedBy } from './repeat.ts';
 
-/** What proves a lease to the service. */
+/** The proof of a lease for the service. */
 export interface Proof {
   readonly leaseKey: string;
   readonly leaseToken: string;
@@ -14,12 +14,12 @@ export interface RenewerOptions {
   readonly world: World;
   readonly leaseMs: number;
   readonly everyMs: number;
-  /** Renews at the service; says whether the run is to be cancelled. */
+  /** Renews at the service. Resolves to whether a caller cancelled the run. */
   readonly renew: (proof: Proof, timeoutMs: number) => Promise<boolean>;
-  readonly tell: (news: RenewalNews) => void;
+  readonly notify: (news: RenewalNews) => void;
 }
 
-/** What becomes of a lease, by the number under which it is kept. `leftMs`: how long it holds from now. */
+/** An event of a lease, by the lease's number. `leftMs`: the rest of the lease. */
 export type RenewalNews =
   | { readonly kind: 'renewed'; readonly id: number; readonly leftMs: number }
   | { readonly kind: 'cancelled'; readonly id: number }
@@ -31,7 +31,7 @@ interface Kept {
   until: number;
   failures: number;
   isCancelled: boolean;
-  /** Takes back what was to be done next. */
+  /** Cancels the timer of the next renewal. */
   cancel: () => void;
   cancelEnd: () => void;
 }
@@ -39,7 +39,7 @@ interface Kept {
 const CALL_MS_MAX = 20_000;
 const BASE_MS = 250;
 
-/** Renews leases until they are dropped. One that could not be renewed before its end, or is refused, is lost. */
+/** Renews leases until they are dropped. A lease is lost if it ends before a renewal succeeds, or if the service refuses it. */
 export class Renewer {
   readonly #options: RenewerOptions;
   readonly #leases = new Map<number, Kept>();
@@ -70,7 +70,7 @@ export class Renewer {
     lease?.cancelEnd();
   }
 
-  /** For how long it holds from now; `null` where it is not kept any more. */
+  /** The rest of the lease; `null` if it is dropped or lost. */
   leftMs(id: number): number | null {
     const lease = this.#leases.get(id);
     return lease === undefined ? null : lease.until - this.#options.world.now();
@@ -89,25 +89,25 @@ export class Renewer {
   #lose(id: number, lease: Kept): void {
     if (this.#leases.get(id) !== lease) return;
     this.drop(id);
-    this.#options.tell({ kind: 'lost', id });
+    this.#options.notify({ kind: 'lost', id });
   }
 
   async #renew(id: number, lease: Kept): Promise<void> {
-    const { world, leaseMs, everyMs, renew, tell } = this.#options;
+    const { world, leaseMs, everyMs, renew, notify } = this.#options;
     const sentAt = world.now();
     const leftMs = lease.until - sentAt;
     if (leftMs <= 0) return this.#lose(id, lease);
     try {
-      // A service that does not answer leaves time to ask it again.
+      // The timeout leaves time for another try if the service does not answer.
       const timeoutMs = Math.min(CALL_MS_MAX, leftMs, Math.max(everyMs, leftMs / 2));
       const isCancelled = await renew(lease.proof, timeoutMs);
       if (this.#leases.get(id) !== lease) return;
       lease.failures = 0;
-      // Counted from before the request: the service counts from later on.
+      // Count from before the request: the service renews later, so the lease lasts at least this long.
       lease.until = sentAt + leaseMs;
       this.#endsAt(id, lease);
-      tell({ kind: 'renewed', id, leftMs: lease.until - world.now() });
-      if (isCancelled && !lease.isCancelled) tell({ kind: 'cancelled', id });
+      notify({ kind: 'renewed', id, leftMs: lease.until - world.now() });
+      if (isCancelled && !lease.isCancelled) notify({ kind: 'cancelled', id });
       lease.isCancelled ||= isCancelled;
       this.#next(id, lease, everyMs);
     } catch (error) {
@@ -117,8 +117,8 @@ export class Renewer {
 
   #failed(id: number, lease: Kept, error: unknown): void {
     if (this.#leases.get(id) !== lease) return;
-    const { world, everyMs, tell } = this.#options;
-    tell({ kind: 'failed', id, why: error instanceof Error ? error.message : 'unknown' });
+    const { world, everyMs, notify } = this.#options;
+    notify({ kind: 'failed', id, why: error instanceof Error ? error.message : 'unknown' });
     if (error instanceof ConflictError) return this.#lose(id, lease);
     lease.failures += 1;
     const { failures } = lease;

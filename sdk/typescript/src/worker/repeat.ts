@@ -3,17 +3,17 @@ import { pause, type World } from '../world.ts';
 import { fullJitter } from './backoff.ts';
 
 /**
- * Which failures of a call may be repeated. `any`: the call does the same however often it is made. `refused`: only those that
- * say that nothing was done and that it may be done later.
+ * Which failures allow a retry. `any`: the call is idempotent. `refused`: only failures where the service did nothing and
+ * says that a later call may succeed.
  */
 export type Repeatable = 'any' | 'refused';
 
 export interface RepeatOptions {
   readonly world: World;
   readonly repeatable: Repeatable;
-  /** Ends a pause and what follows. */
+  /** Ends the pauses and the retries. */
   readonly signal: AbortSignal;
-  /** The moment from which on it is of no use any more; asked anew after each failure. */
+  /** The moment after which a retry is useless; read after each failure. */
   readonly until: () => number;
   readonly failed?: (error: unknown) => void;
 }
@@ -21,7 +21,7 @@ export interface RepeatOptions {
 const BASE_MS = 250;
 const CAP_MS = 8_000;
 
-/** Makes a call until its answer is known: a failure that may pass is not the end of it while there is time. */
+/** Retries a call until it succeeds, fails for good, or runs out of time. */
 export async function untilKnown<T>(call: () => PromiseLike<T>, options: RepeatOptions): Promise<T> {
   const { world, repeatable, signal, until, failed } = options;
   for (let failures = 1; ; failures += 1) {
@@ -40,7 +40,7 @@ export async function untilKnown<T>(call: () => PromiseLike<T>, options: RepeatO
   }
 }
 
-/** Whether a failure may pass when the same call is made again. */
+/** Whether the same call may succeed later. */
 export function mayPass(error: unknown, repeatable: Repeatable): boolean {
   const isAny = repeatable === 'any';
   if (error instanceof APIConnectionError || error instanceof APIResponseError) return isAny;
@@ -50,7 +50,7 @@ export function mayPass(error: unknown, repeatable: Repeatable): boolean {
   return (status === 429 || status === 503) && retryable === true;
 }
 
-/** What an answer asks to wait before the next call. */
+/** The wait that an answer asks for, in milliseconds. */
 export function askedBy(error: unknown): number {
   return error instanceof APIStatusError ? (error.retryAfter ?? 0) * 1_000 : 0;
 }

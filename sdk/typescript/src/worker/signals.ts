@@ -2,8 +2,8 @@ import process from 'node:process';
 import type { StopOptions, SvcWorker } from './worker.ts';
 
 /**
- * Stops the worker when the process is told to end. A second signal ends it as if nobody had listened. What it gives takes
- * that back.
+ * Stops the worker when the process receives a signal. A second signal ends the process as usual. The returned function
+ * removes the listeners.
  */
 export function stopOnSignals(worker: Pick<SvcWorker, 'stop'>, options: SignalOptions = {}): () => void {
   const { signals = ['SIGTERM', 'SIGINT'], ...rest } = options;
@@ -19,6 +19,6 @@ export function stopOnSignals(worker: Pick<SvcWorker, 'stop'>, options: SignalOp
 }
 
 export interface SignalOptions extends StopOptions {
-  /** `SIGTERM` and `SIGINT` where they are not given. */
+  /** `SIGTERM` and `SIGINT` if absent. */
   readonly signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGUSR2')[];
 }

@@ -1,4 +1,4 @@
-/** Room for so many runs at a time. */
+/** A fixed number of slots for runs. */
 export class Slots {
   #free: number;
   readonly #all: number;
@@ -9,7 +9,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** `false` where there is none. */
+  /** `false` if no slot is free. */
   take(): boolean {
     if (this.#free === 0) return false;
     this.#free -= 1;
@@ -21,7 +21,7 @@ export class Slots {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Waits for one that is free, or for the signal. */
+  /** Waits for a free slot or for the signal. */
   async free(signal: AbortSignal): Promise<void> {
     while (this.#free === 0 && !signal.aborted) {
       await new Promise<void>((resolve) => {

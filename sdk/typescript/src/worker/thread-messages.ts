@@ -1,6 +1,6 @@
 import type { Proof, RenewalNews } from './renewer.ts';
 
-/** What the thread that renews leases is made with. */
+/** The start data of the renewal thread. */
 export interface ThreadData {
   readonly baseUrl: string;
   readonly apiKeyHeader: string;
@@ -18,6 +18,6 @@ export type ToThread =
 export type FromThread =
   | RenewalNews
   | { readonly kind: 'ready' }
-  /** That fresh credentials are of use: those who give them are on the other side. */
+  /** Asks for fresh credentials: only the worker's thread can call their functions. */
   | { readonly kind: 'wanted' }
   | { readonly kind: 'left'; readonly question: number; readonly leftMs: number | null };

@@ -6,10 +6,10 @@ import { type KeptLease, type LeaseListener, passOn, type Renewals } from './ren
 import type { Proof } from './renewer.ts';
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts';
 
-/** Beside this file, in the source as in what is built of it. */
+/** The script is beside this file, both in the source and in the build. */
 const script = new URL(`./renewal-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/** This side of the thread that renews the leases of one worker. It is made with the first lease, and anew if it dies. */
+/** The worker's side of the renewal thread. It starts the thread for the first lease, and again if the thread dies. */
 export class ThreadRenewals implements Renewals {
   readonly #settings: WorkerSettings;
   readonly #listeners = new Map<number, LeaseListener>();
@@ -36,7 +36,7 @@ export class ThreadRenewals implements Renewals {
     thread.worker.ref();
     this.#listeners.set(id, listener);
     try {
-      // A handler may block from its first step on, so everything is there before it begins.
+      // A handler may block at once, so the thread must be ready before it starts.
       await Promise.all([thread.ready, this.#refresh(thread)]);
     } catch (error) {
       this.#drop(id);
@@ -60,7 +60,7 @@ export class ThreadRenewals implements Renewals {
     const { connection, leaseMs, heartbeatMs } = this.#settings;
     const { baseUrl, apiKeyHeader, headers } = connection;
     const data: ThreadData = { baseUrl, apiKeyHeader, headers, leaseMs, everyMs: heartbeatMs };
-    // What this process was started with, such as a test runner's flags, is not for the thread.
+    // The thread must not inherit flags of this process, such as those of a test runner.
     const worker = new Worker(script, { workerData: data, execArgv: [] });
     const ready = new Promise<void>((resolve, reject) => {
       worker.on('message', (message: FromThread) => {
@@ -74,9 +74,9 @@ export class ThreadRenewals implements Renewals {
     });
     ready.catch(() => undefined);
     worker.on('error', (error: unknown) =>
-      this.#settings.tell({ level: 'error', message: 'the thread that renews leases failed', error }),
+      this.#settings.log({ level: 'error', message: 'the thread that renews leases failed', error }),
     );
-    // What it is there for keeps the process alive, not that it is there.
+    // Only a held lease keeps the process alive, not the thread itself.
     worker.unref();
     const thread: Thread = { worker, ready };
     return thread;
@@ -90,7 +90,7 @@ export class ThreadRenewals implements Renewals {
     } else passOn(this.#listeners.get(message.id), message);
   }
 
-  /** What it renewed is renewed no more. */
+  /** The leases of a dead thread count as lost. */
   #ended(thread: Thread): void {
     if (this.#thread === thread) this.#thread = null;
     for (const answer of this.#questions.values()) answer(null);
@@ -115,14 +115,14 @@ export class ThreadRenewals implements Renewals {
     if (this.#listeners.size === 0) this.#thread.worker.unref();
   }
 
-  /** Hands over credentials that are fresh; where they cannot be had, those that it has must do. */
+  /** Sends fresh credentials to the thread. If that fails, the thread keeps its old ones. */
   async #refresh(thread: Thread): Promise<void> {
-    const { connection, tell } = this.#settings;
+    const { connection, log } = this.#settings;
     try {
       const [apiKey, token] = await Promise.all([current(connection.apiKey), current(connection.token)]);
       post(thread, { kind: 'credentials', apiKey, token });
     } catch (error) {
-      tell({ level: 'warning', message: 'no fresh credentials to renew leases with', error });
+      log({ level: 'warning', message: 'no fresh credentials to renew leases with', error });
     }
   }
 }

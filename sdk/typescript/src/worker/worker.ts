@@ -12,43 +12,43 @@ import { Slots } from './slots.ts';
 import { ThreadRenewals } from './thread-renewals.ts';
 
 export interface StopOptions {
-  /** How long handlers may go on, in seconds; 30 where it is not given. */
+  /** How long handlers may continue, in seconds; 30 if absent. */
   readonly graceSeconds?: number | undefined;
 }
 
-/** What came of a delivered run: its handler was executed to an end, it waits, or there was nothing to lease. */
+/** The outcome of a delivery: the handler ended, the run is parked on a wait, or the service had no run to lease. */
 export type Delivered = 'executed' | 'suspended' | 'nothing';
 
-/** Executes runs of the service by handlers of this process. Either `run()` it, or `deliver()` runs to it. */
+/** Executes runs by the handlers of this process. Use `run()` to poll, or `deliver()` for runs that a queue pushes. */
 export interface SvcWorker extends AsyncDisposable {
   readonly workerId: string;
-  /** Asks for runs and carries them out until the worker is stopped; resolves once it has. Called once. */
+  /** Leases and executes runs until the worker is stopped. Call it once. */
   run(): Promise<void>;
   /**
-   * Leases exactly this run, as a message of a queue names it, and carries it out. Rejects with `WorkerUnavailableError` where
-   * as many runs as may are under way, and with another error where the run was not carried out: it should be delivered again.
+   * Leases and executes exactly this run. Rejects with `WorkerUnavailableError` if all slots are in use or the worker stops,
+   * and with another error if the run has no result. In both cases the queue should deliver it again.
    */
   deliver(message: { readonly runId: string }): Promise<Delivered>;
   /**
-   * Takes no more runs, but one that it has just asked for; waits for the handlers under way, and then aborts their signals; a
-   * run that is not completed by then is left to its next lease. What is said first counts.
+   * Takes no new run, except one that it has just asked for. Waits for the running handlers, then aborts their signals; the
+   * next lease continues a run without a result. The options of the first call apply.
    */
   stop(options?: StopOptions): Promise<void>;
 }
 
-/** Makes a worker. It does nothing before it is run or delivered to. */
+/** Makes a worker. It does nothing before `run()` or `deliver()`. */
 export function createWorker(options: WorkerOptions): SvcWorker {
   return new RunWorker(settleWorker(options));
 }
 
 const GRACE_SECONDS = 30;
 const GRACE_SECONDS_MAX = 86_400;
-/** Beyond what the service waits, and what any other call of the kit may take. */
+/** The time for a lease request, without the wait at the service. */
 const CALL_MS_MAX = 20_000;
 const BACKOFF_MS = 1_000;
 /**
- * A question that was asked less long ago is mostly about to be answered with a run, which nobody would have until its lease is
- * over; one that has waited longer waits for a run that is not there.
+ * On stop, wait this long for a fresh lease request: the service may have leased a run already, and an aborted request would
+ * block that run until its lease ends. An older request probably waits without a run.
  */
 const ANSWER_MS = 1_000;
 
@@ -58,7 +58,7 @@ class RunWorker implements SvcWorker {
   readonly #slots: Slots;
   readonly #attempts = new Set<Attempt>();
   readonly #stopping = new AbortController();
-  /** Ends the questions for runs. */
+  /** Ends the requests for runs. */
   readonly #asking = new AbortController();
   #askedAt = -Infinity;
   #isRun = false;
@@ -142,7 +142,7 @@ class RunWorker implements SvcWorker {
   }
 
   async #lease(wish: { readonly runId: string } | { readonly waitSeconds: number }): Promise<Attempt | null> {
-    // A run that could not be kept is better left to others.
+    // Lease no run that this worker could not renew.
     await this.#renewals.prepare();
     this.#stopping.signal.throwIfAborted();
     const { client, connection, workerId, handlers, leaseMs } = this.#settings;
@@ -155,18 +155,18 @@ class RunWorker implements SvcWorker {
       { signal: this.#asking.signal, timeout: waitMs + Math.min(CALL_MS_MAX, connection.timeout) },
     );
     if (lease === null) return null;
-    // It was claimed before the answer came, and before the time to wait for it was over.
+    // The lease starts at the claim. The claim is not later than the answer, and not later than the end of the wait.
     const claimedAt = Math.min(world.now(), sentAt + waitMs);
     return new Attempt(lease, this.#settings, claimedAt + leaseMs);
   }
 
-  /** A run, or `null` after the time that a question without an answer should take. */
+  /** A leased run, or `null`. Without a run it returns only after the wait or an idle pause, so that the loop does not spin. */
   async #leaseOrIdle(): Promise<Attempt | null> {
     const { connection, waitMs, idleMs } = this.#settings;
     const { world } = connection;
     const begun = world.now();
     const attempt = await this.#lease({ waitSeconds: waitMs / 1_000 });
-    // The service answers at once where as many calls wait there as may.
+    // The service answers at once if it has too many waiting calls.
     const isEarly = waitMs === 0 || world.now() - begun < waitMs / 2;
     if (attempt === null && isEarly) await pause(world, idleMs, this.#stopping.signal);
     return attempt;
@@ -175,21 +175,21 @@ class RunWorker implements SvcWorker {
   async #backOff(failures: number, error: unknown): Promise<void> {
     const { signal } = this.#stopping;
     if (signal.aborted) return;
-    const { connection, backoffMsMax, tell } = this.#settings;
+    const { connection, backoffMsMax, log } = this.#settings;
     const { world } = connection;
-    tell({ level: 'warning', message: 'the question for a run failed', error });
+    log({ level: 'warning', message: 'the question for a run failed', error });
     const askedMs = askedBy(error);
     const question = { failures, baseMs: BACKOFF_MS, capMs: backoffMsMax, random: world.random(), askedMs };
     await pause(world, fullJitter(question), signal);
   }
 
-  /** Carries it out in the slot that was taken for it. */
+  /** Executes the attempt in its slot. */
   async #inSlot(attempt: Attempt): Promise<Carried> {
     this.#attempts.add(attempt);
     try {
       return await carryOut(attempt, this.#settings, this.#renewals);
     } catch (error) {
-      attempt.tell('warning', 'the run was not carried out; it is left to its next lease', error);
+      attempt.log('warning', 'the run was not carried out; it is left to its next lease', error);
       throw error;
     } finally {
       this.#attempts.delete(attempt);
