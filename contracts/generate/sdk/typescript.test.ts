@@ -123,7 +123,7 @@ describe('a group', () => {
     ...fixture,
     catalog: {
       ...fixture.catalog,
-      groups: { [name]: { title: 'Depots', description: 'Depots.' } },
+      groups: { [name]: { title: 'Depots', description: 'Depots.', position: 0 } },
       operations: fixture.catalog.operations.map((operation) => ({ ...operation, group: name })),
     },
   });

@@ -268,20 +268,24 @@ test.each(nodes.filter((node) => node !== null))('a worker works as it is built,
   const its = { id: '1', handlerId: 'a', attempt: 1, payload: 7, cancellationRequested: false };
   const lease = { leaseKey: 'k', leaseToken: 'x'.repeat(64), workerId: 'w', run: its };
   let beats = 0;
+  /** The handler blocks its event loop until this file says that the lease was renewed three times. */
+  const renewed = join(folder, `renewed-${nodes.indexOf(node)}`);
   await using stage = await Stage.open((response, request) => {
-    if (request.target.endsWith('/heartbeat')) beats += 1;
+    if (request.target.endsWith('/heartbeat') && (beats += 1) === 3) writeFileSync(renewed, '');
     json(request.target.endsWith('/complete') ? its : lease)(response, request);
   });
   const program = `
     import { createWorker } from '@svc-runtime/client/worker';
-    const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    import { existsSync } from 'node:fs';
+    const turn = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    const block = () => { while (!existsSync(process.env.RENEWED)) turn(); };
     const handlers = { a: async ({ payload }) => { await null; block(); return payload; } };
     const worker = createWorker({ workerId: 'w', handlers, heartbeatSeconds: 0.05 });
     console.log(await worker.deliver({ runId: '1' }));
     await worker.stop();`;
   writeFileSync(join(folder, 'worker.mjs'), program);
   const { stdout } = await run(node, [join(folder, 'worker.mjs')], {
-    env: { SVC_BASE_URL: stage.address },
+    env: { SVC_BASE_URL: stage.address, RENEWED: renewed },
     cwd: folder,
   });
   expect([stdout, beats > 2]).toEqual(['executed\n', true]);

@@ -95,7 +95,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """`AsyncClient` needs an extra, and who does without it pays nothing for it."""
+    """`AsyncClient` needs an extra, and programs without the extra do not import httpx2."""
     if name == "AsyncClient":
         from ._async_client import AsyncClient
 

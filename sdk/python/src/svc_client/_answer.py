@@ -1,4 +1,4 @@
-"""What an answer is, decided from what came over the wire."""
+"""Classifies an answer by its status, headers and body."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JSON = re.compile(r"application/([\w.-]+\+)?json")
 
 
 def form_of(operation: OperationSpec, status: int, headers: Headers) -> AnswerForm | None:
-    """How an answer is read; None where it is a refusal."""
+    """How to read the body of an answer; None for a refusal."""
     media_type = media_type_of(headers)
     if media_type == PROBLEM:
         return None
@@ -40,8 +40,8 @@ def media_type_of(headers: Headers) -> str:
 
 
 def is_readable(operation: OperationSpec, form: AnswerForm | None, headers: Headers) -> bool:
-    """Whether a body is what it says. One in an encoding was not asked for: that of a refusal is not read, since its
-    status says enough."""
+    """Whether the body can be read. The client asks for no content encoding. It does not read an encoded refusal:
+    the status is enough."""
     encoding = headers.get("content-encoding", "").strip().lower()
     if encoding in ("", "identity"):
         return True
@@ -52,7 +52,7 @@ def is_readable(operation: OperationSpec, form: AnswerForm | None, headers: Head
 
 
 def is_said_by_status(form: AnswerForm | None, error: APIConnectionError) -> bool:
-    """Whether an answer whose body did not come whole is one all the same: a refusal is, without a problem document."""
+    """Whether an incomplete body still makes an answer: a refusal does, without a problem document."""
     return form is None and not isinstance(error, APITimeoutError)
 
 
@@ -64,7 +64,7 @@ def refusal(operation: str, status: int, headers: Headers, content: bytes, now: 
 
 
 def parsed(operation: str, form: AnswerForm, content: bytes) -> object:
-    """What a body holds."""
+    """The content of a body."""
     if form == "bytes":
         return content
     if form == "none":
@@ -77,7 +77,7 @@ def parsed(operation: str, form: AnswerForm, content: bytes) -> object:
 
 @dataclass(frozen=True)
 class Plan:
-    """A call: what is sent, until when, and how often."""
+    """A call: its request, its deadline and its number of attempts."""
 
     operation: OperationSpec
     request: WireRequest
@@ -85,7 +85,7 @@ class Plan:
     max_retries: int
 
     def pause_after(self, error: SvcError, failures: int, now: float, random: float) -> float | None:
-        """How many seconds to wait before the next time; None where there is none."""
+        """The delay before the next attempt in seconds; None if there is no next attempt."""
         return retry_delay(
             RetryQuestion(
                 retry=self.operation.retry,

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(AsyncOperations):
-    """A client of one service, for one event loop. What it was given as credentials is in nothing that it shows.
+    """A client of one service, for one event loop. It never shows its credentials.
 
-    It keeps connections for later calls; `aclose`, or leaving an `async with` block, closes those.
+    It keeps connections for later calls. `aclose`, or the end of an `async with` block, closes them.
     """
 
     def __init__(self, base_url: str | None = None, **options: Unpack[AsyncClientOptions]) -> None:
-        """`base_url` is the address of the service, a path is kept; `SVC_BASE_URL` or `SVC_SERVER` where it is not
-        given. The other options stand in `AsyncClientOptions`."""
-        # Under the same names, so that no variable shows them as they were.
+        """`base_url` is the address of the service: host, port and path. `SVC_BASE_URL` or `SVC_SERVER` if absent.
+        The other options are those of `AsyncClientOptions`."""
+        # Reuse the names, so that no local variable still holds the unwrapped credentials.
         base_url, options = keep(base_url), cast("AsyncClientOptions", keep_in(options))
         self._connect(base_url, options, None)
 
@@ -56,7 +56,7 @@ class AsyncClient(AsyncOperations):
         return self._link.settings.base_url
 
     def with_options(self, base_url: str | None = None, **options: Unpack[AsyncClientOptions]) -> Self:
-        """Another client, with these options before those of this one. It shares the connections where it can."""
+        """A client with the options of this one, replaced by those given here. It shares connections if it can."""
         base_url, options = keep(base_url), cast("AsyncClientOptions", keep_in(options))
         other = copy.copy(self)
         elsewhere = "ssl_context" in options or "http_client" in options
@@ -66,20 +66,20 @@ class AsyncClient(AsyncOperations):
 
     @property
     def with_raw_response(self) -> AsyncOperationsWithRawResponse:
-        """The same methods; each gives `APIResponse`, with status and headers."""
+        """The same methods; each returns `APIResponse`, with status and headers."""
         return AsyncOperationsWithRawResponse(_AsyncCaller(self._link, "raw"))
 
     @property
     def with_streaming_response(self) -> AsyncOperationsWithStreamingResponse:
-        """The same methods; each gives `AsyncStreamedResponse`, whose body is not read yet."""
+        """The same methods; each returns `AsyncStreamedResponse`, whose body is not read yet."""
         return AsyncOperationsWithStreamingResponse(_AsyncCaller(self._link, "stream"))
 
     async def wait_for_execution_run(
         self, run_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
     ) -> models.ExecutionRun:
-        """The run once it has ended, however it ended: look at its `status`. Each read waits at the service, so the end
-        is told as it comes. Raises `APITimeoutError` where `wait_timeout`, in seconds, passes first; the run goes on
-        then. Without it: as long as the run takes. `options` are those of each read, its `timeout` too."""
+        """Waits until the run has ended and returns it, whatever its `status`. Each read waits at the service, so the
+        end arrives without delay. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the run then
+        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
         options, settings, world = check_call(options), self._link.settings, self._link.world
         wait = Wait.begin(world.now(), wait_timeout, check_timeout(options.get("timeout", settings.timeout)))
         while True:
@@ -92,7 +92,7 @@ class AsyncClient(AsyncOperations):
                 await world.sleep(pause)
 
     async def aclose(self) -> None:
-        """Closes the connections that lie idle. A call after it opens others."""
+        """Closes the idle connections. A later call opens new ones."""
         await self._link.connections.aclose()
 
     async def __aenter__(self) -> Self:
@@ -102,13 +102,13 @@ class AsyncClient(AsyncOperations):
         await self.aclose()
 
     def __repr__(self) -> str:
-        # One whose options were refused has no settings, and is shown by those who show every variable.
+        # A client with refused options has no settings, and a tool that prints variables calls this all the same.
         link = vars(self).get("_link")
         return f"{type(self).__name__}{'()' if link is None else repr(link.settings)}"
 
 
 class _AsyncCaller:
-    """How the generated methods make calls."""
+    """Makes the calls of the generated methods."""
 
     def __init__(self, link: AsyncLink, mode: Mode) -> None:
         self._link = link
@@ -128,7 +128,7 @@ class _AsyncCaller:
                 self._link, operation, with_token(operation, first, token), options, self._mode
             )
 
-        # Of an answer beside its body there is one: that of the first page.
+        # This view shows status and headers, so it covers the first page alone.
         if self._mode != "data":
             return ask(None)
         paging = paging_of(operation)

@@ -10,7 +10,7 @@ from ._settings import Settings
 
 
 class Connections:
-    """The connections of a client and of those made of it."""
+    """The connections that a client shares with the clients derived from it."""
 
     def __init__(self, settings: Settings, given: httpx2.AsyncClient | None) -> None:
         self._settings = settings
@@ -23,9 +23,9 @@ class Connections:
         if self._own is None:
             context = self._settings.ssl_context
             self._own = httpx2.AsyncClient(
-                # Neither proxies nor credentials of the environment: a call goes where it was told to.
+                # Ignore proxies and credentials of the environment: the call goes to the given address alone.
                 trust_env=False,
-                # Nothing that one answer brings goes along with the next call.
+                # Keep no cookies: an answer must not change the next call.
                 cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
                 verify=True if context is None else context,
                 limits=httpx2.Limits(

@@ -41,8 +41,8 @@ ASYNC_MACHINE = AsyncWorld(now=now, random=chance, sleep=anyio.sleep)
 
 
 class AsyncStreamedResponse:
-    """An answer whose body is read as it comes, from a connection that this holds: read it to its end, or
-    close it. The time of the call does not bind whoever reads; each wait for more is bounded by it."""
+    """An answer with an unread body. It holds its connection: read the body to its end, or close the answer. The
+    timeout of the call bounds each wait for more bytes, not the whole body."""
 
     def __init__(
         self,
@@ -59,21 +59,21 @@ class AsyncStreamedResponse:
 
     @property
     def correlation_id(self) -> str | None:
-        """The name of the request in the service's log."""
+        """The id of the request in the log of the service."""
         return self.headers.get("x-correlation-id")
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """The bytes as they come. Once."""
+        """The bytes as they arrive. It can be iterated once."""
         check_open(self._closed)
         return self._chunks
 
     async def read(self) -> bytes:
-        """What is left of the body."""
+        """The rest of the body."""
         check_open(self._closed)
         return b"".join([chunk async for chunk in self._chunks])
 
     async def aclose(self) -> None:
-        """Gives the connection up where the body was not read to its end."""
+        """Closes the connection if the body is not read to its end."""
         self._closed = True
         await self._chunks.aclose()
         await self._release()
@@ -98,7 +98,7 @@ class AsyncLink:
 async def exchange(
     link: AsyncLink, operation: OperationSpec, given: Given, options: AsyncCallOptions, mode: Mode
 ) -> Any:
-    """Makes a call: sends it, and again where that is safe and there is time."""
+    """Sends a call, and retries it while that is safe and time remains."""
     settings, world = link.settings, link.world
     timeout = check_timeout(options.get("timeout", settings.timeout))
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
@@ -175,16 +175,16 @@ async def _sent(
         f"{settings.base_url}{request.target}",
         headers=[(name.encode("ascii"), value.encode("latin-1")) for name, value in (*headers, *framed)],
         content=content,
-        # The call's own time ends it; this bounds whoever reads a stream later.
+        # The deadline of the call is checked elsewhere; this bounds later reads of a stream.
         timeout=httpx2.Timeout(None, read=idle),
     )
     if content is not None:
-        # httpx2 wraps it in a generator, which it leaves behind where the connection fails.
+        # httpx2 wraps the body in a generator, and does not close it if the connection fails.
         made.stream = content
     try:
         return await client.send(made, stream=True, auth=None, follow_redirects=False)
     except BaseException as error:
-        # Below, variables hold the headers as they are, whatever it is that ends the call, such as a cancellation.
+        # The frames below hold the credentials in variables, so drop them from every error, also from a cancellation.
         raise error.with_traceback(None)  # noqa: B904
     finally:
         if content is not None:
@@ -192,7 +192,7 @@ async def _sent(
 
 
 class _Content(httpx2.AsyncByteStream, AsyncIterator[bytes]):
-    """A body, as httpx2 asks for it."""
+    """A body in the form that httpx2 needs."""
 
     def __init__(self, body: Body) -> None:
         self._chunks = body.async_chunks(anyio.to_thread.run_sync)
@@ -219,7 +219,7 @@ async def _chunks(plan: Plan, response: httpx2.Response) -> AsyncGenerator[bytes
 
 @contextmanager
 def _failures_of(plan: Plan) -> Generator[None, None, None]:
-    """Whatever the platform throws, in the words of this client."""
+    """Turns an error of the platform into an error of this client."""
     foreign: BaseException
     outside = sys.exc_info()[1]
     try:
@@ -231,5 +231,5 @@ def _failures_of(plan: Plan) -> Generator[None, None, None]:
         raise plan.timeout() from without_frames(error, outside)
     except (httpx2.RequestError, httpx2.StreamError, OSError) as error:
         raise plan.broken() from without_frames(error, outside)
-    # What the caller gave as content failed: that is the caller's to see, as it was.
+    # The caller's own content failed: raise its error unchanged.
     raise foreign

@@ -1,4 +1,4 @@
-"""Bodies, as bytes or as what gives them."""
+"""Request bodies: bytes, files and iterables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CHUNK = 65_536
 
 @dataclass(frozen=True)
 class FileSegment:
-    """What is read from a file: from where it stood, and to its end as it was."""
+    """The content of a file, from its position and up to its end at the time of the call."""
 
     reader: BinaryReader
     start: int | None
-    """None where it cannot be wound back."""
+    """None if the file cannot seek."""
     length: int | None
 
     def rewind(self) -> None:
@@ -37,7 +37,7 @@ Segment: TypeAlias = bytes | FileSegment | StreamSegment
 
 
 class ContentError(Exception):
-    """What the caller gives as a body failed; its own error is the cause."""
+    """The caller's content failed; its error is the cause."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__("the content failed")
@@ -50,7 +50,7 @@ class Body:
 
     @property
     def length(self) -> int | None:
-        """None where only the end will tell."""
+        """None if the length is unknown."""
         total = 0
         for segment in self.segments:
             length = _length_of(segment)
@@ -61,14 +61,14 @@ class Body:
 
     @property
     def replayable(self) -> bool:
-        """Whether it can be sent a second time."""
+        """Whether the client can send it again."""
         return all(
             isinstance(segment, bytes) or (isinstance(segment, FileSegment) and segment.start is not None)
             for segment in self.segments
         )
 
     def chunks(self) -> Iterator[bytes]:
-        """From the beginning. Errors of whoever gives the content come as `ContentError`."""
+        """Reads from the beginning. Errors of the caller's content become `ContentError`."""
         for segment in self.segments:
             if isinstance(segment, bytes):
                 yield segment
@@ -79,7 +79,7 @@ class Body:
                 raise ContentError(error) from error
 
     async def async_chunks(self, read: Callable[..., Awaitable[Any]]) -> AsyncGenerator[bytes, None]:
-        """The same. `read` calls what blocks, elsewhere."""
+        """As `chunks`. `read` runs blocking reads outside of the event loop."""
         for segment in self.segments:
             if isinstance(segment, bytes):
                 yield segment
@@ -169,7 +169,7 @@ def json_text(value: object) -> bytes:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return text.encode()
     except UnicodeEncodeError:
-        # Half a character has a form in JSON alone. What comes of it is for the service to say.
+        # JSON can escape a lone surrogate, UTF-8 cannot. The service decides whether it accepts one.
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise SvcError("The request holds something that JSON cannot say.") from error

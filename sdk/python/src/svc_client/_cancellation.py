@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 class Cancellation:
-    """Ends the calls that were given it, once `cancel` is called: also from another thread, also in a pause between
-    repeats. Calls end with `APIAbortError`."""
+    """`cancel` ends all calls that have this object as an option, from any thread, also during a pause between retries.
+    The calls end with `APIAbortError`."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
@@ -23,13 +23,13 @@ class Cancellation:
     def cancel(self) -> None:
         with self._lock:
             self.event.set()
-            # Under the lock, so that none of them reaches a connection that was handed on to another call.
+            # Hold the lock: without it this could end a connection that another call uses by now.
             for interrupt in self._interrupts:
                 interrupt()
 
     @contextmanager
     def interrupting(self, interrupt: Callable[[], None]) -> Generator[None, None, None]:
-        """What ends a wait that is going on."""
+        """Ends a wait in progress."""
         with self._lock:
             self._interrupts.append(interrupt)
         try:

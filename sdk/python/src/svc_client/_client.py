@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class Client(Operations):
-    """A client of one service. Threads may share it. What it was given as credentials is in nothing that it shows.
+    """A client of one service. Threads may share it. It never shows its credentials.
 
-    It keeps connections for later calls; `close`, or leaving a `with` block, closes those.
+    It keeps connections for later calls. `close`, or the end of a `with` block, closes them.
     """
 
     def __init__(self, base_url: str | None = None, **options: Unpack[ClientOptions]) -> None:
-        """`base_url` is the address of the service, a path is kept; `SVC_BASE_URL` or `SVC_SERVER` where it is not
-        given. The other options stand in `ClientOptions`."""
-        # Under the same names, so that no variable shows them as they were.
+        """`base_url` is the address of the service: host, port and path. `SVC_BASE_URL` or `SVC_SERVER` if absent.
+        The other options are those of `ClientOptions`."""
+        # Reuse the names, so that no local variable still holds the unwrapped credentials.
         base_url, options = keep(base_url), cast("ClientOptions", keep_in(options))
         self._connect(base_url, options, None)
 
@@ -52,7 +52,7 @@ class Client(Operations):
         return self._link.settings.base_url
 
     def with_options(self, base_url: str | None = None, **options: Unpack[ClientOptions]) -> Self:
-        """Another client, with these options before those of this one. It shares the connections where it can."""
+        """A client with the options of this one, replaced by those given here. It shares connections if it can."""
         base_url, options = keep(base_url), cast("ClientOptions", keep_in(options))
         other = copy.copy(self)
         elsewhere = base_url is not None or "ssl_context" in options or "world" in options
@@ -62,20 +62,20 @@ class Client(Operations):
 
     @property
     def with_raw_response(self) -> OperationsWithRawResponse:
-        """The same methods; each gives `APIResponse`, with status and headers."""
+        """The same methods; each returns `APIResponse`, with status and headers."""
         return OperationsWithRawResponse(_Caller(self._link, "raw"))
 
     @property
     def with_streaming_response(self) -> OperationsWithStreamingResponse:
-        """The same methods; each gives `StreamedResponse`, whose body is not read yet."""
+        """The same methods; each returns `StreamedResponse`, whose body is not read yet."""
         return OperationsWithStreamingResponse(_Caller(self._link, "stream"))
 
     def wait_for_execution_run(
         self, run_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
     ) -> models.ExecutionRun:
-        """The run once it has ended, however it ended: look at its `status`. Each read waits at the service, so the end
-        is told as it comes. Raises `APITimeoutError` where `wait_timeout`, in seconds, passes first; the run goes on
-        then. Without it: as long as the run takes. `options` are those of each read, its `timeout` too."""
+        """Waits until the run has ended and returns it, whatever its `status`. Each read waits at the service, so the
+        end arrives without delay. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the run then
+        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
         options, settings, world = check_call(options), self._link.settings, self._link.world
         cancellation = options.get("cancellation")
         wait = Wait.begin(world.now(), wait_timeout, check_timeout(options.get("timeout", settings.timeout)))
@@ -91,7 +91,7 @@ class Client(Operations):
                 raise aborted()
 
     def close(self) -> None:
-        """Closes the connections that lie idle. A call after it opens others."""
+        """Closes the idle connections. A later call opens new ones."""
         self._link.pool.close()
 
     def __enter__(self) -> Self:
@@ -101,13 +101,13 @@ class Client(Operations):
         self.close()
 
     def __repr__(self) -> str:
-        # One whose options were refused has no settings, and is shown by those who show every variable.
+        # A client with refused options has no settings, and a tool that prints variables calls this all the same.
         link = vars(self).get("_link")
         return f"{type(self).__name__}{'()' if link is None else repr(link.settings)}"
 
 
 class _Caller:
-    """How the generated methods make calls."""
+    """Makes the calls of the generated methods."""
 
     def __init__(self, link: Link, mode: Mode) -> None:
         self._link = link
@@ -125,7 +125,7 @@ class _Caller:
         def ask(token: str | None) -> Any:
             return exchange(self._link, operation, with_token(operation, first, token), options, self._mode)
 
-        # Of an answer beside its body there is one: that of the first page.
+        # This view shows status and headers, so it covers the first page alone.
         if self._mode != "data":
             return ask(None)
         paging = paging_of(operation)
@@ -135,5 +135,5 @@ class _Caller:
 def warn(notice: NoticeSpec | None) -> None:
     if notice is not None:
         kind = PreviewWarning if notice.kind == "preview" else DeprecationWarning
-        # Told of whoever called the method that called the caller.
+        # The warning points at the code that called the generated method.
         warnings.warn(notice.text, kind, stacklevel=4)

@@ -23,7 +23,7 @@ _CHUNK = 65_536
 
 
 class _TimedSocket:
-    """What `http.client` asks of a socket, each wait within the limit of the call that goes on."""
+    """The part of a socket that `http.client` uses. The limit of the current call bounds each wait."""
 
     def __init__(self, sock: socket.socket, limit: Callable[[], Limit]) -> None:
         self._sock = sock
@@ -31,7 +31,7 @@ class _TimedSocket:
         self._readers = 0
         self._closed = False
         self.surplus = False
-        """Whether more came than was asked for."""
+        """Whether bytes arrived after the answer."""
 
     def sendall(self, data: ReadableBuffer) -> None:
         view = memoryview(data)
@@ -80,7 +80,7 @@ class _TimedReader(io.RawIOBase):
 
 
 class _AnswerReader(io.BufferedReader):
-    """Reads one answer. What it holds beyond that belongs to no request, and would be taken for the next answer."""
+    """Reads one answer. Bytes after it belong to no request, and the next call would take them for its answer."""
 
     def __init__(self, raw: _TimedReader) -> None:
         super().__init__(raw)
@@ -94,8 +94,8 @@ class _AnswerReader(io.BufferedReader):
 
 
 class _Answer(http.client.HTTPResponse):
-    """The last answer to a request (RFC 9110 section 15.2): whatever comes before it, such as 103 with its hints, is
-    read and left. `http.client` does so with 100 alone. With 101 the other side has left HTTP."""
+    """The final answer to a request (RFC 9110 section 15.2). It skips all interim answers, such as 103; `http.client`
+    skips 100 alone. After 101 the server no longer speaks HTTP."""
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -106,10 +106,10 @@ class _Answer(http.client.HTTPResponse):
 
 
 class Connection(http.client.HTTPConnection):
-    """One connection. Whoever has it may set `limit`, and nobody else uses it meanwhile."""
+    """One connection. One call at a time uses it, and sets its `limit`."""
 
     response_class = _Answer
-    # Not even if somebody has made `http.client` print what it sends, which would be credentials.
+    # Off even if the program turned on debug output of `http.client`, which would print credentials.
     debuglevel = 0
     limit: Limit
 
@@ -127,7 +127,7 @@ class Connection(http.client.HTTPConnection):
         for left, (family, kind, protocol, _, address) in zip(range(len(found), 0, -1), found, strict=True):
             self._raw = socket.socket(family, kind, protocol)
             try:
-                # One address that is silent leaves time for the others.
+                # Leave time for the other addresses if one does not answer.
                 self._raw.settimeout(self.limit.remaining() / left)
                 self._raw.connect(address)
                 self._raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -146,7 +146,7 @@ class Connection(http.client.HTTPConnection):
         raise failure
 
     def drop(self) -> None:
-        """Closes it for good, whatever is going on."""
+        """Closes it for good, also while a call uses it."""
         self.close()
         if self._raw is not None:
             self._raw.close()
@@ -156,18 +156,18 @@ class Connection(http.client.HTTPConnection):
         sock = self._raw
         if sock is not None:
             with contextlib.suppress(OSError):
-                # Of the bare socket: that of TLS would forget its state under the thread that reads.
+                # Shut down the plain socket: the TLS socket would drop its state while another thread reads.
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
     def is_fresh(self, now: float) -> bool:
-        """Whether the other side still listens, as far as can be told without asking."""
+        """Whether the connection still looks open, without sending anything."""
         sock = self._raw
         timed = cast("_TimedSocket | None", self.sock)
         if sock is None or timed is None or timed.surplus or now - self.idle_since > self.idle_max:
             return False
         try:
             sock.settimeout(0)
-            # Whatever can be read now is an end, or an answer to nothing.
+            # Readable bytes mean that the server closed the connection, or sent bytes without a request.
             socket.socket.recv(sock, 1, socket.MSG_PEEK)
         except BlockingIOError:
             return True
@@ -180,7 +180,7 @@ _KEEP_ALIVE = re.compile(r"(?:^|,)\s*timeout\s*=\s*([0-9]{1,6})\b")
 
 
 def idle_seconds(keep_alive: str | None) -> float:
-    """How long a connection is kept: less than the other side keeps it, so that no request meets its closing."""
+    """How long to keep an idle connection: less than the server does, so that no request meets a closing connection."""
     said = _KEEP_ALIVE.search(keep_alive or "")
     return 4.0 if said is None else min(60.0, max(0.0, int(said[1]) - 2.0))
 
@@ -201,7 +201,7 @@ class Pool:
         self._process = os.getpid()
 
     def take(self) -> Connection:
-        """The one that was used last, while it is fresh; else a new one."""
+        """The connection that was used last, if it is fresh; else a new one."""
         while (connection := self._pop()) is not None:
             if connection.is_fresh(self._now()):
                 return connection
@@ -219,7 +219,7 @@ class Pool:
             surplus.drop()
 
     def close(self) -> None:
-        """Closes what is idle. What is in use goes on, and a later call opens another."""
+        """Closes the idle connections. Calls in progress continue, and a later call opens a new connection."""
         while (connection := self._pop()) is not None:
             connection.drop()
 
@@ -229,7 +229,7 @@ class Pool:
             return self._idle.pop() if self._idle else None
 
     def _leave_to_parent(self) -> None:
-        """After a fork both would write to the same connections."""
+        """Drops the connections in a forked process: parent and child must not share them."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._idle = []

@@ -1,7 +1,7 @@
-"""What says who is calling.
+"""The credentials of a request.
 
-The key goes in its own header and the token in `X-Serverless-Authorization`, which the service reads for an identity
-whatever it is configured with: where keys are in use, a token alone in `Authorization` is an attempt at a key.
+The key goes in its own header and the token in `X-Serverless-Authorization`, since a service
+with API keys reads `Authorization` as an attempt at a key.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, TypeAlias, cast
 from ._errors import SvcError
 
 Credential: TypeAlias = str | Callable[[], str]
-"""A credential, or what gives one: it is asked before each request, so that it may hand out fresh ones."""
+"""A credential, or a function that returns one. The client calls it before each request."""
 
 AsyncCredential: TypeAlias = str | Callable[[], str | Awaitable[str]]
 
-# What the service takes for a key, and what RFC 6750 section 2.1 takes for a token. Anything else the platform would
-# refuse as a header, in an error that quotes it.
+# The service's form of a key, and the form of a token in RFC 6750 section 2.1. The platform refuses other values as a
+# header, and quotes them in its error.
 API_KEY = re.compile(r"[\x21-\x7e]{1,512}")
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{1,16384}=*")
 
@@ -28,32 +28,32 @@ CREDENTIAL_HEADERS = (
     *("authorization", "proxy-authorization", "cookie", "set-cookie"),
     *("x-serverless-authorization", "x-svc-api-key", "x-api-key"),
 )
-"""The headers that say who is calling, or hand out what does, in lower case."""
+"""The headers that carry or set credentials, in lower case."""
 
 
 class Secret(str):
-    """Text that tools which print variables do not print."""
+    """Text that does not appear in printed variables."""
 
     def __repr__(self) -> str:
         return "'[redacted]'"
 
 
 class Unfit:
-    """Stands for what was given where a text belongs: that is refused, and may be a credential all the same."""
+    """Stands for a value of a wrong type. The client refuses it, but it may still be a credential."""
 
     def __repr__(self) -> str:
         return "[redacted]"
 
 
 def keep(credential: Any) -> Any:
-    """The credential, not to be printed by accident."""
+    """The credential in a form that is not printed by accident."""
     if credential is None or callable(credential):
         return credential
     return Secret(credential) if isinstance(credential, str) else Unfit()
 
 
 def keep_headers(headers: Mapping[Any, Any] | None) -> Any:
-    """Headers, of which each may hold a credential."""
+    """Headers. Each may hold a credential."""
     if not isinstance(cast("object", headers), Mapping):
         return None if headers is None else Unfit()
     return {name: keep(value) for name, value in (headers or {}).items()}
@@ -70,7 +70,7 @@ def bearer(token: Secret) -> Secret:
 
 
 def given(credential: AsyncCredential | None, what: str, form: re.Pattern[str]) -> Secret | None:
-    """The credential as it is now."""
+    """The current credential."""
     if credential is None:
         return None
     value: Any = credential() if callable(credential) else credential
@@ -79,7 +79,7 @@ def given(credential: AsyncCredential | None, what: str, form: re.Pattern[str]) 
         if close is not None:
             close()
         raise SvcError(f"The {what} comes from a coroutine, which AsyncClient takes.")
-    # Under the same name, so that no variable holds it as it was.
+    # Reuse the name, so that no local variable still holds the unwrapped credential.
     value = keep(value)
     return checked(what, value, form)
 

@@ -1,4 +1,4 @@
-"""Every error of the client, as a tree: catch the branch that you can do something about."""
+"""The errors of the client. Catch the class that you can handle."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class SvcError(Exception):
-    """The root. No error of the tree holds a credential."""
+    """The base of all errors of the client. No error holds a credential."""
 
     operation: str | None
-    """The operation that was called; None where none was."""
+    """The operation that was called; None for an error outside of calls."""
 
     def __init__(self, message: str, *, operation: str | None = None) -> None:
         super().__init__(message)
@@ -23,11 +23,11 @@ class SvcError(Exception):
 
 
 class APIConnectionError(SvcError):
-    """No whole answer came. Whether a write was carried out is not known: repeat it with the same key, or look."""
+    """No complete answer arrived. A write may have taken effect: repeat it with the same key, or read the result."""
 
 
 class APITimeoutError(APIConnectionError):
-    """The time of the call was over before it succeeded."""
+    """The timeout passed before the call succeeded."""
 
 
 class APIAbortError(SvcError):
@@ -35,27 +35,27 @@ class APIAbortError(SvcError):
 
 
 class APIResponseError(SvcError):
-    """The answer is of a status that was expected, but not of the form."""
+    """The status of the answer is a success, but its body cannot be read."""
 
 
 class APIStatusError(SvcError):
-    """A service answered that the request did not succeed."""
+    """The service refused the request, or failed."""
 
     status: int
     problem: Problem | None
-    """The problem document (RFC 9457); None where the answer holds none, such as that of a proxy."""
+    """The problem document (RFC 9457); None if the answer has none, such as an answer of a proxy."""
     code: ProblemCode | str | None
-    """What to branch on. The vocabulary only grows."""
+    """The problem code. Branch on it; later releases only add codes."""
     retryable: bool | None
-    """Whether the same request can succeed later without being changed; None where the answer does not say."""
+    """Whether the same request can succeed later; None if the answer does not say."""
     retry_after: float | None
-    """How long to wait before trying again, in seconds; None where the answer does not say."""
+    """How long to wait before the next try, in seconds; None if the answer does not say."""
     correlation_id: str | None
-    """What to tell whoever runs the service."""
+    """The id of the request in the log of the service: give it to the operator."""
     errors: list[ProblemPlace]
-    """The refused places of the request."""
+    """The faulty places of the request."""
     headers: Headers
-    """Those of the answer."""
+    """The headers of the answer."""
 
     def __init__(
         self,
@@ -84,19 +84,19 @@ class BadRequestError(APIStatusError):
 
 
 class AuthenticationError(APIStatusError):
-    """401: a credential is missing, or does not hold."""
+    """401: a credential is missing or invalid."""
 
 
 class PermissionDeniedError(APIStatusError):
-    """403: the caller may not do this."""
+    """403: the caller has no permission."""
 
 
 class NotFoundError(APIStatusError):
-    """404: not there, or not the caller's to see."""
+    """404: the resource does not exist, or the caller may not see it."""
 
 
 class ConflictError(APIStatusError):
-    """409: the request disagrees with what is there, as `code` says. Never repeated by the client."""
+    """409: the request conflicts with stored state; see `code`. The client never retries it."""
 
 
 class PreconditionFailedError(APIStatusError):
@@ -104,31 +104,31 @@ class PreconditionFailedError(APIStatusError):
 
 
 class PayloadTooLargeError(APIStatusError):
-    """413: more than the operation takes at once."""
+    """413: the request is larger than the operation allows."""
 
 
 class UnprocessableEntityError(APIStatusError):
-    """422: understood, and refused for what it asks."""
+    """422: the request is well-formed, but the service refuses its content."""
 
 
 class RateLimitError(APIStatusError):
-    """429: too much at a time; `retry_after` says how long to wait."""
+    """429: too many requests; wait for `retry_after`."""
 
 
 class InternalServerError(APIStatusError):
-    """500 and above, but 503: a fault of the service, or of what is in front of it."""
+    """500 and above, except 503: the service or a proxy in front of it failed."""
 
 
 class UnavailableError(APIStatusError):
-    """503: not now."""
+    """503: the service is unavailable at the moment."""
 
 
 Failure = TypeVar("Failure", bound=BaseException)
 
 
 def without_frames(error: Failure, outside: BaseException | None) -> Failure:
-    """A failure as it says itself, and without the frames it came through, in which what was sent stands as it is. What
-    a caller was dealing with when the call was made, `outside`, is no part of it."""
+    """The error without its traceback: the frames hold credentials and content in variables. `outside` is the exception
+    that the caller handles at the moment, and it is not part of the failure."""
     todo: list[BaseException | None] = [error]
     seen = {id(outside)}
     while todo:
@@ -157,7 +157,7 @@ _BY_STATUS: dict[int, type[APIStatusError]] = {
 def status_error(
     operation: str, status: int, headers: Headers, problem: Problem | None, retry_after: float | None
 ) -> APIStatusError:
-    """The error of an answer, of the class of its status."""
+    """Makes the error whose class belongs to the status."""
     kind = _BY_STATUS.get(status, InternalServerError if status >= 500 else APIStatusError)
     if problem is not None:
         message = f"{status} {problem['title']} [{problem['code']}]: {problem['detail']}"

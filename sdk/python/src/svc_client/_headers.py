@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 
 class Headers(Mapping[str, str]):
-    """Names in any case. A name that came more than once has its values joined by commas."""
+    """Names are case-insensitive. Values of a repeated name are joined by commas."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         values: dict[str, str] = {}

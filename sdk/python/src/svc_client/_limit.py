@@ -1,4 +1,4 @@
-"""How long a connection may keep a caller waiting."""
+"""The time limit of a connection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Cancelled(Exception):
 
 
 class Limit:
-    """Asked before each wait, so that many short waits are not longer together than the call's time."""
+    """Gives the time for each wait, so that all waits together stay within the timeout of the call."""
 
     def __init__(self, now: Callable[[], float], until: float, cancellation: Cancellation | None) -> None:
         self._now = now
@@ -20,7 +20,7 @@ class Limit:
         self.cancellation = cancellation
 
     def remaining(self) -> float:
-        """Seconds, above 0. Raises `TimeoutError` or `Cancelled` where there are none."""
+        """The remaining seconds, above 0. Raises `TimeoutError` or `Cancelled` if none remain."""
         if self.cancellation is not None and self.cancellation.cancelled:
             raise Cancelled
         left = self._until - self._now()
@@ -30,7 +30,7 @@ class Limit:
 
 
 class IdleLimit(Limit):
-    """Of whoever reads a stream: no wait is longer, but there may be as many as it takes."""
+    """The limit of a streamed body: it bounds each wait, not their sum."""
 
     def __init__(self, seconds: float, cancellation: Cancellation | None) -> None:
         super().__init__(lambda: 0.0, seconds, cancellation)

@@ -1,4 +1,4 @@
-"""What the client logs, and what nobody's log should hold."""
+"""The log of the client, and a filter that removes credentials from any log."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NAMES = (
     *("leasetoken", "lease_token", "lease-token", "svc_api_key", "svc_identity_token", "api_key"),
 )
 
-# A credential also where no name stands before it. What comes after `basic` in prose is no base64.
+# A credential without a name before it. Prose after the word `basic` is rarely base64.
 _BEARER = re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._~+/-]+=*")
 _BASIC = re.compile(r"\b(?i:basic)\s+(?=[A-Za-z0-9+/]+[A-Z0-9+/=])[A-Za-z0-9+/]{6,}={0,2}")
 
-# A value in quotes ends with them, or with the line; quotes may be those of a text within a text. After a colon, as in
-# a header, the line is the value; after an equals sign, what comes up to a space, and a space may follow the scheme.
+# A quoted value ends at its quote or at the end of the line; quotes may be escaped. After a colon, as in a header, the
+# value is the rest of the line. After an equals sign it ends at a space; one space may follow the scheme.
 _VALUE = r"""
     (?: (?P<between>\\*["']?\s*[:=,]\s*b?(?P<quote>\\+["'])) (?:(?!(?P=quote))[^\r\n])+
       | (?P<between2>["']?\s*[:=,]\s*b?(?P<quote2>["'])) (?:\\.|(?!(?P=quote2))[^\r\n])+
@@ -28,11 +28,11 @@ _VALUE = r"""
 
 
 class CredentialFilter(logging.Filter):
-    """Takes credentials and lease tokens out of log records, the text of an exception included: values that stand
-    behind the names they travel under, and what follows `Bearer` or `Basic`.
+    """Removes credentials and lease tokens from log records and their exceptions: the values of known names, and the
+    words after `Bearer` or `Basic`.
 
-    The client's own logger `svc_client` has one, though nothing of that kind is logged there. Give one to a handler
-    that gets records of code which prints requests. `names` are headers of your own, such as `api_key_header`.
+    The client's logger `svc_client` has this filter as a precaution. Add it to a handler whose records come from code
+    that prints requests. `names` are further headers, such as `api_key_header`.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -61,7 +61,7 @@ class CredentialFilter(logging.Filter):
             text = record.exc_text or ""
         clean = self.redact(text)
         if clean != text:
-            # Whoever formats it again would find what was taken out.
+            # A later handler would format the exception again, with the credentials.
             record.exc_info, record.exc_text = None, clean
         if record.stack_info:
             record.stack_info = self.redact(record.stack_info)

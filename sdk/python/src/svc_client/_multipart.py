@@ -11,7 +11,7 @@ from ._operation import FilePart, PartSpec
 
 
 def multipart(parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: str) -> Body:
-    """`boundary` must be in none of the parts."""
+    """No part may contain `boundary`."""
     segments: list[Segment] = []
     for part in parts:
         value = values.get(part.name)
@@ -37,7 +37,7 @@ def multipart(parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: 
 
 
 def _quoted(text: str) -> str:
-    """As browsers write names in this header."""
+    """Escapes a name as browsers do in this header."""
     return text.replace("\r", "%0D").replace("\n", "%0A").replace('"', "%22")
 
 

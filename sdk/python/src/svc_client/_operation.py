@@ -1,4 +1,4 @@
-"""The shapes that the generated code and the runtime share: what an operation is on the wire."""
+"""The types that the generated code and the runtime share: an operation on the wire."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ParameterSpec:
     key: str
     """The name of the argument."""
     prefix: bool = False
-    """The value is a mapping: each entry is a parameter of its own, named `name` and its key."""
+    """The value is a mapping. Each entry becomes a parameter, named `name` followed by the key."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BodySpec:
     kind: Literal["json", "bytes", "multipart"]
     media_type: str
     optional: bool = False
-    """Whether it may be left out, which then stands for `{}`."""
+    """Whether the caller may omit it; the client then sends `{}`."""
     parts: tuple[PartSpec, ...] = ()
 
 
@@ -45,21 +45,21 @@ class KeySpec:
     place: Literal["header", "body"]
     name: str
     member: str | None = None
-    """Of a header: the member of the request that says the same."""
+    """For a key in a header: the request member with the same meaning."""
 
 
 @dataclass(frozen=True)
 class PagingSpec:
     token_in: Literal["body", "query"]
     request_token: str
-    """The member of the request, or the argument, that says where the page before ended."""
+    """The request member or the argument that takes the continuation token."""
     response_token: str
     items: str
 
 
 @dataclass(frozen=True)
 class NoticeSpec:
-    """What a caller is warned of."""
+    """The warning for callers."""
 
     kind: Literal["preview", "deprecated"]
     text: str
@@ -73,19 +73,19 @@ class OperationSpec:
     """`/canonical/tenants/{tenantId}/export`; the values come in the order of the braces."""
     retry: RetryRule
     answers: Mapping[int, AnswerForm]
-    """What is returned, by status; every other answer is raised."""
+    """The form of the answers that the method returns, by status. Every other answer is raised."""
     query: tuple[ParameterSpec, ...] = ()
     headers: tuple[ParameterSpec, ...] = ()
     body: BodySpec | None = None
     key: KeySpec | None = None
-    """None where no key is taken."""
+    """None if the operation takes no key."""
     paging: PagingSpec | None = None
     notice: NoticeSpec | None = None
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a caller gave, as a generated method hands it to the runtime."""
+    """The arguments that a generated method passes to the runtime."""
 
     path: tuple[object, ...] = ()
     request: Any = None
@@ -94,7 +94,7 @@ class Given:
 
 
 class BinaryReader(Protocol):
-    """A file opened for reading bytes, or what reads like one."""
+    """A file opened for reading bytes, or an object with the same methods."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -102,8 +102,8 @@ class BinaryReader(Protocol):
 BinaryContent: TypeAlias = (
     bytes | bytearray | memoryview | BinaryReader | Iterable[bytes] | AsyncIterable[bytes]
 )
-"""Bytes to send. A stream can be sent once, so a call that sends one is never repeated by the client; a file that can
-be wound back can be sent again. Async iterables are for `AsyncClient` alone."""
+"""Bytes to send. A stream can be read once, so the client never retries a call with one. It can send a seekable file
+again. Async iterables are for `AsyncClient` alone."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ class FilePart:
 
     content: BinaryContent
     filename: str | None = None
-    """The name of the part where none is given."""
+    """The name of the part if absent."""
     content_type: str | None = None
-    """`application/octet-stream` where none is given."""
+    """`application/octet-stream` if absent."""
 
 
 class PreviewWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""What a client and a call can be told."""
+"""The options of a client and of a call."""
 
 from __future__ import annotations
 
@@ -17,62 +17,62 @@ if TYPE_CHECKING:
 
 
 class SharedOptions(TypedDict, total=False):
-    """What both clients can be told. What is not given is decided as said."""
+    """The options of both clients."""
 
     api_key_header: str
-    """The header that the service reads the key from: `SVC_API_KEY_HEADER`, else `X-Svc-Api-Key`."""
+    """The header that carries the key. `SVC_API_KEY_HEADER`, else `X-Svc-Api-Key`, if absent."""
     headers: Mapping[str, str | None]
-    """Sent with every request; None takes one of the client's own away."""
+    """Sent with every request; None removes a header that the client sends."""
     timeout: float
-    """Seconds that a call may take, repeats and the pauses between them included; 60 where it is not given."""
+    """Time for a call in seconds, retries and pauses included; 60 if absent."""
     max_retries: int
-    """How often a call that failed is sent again, where that is safe; 2 where it is not given."""
+    """How often the client retries a failed call where that is safe; 2 if absent."""
     insecure: bool
-    """Lets credentials go over plain HTTP to other machines, where they can be read on the way."""
+    """Allows credentials over plain HTTP to other machines, where others can read them."""
     ssl_context: ssl.SSLContext
-    """Instead of that of the platform; for authorities and client certificates of your own."""
+    """Replaces the TLS settings of the platform, such as for own authorities and client certificates."""
 
 
 class ClientOptions(SharedOptions, total=False):
     """Options of `Client`."""
 
     api_key: Credential | None
-    """`SVC_API_KEY` where it is not given; None for none."""
+    """`SVC_API_KEY` if absent; None for none."""
     token: Credential | None
-    """An identity token (OIDC). `SVC_IDENTITY_TOKEN` where it is not given; None for none."""
+    """An identity token (OIDC). `SVC_IDENTITY_TOKEN` if absent; None for none."""
     world: World
-    """Instead of the machine's clock and chance. For tests."""
+    """Replaces the clock and the random numbers. For tests."""
 
 
 class AsyncClientOptions(SharedOptions, total=False):
     """Options of `AsyncClient`."""
 
     api_key: AsyncCredential | None
-    """`SVC_API_KEY` where it is not given; None for none."""
+    """`SVC_API_KEY` if absent; None for none."""
     token: AsyncCredential | None
-    """An identity token (OIDC). `SVC_IDENTITY_TOKEN` where it is not given; None for none."""
+    """An identity token (OIDC). `SVC_IDENTITY_TOKEN` if absent; None for none."""
     http_client: httpx2.AsyncClient
-    """Instead of one that the client makes. It is not closed with the client."""
+    """Replaces the HTTP client that this client makes. The caller has to close it."""
     world: AsyncWorld
-    """Instead of the machine's clock and chance. For tests."""
+    """Replaces the clock and the random numbers. For tests."""
 
 
 class AsyncCallOptions(TypedDict, total=False):
-    """What can be said of one call; it goes before what the client was made with."""
+    """The options of one call. They override those of the client."""
 
     timeout: float
     """In seconds."""
     headers: Mapping[str, str | None]
     correlation_id: str
-    """Names the request in the service's log and answer: 1 to 128 letters, digits and `._:-`."""
+    """The id of the request in the log and the answer of the service: 1 to 128 letters, digits and `._:-`."""
     max_retries: int
 
 
 class CallOptions(AsyncCallOptions, total=False):
-    """What can be said of one call of `Client`."""
+    """The options of one call of `Client`. They override those of the client."""
 
     cancellation: Cancellation
-    """Ends the call, a pause between repeats included."""
+    """Ends the call, also during a pause between retries."""
 
 
 NAMES = {
@@ -84,8 +84,7 @@ _PLAIN_NAMES = (NAMES | _CALL_NAMES) - {"api_key", "token", "headers"}
 
 
 def keep_in(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a client or a call, whose credentials are not printed by accident. One may stand under a name that is
-    misspelt."""
+    """A copy of the options that does not print credentials by accident. A credential may have a misspelt name."""
     kept: dict[str, Any] = {}
     for name, value in options.items():
         if name == "headers":
@@ -95,7 +94,7 @@ def keep_in(options: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-# The longest wait that a platform's sockets take.
+# The longest timeout of a platform's sockets.
 _TIMEOUT_MAX = (2**31 - 1) / 1000
 
 
@@ -112,7 +111,7 @@ def check_retries(max_retries: object) -> int:
 
 
 def check_call(options: CallOptions | AsyncCallOptions | None) -> CallOptions:
-    """A call's options, whose names are checked: a misspelt one would do nothing."""
+    """The checked options of a call: a misspelt name is an error."""
     options = cast("CallOptions", keep_in(options or {}))
     for name in options:
         if name not in _CALL_NAMES:
@@ -121,7 +120,7 @@ def check_call(options: CallOptions | AsyncCallOptions | None) -> CallOptions:
 
 
 def check_headers(headers: object) -> dict[str, str | None]:
-    """Those of a client or a call. What their names and values are is judged when they are sent."""
+    """The headers of a client or a call. Their names and values are checked when they are sent."""
     if headers is None:
         return {}
     if isinstance(headers, Mapping) and all(isinstance(name, str) for name in cast("Any", headers)):

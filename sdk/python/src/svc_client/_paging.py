@@ -1,4 +1,4 @@
-"""Lists that come in pages."""
+"""Paged lists."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _EMPTY_MOST = 1_000
 
 
 class Pages(Generic[Item, Page]):
-    """The entries of a list, asked for page by page as they are used. Nothing is asked for before that, and whoever
-    iterates twice asks twice."""
+    """The entries of a paged list. The client reads a page when the caller needs it. A second iteration reads the
+    pages again."""
 
     def __init__(self, paging: PagingSpec, ask: Callable[[str | None], Page], begin: object = None) -> None:
         self._paging = paging
@@ -30,8 +30,8 @@ class Pages(Generic[Item, Page]):
         return self._ask(None)
 
     def iter_pages(self) -> Iterator[Page]:
-        """The pages. A page may be short or empty and not be the last. A list that would not end is an error: one that
-        names a token again, or 1,000 empty pages in a row with more to come."""
+        """The pages. A short or empty page need not be the last one. An endless list is an error: a token that comes
+        twice, or 1,000 empty pages in a row."""
         bounds = _Bounds(self._paging, self._begin)
         page = _checked(self._paging, self._ask(None))
         while True:
@@ -46,8 +46,8 @@ class Pages(Generic[Item, Page]):
             yield from _items(self._paging, page)
 
     def collect(self, *, limit: int | None = None) -> list[Item]:
-        """All entries as one list. `limit` ends it early: at most so many. Without it more than 10,000 entries are an
-        error, so that no list grows without anybody having meant it."""
+        """All entries as one list, at most `limit` of them. Without `limit`, more than 10,000 entries are an error: the
+        caller must choose a larger list on purpose."""
         most = _check_limit(limit)
         items: list[Item] = []
         for item in self:
@@ -60,8 +60,8 @@ class Pages(Generic[Item, Page]):
 
 
 class AsyncPages(Generic[Item, Page]):
-    """The entries of a list, asked for page by page as they are used. Awaited, it gives the first page; iterated, all
-    entries. Nothing is asked for before that, and whoever iterates twice asks twice."""
+    """The entries of a paged list. Awaited, it gives the first page; iterated, all entries. The client reads a page
+    when the caller needs it. A second iteration reads the pages again."""
 
     def __init__(
         self, paging: PagingSpec, ask: Callable[[str | None], Awaitable[Page]], begin: object = None
@@ -78,16 +78,16 @@ class AsyncPages(Generic[Item, Page]):
         return await self._ask(None)
 
     def iter_pages(self) -> AsyncIterator[Page]:
-        """The pages. A page may be short or empty and not be the last. A list that would not end is an error: one that
-        names a token again, or 1,000 empty pages in a row with more to come."""
+        """The pages. A short or empty page need not be the last one. An endless list is an error: a token that comes
+        twice, or 1,000 empty pages in a row."""
         return _AsyncPageIterator(self._paging, self._ask, self._begin)
 
     def __aiter__(self) -> AsyncIterator[Item]:
         return _AsyncItemIterator(self._paging, self.iter_pages())
 
     async def collect(self, *, limit: int | None = None) -> list[Item]:
-        """All entries as one list. `limit` ends it early: at most so many. Without it more than 10,000 entries are an
-        error, so that no list grows without anybody having meant it."""
+        """All entries as one list, at most `limit` of them. Without `limit`, more than 10,000 entries are an error: the
+        caller must choose a larger list on purpose."""
         most = _check_limit(limit)
         items: list[Item] = []
         async for item in self:
@@ -99,7 +99,7 @@ class AsyncPages(Generic[Item, Page]):
         return items
 
 
-# No generators: whoever leaves one of those in the middle leaves something behind that an event loop has to clear away.
+# No async generators: the event loop would have to clean up after a caller that stops in the middle.
 
 
 class _AsyncPageIterator(AsyncIterator[Page]):
@@ -136,18 +136,18 @@ class _AsyncItemIterator(AsyncIterator[Item]):
 
 
 def begin_of(paging: PagingSpec, given: Given) -> object:
-    """The token that the caller gave, if any."""
+    """The caller's continuation token, if any."""
     place = given.request if paging.token_in == "body" else given.parameters
     return cast("Any", place).get(paging.request_token) if isinstance(place, Mapping) else None
 
 
 def as_it_is(given: Given) -> Given:
-    """What a caller gave, whatever becomes of the caller's objects before the last page is asked for."""
+    """A copy of the arguments: the caller may change its objects before the last page."""
     return Given(given.path, copy.deepcopy(given.request), {**given.parameters}, given.idempotency_key)
 
 
 def with_token(operation: OperationSpec, given: Given, token: str | None) -> Given:
-    """The same call for the page that the token names."""
+    """The arguments for the page of the token."""
     paging = paging_of(operation)
     if token is None:
         return given
@@ -175,7 +175,7 @@ def _checked(paging: PagingSpec, page: Page) -> Page:
 
 
 class _Bounds:
-    """What lets every list end, whatever the other side says."""
+    """Detects endless lists."""
 
     def __init__(self, paging: PagingSpec, begin: object) -> None:
         self._paging = paging
@@ -186,7 +186,7 @@ class _Bounds:
         token = cast("Mapping[str, object]", page).get(self._paging.response_token)
         if not isinstance(token, str) or token == "":
             return None
-        # The same pages over and over would never end.
+        # A repeated token gives the same pages without end.
         if token in self._seen:
             raise APIResponseError("Two pages of a list have the same continuation token.")
         self._seen.add(token)

@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457), as every refusal of the service is."""
+"""Problem documents (RFC 9457): the service answers every refusal with one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ PROBLEM = "application/problem+json"
 
 
 class ProblemPlace(TypedDict):
-    """One place of the request that was refused."""
+    """One faulty place of the request."""
 
     pointer: str
-    """A JSON Pointer into the body; empty for the whole of it."""
+    """A JSON Pointer into the body; empty for the whole body."""
     detail: str
     keyword: NotRequired[str]
 
 
 class ProblemAdmission(TypedDict):
-    """The receipt of work that was rejected: how its start was answered."""
+    """The admission receipt of rejected work."""
 
     version: Literal["svc.admission.v1"]
     admissionId: str
@@ -38,12 +38,12 @@ class ProblemAdmission(TypedDict):
     statusUri: str
     resultUri: str | None
     failureClass: str | None
-    """What to branch on, beside the code."""
+    """The class of the failure. Branch on it together with `code`."""
     error: str | None
 
 
 class Problem(TypedDict):
-    """A refusal. Further members may be there, such as those that a code tells more with."""
+    """A problem document. A code may add members of its own."""
 
     type: str
     title: str
@@ -56,11 +56,11 @@ class Problem(TypedDict):
     errors: NotRequired[list[ProblemPlace]]
     retryAfterSeconds: NotRequired[float]
     admission: NotRequired[ProblemAdmission]
-    """How the start of work was answered, where it was refused after its request was understood."""
+    """The receipt of the refused start, if the service rejected valid work."""
 
 
 def problem_of(media_type: str, content: bytes) -> Problem | None:
-    """The problem document that a body holds; None where it holds none, or none of this service."""
+    """The problem document in a body; None if it has none, or one of another service."""
     if media_type != PROBLEM:
         return None
     try:
@@ -77,17 +77,17 @@ def problem_of(media_type: str, content: bytes) -> Problem | None:
 
 
 def json_of(content: bytes) -> object:
-    """What a body says, which is UTF-8: `json` would take other encodings too."""
+    """Parses a body in UTF-8: `json` alone would accept other encodings too."""
     return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """For those that `json` reads though JSON has them not."""
+    """Refuses the constants that `json` accepts although JSON does not have them."""
     raise ValueError(f"{name} is no JSON")
 
 
 def _trusted(given: dict[str, Any]) -> dict[str, Any]:
-    """Without what is not of the type that readers count on."""
+    """Drops optional members of a wrong type: callers rely on the types."""
     sound = {**given}
     if "errors" in given:
         sound["errors"] = [place for place in given["errors"] if _is_place(place)]

@@ -1,4 +1,4 @@
-"""A call as it goes over the wire, without credentials."""
+"""The request of a call, without credentials."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ._settings import HEADER_NAME, Settings, refuse_readable
 
 
 class WireHeaders:
-    """What goes out, in the order in which it was set. Nothing in it can end a header and begin another."""
+    """The request headers in the order of their setting. No value can contain a line break."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[str, Secret | None]] = {}
 
     def set(self, name: str, value: str | None) -> None:
-        """None takes it away, also where it is a credential."""
+        """None removes the header, also a credential."""
         if not HEADER_NAME.fullmatch(name) or name.lower() in _FRAMING:
             raise SvcError("A header cannot have that name, or belongs to the transport.")
         if value is None:
@@ -40,14 +40,14 @@ class WireHeaders:
         return None if held is None else held[1]
 
     def with_credentials(self, credentials: Iterator[tuple[str, Secret]]) -> list[tuple[str, Secret]]:
-        """All headers. What the caller set, or took away, goes before a credential."""
+        """All headers. A header that the caller set or removed overrides a credential."""
         set_ = [(name, value) for name, value in self._values.values() if value is not None]
         missing = [(name, value) for name, value in credentials if name.lower() not in self._values]
         return [*set_, *missing]
 
 
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-# They say where a message ends: told twice, two readers may find two ends.
+# These headers delimit a message: with two of them, two readers may find different ends.
 _FRAMING = frozenset(
     [
         "connection",
@@ -71,7 +71,7 @@ class WireRequest:
     headers: WireHeaders
     body: Body | None
     key_given: bool
-    """Whether the caller gave an idempotency key where the operation reads it."""
+    """Whether the caller gave an idempotency key in the place of the operation."""
 
     @property
     def replayable(self) -> bool:
@@ -121,7 +121,7 @@ def _target(operation: OperationSpec, given: Given) -> str:
 
     def segment(match: re.Match[str]) -> str:
         text = _text(next(values, None))
-        # A URL with such a segment leads elsewhere: what was meant for one thing would be done to another.
+        # Such a segment changes the path, so the request would reach another resource.
         if text in ("", ".", ".."):
             message = f"{match[1]} of {operation.id} is empty or a dot segment."
             raise SvcError(message, operation=operation.id)
@@ -135,7 +135,7 @@ def _target(operation: OperationSpec, given: Given) -> str:
 
 
 def _encode(text: str) -> str:
-    """RFC 3986: everything but the unreserved characters."""
+    """Percent-encodes all but the unreserved characters (RFC 3986)."""
     try:
         return quote(text, safe="")
     except UnicodeEncodeError as error:
@@ -143,7 +143,7 @@ def _encode(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """As JSON and other languages write it."""
+    """Writes a value as JSON and other languages do."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -156,7 +156,7 @@ def _text(value: object) -> str:
 
 
 def _entries(specs: tuple[ParameterSpec, ...], values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """The parameters that the caller gave, in the order of the contract."""
+    """The caller's parameters in the order of the contract."""
     for spec in specs:
         value = values.get(spec.key)
         if value is None:

@@ -1,4 +1,4 @@
-"""Answers beside what their bodies hold."""
+"""Answers with status and headers."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ T = TypeVar("T")
 
 
 def check_open(closed: bool) -> None:
-    """What is left of an answer that was closed is not its end."""
+    """A closed answer has no readable rest."""
     if closed:
         raise SvcError("The answer was closed.")
 
 
 @dataclass(frozen=True)
 class APIResponse(Generic[T]):
-    """An answer with what its body holds."""
+    """An answer with the content of its body."""
 
     data: T
     status: int
     headers: Headers
     content: bytes = field(repr=False)
-    """The body as it came."""
+    """The bytes of the body."""
 
     @property
     def correlation_id(self) -> str | None:
-        """The name of the request in the service's log."""
+        """The id of the request in the log of the service."""
         return self.headers.get("x-correlation-id")
 
 
 class StreamedResponse:
-    """An answer whose body is read as it comes, from a connection that this holds: read it to its end, or
-    close it. The time of the call does not bind whoever reads; each wait for more is bounded by it."""
+    """An answer with an unread body. It holds its connection: read the body to its end, or close the answer. The
+    timeout of the call bounds each wait for more bytes, not the whole body."""
 
     def __init__(
         self,
@@ -56,24 +56,24 @@ class StreamedResponse:
 
     @property
     def correlation_id(self) -> str | None:
-        """The name of the request in the service's log."""
+        """The id of the request in the log of the service."""
         return self.headers.get("x-correlation-id")
 
     def __iter__(self) -> Iterator[bytes]:
-        """The bytes as they come. Once."""
-        # Not the iterator itself: whoever iterates holds this, and so the connection.
+        """The bytes as they arrive. It can be iterated once."""
+        # Do not return the inner iterator: this frame keeps the answer, and so the connection, alive.
         check_open(self._closed)
         for chunk in self._chunks:
             yield chunk
             check_open(self._closed)
 
     def read(self) -> bytes:
-        """What is left of the body."""
+        """The rest of the body."""
         check_open(self._closed)
         return b"".join(self._chunks)
 
     def close(self) -> None:
-        """Gives the connection up where the body was not read to its end."""
+        """Closes the connection if the body is not read to its end."""
         self._closed = True
         self._release()
 

@@ -1,5 +1,4 @@
-"""When a failed call is sent again, and after how long: one decision, the same in every language
-(`sdk/retry-table.json`)."""
+"""The retry decision: whether and when to send a failed call again. All SDKs share it (`sdk/retry-table.json`)."""
 
 from __future__ import annotations
 
@@ -11,11 +10,11 @@ from typing import Literal
 
 RetryRule = Literal["safe", "with-key", "never"]
 
-# The first delay doubles up to the cap; up to a quarter of it is taken off at random, so that callers part.
+# The delay doubles up to the cap. Random jitter takes off up to a quarter, so that callers do not retry together.
 _BASE_SECONDS = 0.5
 _CAP_SECONDS = 8.0
 _JITTER = 0.25
-# Who asks for a longer wait than this is not waited for: the caller is told instead.
+# If the service asks for a longer wait than this, the client raises instead.
 _RETRY_AFTER_CAP_SECONDS = 60.0
 MAX_RETRIES = 2
 
@@ -25,7 +24,7 @@ class Failure:
     kind: Literal["connection", "timeout", "abort", "response", "status"]
     status: int = 0
     retryable: bool | None = None
-    """What the problem document says; None without one."""
+    """From the problem document; None without one."""
     retry_after: float | None = None
     """In seconds."""
 
@@ -34,21 +33,21 @@ class Failure:
 class RetryQuestion:
     retry: RetryRule
     key_given: bool
-    """Whether the caller gave an idempotency key in the place where the operation reads it."""
+    """Whether the caller gave an idempotency key in the place of the operation."""
     replayable: bool
-    """Whether the body can be sent a second time."""
+    """Whether the client can send the body again."""
     failure: Failure
     failures: int
-    """How often the call has failed, this time included."""
+    """The number of failures so far, this one included."""
     max_retries: int
     remaining: float
-    """What is left of the call's time, in seconds."""
+    """The rest of the call's time in seconds."""
     random: float
-    """From 0 to 1, drawn anew for each question."""
+    """From 0 to 1, drawn for each decision."""
 
 
 def retry_delay(question: RetryQuestion) -> float | None:
-    """How many seconds to wait before the call is sent again; None where it is not."""
+    """The delay before the next attempt in seconds; None if the call must not be retried."""
     may = question.retry == "safe" or (question.retry == "with-key" and question.key_given)
     if not may or not question.replayable:
         return None
@@ -58,17 +57,17 @@ def retry_delay(question: RetryQuestion) -> float | None:
     asked = failure.retry_after or 0.0
     if asked > _RETRY_AFTER_CAP_SECONDS:
         return None
-    # Beyond a few doublings the cap holds, and larger powers are no numbers any more.
+    # The cap holds after a few doublings, and a large power overflows.
     doubled = _BASE_SECONDS * 2.0 ** min(question.failures - 1, 10)
     delay = max(min(_CAP_SECONDS, doubled) * (1 - _JITTER * question.random), asked)
-    # To wait for a time that is over would only hide what went wrong.
+    # Raise the failure now: a wait beyond the timeout would hide it behind a timeout error.
     return delay if delay < question.remaining else None
 
 
 def _may_pass(failure: Failure) -> bool:
     if failure.kind != "status":
         return failure.kind == "connection"
-    # A conflict is an answer about what is there, whatever it says of itself.
+    # Never retry a conflict: the stored state decides, even if the answer calls it retryable.
     if failure.status == 409:
         return False
     if failure.retryable is not None:
@@ -86,8 +85,8 @@ _DATE = re.compile(
 
 
 def retry_after(header: str | None, said: object, now: float) -> float | None:
-    """How many seconds an answer asks to wait, by its header or by its problem document, the longer where
-    both do; None where neither does. Infinity for what no number holds."""
+    """The longer of `Retry-After` and the time in the problem document, in seconds; None without both. Infinity for a
+    number that is too large."""
     asked = [each for each in (_of_header(header, now), _of_body(said)) if each is not None]
     return max(asked, default=None)
 
@@ -113,7 +112,7 @@ def _of_header(value: str | None, now: float) -> float | None:
 
 
 def _of_body(said: object) -> float | None:
-    """What a service says of itself is not taken on trust."""
+    """Checks the types: an answer may hold anything."""
     if not isinstance(said, (int, float)) or isinstance(said, bool) or not said >= 0:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where a client goes and as whom: what follows of its options, and of the environment where nothing is said."""
+"""The settings of a client, from its options and from the environment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """The options with everything that was left open decided, and judged."""
+    """The checked options with all defaults filled in."""
 
     base_url: str
     url: SplitResult
@@ -36,7 +36,7 @@ class Settings:
     insecure: bool
 
     def given(self) -> dict[str, Any]:
-        """As options, so that whoever is made of these is not told otherwise by an environment that has changed."""
+        """As options: a client that is derived later ignores changes of the environment."""
         names = ("api_key", "api_key_header", "token", "headers")
         return {name: getattr(self, name) for name in names}
 
@@ -48,7 +48,7 @@ class Settings:
 
 
 def settle(base_url: str | None, options: Mapping[str, Any]) -> Settings:
-    """Judges what was given. Of what is refused nothing is shown, also not in the variables of the frames."""
+    """Checks the options. A refused value appears neither in the error nor in the variables of its traceback."""
     try:
         return _settled(base_url, options, os.environ)
     except (SvcError, TypeError) as error:
@@ -87,7 +87,7 @@ def _settled(base_url: str | None, options: Mapping[str, Any], env: Mapping[str,
 
 
 def refuse_readable(settings: Settings, names: Iterable[str]) -> None:
-    """Refuses to send credentials, by the names of their headers, where they could be read on the way."""
+    """Refuses headers with credentials if others can read them on their way."""
     url = settings.url
     if settings.insecure or url.scheme != "http" or _is_this_machine(url.hostname or ""):
         return
@@ -100,8 +100,8 @@ def refuse_readable(settings: Settings, names: Iterable[str]) -> None:
 
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-# Nothing that a parser would strip, mend or read in two ways: the form that every SDK takes
-# (`sdk/base-url-table.json`).
+# Refuses every address that a parser would correct or could read in two ways, so that all SDKs take the same
+# addresses (`sdk/base-url-table.json`).
 _ADDRESS = re.compile(
     r"(?P<scheme>https?)://(?P<host>[a-z0-9._-]+|\[[0-9a-f:]+\])(?::(?P<port>[0-9]{1,5}))?"
     r"(?P<path>(?:/(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})*)*)",
@@ -112,7 +112,7 @@ _USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def _address_of(text: str | None) -> SplitResult:
-    """What is refused is not quoted: it may hold a password."""
+    """The error does not quote the address: it may hold a password."""
     if not text:
         raise SvcError("The client needs the address of a service: base_url, or SVC_BASE_URL.")
     if not isinstance(cast("object", text), str):
@@ -131,13 +131,13 @@ def _address_of(text: str | None) -> SplitResult:
 
 
 def _is_sound(found: re.Match[str]) -> bool:
-    """Whether host, port and path are read in one way only."""
+    """Whether all parsers read host, port and path in the same way."""
     host = found["host"].lower()
     last = host.removesuffix(".").rpartition(".")[2]
     try:
         if host.startswith("["):
             ipaddress.IPv6Address(host[1:-1])
-        # What ends in a number is an address, and some read `127.1` and `0x7f.0.0.1` as one too.
+        # A host that ends in a number is an IP address, and some parsers read `127.1` and `0x7f.0.0.1` as one too.
         elif re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last):
             ipaddress.IPv4Address(host)
     except ValueError:

@@ -26,7 +26,7 @@ from ._settings import Settings
 from ._world import World
 
 Mode = Literal["data", "raw", "stream"]
-"""What a call gives: what a body holds, that with status and headers, or the answer with its body unread."""
+"""The result of a call: the content, the content with status and headers, or the answer with its body unread."""
 
 _CHUNK = 65_536
 
@@ -41,7 +41,7 @@ class Link:
 
 
 def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOptions, mode: Mode) -> object:
-    """Makes a call: sends it, and again where that is safe and there is time."""
+    """Sends a call, and retries it while that is safe and time remains."""
     settings, world = link.settings, link.world
     timeout = check_timeout(options.get("timeout", settings.timeout))
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
@@ -64,7 +64,7 @@ def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOp
 
 @contextmanager
 def _failures_of(plan: Plan, limit: Limit) -> Generator[None, None, None]:
-    """Whatever the platform throws, in the words of this client."""
+    """Turns an error of the platform into an error of this client."""
     foreign: BaseException
     outside = sys.exc_info()[1]
     try:
@@ -79,16 +79,16 @@ def _failures_of(plan: Plan, limit: Limit) -> Generator[None, None, None]:
         without_frames(error, outside)
         if limit.cancellation is not None and limit.cancellation.cancelled:
             raise plan.aborted() from None
-        # The system has times of its own, which carry a number.
+        # A timeout of the system has an error number; it is a connection failure.
         if isinstance(error, TimeoutError) and error.errno is None:
             raise plan.timeout() from error
         raise plan.broken() from error
-    # What the caller gave as content failed: that is the caller's to see, as it was.
+    # The caller's own content failed: raise its error unchanged.
     raise foreign
 
 
 class _Attempt:
-    """One time that a call is sent. It holds its connection until the answer is read, or given up."""
+    """One attempt of a call. It holds its connection until the answer is read or closed."""
 
     def __init__(self, link: Link, plan: Plan, limit: Limit, timeout: float) -> None:
         self._link = link
@@ -139,7 +139,7 @@ class _Attempt:
         return connection
 
     def _chunks(self, connection: Connection, response: http.client.HTTPResponse) -> Iterator[bytes]:
-        """The body. At its end the connection is free for the next call."""
+        """The body. After its end another call can use the connection."""
         try:
             with _failures_of(self._plan, self._limit):
                 yield from _body_of(response)
@@ -153,7 +153,7 @@ class _Attempt:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Drops the connection where it is still held: nobody knows what it would say next."""
+        """Closes the connection if the attempt still holds it: its next bytes are unknown."""
         connection, self._connection = self._connection, None
         self._guard.close()
         if connection is not None:
@@ -181,7 +181,7 @@ def _sent(
         if chunked:
             connection.send(b"0\r\n\r\n")
     except (BrokenPipeError, ConnectionResetError, ConnectionAbortedError) as error:
-        # Who refuses a body may answer before its end, and then hang up.
+        # A server that refuses the body may answer early and then close the connection.
         try:
             return connection.getresponse()
         except (OSError, http.client.HTTPException):
@@ -190,11 +190,11 @@ def _sent(
 
 
 def _end_headers(connection: Connection) -> None:
-    """Sends what was put together, after it has connected."""
+    """Connects, then sends the request."""
     try:
         connection.endheaders()
     except BaseException as error:
-        # Below, the variables hold the headers as they are, whatever it is that ends the call, such as Control-C.
+        # The frames below hold the credentials in variables, so drop them from every error, also from Control-C.
         raise error.with_traceback(None)  # noqa: B904
 
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from ._errors import APIAbortError, APITimeoutError, SvcError
 
 READ_SECONDS_MAX = 20.0
-"""The longest that one read may wait at the service."""
+"""The longest wait of one read at the service."""
 
 PAUSE_SECONDS_MIN = 0.5
 PAUSE_SECONDS_MAX = 8.0
-"""Before the next read where the service answered at once, because as many calls wait there as may."""
+"""The pause after a read that the service answered at once: it has too many waiting calls."""
 
 _OPERATION = "getExecutionRun"
 
 
 @dataclass
 class Wait:
-    """What is left of the time, and what to do next. It reads no clock: it is told the time."""
+    """Decides the next read and the next pause. The caller passes the time in."""
 
     until: float | None
     read_seconds_max: float
@@ -27,16 +27,16 @@ class Wait:
     @classmethod
     def begin(cls, now: float, wait_timeout: float | None, call_timeout: float) -> Wait:
         until = None if wait_timeout is None else now + _check_wait(wait_timeout)
-        # A read must not be given up while the service still waits for it.
+        # The call must not time out while the service still waits with its answer.
         return cls(until, min(READ_SECONDS_MAX, call_timeout / 2))
 
     def read_seconds(self, now: float) -> float:
         left = self.read_seconds_max if self.until is None else self.until - now
-        # Whole milliseconds: a query takes no number with an exponent, nor a long fraction.
+        # Whole milliseconds: the query parameter takes no exponent and no long fraction.
         return 0.0 if left <= 0 else max(0.001, round(min(self.read_seconds_max, left), 3))
 
     def pause_after(self, begun: float, now: float) -> float:
-        """How long to pause after a read that found the run going on; raises where the time is over."""
+        """The pause after a read of an unfinished run. Raises if the time is over."""
         if self.until is not None and now >= self.until:
             message = "The run did not end in the time to wait for it; it goes on."
             raise APITimeoutError(message, operation=_OPERATION)
@@ -49,12 +49,12 @@ class Wait:
 
 
 def aborted() -> APIAbortError:
-    """The error of a wait whose pause was ended."""
+    """The error of a cancelled wait."""
     return APIAbortError("The wait for the run was aborted.", operation=_OPERATION)
 
 
 def _check_wait(wait_timeout: object) -> float:
-    # Infinity is one that does not end; not a number is no time.
+    # Infinity means no limit; NaN is refused.
     if isinstance(wait_timeout, (int, float)) and not isinstance(wait_timeout, bool) and wait_timeout >= 0:
         return float(wait_timeout)
     raise SvcError("wait_timeout is a number of seconds from 0.")

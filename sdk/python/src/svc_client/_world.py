@@ -1,4 +1,4 @@
-"""Time and chance. A client takes them from the machine unless it is handed others, as tests do."""
+"""The clock and the random numbers. Tests replace those of the machine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from threading import Event
 @dataclass(frozen=True)
 class World:
     now: Callable[[], float]
-    """Seconds of the Unix epoch, not jumping when somebody sets the clock."""
+    """Seconds of the Unix epoch. Monotonic: it does not jump when the system clock is set."""
     random: Callable[[], float]
     """From 0 to 1."""
     sleep: Callable[[float, Event], None]
-    """Waits so many seconds, or until the event is set."""
+    """Waits for the seconds, or until the event is set."""
 
 
 @dataclass(frozen=True)

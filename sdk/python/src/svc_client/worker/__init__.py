@@ -1,5 +1,5 @@
-"""Carries out runs outside the service: a worker leases them over HTTP, calls your handlers in threads, and completes
-them."""
+"""Executes runs outside of the service: a worker leases them over HTTP, calls handlers in threads, and sends the
+results."""
 
 from __future__ import annotations
 

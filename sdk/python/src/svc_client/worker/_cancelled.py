@@ -1,4 +1,4 @@
-"""Telling a handler to stop, and why."""
+"""The cancellation of a handler."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 from .._cancellation import Cancellation
 
 CancellationReason: TypeAlias = Literal["cancelled", "lease_lost", "stopping"]
-"""Somebody cancelled the run; the lease is another worker's by now, or may be; the worker stops."""
+"""A caller cancelled the run; the lease is lost, so another worker may have the run; or the worker stops."""
 
 
 class RunCancellation(Cancellation):
-    """Set when a handler is to stop. As the `cancellation` of a call it ends that call too."""
+    """Set when the handler must stop. As the `cancellation` of a call it ends that call too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class RunCancellation(Cancellation):
 
     @property
     def reason(self) -> CancellationReason | None:
-        """Why; None while there is nothing to stop for. The first reason stays."""
+        """The first reason to stop; None while the handler may continue."""
         return self._reason
 
     def cancel(self, reason: CancellationReason = "cancelled") -> None:

@@ -1,4 +1,4 @@
-"""What a handler is given."""
+"""The context of a handler."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _OVER = "The handler of this context has returned: nothing more can be said of i
 
 
 class RunContext:
-    """One attempt of a run, for its handler: the threads of a handler may share it. Calls whose repetition changes
-    nothing are sent again while the lease holds: those of `report`, `checkpoint`, `read_checkpoint` and the waits;
-    `record_event` and `put_artifact` add something each time, and are sent once."""
+    """One attempt of a run, for its handler. The threads of a handler may share it. `report`, `checkpoint`,
+    `read_checkpoint` and the waits are idempotent: they are retried while the lease holds. `record_event` and
+    `put_artifact` add an entry each time, and are sent once."""
 
     def __init__(self, held: HeldLease, client: Client, world: World) -> None:
         self._held = held
@@ -38,27 +38,27 @@ class RunContext:
 
     @property
     def run(self) -> models.ExecutionRun:
-        """The run, as the last answer told it."""
+        """The run in its last known state."""
         return self._held.run
 
     @property
     def payload(self) -> models.JsonValue:
-        """What the run was started with."""
+        """The payload of the run."""
         return self._held.run["payload"]
 
     @property
     def cancellation(self) -> RunCancellation:
-        """Set when the handler is to stop, with the `reason`. Give it to calls of a client to end those too."""
+        """Set when the handler must stop, with the `reason`. Pass it to client calls to end those too."""
         return self._held.cancellation
 
     def check(self) -> None:
-        """Raises `RunCancelled` where the handler is to stop; call it between steps."""
+        """Raises `RunCancelled` if the handler must stop. Call it between steps."""
         reason = self.cancellation.reason
         if reason is not None:
             raise RunCancelled(reason)
 
     def report(self, update: models.ExecutionRunUpdate) -> models.ExecutionRun:
-        """Tells how far the run is. What is left out keeps its value."""
+        """Reports progress. Absent values stay as they are."""
 
         def send(options: CallOptions) -> models.ExecutionRun:
             return self._client.report_external_execution_lease(
@@ -90,7 +90,7 @@ class RunContext:
         )
 
     def put_artifact(self, artifact: models.ExecutionArtifactWrite) -> models.ExecutionArtifact:
-        """Adds something that outlives the result of the run."""
+        """Stores an artifact of the run."""
 
         def send(options: CallOptions) -> models.ExecutionArtifact:
             return self._client.put_external_execution_lease_artifact(
@@ -102,7 +102,7 @@ class RunContext:
     def checkpoint(
         self, key: str, content: object, *, metadata: Mapping[str, str] | None = None
     ) -> models.ExecutionCheckpoint:
-        """Keeps state, any JSON, for the next attempt. The last write under a key counts."""
+        """Stores state, any JSON, for the next attempt. The last write of a key wins."""
         write: models.ExecutionCheckpointWrite = {"key": key, "content": content, "metadata": metadata or {}}
         return self._repeated(
             lambda options: self._client.put_external_execution_lease_checkpoint(
@@ -111,7 +111,7 @@ class RunContext:
         )
 
     def read_checkpoint(self, key: str) -> models.ExecutionCheckpoint | None:
-        """What was kept under the key, by this attempt or one before; None where nothing was."""
+        """The checkpoint of the key, from this or an earlier attempt; None without one."""
         try:
             return self._repeated(
                 lambda options: self._client.get_external_execution_lease_checkpoint(
@@ -119,7 +119,7 @@ class RunContext:
                 )
             )
         except NotFoundError as error:
-            # A service without the route says something else.
+            # A service without the route answers another code.
             if error.code == "not_found":
                 return None
             raise
@@ -127,9 +127,8 @@ class RunContext:
     def wait_for_external_event(
         self, name: str, *, timeout_seconds: float | None = None
     ) -> models.ExecutionWaitResult:
-        """How the wait ended, where it has: with the `event` that somebody raised, or `timed_out`. Where it has not,
-        the call does not return: the run is parked without a worker, and the handler is called again, from its
-        beginning, when there is something to say."""
+        """The outcome of the wait: the raised `event`, or `timed_out`. Without an outcome the call does not return: the
+        run is parked, and a worker calls the handler again from its beginning when the outcome is known."""
         until = None if timeout_seconds is None else self._moment_in(timeout_seconds, "timeout_seconds")
         return self._wait({"kind": "external_event", "name": name, "timeoutAtUtc": until})
 
@@ -141,8 +140,8 @@ class RunContext:
         at: datetime | None = None,
         payload: object = None,
     ) -> models.ExecutionWaitResult:
-        """The same, for a moment: so many seconds from the first call, or `at` one, a datetime with its offset. The
-        outcome gives back the `payload`."""
+        """As `wait_for_event`, until a moment: `seconds` after the first call, or `at`, a datetime with an offset. The
+        outcome returns the `payload`."""
         if (after_seconds is None) == (at is None):
             raise SvcError("A timer needs one of after_seconds and at.")
         if at is None:
@@ -173,18 +172,18 @@ class RunContext:
         return _utc(datetime.fromtimestamp(self._world.now(), timezone.utc) + timedelta(seconds=seconds))
 
     def _repeated(self, send: Callable[[CallOptions], T]) -> T:
-        return self._told(
+        return self._under_lease(
             lambda: until_known(self._held, self._world, lambda left: send(self._options(left)))
         )
 
     def _once(self, send: Callable[[CallOptions], T]) -> T:
-        return self._told(lambda: send(self._options(max(0.001, min(CALL_SECONDS_MAX, self._held.left())))))
+        return self._under_lease(lambda: send(self._options(max(0.001, min(CALL_SECONDS_MAX, self._held.left())))))
 
     def _options(self, timeout: float) -> CallOptions:
         return {"timeout": timeout, "max_retries": 0, "cancellation": self._held.given_up}
 
-    def _told(self, call: Callable[[], T]) -> T:
-        """What the lease being over means for a call, and a call that fails for the lease."""
+    def _under_lease(self, call: Callable[[], T]) -> T:
+        """Translates a lost lease into the exception of the handler's call."""
         self._check_open()
         try:
             return bare(call)
@@ -194,7 +193,7 @@ class RunContext:
         except APIStatusError as error:
             if not says_lost(error):
                 raise
-            # An answer may have been lost that said the same: the wait was kept, and the lease ended with it.
+            # An earlier answer may be lost: the service kept the wait, and the lease ended with it.
             if self._held.parking and (error.problem or cast("Any", {})).get("how") == "suspended":
                 self._held.suspend()
             else:

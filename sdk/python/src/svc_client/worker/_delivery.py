@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ._worker import Worker
 
 Verify: TypeAlias = "Callable[[WSGIEnvironment], bool]"
-"""Whether the request comes from the queue, by what stands in it, such as its `HTTP_AUTHORIZATION`. Only `True` lets it
-in: whatever else is returned refuses it, and so does whatever is raised."""
+"""Verifies that the queue sent the request, such as by its `HTTP_AUTHORIZATION`. Only `True` admits it: every other
+value and every exception refuses it."""
 
 _BODY_BYTES_MAX = 64 * 1024
 _RETRY_AFTER_SECONDS = 5
@@ -81,15 +81,15 @@ class DeliveryApp:
             verified = self._verify(environ)
         except Exception as error:
             self._log.say("warning", "A delivery could not be authenticated.", error=error)
-        # Whoever only looks a token up, and says nothing of it, has verified nothing.
+        # Only `True` counts: a check that returns nothing has verified nothing.
         if verified is not True:
             raise _Refusal("401 Unauthorized", "The caller is not known.", ("WWW-Authenticate", "Bearer"))
 
 
 def delivery_app(worker: Worker, *, verify: Verify, on_log: OnLog | None = None) -> DeliveryApp:
-    """A WSGI application that a queue posts its messages to, such as Cloud Tasks. It answers 204 where there is nothing
-    left to do, and 503 or 500 where the message is to come again. `verify` says whether a request comes from the queue:
-    without it, anybody could make the worker work."""
+    """A WSGI application for a queue that pushes runs, such as Cloud Tasks. It answers 204 if the message is done, and
+    503 or 500 if the queue should deliver it again. `verify` authenticates the queue: without it any caller could
+    start runs."""
     if not callable(verify):
         raise SvcError(
             "delivery_app needs verify: a function that is given the environ of a request, and says whether"
@@ -109,7 +109,7 @@ def _body_of(environ: WSGIEnvironment) -> bytes:
         raise _Refusal("411 Length Required", "The request says how long its body is.")
     if not (said.isascii() and said.isdigit()):
         raise _Refusal(_BAD_REQUEST, "The length of the body is no number.")
-    # No longer a text of digits than any length is: others take time to read.
+    # Refuse long texts of digits: converting them takes time.
     if len(said) > 18 or int(said) > _BODY_BYTES_MAX:
         raise _Refusal("413 Content Too Large", f"The body is at most {_BODY_BYTES_MAX} bytes.")
     body = cast("bytes", environ["wsgi.input"].read(int(said)))
@@ -130,7 +130,7 @@ def _run_of(body: bytes) -> str:
         run_id = identifier(given.get("runId"), "runId")
     except SvcError as error:
         raise _Refusal(_BAD_REQUEST, str(error)) from None
-    # Said for people and logs; what holds is what the store says of the run.
+    # These members are for people and logs. The state in the store decides.
     for name in ("reason", "scheduledAtUtc"):
         if not isinstance(given.get(name), (str, type(None))):
             raise _Refusal(_BAD_REQUEST, f"{name} is a text.")

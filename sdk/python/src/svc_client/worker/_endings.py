@@ -1,4 +1,4 @@
-"""How a handler ends, other than by returning, and how a delivery fails."""
+"""The exceptions of handlers and of deliveries."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FailureStatus: TypeAlias = Literal["failed", "timed_out", "rejected"]
 
 _IDENTIFIER_MAX = 160
 _MESSAGE_MAX = 4_096
-# Of a line of text: the service refuses what is none.
+# The service takes one line of text without control characters.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class RunFailure(Exception):
-    """Raised by a handler: ends the attempt, and is told to whoever asks for the run. The run is tried again while its
-    retry policy has an attempt left, unless the class is `validation` or `cancelled`, or the status `rejected`."""
+    """A handler raises it to end the attempt; the run keeps its class and message. The run is retried while its retry
+    policy has an attempt left, unless the class is `validation` or `cancelled`, or the status is `rejected`."""
 
     message: str
     failure_class: str
@@ -56,27 +56,27 @@ class RunCancelled(Exception):
 
 
 class RunSuspended(BaseException):
-    """Raised by a wait that goes on: the run is parked, and the handler is called again, from its beginning, once the
-    wait has ended. A handler lets it pass; nothing that it does can complete the run any more."""
+    """Raised by a wait without an outcome: the run is parked, and the handler is called again from its beginning after
+    the wait. A handler must not catch it: it can no longer complete the run."""
 
     def __init__(self) -> None:
         super().__init__("The run is parked until its wait has ended.")
 
 
 class DeliveryError(SvcError):
-    """What was delivered could not be carried out to its end; it is to be delivered again."""
+    """The delivered run has no result; the queue should deliver it again."""
 
 
 class WorkerBusyError(DeliveryError):
-    """The worker is at its concurrency, or stops. Nothing was leased."""
+    """All slots of the worker are in use, or it stops. It has leased nothing."""
 
 
 FAILED_TEXT = "External plugin handler failed."
-"""Said of an exception that is no `RunFailure`: its own message may hold what callers should not see."""
+"""The message for an exception that is no `RunFailure`: the exception's own message may be confidential."""
 
 
 def succeeded(value: object) -> models.ExecutionRunResult:
-    """None leaves what was reported as the result before."""
+    """None keeps an earlier reported result."""
     return {"status": "succeeded"} if value is None else {"status": "succeeded", "result": value}
 
 
@@ -84,7 +84,7 @@ def failed(failure_class: str, text: str) -> models.ExecutionRunResult:
     return {"status": "failed", "failureClass": failure_class, "error": text}
 
 
-def told(failure: RunFailure) -> models.ExecutionRunResult:
+def failure_result(failure: RunFailure) -> models.ExecutionRunResult:
     text = line(failure.message)
     result: models.ExecutionRunResult = {
         "status": failure.status,
@@ -101,10 +101,10 @@ def cancelled() -> models.ExecutionRunResult:
 
 
 def line(text: str) -> str:
-    """As the service takes it: without control characters, and in so many UTF-16 units."""
+    """Cuts a text to the limits of the service: no control characters, and at most so many UTF-16 units."""
     clean = _CONTROL.sub(" ", text).strip()
     units = clean.encode("utf-16-le")[: 2 * _MESSAGE_MAX]
-    # Half a character at the end is cut off too.
+    # Cut off a lone surrogate at the end too.
     return units.decode("utf-16-le", errors="ignore")
 
 

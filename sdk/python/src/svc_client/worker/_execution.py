@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .._body import json_text
 from .._errors import APIAbortError, APIStatusError, SvcError
 from ._context import RunContext
-from ._endings import FAILED_TEXT, RunCancelled, RunFailure, RunSuspended, cancelled, failed, succeeded, told
+from ._endings import FAILED_TEXT, RunCancelled, RunFailure, RunSuspended, cancelled, failed, succeeded, failure_result
 from ._options import PluginHandler
 from ._repeat import says_lost, until_known
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ._options import HandlerCall
 
 Outcome: TypeAlias = Literal["executed", "suspended", "lost", "abandoned", "unknown"]
-"""`unknown`: what became of the completion is not known, or it was refused."""
+"""`unknown`: the completion was refused, or its outcome is unknown."""
 
 
 class Execution:
-    """Carries out leases: of each, its handler in the thread that asks for it."""
+    """Executes leases. The handler of a lease runs in the calling thread."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Execution:
             held.end()
 
     def _ending_of(self, held: HeldLease) -> models.ExecutionRunResult | None:
-        """What the run is to be completed with; None where the lease has ended otherwise."""
+        """The result of the run; None if the lease is already over."""
         handler = self._handlers.get(held.run["handlerId"])
         if handler is None:
             return failed("handler_missing", "The worker has no such handler.")
@@ -68,7 +68,7 @@ class Execution:
             return None
         except RunFailure as failure:
             self._log.say("warning", "The handler failed.", run=held.run, error=failure)
-            return told(failure)
+            return failure_result(failure)
         except RunCancelled:
             return cancelled()
         except (Exception, SystemExit) as error:
@@ -78,13 +78,13 @@ class Execution:
             self._log.say("error", "The handler failed.", run=held.run, error=error)
             return failed("unknown", FAILED_TEXT)
         except BaseException:
-            # Such as Control-C, which is meant for the program.
+            # Pass it on: Control-C, for example, addresses the program.
             held.abandon("stopping")
             raise
         try:
             json_text(ending)
         except SvcError as error:
-            # Found out later, it would be nobody's failure, and to execute the run again would not help.
+            # Check the JSON here: a later error would not be the handler's, and another attempt would fail too.
             self._log.say("error", "The result cannot be written as JSON.", run=held.run, error=error)
             return failed("validation", "The result cannot be written as JSON")
         return ending
@@ -99,12 +99,12 @@ class Execution:
         if state == "abandoned":
             self._log.say("warning", "The run was given up; its lease expires.", run=held.run)
             return "abandoned"
-        # A suspension that no wait of the context raised is no ending either.
+        # A suspension counts only if a wait of the context raised it.
         return "lost" if state == "lost" else "unknown"
 
     def _complete(self, held: HeldLease, ending: models.ExecutionRunResult) -> Outcome:
         try:
-            run = self._told_to_the_service(held, ending)
+            run = self._complete(held, ending)
         except APIAbortError:
             self._log.say("error", "The completion was given up.", run=held.run)
         except Exception as error:
@@ -119,9 +119,8 @@ class Execution:
             return "executed"
         return "unknown"
 
-    def _told_to_the_service(self, held: HeldLease, ending: models.ExecutionRunResult) -> models.ExecutionRun:
-        """Where the service will not take what the handler gave, nothing was done, and to give it again would not help:
-        the run has to end some other way."""
+    def _complete(self, held: HeldLease, ending: models.ExecutionRunResult) -> models.ExecutionRun:
+        """If the service refuses the content of the result, a retry would fail too: the run ends with a failure."""
         try:
             return self._sent(held, ending)
         except APIStatusError as error:
@@ -131,7 +130,7 @@ class Execution:
         return self._sent(held, failed("validation", "The result was refused."))
 
     def _sent(self, held: HeldLease, ending: models.ExecutionRunResult) -> models.ExecutionRun:
-        """With the same token until it is known: a repetition of it changes nothing."""
+        """Retries the completion until its outcome is known: with the same token it is idempotent."""
         request: models.ExecutionExternalWorkerCompletionRequest = {**held.proof(), "result": ending}
 
         def send(timeout: float) -> models.ExecutionRun:
@@ -147,5 +146,5 @@ def _carries_content(ending: models.ExecutionRunResult) -> bool:
 
 
 def _is_of_content(error: APIStatusError) -> bool:
-    """Not what somebody in front of the service says of itself."""
+    """Whether the service itself answered, not a proxy in front of it."""
     return error.problem is not None and error.status in (400, 413, 422)

@@ -1,4 +1,4 @@
-"""Keeping a lease while its handler works."""
+"""Renews a lease while its handler works."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ _CALL_SECONDS_MAX = 10.0
 
 
 class Heartbeat:
-    """Renews leases in threads of its own, each on a connection of its own: a handler that computes, or blocks, keeps
-    its run."""
+    """Renews leases in threads of its own, each with its own connection: a handler may compute or block."""
 
     def __init__(self, connect: Callable[[], Client], every: float, world: World, log: Log) -> None:
         self._connect = connect
@@ -39,18 +38,17 @@ class Heartbeat:
         try:
             yield
         finally:
-            # It is not waited for: what it would still be told is of no use.
+            # Do not wait for the thread: a further renewal has no effect.
             done.set()
 
     def keep(self, held: HeldLease, done: Event) -> None:
-        """Until `done`, or until the lease is lost: because the service says so, or because it could not be renewed
-        before its end."""
+        """Renews until `done`, or until the lease is lost: the service refuses it, or no renewal succeeds in time."""
         client: Client | None = None
         failures = 0
         pause = self._every
         try:
             while self._is_due(held, pause, done):
-                # Most handlers return before the first one, and need no connection.
+                # Most handlers return before the first renewal, so open the connection late.
                 client = self._connect() if client is None else client
                 error = self._renew(held, client)
                 if done.is_set():
@@ -72,7 +70,7 @@ class Heartbeat:
                 client.close()
 
     def _is_due(self, held: HeldLease, pause: float, done: Event) -> bool:
-        """Whether, after the pause, there is something to renew."""
+        """Whether the lease still needs a renewal after the pause."""
         self._world.sleep(max(0.0, min(pause, held.left())), done)
         if done.is_set() or held.state != "held":
             return False
@@ -84,7 +82,7 @@ class Heartbeat:
         return False
 
     def _renew(self, held: HeldLease, client: Client) -> Exception | None:
-        # Half of what is left: a heartbeat that hangs leaves time for another.
+        # Use half of the remaining time, so that a second try fits in.
         timeout = min(_CALL_SECONDS_MAX, max(held.left() / 2, _CALL_SECONDS_MIN))
         try:
             bare(partial(held.renew, client, timeout))

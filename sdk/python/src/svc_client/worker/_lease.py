@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 State: TypeAlias = Literal["held", "suspended", "lost", "abandoned", "completing", "over"]
-"""`abandoned`: left to expire. Only what is held can be completed, and each goes from `held` to one other state."""
+"""`abandoned`: left to expire. A lease leaves `held` once. Only a held lease can be completed."""
 
 
 class HeldLease:
-    """Threads share it: the handler, the heartbeat, and whoever stops the worker. Shows no token."""
+    """The handler, the heartbeat and the thread that stops the worker share it. It never shows its token."""
 
     def __init__(
         self, world: World, answer: models.ExecutionExternalWorkerLease, *, seconds: float, until: float
     ) -> None:
         token = keep(answer["leaseToken"])
-        # Whoever shows the variables of a failure shows this one too.
+        # Tools that print the variables of a traceback print this one too.
         cast("dict[str, object]", answer)["leaseToken"] = token
         self.run = answer["run"]
         self.seconds = seconds
         self.cancellation = RunCancellation()
         self.given_up = Cancellation()
-        """Set once nothing is to be sent for it any more: ends the calls that are under way."""
+        """Set when nothing more may be sent under the lease. Ends the calls in progress."""
         self._proof: Proof = {
             "leaseKey": answer["leaseKey"],
             "leaseToken": token,
@@ -63,18 +63,18 @@ class HeldLease:
 
     @property
     def parking(self) -> bool:
-        """Whether a wait is under way, whose answer may be that the lease is over."""
+        """Whether a wait is in progress. Its answer may end the lease."""
         return self._parking > 0
 
     def proof(self) -> Proof:
         return {**self._proof}
 
     def left(self) -> float:
-        """Seconds that it surely holds, by the clock here."""
+        """The minimum rest of the lease in seconds."""
         return self._until - self._world.now()
 
     def seen(self, run: models.ExecutionRun) -> None:
-        """What an answer said of the run."""
+        """Takes the state of the run from an answer."""
         self.run = run
         if run["cancellationRequested"]:
             self.cancellation.cancel("cancelled")
@@ -86,9 +86,9 @@ class HeldLease:
             request, options={"timeout": timeout, "max_retries": 0, "cancellation": self.given_up}
         )
         run = answer["run"]
-        # The token stands in the answer too.
+        # The answer holds the token too.
         cast("dict[str, object]", answer).clear()
-        # From when it was sent: how long the answer took belongs to the lease.
+        # Count from the sending: the lease may have started before the answer arrived.
         self._until = max(self._until, sent + self.seconds)
         self.seen(run)
 
@@ -106,21 +106,21 @@ class HeldLease:
         self._to("suspended")
 
     def lose(self) -> bool:
-        """It may be another worker's. False where that does not matter any more."""
+        """Marks the lease as lost: another worker may have the run. False if the lease was already over."""
         return self._give_up("lost", "lease_lost")
 
     def abandon(self, reason: CancellationReason) -> bool:
-        """Left to expire: the handler is told to stop, and may keep a last checkpoint as long as the lease holds."""
+        """Lets the lease expire. The handler must stop, and may write a last checkpoint while the lease holds."""
         changed = self._to("abandoned")
         self.cancellation.cancel(reason)
         return changed
 
     def begin_completion(self) -> bool:
-        """From here on nobody else decides what becomes of it."""
+        """Claims the ending of the lease: no other thread can end it any more."""
         return self._to("completing")
 
     def end(self) -> None:
-        """Nothing is sent for it any more."""
+        """Ends all sending under the lease."""
         with self._lock:
             if self._state in ("held", "completing"):
                 self._state = "over"

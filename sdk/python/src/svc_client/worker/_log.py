@@ -1,4 +1,4 @@
-"""What a worker tells of itself."""
+"""The log events of a worker."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 @dataclass(frozen=True)
 class WorkerLog:
-    """One thing that a worker did, or that failed. Holds no credential and no lease token."""
+    """One event of a worker. It holds no credential and no lease token."""
 
     level: LogLevel
     message: str
     run_id: str | None = None
     handler_id: str | None = None
     error: BaseException | None = None
-    """What was thrown, as it is: what a handler throws is told here and nowhere else."""
+    """The exception. Exceptions of handlers appear here only; the service never gets them."""
 
 
 OnLog: TypeAlias = Callable[[WorkerLog], object]
@@ -37,13 +37,13 @@ _logger.addFilter(CredentialFilter())
 
 
 def to_logging(said: WorkerLog) -> None:
-    """Where nobody asked for it otherwise: the logger `svc_client.worker`."""
+    """The default log: the logger `svc_client.worker`."""
     of = "" if said.run_id is None else f" (run {said.run_id}, handler {said.handler_id})"
     _logger.log(_LEVELS[said.level], "%s%s", said.message, of, exc_info=said.error)
 
 
 class Log:
-    """Whoever listens cannot end a worker by failing."""
+    """Calls the listener. An exception of the listener must not end the worker."""
 
     def __init__(self, on_log: OnLog | None) -> None:
         self._on_log = to_logging if on_log is None else on_log

@@ -1,4 +1,4 @@
-"""What a worker can be told, and what it refuses."""
+"""The options of a worker and their checks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ._context import RunContext
 
 HandlerCall: TypeAlias = "Callable[[RunContext], object]"
-"""Carries out one attempt of a run. What it returns, any JSON, is the result; None leaves what was reported before."""
+"""Executes one attempt of a run. Its return value, any JSON, is the result; None keeps an earlier reported result."""
 
-# Bounds of the contract.
+# The limits of the contract.
 _HANDLERS_MAX = 32
 _LEASE_SECONDS_MAX = 86_400
 _WAIT_SECONDS_MAX = 20
@@ -26,7 +26,7 @@ _CONCURRENCY_MAX = 1_000
 
 @dataclass(frozen=True)
 class PluginHandler:
-    """A handler that belongs to a plugin: runs that name another plugin are failed as `plugin_mismatch`."""
+    """A handler of a plugin: a run of another plugin fails with the class `plugin_mismatch`."""
 
     plugin_id: str
     call: HandlerCall
@@ -95,7 +95,7 @@ def _handler(handler_id: str, handler: Any) -> PluginHandler | HandlerCall:
 
 
 def is_coroutine_function(call: object) -> bool:
-    """Also of an object that is called as one."""
+    """Also detects an object whose `__call__` is async."""
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
 
 
@@ -121,7 +121,7 @@ def _seconds(given: object, what: str, most: float, *, above: float | None) -> f
 
 def check_grace(given: object) -> float:
     seconds = _number(given, "grace_seconds")
-    # An event takes no longer time on some platforms.
+    # Some platforms limit the timeout of an event.
     if 0 <= seconds <= _LEASE_SECONDS_MAX:
         return seconds
     raise SvcError(f"grace_seconds is 0 to {_LEASE_SECONDS_MAX}, in seconds.")

@@ -1,4 +1,4 @@
-"""Asking for runs."""
+"""Leases runs from the service."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from ._log import Log
     from ._options import Settings
 
-# A service that is away for long is not asked more often than this, on average twice as often.
+# The longest pause while the service is down; the average pause is half of it.
 _FAILURE_SECONDS_MAX = 30.0
 
-# A question that has been asked for less is mostly about to be answered with a run, which nobody would have until its
-# lease is over; one that has been asked for longer waits for a run that is not there.
+# On stop, wait this long for a fresh lease request: the service may have leased a run already, and an aborted request
+# would block that run until its lease ends. An older request probably waits without a run.
 _ANSWER_SECONDS = 1.0
 
 
 class Polling:
-    """Leases for the threads of a worker. One of them waits at the service at a time: the others wait for their turn
-    here, since each call that waits there takes the place of another's."""
+    """Leases runs for the threads of a worker. One thread at a time waits at the service, and the others wait here: the
+    service limits its waiting calls."""
 
     def __init__(
         self, client: Client, settings: Settings, stopping: Cancellation, world: World, log: Log
@@ -46,7 +46,7 @@ class Polling:
         self._idle_pause = PAUSE_SECONDS_MIN
 
     def next(self) -> HeldLease | None:
-        """The next run; None where there was none, and after a failure, when time has passed."""
+        """The next run; None without one, and None after a failure and its pause."""
         with self._turn:
             if self._stopping.cancelled:
                 return None
@@ -69,7 +69,7 @@ class Polling:
             return held
 
     def _rest(self, begun: float) -> None:
-        """Where the service answered at once, because as many calls wait there as may, or was asked to."""
+        """Pauses after an immediate answer: the service has too many waiting calls, or the worker asked for no wait."""
         waited = self._world.now() - begun
         if self._settings.wait_seconds > 0 and waited >= self._settings.wait_seconds / 2:
             self._idle_pause = PAUSE_SECONDS_MIN
@@ -79,18 +79,18 @@ class Polling:
         self._world.sleep(pause, self._stopping.event)
 
     def soon(self) -> float:
-        """Seconds that whoever stops waits for the answers to what was asked last."""
+        """How long a stop waits for the answer to the last lease request, in seconds."""
         return max(0.0, self._asked + _ANSWER_SECONDS - self._world.now())
 
     def give_up(self) -> None:
-        """Breaks off what is asked."""
+        """Aborts the lease requests."""
         self._given_up.cancel()
 
     def lease(self, run_id: str | None) -> HeldLease | None:
-        """A run, or this one; None where there is none to be had."""
+        """Leases any run, or the given one; None if the service has none."""
         settings, sent = self._settings, self._world.now()
         self._asked = sent
-        # After that was said: whoever stops either hears of the question, or is heard of here.
+        # Check after the request is registered: a concurrent stop either sees the request, or is seen here.
         if self._stopping.cancelled:
             raise APIAbortError("The worker stops.")
         wait = settings.wait_seconds if run_id is None else 0.0
@@ -109,7 +109,7 @@ class Polling:
         answer = bare(lambda: self._client.lease_external_execution_run(request, options=options))
         if answer is None:
             return None
-        # It was claimed before the answer came, and before the time to wait for it was over.
+        # The lease starts at the claim. The claim is not later than the answer, and not later than the end of the wait.
         claimed = min(self._world.now(), sent + wait)
         seconds = settings.lease_seconds
         held = HeldLease(self._world, answer, seconds=seconds, until=claimed + seconds)

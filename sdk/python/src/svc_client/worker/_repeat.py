@@ -1,4 +1,4 @@
-"""What is sent again while a lease lives: calls whose repetition changes nothing."""
+"""Retries of idempotent calls under a lease."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CALL_SECONDS_MAX = 30.0
-"""One call of a worker, without what it waits for a run."""
+"""The timeout of one call of a worker, without the wait for a run."""
 
 _BASE_SECONDS = 0.5
 _CAP_SECONDS = 8.0
@@ -32,8 +32,7 @@ _LEASE_CODES = frozenset(["lease_stale", "lease_not_active"])
 
 
 def bare(call: Callable[[], T]) -> T:
-    """Makes a call. Its failure comes without the frames it came through: what was sent holds a token, and so does the
-    answer to a lease."""
+    """Makes a call. Its error has no traceback: the frames hold the lease token in variables."""
     outside = sys.exc_info()[1]
     try:
         return call()
@@ -42,8 +41,7 @@ def bare(call: Callable[[], T]) -> T:
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether the same request may be answered otherwise later. An answer that cannot be read says nothing of what was
-    done."""
+    """Whether the same request may succeed later. After an unreadable answer the outcome is unknown."""
     if isinstance(error, APIStatusError):
         return error.status in (408, 429) or error.status >= 500
     return isinstance(error, (APIConnectionError, APIResponseError))
@@ -54,15 +52,14 @@ def says_lost(error: BaseException) -> bool:
 
 
 def pause_after(failures: int, error: BaseException, chance: float, cap: float = _CAP_SECONDS) -> float:
-    """Any part of a time that doubles, so that workers which failed together do not come back together; and not before
-    the service asks for it."""
+    """A random part of a doubling time, so that workers do not retry together; at least the time that the service asks
+    for."""
     asked = error.retry_after if isinstance(error, APIStatusError) else None
     return max(chance * min(cap, _BASE_SECONDS * 2.0 ** min(failures - 1, 10)), asked or 0.0)
 
 
 def until_known(held: HeldLease, world: World, send: Callable[[float], T]) -> T:
-    """Sends until an answer says what became of it. `send` is given the time that it may take. What came last is raised
-    where the lease ends before, or is given up."""
+    """Sends until the outcome is known. `send` gets its timeout. Raises the last error if the lease ends first."""
     failures = 0
     while True:
         left = held.left()

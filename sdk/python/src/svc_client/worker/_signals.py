@@ -1,4 +1,4 @@
-"""Stopping with the process."""
+"""Stops a worker on signals of the process."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def stop_on_signals(
     *,
     grace_seconds: float = GRACE_SECONDS,
 ) -> Callable[[], None]:
-    """Stops the worker at the first of these signals; at the second, without grace. To be called in the main thread, as
-    `signal.signal` is. What is returned puts back what the signals did before."""
+    """Stops the worker at the first of these signals, and without grace at the second. Call it in the main thread, as
+    `signal.signal`. The returned function restores the earlier signal handlers."""
     grace_seconds = check_grace(grace_seconds)
     count = 0
 
@@ -33,7 +33,7 @@ def stop_on_signals(
         nonlocal count
         count += 1
         grace = grace_seconds if count == 1 else 0.0
-        # Elsewhere: what the main thread was doing may hold what stopping needs.
+        # Stop in another thread: the interrupted main thread may hold a lock that the stop needs.
         threading.Thread(target=worker.stop, args=(grace,), name="svc-worker-stop", daemon=True).start()
 
     before = {each: signal.signal(each, stop) for each in signals}

@@ -1,4 +1,4 @@
-"""The worker: threads that lease runs and carry them out."""
+"""The worker: threads that lease and execute runs."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ if TYPE_CHECKING:
     from ._lease import HeldLease
 
 Delivered: TypeAlias = Literal["executed", "suspended", "nothing"]
-"""What became of a delivery: completed, whichever way; parked in a wait; or there was nothing to do."""
+"""The outcome of a delivery: the run has a result, is parked on a wait, or could not be leased."""
 
 GRACE_SECONDS = 30.0
 
-# After the grace, for handlers that look at their cancellation.
+# The time after the grace period for handlers that check their cancellation.
 _FAREWELL_SECONDS = 1.0
 
 
 class Worker:
-    """Executes runs of its handlers. Either it asks for them, between `start` and `stop`, or a queue delivers them:
-    `deliver`. Handlers are called in threads, so code that is not safe in several of them at once takes a `concurrency`
-    of 1.
+    """Executes the runs of its handlers. It polls for runs between `start` and `stop`, or a queue pushes them to
+    `deliver`. Handlers run in threads: use a `concurrency` of 1 for code that is not thread-safe.
 
-    A handler is called at least once for each attempt, and from its beginning after each wait: what it does is safe to
-    repeat, or protected by a checkpoint.
+    A handler runs at least once for each attempt, and from its beginning after each wait: make its effects repeatable,
+    or record them in a checkpoint.
     """
 
     def __init__(
@@ -52,10 +51,10 @@ class Worker:
         wait_seconds: float = 20.0,
         on_log: OnLog | None = None,
     ) -> None:
-        """`worker_id` names the worker at the service, also where it has several processes. A run whose worker died is
-        given to another once `lease_seconds` are over; while a handler works, its lease is renewed every
-        `heartbeat_seconds`, a third of that where nothing is said. A call that asks for a run waits for one up to
-        `wait_seconds`. `on_log` is told what happens; the logger `svc_client.worker` where it is not given."""
+        """`worker_id` names the worker; several processes may share it. If a worker dies, another gets its run after
+        `lease_seconds`. While a handler works, its lease is renewed every `heartbeat_seconds`, a third of the lease if
+        absent. A request for a run waits up to `wait_seconds` at the service. `on_log` receives the log events; the
+        default is the logger `svc_client.worker`."""
         self._settings = settle(
             worker_id=worker_id,
             handlers=handlers,
@@ -66,7 +65,7 @@ class Worker:
         )
         self._log = Log(on_log)
         self._world = client._link.world
-        # On connections of their own: those of the handlers may all be taken, or slow.
+        # Use connections of their own: those of the handlers may be busy or slow.
         heartbeat = Heartbeat(
             lambda: client.with_options(client.base_url),
             self._settings.heartbeat_seconds,
@@ -90,11 +89,11 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
-        """Whether it takes no more runs."""
+        """Whether the worker takes no new runs."""
         return self._stopping.cancelled
 
     def start(self) -> None:
-        """Begins to ask for runs, in threads of its own, as many as its concurrency. It starts once."""
+        """Starts polling, in as many threads as its concurrency. Call it once."""
         with self._lock:
             if self._started or self.stopping:
                 raise SvcError("A worker starts once: make another.")
@@ -103,12 +102,12 @@ class Worker:
             self._idle.clear()
         for number in range(1, self._settings.concurrency + 1):
             name = f"svc-worker-{self._settings.worker_id}-{number}"
-            # A handler that does not heed its cancellation does not keep the program from ending.
+            # Daemon threads: a handler that ignores its cancellation must not keep the program alive.
             threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def run(self) -> None:
-        """Starts, and returns when the worker has stopped. Control-C stops it too, as `stop` does; a second one
-        does not wait."""
+        """Starts, and returns when the worker has stopped. Control-C stops it as `stop` does; a second one stops it
+        without grace."""
         self.start()
         try:
             self._ended.wait()
@@ -116,9 +115,9 @@ class Worker:
             self.stop()
 
     def stop(self, grace_seconds: float = GRACE_SECONDS) -> bool:
-        """Takes no more runs, but one that it has just asked for, and gives the handlers that work so many seconds to
-        end. Those that do not are told to stop, with the reason `stopping`; they are not completed, and their leases
-        expire. Whether all handlers have returned; those that have not are in threads that end with the program."""
+        """Takes no new run, except one that it has just asked for. Running handlers get the grace period to end; then
+        they are cancelled with the reason `stopping`, their runs get no result, and their leases expire. Returns whether
+        all handlers have returned; the threads of the others end with the program."""
         grace_seconds = check_grace(grace_seconds)
         if self._ended.is_set():
             return self._idle.is_set()
@@ -145,10 +144,9 @@ class Worker:
         self.stop()
 
     def deliver(self, run_id: str) -> Delivered:
-        """Carries out this run, in the thread that calls, as a queue message asks for it; a message that comes twice,
-        or late, finds nothing to do. Raises `WorkerBusyError` where as many deliveries are under way as the concurrency
-        says, or the worker stops, and `DeliveryError`, or the error of the call, where the run is to be delivered
-        again."""
+        """Executes this run in the calling thread, for a message of a queue. A repeated or late message has no effect.
+        Raises `WorkerBusyError` if all slots are in use or the worker stops, and `DeliveryError` or the error of the
+        call if the queue should deliver the run again."""
         run_id = identifier(run_id, "run_id")
         with self._place():
             try:
@@ -163,7 +161,7 @@ class Worker:
         raise DeliveryError(f"The run {run_id} was not carried out to its end: {outcome}.")
 
     def _work(self) -> None:
-        """One thread of those that ask."""
+        """The loop of one polling thread."""
         try:
             while not self.stopping:
                 held = self._polling.next()
@@ -182,7 +180,7 @@ class Worker:
         with self._lock:
             self._held.add(held)
             if self._giving_up:
-                # It came too late: what is left of the grace is for others.
+                # Too late to execute the run: the rest of the grace period belongs to the running handlers.
                 held.abandon("stopping")
         try:
             return self._execution.carry_out(held)
