@@ -97,9 +97,12 @@ function refuseTaken({ models }: SdkContract, group: SdkGroup): void {
   if (taken !== undefined) throw new Error(`the group ${group.name} cannot have a class ${taken}`);
 }
 
+function entry(path: string): object {
+  return { types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` };
+}
+
 /** The entries of the package: one for each group, after the whole client. */
 export function typescriptEntries({ groups }: SdkContract): Readonly<Record<string, object | string>> {
-  const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` });
   return {
     '.': entry('index'),
     ...Object.fromEntries(groups.map(({ name }) => [`./${name}`, entry(`generated/clients/${name}`)])),

@@ -147,8 +147,9 @@ describe('a group', () => {
 
   test('cannot take a name that the package has', () => {
     expect(() => sdkOutputs(renamed('worker'))).toThrow('worker');
-    const models = new Map([...fixture.models, ['DepotsClient', { ...fixture.models.get('Parcel') }]]);
-    const hidden = { ...fixture, models } as ContractSource;
+    const parcel = fixture.models.get('Parcel') ?? expect.fail('Parcel');
+    const models = new Map([...fixture.models, ['DepotsClient', { ...parcel, name: 'DepotsClient' }]]);
+    const hidden: ContractSource = { ...fixture, models };
     const published = {
       ...hidden,
       catalog: {
@@ -165,7 +166,6 @@ describe('a group', () => {
         ),
       },
     };
-    models.set('DepotsClient', { ...fixture.models.get('Parcel'), name: 'DepotsClient' } as never);
     expect(() => sdkOutputs(published)).toThrow('DepotsClient');
   });
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .._body import json_text
 from .._errors import APIAbortError, APIStatusError, SvcError
 from ._context import RunContext
-from ._endings import FAILED_TEXT, RunCancelled, RunFailure, RunSuspended, cancelled, failed, succeeded, failure_result
+from ._endings import FAILED_TEXT, RunCancelled, RunFailure, RunSuspended, cancelled, failed, failure_result, succeeded
 from ._options import PluginHandler
 from ._repeat import says_lost, until_known
 
@@ -104,7 +104,7 @@ class Execution:
 
     def _complete(self, held: HeldLease, ending: models.ExecutionRunResult) -> Outcome:
         try:
-            run = self._complete(held, ending)
+            run = self._send_result(held, ending)
         except APIAbortError:
             self._log.say("error", "The completion was given up.", run=held.run)
         except Exception as error:
@@ -119,7 +119,7 @@ class Execution:
             return "executed"
         return "unknown"
 
-    def _complete(self, held: HeldLease, ending: models.ExecutionRunResult) -> models.ExecutionRun:
+    def _send_result(self, held: HeldLease, ending: models.ExecutionRunResult) -> models.ExecutionRun:
         """If the service refuses the content of the result, a retry would fail too: the run ends with a failure."""
         try:
             return self._sent(held, ending)
