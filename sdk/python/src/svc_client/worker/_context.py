@@ -177,7 +177,9 @@ class RunContext:
         )
 
     def _once(self, send: Callable[[CallOptions], T]) -> T:
-        return self._under_lease(lambda: send(self._options(max(0.001, min(CALL_SECONDS_MAX, self._held.left())))))
+        return self._under_lease(
+            lambda: send(self._options(max(0.001, min(CALL_SECONDS_MAX, self._held.left()))))
+        )
 
     def _options(self, timeout: float) -> CallOptions:
         return {"timeout": timeout, "max_retries": 0, "cancellation": self._held.given_up}

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .._body import json_text
 from .._errors import APIAbortError, APIStatusError, SvcError
 from ._context import RunContext
-from ._endings import FAILED_TEXT, RunCancelled, RunFailure, RunSuspended, cancelled, failed, failure_result, succeeded
+from ._endings import (
+    FAILED_TEXT,
+    RunCancelled,
+    RunFailure,
+    RunSuspended,
+    cancelled,
+    failed,
+    failure_result,
+    succeeded,
+)
 from ._options import PluginHandler
 from ._repeat import says_lost, until_known
 

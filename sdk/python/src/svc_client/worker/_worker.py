@@ -116,8 +116,8 @@ class Worker:
 
     def stop(self, grace_seconds: float = GRACE_SECONDS) -> bool:
         """Takes no new run, except one that it has just asked for. Running handlers get the grace period to end; then
-        they are cancelled with the reason `stopping`, their runs get no result, and their leases expire. Returns whether
-        all handlers have returned; the threads of the others end with the program."""
+        they are cancelled with the reason `stopping`, their runs get no result, and their leases expire. Returns
+        whether all handlers have returned; the threads of the others end with the program."""
         grace_seconds = check_grace(grace_seconds)
         if self._ended.is_set():
             return self._idle.is_set()
