@@ -34,13 +34,9 @@ async function openStore(
   { clock, random, timers }: World,
   create: boolean,
 ): Promise<RecordStore> {
-  const [{ collections }, { executionCollections }] = await Promise.all([
-    import('../groups/canonical/records.ts'),
-    import('../runs/records.ts'),
-  ]);
+  const { serviceCollections: collections } = await import('./collections.ts');
   const open = openProvider[settings.canonicalStore.provider];
-  const all = [...collections, ...executionCollections];
-  return open(settings, { clock, random, timers, collections: all, create });
+  return open(settings, { clock, random, timers, collections, create });
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {

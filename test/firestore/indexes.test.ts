@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { serviceCollections } from '../../functions/compose/collections.ts';
+import { firestoreIndexes } from '../../functions/store/firestore/indexes.ts';
 
 interface Override {
   readonly collectionGroup: string;
@@ -63,6 +65,10 @@ test('exactly the fields that queries order or filter by are indexed', () => {
       .flatMap(({ indexes }) => indexes)
       .every(({ queryScope }) => queryScope === 'COLLECTION'),
   ).toBe(true);
+});
+
+test('the file is what the declared collections give', () => {
+  expect(file).toEqual(firestoreIndexes(serviceCollections));
 });
 
 test('every collection that the service declares is there', () => {
