@@ -24,7 +24,7 @@ export interface BlobStore {
   remove(key: string): Promise<void>;
 
   /**
-   * Removes what lies under the prefix when it is called, and tells how many objects that were. An object that is put
+   * Removes what lies under the prefix when it is called, and answers how many objects it removed. An object that is put
    * meanwhile may stay; when this throws, some may be gone: call it again.
    */
   removeAll(prefix: string): Promise<number>;
@@ -38,7 +38,7 @@ export interface BlobStore {
   /** Resolves when the place answers; throws `full` where it is known to have no room for writes, else `unavailable`. */
   ping(): Promise<void>;
 
-  /** Waits for what is under way and lets go of the place. */
+  /** Waits for the calls under way and closes the store. */
   close(): Promise<void>;
 }
 

@@ -46,7 +46,7 @@ export class Lanes {
     }
   }
 
-  /** One that gave up is no more in line, so that a place is never handed to nobody. */
+  /** A call that gives up leaves the line, so that its place goes to a call that still waits. */
   #turn(lane: Lane): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const cancel = this.#options.timers.after(this.#options.waitMaxMs, () => {

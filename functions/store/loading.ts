@@ -25,7 +25,7 @@ export async function* batches(
   if (batch.length > 0) yield batch;
 }
 
-/** What a load hears whose space was taken for one that nobody fills any more. */
+/** The error of a load whose space a sweep took for an abandoned one. */
 export function abandonedLoad(): StoreError {
   return new StoreError(
     'contention',

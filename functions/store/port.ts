@@ -1,5 +1,5 @@
 /**
- * `RecordStore`: what the service asks a database to keep. Each verb carries its intent, so that each provider
+ * `RecordStore`: the port through which the service keeps records in a database. Each verb carries its intent, so that each provider
  * answers with its best tool, and every rule of the service is written once, above them, as pure functions.
  *
  * All verbs on one scope are strictly serializable: an answer was true at one moment between the call and its reply.
@@ -9,9 +9,9 @@ export interface RecordStore {
   readonly provider: string;
 
   /**
-   * Reads the records of known keys, lets `decide` say what to write, and writes all of it or nothing.
+   * Reads the records of known keys, calls `decide` for the writes, and makes all of them or none.
    *
-   * `decide` is pure and may run again when a rival changed what it was shown; what it throws ends the call with
+   * `decide` is pure and runs again when a rival changed a record that it saw. An error from `decide` ends the call with
    * nothing written. Only requested keys may be written, each once. Every requested key is guarded, whether written or not.
    */
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R>;
@@ -21,8 +21,8 @@ export interface RecordStore {
   query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
 
   /**
-   * Offers records whose `due` time has come (`due <= now`), earliest first, then by listing id. `decide` says what to
-   * write back; each write is won by exactly one caller, and only results of won writes are returned. Offers go on
+   * Offers records whose `due` time has come (`due <= now`), earliest first, then by listing id. `decide` returns the record
+   * to write back; each write is won by exactly one caller, and only results of won writes are returned. Offers go on
    * until `limit` results are won or nothing is due, or a provider's bound on one call is reached. `decide` gets a number that no other offer of this call has.
    */
   claim<R>(
@@ -62,12 +62,12 @@ export interface RecordStore {
   ping(): Promise<void>;
 
   /**
-   * A mark that differs from the one before once anything was written since, by whomever, and that costs the database
-   * nothing. Absent where only a query can tell.
+   * A mark that changes after each write of any process. Reading it costs the database nothing. Absent where only a
+   * query finds changes.
    */
   changeMark?(): string;
 
-  /** Waits for what is under way and lets go of the database. */
+  /** Waits for the calls under way and closes the connections to the database. */
   close(): Promise<void>;
 }
 
@@ -254,7 +254,7 @@ export class StoreError extends Error {
   }
 }
 
-/** The connection string is not understood: nothing was contacted, and trying again does not help. */
+/** The connection string cannot be parsed. No server was contacted, and another try does not help. */
 export class ConnectionStringError extends StoreError {
   constructor(message: string) {
     super('unavailable', message);

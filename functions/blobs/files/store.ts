@@ -36,7 +36,7 @@ export interface FileBlobsOptions {
 const incoming = '.incoming';
 const outgoing = '.outgoing';
 
-/** What nobody has written to, or put there, for so long is nobody's any more. */
+/** A temporary file without a write for this long is abandoned. */
 const leftAfterMs = 60_000;
 
 /** A put is begun anew when another process takes its file or folder away: one that opens, or one that removes. */
@@ -88,7 +88,7 @@ class FileBlobs implements BlobStore {
           if (!(await this.#holds(key, attributes.sha256)) && !(await this.#create(key, bytes, attributes))) {
             continue;
           }
-          // Also for an object that was there: whoever put it may have died before its name was on the disk.
+          // Also for an object that existed: its writer may have died before the name reached the disk.
           await this.#syncFoldersOf(key);
           return;
         } catch (error) {
@@ -121,7 +121,7 @@ class FileBlobs implements BlobStore {
     });
   }
 
-  /** All at once: the folder is taken out of its place, and emptied where nobody looks. */
+  /** All at once: the folder is renamed to a temporary place and emptied there. */
   removeAll(prefix: string): Promise<number> {
     return this.#during(async () => {
       checkPrefix(prefix);

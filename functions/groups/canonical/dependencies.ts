@@ -6,7 +6,7 @@ import type { CopyGate } from './copies/copy-gate.ts';
 import type { DeliveredRetention } from './outbox/retention.ts';
 import type { OutboxWaits } from './outbox/wake.ts';
 
-/** What the canonical operations are given. The store is opened by the first call that needs it, not before. */
+/** What the canonical operations depend on. The store is opened by the first call that needs it, not before. */
 export interface CanonicalDependencies {
   readonly store: () => Promise<RecordStore>;
   readonly world: World;
@@ -21,7 +21,7 @@ export interface CanonicalDependencies {
   readonly retention?: DeliveredRetention;
 }
 
-/** What preflight tells of the settings. Nothing here is secret. */
+/** The settings that the preflight report shows. None of them is secret. */
 export interface CanonicalConfiguration {
   /** Whether the environment is Development, where a store without policies is an offer and not a fault. */
   readonly development: boolean;

@@ -14,7 +14,7 @@ import { type PlannedWrite, updateWrite } from './writes.ts';
 const batchMin = 16;
 const batchMax = 200;
 
-/** A record on offer and what became of it. */
+/** A record on offer and its planned write. */
 interface Offer<R> {
   readonly path: string;
   readonly write: PlannedWrite;
@@ -37,7 +37,7 @@ export async function claim<R>(
   try {
     await claimInto(won, session, scope, collection, request, decide);
   } catch (error) {
-    // What has been won is changed in the database and must reach its caller, whatever happened since.
+    // Won records are changed in the database, so their results must reach the caller in spite of a later failure.
     if (won.length === 0 || !(error instanceof StoreError)) throw error;
   }
   return won;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Listing, ListSelection, RecordKey } from '../port.ts';
 
 /**
- * How lists are served from single-field indexes alone, whatever names the caller projects: the field path carries
+ * How lists are served from single-field indexes alone, for any index names that the caller projects: the field path carries
  * what is asked for, the value carries the order. `status = open` ordered by `version` within the group `policy` is
  * the range of one path, `order.{hash of policy, version, status, open}`, whose values are `{version}\0{id}`.
  */

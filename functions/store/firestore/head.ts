@@ -15,7 +15,7 @@ export interface Head {
 }
 
 /**
- * Changes the head if nobody else does meanwhile, else looks again. `change` gives `null` to leave it as it is; it is
+ * Changes the head unless a rival changes it meanwhile; then reads it again. `change` gives `null` to leave it as it is; it is
  * asked again after a lost answer too, so it must recognise its own change as made.
  */
 export async function changeHead(

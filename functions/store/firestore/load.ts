@@ -36,7 +36,7 @@ export class Loader {
     }
   }
 
-  /** Sends the rest and waits for everything under way, whatever becomes of it. */
+  /** Sends the rest and waits until every batch under way has succeeded or failed. */
   async settle(): Promise<void> {
     if (this.#failure === undefined) await this.#flush();
     while (this.#underWay.size > 0) await Promise.race(this.#underWay);

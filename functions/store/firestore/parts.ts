@@ -6,7 +6,7 @@ import type { ScopeState, Session } from './session.ts';
 
 /**
  * The parts filed under a record id: the documents that hold one, in the order of the part, and of each document only
- * that part. One read a part, whatever else the commit wrote.
+ * that part. One read for each part, however much else the commit wrote.
  */
 export async function listParts(
   session: Session,

@@ -35,7 +35,7 @@ export function widest(views: readonly RecordView[]): RecordView {
   return views.reduce((wide, view) => (width[view] > width[wide] ? view : wide), 'head');
 }
 
-/** A key asked for twice is read once, with the wider view, and is expected absent only if every request says so. */
+/** A key asked for twice is read once, with the wider view, and is expected absent only if every request expects it. */
 export function distinctKeys(keys: readonly KeyRequest[]): Required<KeyRequest>[] {
   const distinct = new Map<string, Required<KeyRequest>>();
   for (const { key, view = 'head', expectAbsent = false } of keys) {

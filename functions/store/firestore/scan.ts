@@ -5,7 +5,7 @@ import { readContinuations, reading, readKeys } from './read.ts';
 import { recordOf, type Stored, storedOf } from './records.ts';
 import type { Session } from './session.ts';
 
-/** What a resumed scan needs, on whatever instance: the moment, the generation of that moment, and the last record. */
+/** The position of a resumed scan, valid on every instance: the moment, the generation of that moment, and the last record. */
 interface Position {
   readonly seconds: number;
   readonly nanoseconds: number;
@@ -45,7 +45,7 @@ export async function* scan(
   }
 }
 
-/** The head tells the moment and the generation at once: no swap can come between. */
+/** One read of the head gives the moment and the generation, so no swap can come between. */
 async function begin(session: Session, scope: Scope): Promise<Position> {
   const { at, state } = await readKeys(session, scope, []);
   const { seconds, nanoseconds } = at;

@@ -16,7 +16,7 @@ export interface Session {
   paired(collection: string): boolean;
 }
 
-/** What the head of a scope says to readers and writers of its records. */
+/** The part of a scope's head that readers and writers of its records need. */
 export interface ScopeState {
   readonly generation: string;
 }

@@ -126,7 +126,7 @@ export class FirestoreStore implements RecordStore {
     );
   }
 
-  /** The document need not exist: that Firestore says so is the answer. */
+  /** The document need not exist: any answer of Firestore proves that it is reachable. */
   ping(): Promise<void> {
     return this.#run(async () => {
       const { db, timers } = this.#session;

@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   readonly queryTimeoutMs: number;
   /** How long the server lets a statement wait for the row locks of others. */
   readonly lockTimeoutMs: number;
-  /** After so long without a word the server ends the session, and with it a transaction that nobody goes on with. */
+  /** The server ends a session that is silent for this long, and rolls back its open transaction. */
   readonly silenceMaxMs: number;
 }
 
@@ -40,7 +40,7 @@ export class Connection {
   #packetBytesMax = packetBytes;
   #broken = false;
   #open = false;
-  /** Called once the session is over, whoever ended it. */
+  /** Called once when the session ends, on either side. */
   onEnd: () => void = () => undefined;
 
   private constructor(client: Client, options: ConnectionOptions) {
@@ -111,7 +111,7 @@ export class Connection {
     await this.write(...writes, COMMIT);
   }
 
-  /** Ends a transaction that wrote nothing, without waiting: whoever has the connection next comes after it. */
+  /** Ends a transaction that wrote nothing, without waiting: the next statement on the connection runs after it. */
   leave(): void {
     this.#open = false;
     this.#send([ROLLBACK.text]).catch(() => this.destroy());
@@ -140,7 +140,7 @@ export class Connection {
   destroy(): void {
     this.#broken = true;
     this.#client.destroy();
-    // The driver only says goodbye, which a server that is gone never answers.
+    // The driver waits for the server to confirm the end; an unreachable server never does.
     (this.#client as unknown as { connection: { stream: Duplex } }).connection.stream.destroy();
   }
 

@@ -38,7 +38,7 @@ export class Pool {
   #waiting: Waiter[] = [];
   readonly #used = new Set<Connection>();
   #count = 0;
-  /** Connections being opened in place of broken ones, for whoever waits first by then. */
+  /** Connections being opened in place of broken ones. Each goes to the first waiting call. */
   #replacing = 0;
   #closed = false;
 
@@ -139,7 +139,7 @@ export class Pool {
     this.#offer(connection);
   }
 
-  /** To whoever waits longest, or else to whoever comes next. */
+  /** Gives the connection to the call that has waited longest, else keeps it for the next call. */
   #offer(connection: Connection): void {
     const waiter = this.#waiting.shift();
     if (waiter !== undefined) {
@@ -167,7 +167,7 @@ export class Pool {
 
   /**
    * Nobody's in particular: a waiter stays in line meanwhile, because its patience may end, or another connection come
-   * free, before this one is open. A failure is told to all who wait.
+   * free, before this one is open. A failure rejects all waiting calls.
    */
   async #replace(): Promise<void> {
     this.#replacing += 1;

@@ -19,7 +19,7 @@ export async function* scanRecords(
   if (request.resume !== undefined) throw new Error('a MySQL scan cannot be resumed');
   const pool = await open();
   const connection = await pool.acquire();
-  // The server ends a scan that nobody goes on with; its place must not stay taken.
+  // The server ends a scan that its reader has abandoned; the scan must free its place in the pool.
   connection.onEnd = () => pool.release(connection);
   try {
     yield* pages(connection, scope, request);

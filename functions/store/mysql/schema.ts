@@ -93,7 +93,7 @@ export async function migrate(
       await connection.send(statement('INSERT INTO {schema_versions} (version) VALUES (?)', index + 1));
     }
   } finally {
-    // Should this fail, the connection is closed, and the server lets go of the lock.
+    // When this fails, the connection is closed and the server releases the lock.
     await connection
       .send(statement('SELECT RELEASE_LOCK(?) AS released', lock))
       .catch(() => connection.destroy());

@@ -30,7 +30,7 @@ export async function createScope(connection: Connection, scope: Scope, now: num
   }
 }
 
-/** A space that nobody sees until it is flipped to. */
+/** A hidden space: readers see it once it is made live. */
 export async function createLoading(connection: Connection, scope: Scope, now: number): Promise<number> {
   const [inserted] = await connection.send(insertSpace(scope, 'loading', now));
   return inserted.insertId;

@@ -34,7 +34,7 @@ import { swapRecords, sweepSpaces } from './swap.ts';
 import { transactIn } from './transact.ts';
 
 export interface MysqlStoreOptions {
-  /** `mysql://user:password@host:port/database`; what it may say of sockets and TLS is told by `addressOf`. */
+  /** `mysql://user:password@host:port/database`; `addressOf` documents its options for sockets and TLS. */
   readonly connectionString: string;
   readonly clock: Clock;
   readonly random: RandomSource;
@@ -101,7 +101,7 @@ class MysqlStore implements RecordStore {
     if (!/^\w{0,32}$/.test(tablePrefix)) throw new Error('a table prefix is of letters, digits and _');
     this.#timers = options.timers;
     const address = addressOf(connectionString);
-    // Long enough that a database which is gone is told as that, by those whose connections broke.
+    // Longer than a broken connection takes to fail, so that callers get that error and not a timeout of the pool.
     const waitMaxMs = queryTimeoutMs + 2 * connectTimeoutMs;
     const pool = (size: number, silence: number) =>
       new Pool({

@@ -26,7 +26,7 @@ const sweepRowsMax = 500;
 /** Runs one transaction on a connection, again when it lost a race. */
 export type Run = <R>(work: (connection: Connection) => Promise<R>) => Promise<R>;
 
-/** Loads into a space that nobody sees, without any lock on the scope, then makes it the live one. */
+/** Loads into a hidden space without a lock on the scope, then makes that space the live one. */
 export async function swapRecords(
   run: Run,
   clock: Clock,

@@ -123,7 +123,7 @@ interface EntryRow {
   readonly value: string;
 }
 
-/** Hidden records have no indexes, whatever their listing says. */
+/** Hidden records have no index entries, even where their listing names some. */
 function entriesOf(listing: Listing | null): [string, string][] {
   return listing === null || listing.hidden ? [] : Object.entries(listing.indexes);
 }

@@ -121,7 +121,7 @@ function decideOn<R>(call: Call<R>, row: RecordRow): ReturnType<ClaimDecision<R>
   return decision;
 }
 
-/** Holds nothing meanwhile, so nobody can be waiting for this call in turn. */
+/** Holds no lock meanwhile, so no rival can wait for this call in turn. */
 async function waitForRival<R>(call: Call<R>, connection: Connection): Promise<void> {
   const place = [call.scope.kind, call.scope.name, call.collection.name, call.request.now] as const;
   await connection.send(BEGIN, statement(waitForDue, ...place, arrayOf([...call.offered])));

@@ -69,7 +69,7 @@ export class Connection {
 
   /**
    * Writes and ends the transaction in one round trip. After a failed write the server answers COMMIT with ROLLBACK; a
-   * connection that is lost here leaves open whether the transaction was made, and nobody may try again.
+   * connection that is lost here leaves the outcome of the transaction unknown, so it must not be tried again.
    */
   async commit(...writes: readonly Statement[]): Promise<void> {
     const results = await this.#answers([...writes, COMMIT]);
@@ -77,7 +77,7 @@ export class Connection {
       throw new StoreError('unavailable', 'the server did not commit');
   }
 
-  /** Ends a transaction that wrote nothing, without waiting: whoever has the connection next comes after it. */
+  /** Ends a transaction that wrote nothing, without waiting: the next statement on the connection runs after it. */
   leave(): void {
     this.#left = true;
     this.#client.query('ROLLBACK').catch(() => undefined);
@@ -223,7 +223,7 @@ export class Database {
     const client = await this.#acquire(this.#scans);
     const connection = new Connection(client);
     const release = (): void => connection.release();
-    // The server ends scans that nobody goes on with; their place must not stay taken.
+    // The server ends scans that their reader has abandoned; a scan must free its place in the pool.
     client.once('end', release);
     this.#openScans.add(connection);
     connection.onRelease = () => {
@@ -267,7 +267,7 @@ export class Database {
   }
 }
 
-/** A connection that breaks says so by an event beside its answers, and one that nobody listens to ends the process. */
+/** A broken connection emits an `error` event beside its answers. Without a listener that event ends the process. */
 function tolerant(pool: Pool): Pool {
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));

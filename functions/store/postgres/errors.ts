@@ -12,7 +12,7 @@ const failures: Readonly<Record<string, StoreFailure>> = {
   XX002: 'corrupt', // index_corrupted
 };
 
-/** A failure that knows what the server said. */
+/** A failure that carries the code of the server. */
 export class StatementError extends StoreError {
   /** `undefined` when the connection failed rather than the statement. */
   readonly sqlState: string | undefined;
@@ -61,7 +61,7 @@ export function closedError(): StoreError {
   return new StoreError('unavailable', 'the PostgreSQL store is closed');
 }
 
-/** What the server says quotes values in class 22 (data exceptions) alone; elsewhere it names tables, roles and limits. */
+/** Messages of the server quote stored values in class 22 (data exceptions) only; others name tables, roles and limits. */
 function told(sqlState: string, message: string): string {
   return sqlState.startsWith('22') ? `it refused a value (${sqlState})` : `${message} (${sqlState})`;
 }

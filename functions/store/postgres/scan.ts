@@ -5,7 +5,7 @@ import { columns, liveSpace, partBodies, type RecordRow, recordOf, sizeOf } from
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
 const pageBytesMax = 8 * 1024 * 1024;
 
-/** How long a reader may take over one page: the snapshot keeps the server from cleaning up, for everybody. */
+/** How long a reader may take over one page: the open snapshot keeps the server from removing old rows of all tables. */
 const pageTimeoutMs = 10 * 60_000;
 
 /** The first read fixes the moment. */

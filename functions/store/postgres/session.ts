@@ -12,7 +12,7 @@ export interface Session {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
-  /** Whether lists of this collection combine an equality with an order; told when the store is opened. */
+  /** Whether lists of this collection combine an equality with an order. Set when the store is opened. */
   readonly paired: (collection: string) => boolean;
 }
 

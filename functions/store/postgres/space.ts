@@ -33,7 +33,7 @@ export async function createLoading(connection: Connection, scope: Scope): Promi
   return made.space;
 }
 
-/** Begins a transaction that tells others that the load goes on. False when the space is not loading any more. */
+/** Begins a transaction that marks the load as still running. False when the space is not loading any more. */
 export async function beginLoading(connection: Connection, space: string): Promise<boolean> {
   const touch = `UPDATE spaces SET touched_at = now() WHERE space = $1 AND state = 'loading' RETURNING space`;
   const [, touched] = await connection.send(BEGIN, statement(touch, space));

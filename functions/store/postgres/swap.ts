@@ -7,7 +7,7 @@ import { nothing, writesOf } from './write.ts';
 /** One load transaction: bounded, so that memory stays flat and a statement ends in time. */
 const bounds = { records: 500, characters: 2 * 1024 * 1024 };
 
-/** Loads into a space that nobody sees, then makes it the live one in a transaction of its own. */
+/** Loads into a hidden space, then makes that space the live one in a transaction of its own. */
 export async function swapRecords(
   session: Session,
   scope: Scope,
@@ -29,7 +29,7 @@ export async function swapRecords(
   }
 }
 
-/** Deletes what retired and abandoned spaces hold, a bounded batch at a time, until `stopped` says so. */
+/** Deletes what retired and abandoned spaces hold, a bounded batch at a time, until `stopped` answers true. */
 export async function sweepSpaces({ database }: Session, stopped: () => boolean): Promise<void> {
   while (!stopped() && (await database.run(sweepOnce)));
 }

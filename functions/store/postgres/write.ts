@@ -95,7 +95,7 @@ function changedEntries({ creates, updates, removes }: Plan): { gone: Entry[]; f
   return { gone, fresh };
 }
 
-/** Hidden records have no indexes, whatever their listing says. */
+/** Hidden records have no index entries, even where their listing names some. */
 function entriesOf({ collection, id }: RecordKey, listing: Listing | null): Entry[] {
   if (listing === null || listing.hidden) return [];
   return Object.entries(listing.indexes).map(([name, value]) => ({ collection, id, name, value, listing }));
@@ -223,7 +223,7 @@ function updateRecords(space: string, updates: Plan['updates']): Statement[] {
 
 /**
  * In the order of the keys, so that no two transactions wait for each other. A key that only has to stay absent is created
- * with the others and removed at once: the unique index makes rivals wait, and nobody ever sees it.
+ * with the others and removed at once: the unique index makes rivals wait, and no reader sees it.
  */
 function insertRecords(
   space: string,

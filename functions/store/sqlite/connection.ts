@@ -8,7 +8,7 @@ export class Connection {
   written = 0;
   onClose: () => void = () => undefined;
 
-  /** Whether lists of this collection combine an equality with an order; told when the store is opened. */
+  /** Whether lists of this collection combine an equality with an order. Set when the store is opened. */
   paired: (collection: string) => boolean = () => true;
 
   constructor(path: string, options: { readonly readOnly: boolean; readonly busyTimeoutMs: number }) {

@@ -11,7 +11,7 @@ const failures: Readonly<Record<number, StoreFailure>> = {
   26: 'corrupt', // NOTADB
 };
 
-/** IOERR_SHMSIZE. In a write it may come once the commit has reached the log, so there it says nothing of the outcome. */
+/** IOERR_SHMSIZE. In a write it may come once the commit has reached the log, so it leaves the outcome of a write unknown. */
 const SHARED_FILE_SIZE = 4874;
 
 /** The error in the words of the port; what did not come from SQLite (a decision's own refusal) passes as it is. */

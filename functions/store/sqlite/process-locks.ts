@@ -6,7 +6,7 @@ import { isBusy } from './errors.ts';
 const SUFFIX = '.lock';
 const TRIES = 3;
 
-/** Held until the process ends, whoever forgets them: a lock that is collected would be let go of. */
+/** Kept referenced until the process ends: a garbage-collected handle would release its lock. */
 const held = new Set<DatabaseSync>();
 
 /**
@@ -28,7 +28,7 @@ export class ProcessLocks {
     this.#prefix = `${basename(real)}.`;
   }
 
-  /** Begins to show that `name` lives; the answer ends it. The name is nobody else's and never used again. */
+  /** Begins to show that `name` lives; the answer ends it. Each name is unique and never used again. */
   hold(name: string): () => void {
     const path = this.#pathOf(name);
     for (let tries = 1; ; tries += 1) {
@@ -87,7 +87,7 @@ function locked(path: string, timeoutMs: number): DatabaseSync | null {
   }
 }
 
-/** Under the lock, so that nobody takes the file meanwhile for one that is in use. */
+/** Under the lock, so that no other process takes the file for one in use meanwhile. */
 function removed(path: string, lock: DatabaseSync): void {
   try {
     rmSync(path, { force: true });

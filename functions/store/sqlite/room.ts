@@ -28,7 +28,7 @@ interface Disk {
 
 const boundless: Disk = { totalBytes: Number.POSITIVE_INFINITY, freeBytes: Number.POSITIVE_INFINITY };
 
-/** The disk that a database lies on, as its file system tells it. One that tells nothing is never short of room. */
+/** The disk of a database, as its file system reports it. A file system that reports nothing is never short of room. */
 export class Room {
   readonly #folder: string;
   #reading: { readonly disk: Disk; readonly at: number; readonly written: number } | undefined;
@@ -77,7 +77,7 @@ export class Room {
       const { bsize, blocks, bavail } = statfsSync(this.#folder);
       if (blocks > 0) return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
     } catch {
-      // As where it tells nothing: whether there is room then shows when something is written.
+      // Treated like a file system that reports nothing: the next write shows whether it has room.
     }
     return boundless;
   }
@@ -85,7 +85,7 @@ export class Room {
 
 function check(connection: Connection, disk: Disk, bytes: number): boolean {
   if (!lacks(connection, disk, bytes)) return true;
-  // Some file systems tell of no room at all where there is some. Where there is none, the write itself will fail.
+  // Some file systems report zero free blocks although they have room. On a full one the write itself fails.
   if (disk.freeBytes === 0) return false;
   throw new StoreError('full', 'what is left on the disk of the database is kept for what makes room');
 }

@@ -23,7 +23,7 @@ export async function* scanRecords(
     connection.run('BEGIN');
     for (const records of pages(connection, scope, request)) {
       yield { records, resume: null };
-      // Reading never waits for anything, and everybody else would wait for all of it.
+      // Reading is synchronous: without this turn all other work of the process would wait for the whole scan.
       await turn();
     }
   } catch (error) {

@@ -226,7 +226,7 @@ class SqliteStore implements RecordStore {
       connection.get('SELECT space FROM scopes LIMIT 1');
       return this.#queue.ranFull && this.#room.isShort(connection);
     });
-    // What did not fit says nothing any more once there is room again, whoever made it.
+    // An earlier failure for lack of room is out of date once the disk has room again.
     this.#queue.ranFull = short;
     if (short) throw new StoreError('full', 'the disk of the database has no room for new data');
   }
@@ -249,7 +249,7 @@ class SqliteStore implements RecordStore {
     try {
       this.#writer.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // Another process reads the log; whoever closes last copies it. Nothing is lost meanwhile.
+      // Another process reads the log; the last process to close copies it. No data is lost meanwhile.
     }
     this.#writer.close();
   }

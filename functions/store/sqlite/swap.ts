@@ -19,7 +19,7 @@ export interface SwapParts {
   readonly room: Room;
 }
 
-/** Loads into a space that nobody sees, then makes it the live one in a transaction of its own. */
+/** Loads into a hidden space, then makes that space the live one in a transaction of its own. */
 export async function swapRecords(
   { queue, clock, room }: SwapParts,
   scope: Scope,

@@ -20,7 +20,7 @@ const busyDelayMs = { least: 2, spread: 16 };
 const busyTriesMax = 250;
 
 interface Job {
-  /** Does the work and returns what tells the caller, to be called once it is durable. */
+  /** Does the work and returns the function that answers the caller, to be called once the work is durable. */
   execute(connection: Connection): () => void;
   reject(error: unknown): void;
   /** Runs without company, after a group was lost. */

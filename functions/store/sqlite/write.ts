@@ -88,7 +88,7 @@ function listingColumns(listing: Listing | null): [string | null, string, number
   return [listing.group, listing.id, listing.hidden ? 1 : 0, JSON.stringify(listing.indexes)];
 }
 
-/** Hidden records have no indexes, whatever their listing says. */
+/** Hidden records have no index entries, even where their listing names some. */
 function entriesOf(listing: Listing | null): [string, string][] {
   return listing === null || listing.hidden ? [] : Object.entries(listing.indexes);
 }

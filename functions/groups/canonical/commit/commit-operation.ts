@@ -21,7 +21,7 @@ export function commitCanonicalTransaction(
 ): Handler<'commitCanonicalTransaction'> {
   return async ({ params, body }, context) => {
     const request = readCommitRequest(params.tenantId, body);
-    // A verified caller is the actor, whatever the body says; in the open development mode the body's word stands.
+    // A verified caller is the actor even if the body names another. Without authentication the body's actor stands.
     const actor = context.caller.kind === 'workload' ? context.caller.principal : request.actor;
     const plan = planCommit({ ...request, actor }, context.now);
     const store = await dependencies.store();
@@ -37,7 +37,7 @@ export function commitCanonicalTransaction(
   };
 }
 
-/** Once for each moment at which events of the commit are due: whoever is woken takes as many as there are. */
+/** Announces each due moment of the commit once: the waiting call that wakes leases all events of that moment. */
 function announceEvents({ waits }: CanonicalDependencies, { request, events }: CommitPlan): void {
   const moments = new Set(events.map(({ event }) => dueTime(event)));
   for (const dueAt of moments) if (dueAt !== null) waits?.announce(request.tenantId, dueAt);

@@ -66,9 +66,9 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
     const code = CODES[error.fault];
     if (code === 'snapshot_too_large')
       throw new ServiceError(code, `The tenant is too large: ${error.detail}. ${ADVICE}`);
-    const told =
+    const problem =
       code === 'content_hash_mismatch' ? 'The content is not the expected one' : 'The snapshot is not valid';
-    throw new ServiceError(code, `${told}: ${error.detail}`, { errors: [placeInRequest(error)] });
+    throw new ServiceError(code, `${problem}: ${error.detail}`, { errors: [placeInRequest(error)] });
   }
 }
 

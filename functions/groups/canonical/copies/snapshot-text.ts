@@ -70,6 +70,6 @@ function* listTexts(items: readonly unknown[]): Generator<string, void, undefine
   yield items.length === 0 ? '[]' : ']';
 }
 
-function tooLarge(told: string, advice: string): ServiceError {
-  return new ServiceError('snapshot_too_large', `${told}. ${advice}`);
+function tooLarge(problem: string, advice: string): ServiceError {
+  return new ServiceError('snapshot_too_large', `${problem}. ${advice}`);
 }

@@ -99,7 +99,7 @@ export async function exportTenantArchive(
   options: ArchiveExportOptions,
 ): Promise<ArchiveManifest> {
   const lines = snapshotLines(tenantId, scanTenant(store, tenantId), momentOf(options));
-  return writeArchive(tenantId, told(lines, 'exporting', null, options), sink, options.chunkBytes);
+  return writeArchive(tenantId, reported(lines, 'exporting', null, options), sink, options.chunkBytes);
 }
 
 /** Reads an archive to its end and throws a `SnapshotError` at its first flaw. Needs no store. */
@@ -137,7 +137,7 @@ export async function restoreTenantArchive(
   options: ArchiveRestoreOptions = {},
 ): Promise<ArchiveManifest> {
   const archive = await checkedArchive(tenantId, source, options);
-  await store.swap(tenantScope(tenantId), toldRecords(archive, 'restoring', options), archive.verify);
+  await store.swap(tenantScope(tenantId), reportedRecords(archive, 'restoring', options), archive.verify);
   return archive.manifest;
 }
 
@@ -150,7 +150,7 @@ function momentOf({ now, isGone }: ExportOptions) {
   return isGone === undefined ? { now } : { now, isGone: (event: EventState) => isGone(event, now) };
 }
 
-async function* told(
+async function* reported(
   lines: AsyncIterable<SnapshotLine>,
   step: CopyProgress['step'],
   recordsTotal: number | null,
@@ -163,7 +163,7 @@ async function* told(
   }
 }
 
-async function* toldRecords(
+async function* reportedRecords(
   archive: OpenArchive,
   step: CopyProgress['step'],
   options: ArchiveOptions,

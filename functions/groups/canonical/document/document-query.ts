@@ -52,7 +52,7 @@ function readQuestion(body: CanonicalDocumentQuery): Question {
     indexes: indexValues(body.indexes ?? {}, limits.queryEqualitiesMax, '/indexes'),
     range: readRange(body.indexRange ?? null),
     orderBy: orderBy === null ? null : indexName(orderBy, '/orderByIndex'),
-    // Type and id have one order; a direction says something about the index that it comes with.
+    // A direction applies to an index; type and id are always ascending.
     direction: orderBy === null ? 'ascending' : (body.orderDirection ?? 'ascending'),
     includeDeleted: body.includeDeleted ?? false,
   };

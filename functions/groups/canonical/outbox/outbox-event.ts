@@ -3,7 +3,7 @@ import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
 import { type Head, type RecordData, StoreError } from '../../../store/port.ts';
 import { EVENTS, eventKey } from '../records.ts';
 
-/** The state as stored. What it amounts to at a moment is told by `stateAt`, since due times pass by themselves. */
+/** The state as stored. `stateAt` gives the state at a moment: due times pass without a write. */
 export type StoredState = 'open' | 'leased' | 'delivered' | 'dead-letter';
 
 /** An outbox event without its payload and headers, which never change. */

@@ -32,7 +32,7 @@ const TENANTS_MAX = 10_000;
 
 /**
  * Whether an event was delivered longer ago than delivered events are kept: then there is no such event, for any call.
- * It follows from `now` alone, whether or not its record has been removed, so every provider tells the same from the same
+ * It follows from `now` alone, whether or not its record has been removed, so every provider answers the same from the same
  * moment on. Whatever reads event records must ask it: queries, calls on one event, commits, and an export, for which the
  * moment of the export is `now`.
  */
@@ -49,7 +49,7 @@ export interface RetentionOptions {
   readonly log: Log;
 }
 
-/** Keeps delivered events for a time: says which are gone, and removes their records behind ordinary calls. */
+/** Keeps delivered events for a time: decides which have expired, and removes their records behind ordinary calls. */
 export class DeliveredRetention {
   readonly #keptMs: number | null;
   readonly #options: RetentionOptions;
@@ -66,7 +66,7 @@ export class DeliveredRetention {
     return isGone(event, this.#keptMs, now);
   }
 
-  /** What was found, without the events that are gone: to the rule that decides they are as if removed. */
+  /** The found records without expired events, so that rules see them as removed. */
   present(found: Found, now: number): Found {
     if (this.#keptMs === null) return found;
     return {

@@ -50,8 +50,8 @@ export class OutboxWaits {
   }
 
   /**
-   * Looks, and looks again whenever that is worth it, until something is found, the time is over or nobody waits for the
-   * answer any more. Where as many calls wait as may, it looks once.
+   * Looks, and looks again whenever that is worth it, until it finds events, the time is over or the caller has
+   * disconnected. Where as many calls wait as may, it looks once.
    */
   async find<T>(wish: WaitWish, look: () => Promise<readonly T[]>): Promise<readonly T[]> {
     const waiting = this.#enter(wish);
@@ -101,13 +101,13 @@ export interface WaitWish {
   readonly waitMs: number;
   /** At most so many are found. */
   readonly wanted: number;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller disconnects or the server drains. */
   readonly signal: AbortSignal;
 }
 
 /** One call that waits. */
 interface Waiting {
-  /** Settles when another look is worth it; with `false` when the time is over or nobody waits for the answer any more. */
+  /** Settles when another look is worth it; with `false` when the time is over or the caller has disconnected. */
   next(): Promise<boolean>;
   /** Ends the wait; `found` is how many events the call leaves with, `null` where its look failed. */
   leave(found: number | null): void;
@@ -185,7 +185,7 @@ class WaitingTenant {
     return this.#dues.length < known;
   }
 
-  /** One timer, set anew whenever the next moment of interest may have changed, and none while nobody waits. */
+  /** One timer, set again whenever the next due or recheck time may have changed. Without waiting calls it is off. */
   #arm(): void {
     this.#disarm?.();
     this.#disarm = null;
@@ -202,7 +202,7 @@ class WaitingTenant {
       this.#recheckMs = Math.min(2 * this.#recheckMs, RECHECK_MS_MAX);
       this.#recheckAt = now + this.#recheckMs;
     }
-    // A timer may fire a little before the clock says so; then it is set again.
+    // A timer may fire a little before its time on the clock; then it is set again.
     if (due || recheck) this.wake();
     this.#arm();
   }

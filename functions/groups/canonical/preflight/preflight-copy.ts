@@ -34,7 +34,7 @@ export async function bringBack(store: RecordStore, copy: TenantCopy): Promise<v
   await restoreTenantArchive(store, tenantId, archive, { expectedContentHash: manifest.contentHash });
 }
 
-/** Empties the tenant; tells whether it is empty then. */
+/** Empties the tenant and answers whether it is empty. */
 export async function emptyTenant(store: RecordStore, tenantId: string): Promise<boolean> {
   await store.swap(tenantScope(tenantId), none(), () => undefined);
   return (await recordsOf(store, tenantId)).length === 0;

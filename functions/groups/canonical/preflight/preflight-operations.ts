@@ -16,7 +16,7 @@ export function preflightCanonicalStore(
   };
 }
 
-/** The same report, with the outcome of a trial in two tenants that nobody else has. */
+/** The same report, with the outcome of a trial in two tenants made for it alone. */
 export function probeCanonicalStoreDataPlane(
   dependencies: CanonicalDependencies,
 ): Handler<'probeCanonicalStoreDataPlane'> {
@@ -35,7 +35,7 @@ export function probeCanonicalStoreDataPlane(
   };
 }
 
-/** Throws `unavailable` for whatever keeps the ledger from being read: to an operator it is one answer. */
+/** Throws `unavailable` for every failure to read the ledger: an operator needs one answer. */
 async function askStore(dependencies: CanonicalDependencies): Promise<StoreFindings> {
   try {
     const store = await dependencies.store();

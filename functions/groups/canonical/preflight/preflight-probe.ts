@@ -16,7 +16,7 @@ const STRAGGLER_MS_MAX = 5_000;
 
 const ID_BYTES = 16;
 
-/** Tries the store out, and empties both tenants whatever came of it. Never rejects. */
+/** Runs the trial, then empties both tenants in every case. Never rejects. */
 export async function probeDataPlane(
   dependencies: CanonicalDependencies,
   context: CallContext,

@@ -24,7 +24,7 @@ export class ProbeTenant {
   readonly #dependencies: CanonicalDependencies;
   readonly #context: CallContext;
 
-  /** `marker` tells what this tenant wrote from what any other did. */
+  /** `marker` separates the records of this tenant from those of all others. */
   constructor(tenantId: string, marker: string, dependencies: CanonicalDependencies, context: CallContext) {
     this.#tenantId = tenantId;
     this.#marker = marker;

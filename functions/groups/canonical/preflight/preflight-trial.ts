@@ -20,7 +20,7 @@ export async function tryOut(
   second: ProbeTenant,
   tell: (error: unknown) => void,
 ): Promise<TrialFindings> {
-  // What goes wrong in looking for one thing leaves it unproved, and says nothing of the next.
+  // A failure in one check leaves that check unproved and does not affect the next.
   const attempt = async <T>(work: () => Promise<T>, otherwise: T): Promise<T> => {
     try {
       return await work();
@@ -38,7 +38,7 @@ export async function tryOut(
   };
 }
 
-/** To whoever reads it, and to the last byte. */
+/** Compares every reader's view, byte for byte. */
 async function isAsCopied(tenant: ProbeTenant, copy: TenantCopy): Promise<boolean> {
   if (!(await tenant.isAsSeeded())) return false;
   const { hash, manifest } = await tenant.copy();

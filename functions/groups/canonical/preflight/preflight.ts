@@ -31,7 +31,7 @@ export interface ProbeFindings {
   readonly archiveChunkCount: number;
 }
 
-/** Fixed texts and counts: whatever a tenant, a payload or an error says has no way into the report. */
+/** Fixed texts and counts only: no text of a tenant, a payload or an error enters the report. */
 export function preflightReport(
   configuration: CanonicalConfiguration,
   { store, migrationReceiptCount }: StoreFindings,

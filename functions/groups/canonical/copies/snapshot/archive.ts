@@ -63,7 +63,7 @@ export async function writeArchive(
 export interface OpenArchive {
   readonly manifest: ArchiveManifest;
   /**
-   * Reads it to its end and throws a `SnapshotError` at the first flaw; `each` is told of every record. The records may be
+   * Reads it to its end and throws a `SnapshotError` at the first flaw; `each` is called with every record. The records may be
    * taken after that, and come faster: the lines of a chunk that has the same SHA-256 were found good.
    */
   readonly check: (each?: () => void) => Promise<void>;

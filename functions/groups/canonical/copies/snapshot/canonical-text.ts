@@ -27,7 +27,7 @@ function inOrder(value: Json): boolean {
   return true;
 }
 
-/** How many bytes the canonical text of a JSON value has at the most, told without making it. */
+/** How many bytes the canonical text of a JSON value has at most, computed without building the text. */
 export function bytesAtMost(value: Json): number {
   // A UTF-16 unit takes six bytes where it is escaped, and a number 25.
   if (typeof value === 'string') return 2 + 6 * value.length;

@@ -16,7 +16,7 @@ export function members(value: unknown, names: readonly string[], pointer: strin
   for (const member of names) {
     if (!Object.hasOwn(value, member)) throw invalidMember(pointerTo(pointer, member), 'is missing');
   }
-  // The place of an unknown member is told by its object: its name is as foreign as a value.
+  // An error names the object of an unknown member, not the member: its name is as untrusted as a value.
   if (Object.keys(value).length !== names.length) throw invalidMember(pointer, 'has an unknown member');
   return value as Members;
 }

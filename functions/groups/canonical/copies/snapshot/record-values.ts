@@ -120,7 +120,7 @@ export function keyOf({ collection, value }: RecordValue): RecordKey {
   }
 }
 
-/** The record as the commits and calls that made it would have left it, had nobody leased an event. */
+/** The record as the commits and calls that made it would have left it without any lease of an event. */
 export function recordOf(entry: RecordValue): RecordData {
   switch (entry.collection) {
     case 'commits':

@@ -126,7 +126,7 @@ export function readSnapshot(
   if (contentHash !== (expectedContentHash ?? given)) {
     throw new SnapshotError('hash_mismatch', 'the content is whole, and is not the one that was expected');
   }
-  // Only now: what was merely damaged is told by its hash.
+  // Only after the hash check, which reports accidental damage first.
   placed({}, () => checkDocuments(ofKind(entries, 'documents'), ofKind(entries, 'commits')));
   return { records: { [Symbol.iterator]: () => recordsOf(keyed) }, contentHash };
 }

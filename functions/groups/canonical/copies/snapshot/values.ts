@@ -166,7 +166,7 @@ export function checkedFence(tenantId: string, value: unknown, pointer: string):
   };
 }
 
-/** Checks an event that nobody has leased: a snapshot holds no leases, so no token of before works after a restore. */
+/** Checks an event without a lease: a snapshot holds no leases, so no token of before works after a restore. */
 export function checkedEvent(tenantId: string, value: unknown, pointer: string): CanonicalOutboxEvent {
   const given = members(value, EVENT, pointer);
   const at = (member: (typeof EVENT)[number]) => `${pointer}/${member}`;
@@ -274,7 +274,7 @@ function checkedRevisions(
   return documents;
 }
 
-/** Events as their commit wrote them: what became of them since is told by the events themselves. */
+/** Events as their commit wrote them: the event records hold their later state. */
 function checkedWrites(
   receipt: Omit<ReceiptValue, 'result'>,
   result: Members,
