@@ -8,7 +8,13 @@ export type Stability = 'public' | 'preview' | 'internal' | 'deprecated';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export type PathSegment = { readonly literal: string } | { readonly param: string };
+export type PathSegment = { readonly literal: string } | PathParameter;
+
+export interface PathParameter {
+  readonly param: string;
+  /** The parameter takes all the segments that are left, with the slashes between them. Only the last one may. */
+  readonly rest?: true;
+}
 
 /** A parameter of a path, a query or a header: always text on the wire, read as `type`. */
 export interface ParameterSpec {
@@ -25,6 +31,18 @@ export interface ParameterSpec {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly default?: string | number | boolean;
+  /** A path parameter that refuses `/ \\ % ? #`, also percent-encoded. Every other one may hold them. */
+  readonly strict?: true;
+  /** The body may repeat the parameter under its name; another value there is refused with this code of `errors.json`. */
+  readonly mismatch?: string;
+}
+
+/** One part of a form. */
+export interface FormPart {
+  readonly name: string;
+  /** `json`: a JSON text, read whole. `bytes`: a stream; the last part of the form. */
+  readonly kind: 'json' | 'bytes';
+  readonly required: boolean;
 }
 
 export interface OperationRoute {
@@ -97,6 +115,8 @@ export interface OperationEntry<Id extends string = string, Group extends string
   readonly requestMediaType: string | null;
   /** Largest request body in bytes as sent; `null` where the operation takes none. */
   readonly bodyLimitBytes: number | null;
+  /** The parts of a `multipart/form-data` body. */
+  readonly parts?: readonly FormPart[];
   /** Absent: `jsonDepthMax` and `jsonMembersMax`. */
   readonly json?: JsonBounds;
   /** How a larger body is refused; absent: `payload_too_large`. */

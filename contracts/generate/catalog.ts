@@ -48,6 +48,8 @@ export interface CatalogParameter {
   readonly name: string;
   readonly required: boolean;
   readonly prefix?: boolean;
+  readonly strict?: boolean;
+  readonly mismatch?: string;
   readonly schema: Schema;
   readonly description: string;
 }
@@ -116,9 +118,9 @@ export interface CatalogOperation {
   } | null;
 }
 
-/** The names between braces in a path, in their order. */
+/** The names between braces in a path, in their order; the plus sign of a catch-all parameter is not in its name. */
 export function pathNames(path: string): readonly string[] {
-  return [...path.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? '');
+  return [...path.matchAll(/\{([^{}+]*)\+?\}/g)].map((match) => match[1] ?? '');
 }
 
 /** What a route takes: the operation's parameters as far as they concern it, then its own. */

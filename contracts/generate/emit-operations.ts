@@ -1,4 +1,4 @@
-import type { OperationEntry, OperationRoute, ParameterSpec, PathSegment } from '../operation.ts';
+import type { FormPart, OperationEntry, OperationRoute, ParameterSpec, PathSegment } from '../operation.ts';
 import {
   bodyMembers,
   type CatalogHeader,
@@ -194,6 +194,7 @@ function operationEntry(
     requestSchema: operation.request?.schema ?? null,
     requestMediaType: operation.request?.mediaType ?? null,
     bodyLimitBytes: operation.request?.bodyLimitBytes ?? null,
+    ...(operation.request?.mediaType === 'multipart/form-data' ? { parts: formParts(request) } : {}),
     ...(operation.request?.json === undefined ? {} : { json: operation.request.json }),
     ...(operation.request?.overLimit === undefined ? {} : { overLimit: operation.request.overLimit }),
     responses: operation.responses.map(({ status, mediaType, schema, headers = [] }) => ({
@@ -228,16 +229,38 @@ function routeEntry(
 
 function pathSegments(path: string): readonly PathSegment[] {
   const segments = path.split('/').slice(1);
-  return segments.map((text) => (text.startsWith('{') ? { param: text.slice(1, -1) } : { literal: text }));
+  return segments.map((text) => {
+    const [, param, rest] = /^\{([^{}+]*)(\+?)\}$/.exec(text) ?? [];
+    if (param === undefined) return { literal: text };
+    return rest === '+' ? { param, rest: true } : { param };
+  });
 }
 
-function parameterSpec({ name, required, prefix, schema }: CatalogParameter): ParameterSpec {
+/** The parts of a form in the order of its model: a member that is plain bytes is a stream. */
+function formParts(request: Schema | undefined): readonly FormPart[] {
+  return Object.entries(request?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    kind: schema['x-svc-binary'] === true ? 'bytes' : 'json',
+    required: request?.required?.includes(name) ?? false,
+  }));
+}
+
+function parameterSpec({
+  name,
+  required,
+  prefix,
+  strict,
+  mismatch,
+  schema,
+}: CatalogParameter): ParameterSpec {
   const { type: _type, description: _description, examples: _examples, ...bounds } = schema;
   return {
     name,
     required,
     type: (typesOf(schema)[0] ?? 'string') as ParameterSpec['type'],
     ...(prefix === true ? { prefix } : {}),
+    ...(strict === true ? { strict } : {}),
+    ...(mismatch === undefined ? {} : { mismatch }),
     ...(bounds as Omit<ParameterSpec, 'name' | 'required' | 'type'>),
   };
 }

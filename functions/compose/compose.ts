@@ -10,7 +10,9 @@ import type { Settings } from '../config/table.ts';
 import type { CanonicalConfiguration } from '../groups/canonical/dependencies.ts';
 import type { ServerDependencies } from '../groups/server/dependencies.ts';
 import { createChain, type HandlerMap } from '../http/chain.ts';
+import { type CallOperation, createCall } from '../http/in-process.ts';
 import type { Chain } from '../http/message.ts';
+import type { ChainOptions } from '../http/options.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type Severity } from '../kernel/log.ts';
 import { PageTokens } from '../kernel/page-token.ts';
@@ -66,6 +68,8 @@ export interface Service {
   /** Begins what runs beside the requests: handlers of this process, timers, what was left from before. */
   start(): Promise<void>;
   chain(groups: readonly Group[]): Promise<Chain>;
+  /** Calls the operations of the groups in process, with the authorization and validation of an HTTP request. */
+  call(groups: readonly Group[]): Promise<CallOperation>;
   /** The functions beside the groups; a process serves one of them and nothing else. */
   readonly functions: readonly FunctionName[];
   functionChain(name: FunctionName): Promise<Chain>;
@@ -96,6 +100,13 @@ export function compose(
     (made) => made.stop(),
   );
   const groups = servedGroups(settings);
+  const serving = async (wanted: readonly Group[]): Promise<ChainOptions> => {
+    const parts = { settings, world, store, log, execution };
+    const loaded = await Promise.all(wanted.map((group) => loadGroup[group](parts)));
+    const operations = await Promise.all(wanted.map((group) => loadOperations[group]()));
+    const entries = operations.flatMap((ofGroup) => Object.values(ofGroup));
+    return chainOptions(parts, entries, loaded, await composeIdentity(settings, world, log));
+  };
   return {
     groups,
     functions: groups.includes('execution') ? servedFunctions(settings) : [],
@@ -104,17 +115,12 @@ export function compose(
     async start() {
       if (groups.includes('execution')) await (await execution.get()).start();
     },
-    async chain(wanted) {
-      const parts = { settings, world, store, log, execution };
-      const loaded = await Promise.all(wanted.map((group) => loadGroup[group](parts)));
-      const operations = await Promise.all(wanted.map((group) => loadOperations[group]()));
-      const entries = operations.flatMap((ofGroup) => Object.values(ofGroup));
-      return chainOf(parts, entries, loaded, await composeIdentity(settings, world, log));
-    },
+    chain: async (wanted) => createChain(await serving(wanted)),
+    call: async (wanted) => createCall(await serving(wanted)),
     async functionChain(name) {
       const parts = { settings, world, store, log, execution };
       const loaded = await loadFunction(name, { settings, world, log, execution: await execution.get() });
-      return chainOf(parts, [], [loaded], loaded.identity);
+      return createChain(chainOptions(parts, [], [loaded], loaded.identity));
     },
     async close() {
       await execution.close();
@@ -131,15 +137,15 @@ interface Parts {
   readonly execution: Lazy<Execution>;
 }
 
-function chainOf(
+function chainOptions(
   { settings, world, log }: Parts,
   catalog: readonly OperationEntry[],
   served: readonly LoadedGroup[],
   { authenticator, authorizer, loopbackOnly }: Identity,
-): Chain {
+): ChainOptions {
   const { server, cors, rateLimit } = settings;
   const entries = [...catalog, ...served.flatMap(({ extra }) => extra)];
-  return createChain({
+  return {
     operations: Object.fromEntries(entries.map((entry) => [entry.id, entry])),
     handlers: Object.assign({}, ...served.map(({ handlers }) => handlers)) as HandlerMap,
     validators: loadValidators,
@@ -154,7 +160,7 @@ function chainOf(
     singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,
     messageBytesMax: server.messageBytesMax,
-  });
+  };
 }
 
 /** Headers that decide who is calling, and so may occur once. */

@@ -1,8 +1,9 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
-import { RawBody, type RawResponse } from './message.ts';
+import { type ByteSelection, StoredBytes, writeBytes } from './byte-answer.ts';
+import { ByteStream, RawBody, type RawResponse } from './message.ts';
 
-/** What a handler hands back. */
+/** The result of a handler. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -10,7 +11,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer that the contract does not know: a fault of ours, told to nobody but the log. */
+/** An answer that breaks the contract: a fault of the service. Only the log names it. */
 export class ContractViolationError extends Error {
   constructor(operation: string, rule: string) {
     super(`the answer of ${operation} breaks its contract: ${rule}`);
@@ -18,15 +19,16 @@ export class ContractViolationError extends Error {
   }
 }
 
-/** Writes an answer. With `validator` it is held against its model first, in the form that goes over the wire. */
+/** Writes an answer. A `validator` checks it against its model first, in the form that goes over the wire. */
 export function writeAnswer(
   entry: OperationEntry,
   answer: Answer,
-  validator: Validator | null | undefined,
+  validator?: Validator | null,
+  selection?: ByteSelection,
 ): RawResponse {
   const declared = entry.responses.find((response) => response.status === answer.status);
   const headers = Object.entries(answer.headers ?? {});
-  // A field that the contract does not name is one that no client was promised.
+  // The contract promises every field that a client may see.
   if (headers.some(([name]) => !declared?.headers.includes(name)))
     throw new ContractViolationError(entry.id, 'headers');
   if (answer.body instanceof RawBody) {
@@ -38,10 +40,26 @@ export function writeAnswer(
     };
   }
   if (!declared) throw new ContractViolationError(entry.id, 'status');
+  if (answer.body instanceof StoredBytes) {
+    const written = writeBytes(answer.body, selection);
+    return { ...written, headers: [...headers.filter(([name]) => name !== 'ETag'), ...written.headers] };
+  }
+  if (isByteIterable(answer.body)) {
+    if (declared.mediaType === null || declared.schema !== null)
+      throw new ContractViolationError(entry.id, 'body');
+    const chunks = answer.body;
+    const body = new ByteStream(null, () => chunks);
+    return {
+      status: answer.status,
+      headers: [['Content-Type', declared.mediaType], ...headers],
+      body,
+      close: false,
+    };
+  }
   if (declared.mediaType === null) return { status: answer.status, headers, body: null, close: false };
   const body = JSON.stringify(answer.body);
   if (body === undefined) throw new ContractViolationError(entry.id, 'body');
-  // Read back, because a member that is `undefined` or a Date is not in the object what it is on the wire.
+  // Parsed again, because `undefined` and Date differ in the object from what they are on the wire.
   if (validator && !validator(JSON.parse(body))) {
     // The place in the answer could name a member that a caller chose; the place in the schema cannot.
     throw new ContractViolationError(entry.id, validator.errors?.[0]?.schemaPath ?? 'schema');
@@ -52,4 +70,8 @@ export function writeAnswer(
     body,
     close: false,
   };
+}
+
+function isByteIterable(body: unknown): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }

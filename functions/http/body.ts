@@ -16,7 +16,7 @@ export const bodyPolicy: BodyPolicy = {
   bytesPerSecondMin: limits.requestBodyBytesPerSecondMin,
 };
 
-/** Reads the whole body, at most `limitBytes`. Refuses by the declared length before the client is told to go on. */
+/** Reads the whole body, at most `limitBytes`. Refuses a declared length over it before the client is asked to send. */
 export async function readBody(
   request: RawRequest,
   framing: Framing,
@@ -35,7 +35,7 @@ export async function readBody(
   }
 }
 
-/** Reads nothing: for an operation without a body. */
+/** Refuses any body: for an operation that takes none. */
 export async function refuseBody(request: RawRequest, framing: Framing, timers: Timers): Promise<void> {
   if (framing.length === 0) return;
   if (framing.length === null) {
@@ -94,7 +94,7 @@ function watchPace(timers: Timers, policy: BodyPolicy): PaceWatch {
     };
     arm(policy.timeoutMs);
   });
-  // Nobody may be listening when the time is over.
+  // The body may be complete, and no reader listening, when the time is over.
   expired.catch(() => {});
   return {
     expired,
@@ -105,6 +105,6 @@ function watchPace(timers: Timers, policy: BodyPolicy): PaceWatch {
   };
 }
 
-function tooLarge(limitBytes: number): ServiceError {
+export function tooLarge(limitBytes: number): ServiceError {
   return new ServiceError('payload_too_large', `The request body is larger than ${limitBytes} bytes.`);
 }

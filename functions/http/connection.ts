@@ -6,7 +6,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { RandomSource, Timers } from '../kernel/world.ts';
 import { correlationHeader, correlationIdOf } from './correlation.ts';
 import type { Exchange } from './exchange.ts';
-import type { Chain, RawRequest, RawResponse } from './message.ts';
+import { ByteStream, type Chain, type RawRequest, type RawResponse } from './message.ts';
 import { problemOf } from './problem.ts';
 
 /** What a server does with connections whose requests never reach the chain by themselves. */
@@ -141,7 +141,8 @@ function refused(refusal: ServiceError, random: RandomSource): RawResponse {
 }
 
 function serialize({ status, headers, body }: RawResponse): Buffer {
-  const content = Buffer.from(body ?? '');
+  // No operation answers here, only refusals, and a refusal is a text.
+  const content = Buffer.from(body instanceof ByteStream ? '' : (body ?? ''));
   const fields = [...headers, ['Content-Length', String(content.length)], ['Connection', 'close']];
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${fields.map(([n, v]) => `${n}: ${v}\r\n`).join('')}\r\n`;
   return Buffer.concat([Buffer.from(head, 'latin1'), content]);

@@ -2,20 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Timers } from '../kernel/world.ts';
 import { targetOf } from './bridge.ts';
-import type { Chain, RawRequest, RawResponse } from './message.ts';
+import type { Chain, RawRequest } from './message.ts';
+import { expectsContinue, send } from './send.ts';
 
-/** Carries requests of a Node server through the chain, and knows those under way. */
+/** Carries requests of a Node server through the chain, and keeps the requests under way. */
 export interface Exchange {
-  /** Knows of a request before `handle` is called for it; `handle` does the same where nobody did. */
+  /** Registers a request before `handle` gets it; `handle` registers a request that is not yet known. */
   begin(request: IncomingMessage, response: ServerResponse): void;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Tells the request under way on a connection that the rest of its body cannot be read; `false` where there is none. */
+  /** Breaks the body of the request under way on a connection, whose rest cannot be read; `false` where there is none. */
   breakOff(socket: Socket, error: Error): boolean;
-  /** Every answer from now on closes its connection, and who only waits is told to answer. */
+  /** Makes every later answer close its connection, and signals `draining` to requests that only wait. */
   closeConnections(): void;
   /** Settles when no request is under way. */
   idle(): Promise<void>;
-  /** Tells every request under way that nobody waits any more. */
+  /** Aborts every request under way. */
   abort(): void;
 }
 
@@ -24,12 +25,6 @@ interface Active {
   readonly broken: Promise<never>;
   readonly breakBody: (error: Error) => void;
 }
-
-// Discarded of a body that is not read, so that a client that is still sending gets to read the answer instead of a reset.
-const lingerBytesMax = 32 * 1024 * 1024;
-const lingerMs = 2_000;
-// Up to this size the rest of a body is discarded and the connection kept.
-const keptRestBytesMax = 64 * 1024;
 
 export function createExchange(chain: Chain, timers: Timers): Exchange {
   const active = new Map<IncomingMessage, Active>();
@@ -50,7 +45,7 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
     if (known) return known;
     const controller = new AbortController();
     const { promise: broken, reject } = Promise.withResolvers<never>();
-    // Nobody may be reading when it breaks.
+    // The body may break while no handler reads it.
     broken.catch(() => {});
     const entry: Active = { controller, broken, breakBody: reject };
     active.set(request, entry);
@@ -75,13 +70,11 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
         proceeded = true;
       });
       void chain(raw).then((answer) =>
-        send(
-          request,
-          response,
-          draining.signal.aborted ? { ...answer, close: true } : answer,
+        send(request, response, draining.signal.aborted ? { ...answer, close: true } : answer, {
           timers,
           proceeded,
-        ),
+          signal: controller.signal,
+        }),
       );
     },
     breakOff(socket, error) {
@@ -130,70 +123,4 @@ function bodyOf(request: IncomingMessage, broken: Promise<never>): AsyncIterable
       return { next: () => Promise.race([chunks.next(), broken]) };
     },
   };
-}
-
-async function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: RawResponse,
-  timers: Timers,
-  proceeded: boolean,
-): Promise<void> {
-  if (response.destroyed || response.socket === null) return;
-  response.statusCode = answer.status;
-  for (const [name, value] of answer.headers) response.setHeader(name, value);
-  const body = answer.body ?? '';
-  if (answer.status !== 204) response.setHeader('Content-Length', Buffer.byteLength(body));
-  const close = answer.close || leavesTooMuch(request) || (expectsContinue(request) && !proceeded);
-  if (!close) {
-    response.end(body);
-    return;
-  }
-  response.setHeader('Connection', 'close');
-  if (!request.complete && !(expectsContinue(request) && !proceeded)) {
-    response.flushHeaders();
-    if (answer.body !== null) response.write(body);
-    await discardRest(request, timers);
-    response.end();
-    return;
-  }
-  response.end(body);
-}
-
-function leavesTooMuch(request: IncomingMessage): boolean {
-  if (request.complete) return false;
-  const at = request.rawHeaders.findIndex(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === 'content-length',
-  );
-  const length = at < 0 ? Number.NaN : Number(request.rawHeaders[at + 1]);
-  // Also where the length is not known.
-  return !(length <= keptRestBytesMax);
-}
-
-/** Reads on without keeping anything, until the body ends or a bound is reached. */
-function discardRest(request: IncomingMessage, timers: Timers): Promise<void> {
-  return new Promise((resolve) => {
-    let discarded = 0;
-    const cancel = timers.after(lingerMs, resolve);
-    const done = (): void => {
-      cancel();
-      resolve();
-    };
-    request.on('data', (chunk: Uint8Array) => {
-      discarded += chunk.length;
-      if (discarded > lingerBytesMax) done();
-    });
-    request.once('end', done);
-    request.once('close', done);
-    request.resume();
-  });
-}
-
-function expectsContinue(request: IncomingMessage): boolean {
-  return request.rawHeaders.some(
-    (name, index) =>
-      index % 2 === 0 &&
-      name.toLowerCase() === 'expect' &&
-      request.rawHeaders[index + 1]?.toLowerCase() === '100-continue',
-  );
 }

@@ -1,7 +1,9 @@
 import type { GroupOperations, OperationId, OperationTypes } from '../../contracts/generated/operations.ts';
 import type { Caller } from '../identity/caller.ts';
+import type { StoredBytes } from './byte-answer.ts';
+import type { ByteBody } from './byte-body.ts';
 
-/** What an operation knows of the call beside its input. */
+/** The facts of a call beside its input. */
 export interface CallContext {
   readonly caller: Caller;
   readonly correlationId: string;
@@ -9,18 +11,38 @@ export interface CallContext {
   readonly now: number;
   /** Aborted when the client has gone or the server is stopping. */
   readonly signal: AbortSignal;
-  /** Aborted when the server begins to stop: what only waits answers now. */
+  /** Aborted when the server begins to stop: a handler that only waits answers now. */
   readonly draining?: AbortSignal;
-  /** A field of the request's header by its name in lower case, for what is served beside the contract. */
+  /** A header field of the request by its lower-case name. */
   readonly header?: (name: string) => string | undefined;
 }
 
-export type OperationInput<Id extends OperationId> = Pick<OperationTypes[Id], 'params' | 'query' | 'body'>;
+type Bytes = AsyncIterable<Uint8Array>;
+
+/** A handler sees the size and the hash of a stream beside its bytes. */
+type ReceivedBody<Body> = Body extends Bytes ? ByteBody : Body extends object ? ReceivedParts<Body> : Body;
+
+type ReceivedParts<Body> = true extends {
+  [Part in keyof Body]: Body[Part] extends Bytes ? true : never;
+}[keyof Body]
+  ? { readonly [Part in keyof Body]: Body[Part] extends Bytes ? ByteBody : Body[Part] }
+  : Body;
+
+/** A handler may answer bytes with their size and tag, so that clients can ask for a range. */
+type Answered<Response> = Response extends { readonly body: Bytes }
+  ? Omit<Response, 'body'> & { readonly body: Bytes | StoredBytes }
+  : Response;
+
+export interface OperationInput<Id extends OperationId> {
+  readonly params: OperationTypes[Id]['params'];
+  readonly query: OperationTypes[Id]['query'];
+  readonly body: ReceivedBody<OperationTypes[Id]['body']>;
+}
 
 export type Handler<Id extends OperationId> = (
   input: OperationInput<Id>,
   context: CallContext,
-) => Promise<OperationTypes[Id]['response']>;
+) => Promise<Answered<OperationTypes[Id]['response']>>;
 
 /** One implementation for every operation of the group: a missing or a surplus one does not compile. */
 export type GroupHandlers<G extends keyof GroupOperations> = {

@@ -93,10 +93,16 @@ export function framingOf(headers: Headers): Framing {
   return { length: Number(declared) };
 }
 
-/** Refuses whatever is not JSON in UTF-8. */
+/** The type and subtype of a Content-Type field in lower case, without its parameters; '' where there is none. */
+export function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? '').split(';', 1).join('').trim().toLowerCase();
+}
+
+/** Refuses every content type but JSON in UTF-8. */
 export function requireJson(headers: Headers): void {
-  const [type = '', ...parameters] = (headers.get('content-type') ?? '').split(';');
-  if (type.trim().toLowerCase() !== 'application/json') {
+  const contentType = headers.get('content-type');
+  const [, ...parameters] = (contentType ?? '').split(';');
+  if (mediaTypeOf(contentType) !== 'application/json') {
     throw new ServiceError(
       'unsupported_media_type',
       'The body must be sent with the content type application/json.',

@@ -1,6 +1,6 @@
-import type { Chain } from './message.ts';
+import { ByteStream, type Chain, type RawResponse } from './message.ts';
 
-/** The chain called in process, for tests and for callers that need no socket. */
+/** Sends a request through the chain without a socket, for tests. */
 
 export interface InjectedRequest {
   readonly method: string;
@@ -19,6 +19,7 @@ export interface InjectedResponse {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  readonly bytes: Uint8Array;
   /** The body as JSON. */
   json<T = unknown>(): T;
 }
@@ -27,12 +28,12 @@ export async function inject(chain: Chain, request: InjectedRequest): Promise<In
   const given = request.headers ?? {};
   const headers: (readonly [string, string])[] = Array.isArray(given) ? [...given] : Object.entries(given);
   const has = (name: string): boolean => headers.some(([field]) => field.toLowerCase() === name);
-  const bytes = bytesOf(request.body);
+  const sent = bytesOf(request.body);
   if (!has('host')) headers.push(['Host', 'localhost']);
-  if (bytes.length > 0 && !has('content-length') && !has('transfer-encoding')) {
-    headers.push(['Content-Length', String(bytes.length)]);
+  if (sent.length > 0 && !has('content-length') && !has('transfer-encoding')) {
+    headers.push(['Content-Length', String(sent.length)]);
   }
-  if (bytes.length > 0 && !has('content-type')) headers.push(['Content-Type', 'application/json']);
+  if (sent.length > 0 && !has('content-type')) headers.push(['Content-Type', 'application/json']);
   const response = await chain({
     method: request.method,
     target: request.path,
@@ -40,17 +41,18 @@ export async function inject(chain: Chain, request: InjectedRequest): Promise<In
     rawHeaders: headers.flat(),
     socketAddress: request.socketAddress ?? '127.0.0.1',
     body: (async function* () {
-      if (bytes.length > 0) yield bytes;
+      if (sent.length > 0) yield sent;
     })(),
     proceed: () => {},
     signal: request.signal ?? new AbortController().signal,
   });
-  const body =
-    request.method === 'HEAD' || response.body === null ? '' : Buffer.from(response.body).toString();
+  const bytes = request.method === 'HEAD' ? Buffer.alloc(0) : await bytesOfAnswer(response.body);
+  const body = bytes.toString();
   return {
     status: response.status,
     headers: Object.fromEntries(response.headers.map(([name, value]) => [name.toLowerCase(), value])),
     body,
+    bytes,
     json: <T>() => JSON.parse(body) as T,
   };
 }
@@ -59,4 +61,12 @@ function bytesOf(body: unknown): Uint8Array {
   if (body === undefined) return new Uint8Array();
   if (body instanceof Uint8Array) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+async function bytesOfAnswer(body: RawResponse['body']): Promise<Buffer> {
+  if (body === null) return Buffer.alloc(0);
+  if (!(body instanceof ByteStream)) return Buffer.from(body);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body.open()) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }

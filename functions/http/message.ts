@@ -14,25 +14,37 @@ export interface RawRequest {
   readonly socketAddress: string;
   /** The body as it arrives. Reading ends with an error when the client breaks off or breaks the framing. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Tells a client that waits for `100 Continue` to send its body. */
+  /** Asks a client that waits for `100 Continue` to send its body. */
   readonly proceed: () => void;
   /** Aborted when the client has gone or the server is stopping. */
   readonly signal: AbortSignal;
-  /** Aborted when the server begins to stop: what is under way goes on, what only waits should answer. */
+  /** Aborted when the server begins to stop: requests under way go on, requests that only wait should answer. */
   readonly draining?: AbortSignal;
 }
 
 export interface RawResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string | Uint8Array | null;
+  readonly body: string | Uint8Array | ByteStream | null;
   /** The connection cannot carry another request, because a part of this one was left unread. */
   readonly close: boolean;
 }
 
+/** A response body that the host sends while it reads it. */
+export class ByteStream {
+  /** The number of bytes, or `null` where only the end of the stream tells. */
+  readonly size: number | null;
+  readonly open: () => AsyncIterable<Uint8Array>;
+
+  constructor(size: number | null, open: () => AsyncIterable<Uint8Array>) {
+    this.size = size;
+    this.open = open;
+  }
+}
+
 export type Chain = (request: RawRequest) => Promise<RawResponse>;
 
-/** What a handler answers when its text or bytes are there already, such as a page. */
+/** An answer body whose text or bytes exist already, such as a page. */
 export class RawBody {
   readonly mediaType: string;
   readonly content: string | Uint8Array;

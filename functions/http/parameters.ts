@@ -4,24 +4,44 @@ import { type ProblemDetail, ServiceError } from '../kernel/errors.ts';
 
 export type ParameterValue = string | number | boolean;
 
-/** Query parameters read by their declared types: nothing unknown, nothing twice, no guessing. */
-export function readQuery(specs: readonly ParameterSpec[], query: string): Record<string, ParameterValue> {
-  const values: Record<string, ParameterValue> = Object.create(null) as Record<string, ParameterValue>;
+type Values = Record<string, ParameterValue>;
+
+/** Reads query parameters by their declared types. Refuses unknown and repeated parameters; guesses nothing. */
+export function readQuery(specs: readonly ParameterSpec[], query: string): Values {
+  const values = noValues();
   for (const part of query.split('&')) {
     if (part === '') continue;
     const equals = part.indexOf('=');
     const name = decode(equals < 0 ? part : part.slice(0, equals));
     const text = decode(equals < 0 ? '' : part.slice(equals + 1));
     const spec = specFor(specs, name);
-    // The name is the caller's text, so it is not repeated.
-    if (!spec)
-      throw new ServiceError(
-        'validation_failed',
-        'The query holds a parameter that the operation does not have.',
-      );
     if (name in values) throw invalid(name, 'repeated', 'the query parameter occurs twice');
     values[name] = readValue(spec, name, text);
   }
+  return complete(specs, values);
+}
+
+/** The same for values that a caller inside the process gives: a value has its declared type, or is absent. */
+export function checkQuery(
+  specs: readonly ParameterSpec[],
+  given: Readonly<Record<string, ParameterValue | null | undefined>>,
+): Values {
+  const values = noValues();
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null) continue;
+    const spec = specFor(specs, name);
+    const type = spec.type === 'integer' ? 'number' : spec.type;
+    if (typeof value !== type) throw invalid(name, 'type', `must be of the type ${spec.type}`);
+    values[name] = readValue(spec, name, String(value));
+  }
+  return complete(specs, values);
+}
+
+function noValues(): Values {
+  return Object.create(null) as Values;
+}
+
+function complete(specs: readonly ParameterSpec[], values: Values): Values {
   for (const spec of specs) {
     if (spec.name in values || spec.prefix === true) continue;
     if (spec.default !== undefined) values[spec.name] = spec.default;
@@ -38,10 +58,17 @@ export function checkPathParameters(
   for (const spec of specs) readValue(spec, spec.name, params[spec.name] ?? '');
 }
 
-function specFor(specs: readonly ParameterSpec[], name: string): ParameterSpec | undefined {
-  return specs.find((spec) =>
+function specFor(specs: readonly ParameterSpec[], name: string): ParameterSpec {
+  const found = specs.find((spec) =>
     spec.prefix === true ? name.startsWith(spec.name) && name.length > spec.name.length : spec.name === name,
   );
+  // The name is the caller's text, so the refusal does not repeat it.
+  if (!found)
+    throw new ServiceError(
+      'validation_failed',
+      'The query holds a parameter that the operation does not have.',
+    );
+  return found;
 }
 
 function readValue(spec: ParameterSpec, name: string, text: string): ParameterValue {

@@ -2,8 +2,8 @@ import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
- * The path policy. Paths are judged and matched as they were sent, because every decoder in between (a framework, a URL
- * class) resolves dots or turns `%2F` into a separator before anybody can refuse it.
+ * The path policy. The router checks and matches paths as the client sent them, because every decoder in between (a
+ * framework, a URL class) resolves dots or turns `%2F` into a separator before the server can refuse it.
  */
 
 export interface RequestTarget {
@@ -13,11 +13,11 @@ export interface RequestTarget {
   readonly query: string;
 }
 
-// Everything that a path may hold undecoded by RFC 3986 section 3.3, and nothing of other bytes: Node hands those on as
-// Latin-1, which is not what the client meant.
+// RFC 3986 section 3.3 allows these undecoded. Node hands other bytes on as Latin-1, which the client did not mean.
 const rawSegment = /^[A-Za-z0-9\-._~!$&'()*+,;=:@%]*$/;
 // The separators of paths, of Windows paths and of URLs, and every control, format, private or unassigned character.
-const forbidden = /[/\\%?#\p{C}]/u;
+const forbiddenInStrict = /[/\\%?#\p{C}]/u;
+const control = /\p{Cc}/u;
 
 /** Splits the target of a request; only the origin form of RFC 9112 section 3.2.1 is accepted. */
 export function splitTarget(target: string): RequestTarget {
@@ -52,12 +52,18 @@ export function splitPath(path: string): readonly string[] {
 const encodedPlain = /%(?:2D|2E|3\d|4[1-9A-F]|5[0-9A]|5F|6[1-9A-F]|7[0-9A]|7E)/;
 const lowerCaseDigits = /%(?:[a-f]|[0-9A-F][a-f])/;
 
+/** Which values a path parameter may have. */
+export interface SegmentRule {
+  /** Refuses the separators `/ \ % ? #`, invisible characters and text outside Unicode's normal form C. */
+  readonly strict: boolean;
+}
+
 /**
- * The value of one parameter segment, decoded once as strict UTF-8. One name has one spelling, so that what a proxy or a
- * log sees is what is served. Only the sub-delimiters of RFC 3986, the colon and the at sign come either way, because
- * encoders differ in them: `encodeURIComponent` leaves `!'()*` and encodes `$&+,;=:@`, others do the reverse.
+ * The value of one parameter segment, decoded once as strict UTF-8. One value has one spelling, so that a proxy or a log
+ * sees the name that is served. Only the sub-delimiters of RFC 3986, the colon and the at sign come either way, because
+ * encoders differ: `encodeURIComponent` leaves `!'()*` and encodes `$&+,;=:@`, others do the reverse.
  */
-export function decodeSegment(raw: string): string {
+export function decodeSegment(raw: string, rule: SegmentRule = { strict: true }): string {
   let value: string;
   try {
     // Throws for a percent sign without two digits, for overlong and truncated UTF-8 and for encoded surrogates.
@@ -65,15 +71,7 @@ export function decodeSegment(raw: string): string {
   } catch {
     throw invalidPath('A path segment is not percent-encoded UTF-8.');
   }
-  if (value === '' || value === '.' || value === '..')
-    throw invalidPath('A path segment is empty or a dot segment.');
-  if (value.length > limits.pathSegmentLengthMax)
-    throw invalidPath(`A path segment is longer than ${limits.pathSegmentLengthMax} characters.`);
-  if (Buffer.byteLength(value) > limits.identifierBytesMax)
-    throw invalidPath(`A path segment is longer than ${limits.identifierBytesMax} bytes of UTF-8.`);
-  if (forbidden.test(value)) throw invalidPath('A path segment holds a separator or a control character.');
-  if (value !== value.trim()) throw invalidPath('A path segment begins or ends with white space.');
-  if (value !== value.normalize('NFC')) throw invalidPath('A path segment is not in Unicode normal form C.');
+  checkSegment(value, rule);
   if (encodedPlain.test(raw))
     throw invalidPath(
       'A path segment encodes a letter, a digit or one of -._~, which are written as they are.',
@@ -81,6 +79,38 @@ export function decodeSegment(raw: string): string {
   if (lowerCaseDigits.test(raw))
     throw invalidPath('A path segment has a percent-encoding in lower-case digits: %C3%A9, not %c3%a9.');
   return value;
+}
+
+/**
+ * The value of a parameter that takes the rest of a path: its segments, decoded one by one, with slashes between them. An
+ * encoded slash means the same as a plain one. No segment of the value may be empty or a dot segment.
+ */
+export function decodeRest(raw: readonly string[]): string {
+  const value = raw.map((segment) => decodeSegment(segment, { strict: false })).join('/');
+  checkRest(value);
+  return value;
+}
+
+/** The limits of one segment hold for each segment; `maxLength` of the contract bounds the whole. */
+export function checkRest(value: string): void {
+  for (const segment of value.split('/')) checkSegment(segment, { strict: false });
+}
+
+/** Refuses a value that no path parameter may have. Callers inside the process give their values decoded. */
+export function checkSegment(value: string, { strict }: SegmentRule): void {
+  if (value === '' || value === '.' || value === '..')
+    throw invalidPath('A path segment is empty or a dot segment.');
+  if (value.length > limits.pathSegmentLengthMax)
+    throw invalidPath(`A path segment is longer than ${limits.pathSegmentLengthMax} characters.`);
+  if (Buffer.byteLength(value) > limits.identifierBytesMax)
+    throw invalidPath(`A path segment is longer than ${limits.identifierBytesMax} bytes of UTF-8.`);
+  if (strict && forbiddenInStrict.test(value))
+    throw invalidPath('A path segment holds a separator or a control character.');
+  if (control.test(value)) throw invalidPath('A path segment holds a control character.');
+  if (!value.isWellFormed()) throw invalidPath('A path segment is not well-formed Unicode.');
+  if (value !== value.trim()) throw invalidPath('A path segment begins or ends with white space.');
+  if (strict && value !== value.normalize('NFC'))
+    throw invalidPath('A path segment is not in Unicode normal form C.');
 }
 
 function invalidPath(detail: string): ServiceError {

@@ -9,7 +9,7 @@ import { readHeaders } from './headers.ts';
 import { problemOf, schemaRefusal } from './problem.ts';
 
 const documentOf = (error: unknown): Record<string, unknown> =>
-  JSON.parse(String(problemOf(error, 'c-1').response.body)) as Record<string, unknown>;
+  JSON.parse(problemOf(error, 'c-1').response.body as string) as Record<string, unknown>;
 const headersOf = (error: unknown): Record<string, string> =>
   Object.fromEntries(problemOf(error, 'c-1').response.headers);
 

@@ -4,12 +4,12 @@ import { type ProblemDetail, pointerTo, ServiceError } from '../kernel/errors.ts
 import { StoreError, type StoreFailure } from '../store/port.ts';
 import { BrokenBodyError, type RawResponse } from './message.ts';
 
-/** Problem documents by RFC 9457: every refusal becomes one, here and nowhere else. */
+/** Turns every refusal into a problem document (RFC 9457). No other place does. */
 
 export interface Problem {
   readonly code: ProblemCode;
   readonly response: RawResponse;
-  /** Nobody foresaw it: worth an alarm and a trace in the log. */
+  /** No part of the service expects the error: worth an alarm and a trace in the log. */
   readonly unexpected: boolean;
 }
 
@@ -24,7 +24,7 @@ const storeProblems: Readonly<Record<StoreFailure, readonly [ProblemCode, string
   corrupt: ['internal_error', 'The service met a fault of its own.'],
 };
 
-// Who was told to come back later should be told when.
+// A caller that should come back later learns when.
 const retryAfterDefaultSeconds: Partial<Record<ProblemCode, number>> = {
   store_contention: 1,
   unavailable: 5,
@@ -38,13 +38,13 @@ const closing = new Set<ProblemCode>([
   'headers_too_large',
 ]);
 
-/** The problem document of whatever was thrown. Of an unforeseen error nothing is told but that there was one. */
+/** The problem document of any thrown value. For an unexpected error it says only that there was one. */
 export function problemOf(error: unknown, correlationId: string): Problem {
-  const refusal = refusalOf(error);
+  const refusal = serviceErrorOf(error);
   const { status, title, retryable } = problems[refusal.code];
   const { errors, retryAfterSeconds = retryAfterDefaultSeconds[refusal.code], ...more } = refusal.extensions;
   const document = {
-    // What a refusal adds cannot replace what every problem document says.
+    // First, so that a refusal cannot replace the members of every problem document.
     ...more,
     type: `urn:svc:problem:${refusal.code}`,
     title,
@@ -73,23 +73,24 @@ export function problemOf(error: unknown, correlationId: string): Problem {
   };
 }
 
-function refusalOf(error: unknown): ServiceError {
+/** The refusal that a thrown value means to a caller; an unexpected error becomes `internal_error`, with its cause. */
+export function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof StoreError) {
     const [code, detail] = storeProblems[error.failure];
-    return new ServiceError(code, detail);
+    return new ServiceError(code, detail, {}, { cause: error });
   }
   if (error instanceof BrokenBodyError) {
     return new ServiceError('malformed_request', 'The request body ended before it was complete.');
   }
-  return new ServiceError('internal_error', 'The service met a fault of its own.');
+  return new ServiceError('internal_error', 'The service met a fault of its own.', {}, { cause: error });
 }
 
 const overLimit = new Set(['maxLength', 'maxItems', 'maxProperties', 'maximum', 'exclusiveMaximum']);
 
-/** The refusal of a body by its schema: where and by which rule, never the value that was refused. */
+/** The refusal of a body by its schema: the place and the rule, never the refused value. */
 export function schemaRefusal(faults: readonly ValidatorFault[] | null | undefined): ServiceError {
-  // Of a nullable member each branch reports; the first is the one to tell.
+  // Each branch of a nullable member reports a fault; the first one names the cause.
   const fault = faults?.[0];
   if (!fault) return new ServiceError('validation_failed', 'The request does not match its schema.');
   const detail = detailOf(fault);

@@ -36,7 +36,7 @@ export interface RateLimiter {
   readonly size: number;
 }
 
-type HeaderField = readonly [name: string, value: string];
+export type HeaderField = readonly [name: string, value: string];
 
 interface Window {
   startedAt: number;

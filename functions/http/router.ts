@@ -1,8 +1,9 @@
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { decodeSegment, splitPath } from './path.ts';
+import { answersBytes } from './byte-answer.ts';
+import { decodeRest, decodeSegment, splitPath } from './path.ts';
 
-/** The routes of the operation table as a tree of undecoded segments. */
+/** The routes of the operation table as a tree of undecoded segments. Parameters are decoded after a route is found. */
 
 export interface RouteMatch {
   readonly entry: OperationEntry;
@@ -26,8 +27,10 @@ export function methodNotAllowed(methods: Iterable<string>): ServiceError {
 
 interface Node {
   readonly literals: Map<string, Node>;
-  /** The subtree behind a parameter, whatever the parameter is called. */
+  /** The subtree behind a parameter; the parameter's name does not matter for the match. */
   parameter: Node | null;
+  /** The end of a route whose last parameter takes all the segments that are left. */
+  rest: Node | null;
   readonly methods: Map<string, { readonly entry: OperationEntry; readonly route: OperationRoute }>;
 }
 
@@ -57,6 +60,9 @@ function insert(root: Node, entry: OperationEntry, route: OperationRoute): void 
       const next = node.literals.get(segment.literal) ?? newNode();
       node.literals.set(segment.literal, next);
       node = next;
+    } else if (segment.rest === true) {
+      node.rest ??= newNode();
+      node = node.rest;
     } else {
       node.parameter ??= newNode();
       node = node.parameter;
@@ -65,26 +71,31 @@ function insert(root: Node, entry: OperationEntry, route: OperationRoute): void 
   if (node.methods.has(route.method))
     throw new Error(`two operations have the route of ${route.operationId}`);
   node.methods.set(route.method, { entry, route });
+  // A client asks with HEAD for the size and the tag of bytes before it fetches them.
+  if (route.method === 'GET' && answersBytes(entry)) node.methods.set('HEAD', { entry, route });
 }
 
-/** A literal goes before a parameter, as OpenAPI 3.1 orders paths; only a dead end turns back to the parameter. */
+/** Literals go first, as OpenAPI 3.1 orders paths, then parameters, then the rest of a path; a dead end turns back. */
 function find(node: Node, segments: readonly string[], at: number): Node | null {
   if (at === segments.length) return node.methods.size > 0 ? node : null;
   const segment = segments[at] ?? '';
   const literal = node.literals.get(segment);
   const found = literal && find(literal, segments, at + 1);
   if (found) return found;
-  return node.parameter && find(node.parameter, segments, at + 1);
+  return (node.parameter && find(node.parameter, segments, at + 1)) ?? node.rest;
 }
 
 function paramsOf(route: OperationRoute, segments: readonly string[]): Readonly<Record<string, string>> {
   const params: Record<string, string> = {};
   for (const [at, segment] of route.segments.entries()) {
-    if ('param' in segment) params[segment.param] = decodeSegment(segments[at] ?? '');
+    if ('literal' in segment) continue;
+    const strict = route.path.find(({ name }) => name === segment.param)?.strict === true;
+    params[segment.param] =
+      segment.rest === true ? decodeRest(segments.slice(at)) : decodeSegment(segments[at] ?? '', { strict });
   }
   return params;
 }
 
 function newNode(): Node {
-  return { literals: new Map(), parameter: null, methods: new Map() };
+  return { literals: new Map(), parameter: null, rest: null, methods: new Map() };
 }

@@ -17,7 +17,7 @@ describe('the authorizer', () => {
 
   test.each(entries)('$id: without a policy only its class decides', (entry) => {
     const subject = createAuthorizer();
-    const target = { tenantId: 't', now: 0 };
+    const target = { params: { tenantId: 't' }, now: 0 };
     expect(() => subject.authorize(developmentCaller, entry, target)).not.toThrow();
     if (entry.authorizationClass === 'anonymous') {
       expect(() => subject.authorize(anonymous, entry, target)).not.toThrow();
@@ -31,17 +31,20 @@ describe('the authorizer', () => {
   test('a workload is asked of the policy of the class, with the tenant of the path', () => {
     const policy = vi.fn();
     const subject = createAuthorizer({ policies: { 'canonical-policy': policy } });
-    subject.authorize({ kind: 'workload', principal: 'a@b' }, canonical, { tenantId: 't', now: 5 });
-    expect(policy).toHaveBeenCalledWith({ kind: 'workload', principal: 'a@b' }, canonical, {
-      tenantId: 't',
+    subject.authorize({ kind: 'workload', principal: 'a@b' }, canonical, {
+      params: { tenantId: 't' },
       now: 5,
     });
-    expect(() => subject.authorize({ kind: 'workload', principal: null }, canonical, { now: 0 })).toThrow(
-      denied,
-    );
-    expect(() => subject.authorize({ kind: 'api-key', principal: null }, canonical, { now: 0 })).toThrow(
-      denied,
-    );
+    expect(policy).toHaveBeenCalledWith({ kind: 'workload', principal: 'a@b' }, canonical, {
+      params: { tenantId: 't' },
+      now: 5,
+    });
+    expect(() =>
+      subject.authorize({ kind: 'workload', principal: null }, canonical, { params: {}, now: 0 }),
+    ).toThrow(denied);
+    expect(() =>
+      subject.authorize({ kind: 'api-key', principal: null }, canonical, { params: {}, now: 0 }),
+    ).toThrow(denied);
   });
 });
 
@@ -61,7 +64,7 @@ describe('authenticator, authorizer and canonical policy together', () => {
   const authorizer = createAuthorizer({ policies: { 'canonical-policy': policy } });
   const call = async (fields: Record<string, string>, tenantId = 't') => {
     const caller = await authenticator.authenticate(new Map(Object.entries(fields)), canonical);
-    authorizer.authorize(caller, canonical, { tenantId, now: 0 });
+    authorizer.authorize(caller, canonical, { params: { tenantId }, now: 0 });
     return 'allowed';
   };
 

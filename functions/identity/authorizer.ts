@@ -3,9 +3,10 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Caller } from './caller.ts';
 import { permissionDenied } from './grants.ts';
 
-/** What the call is about, as far as the path says. */
+/** The target of a call, as far as its path names it. */
 export interface AuthorizationTarget {
-  readonly tenantId?: string;
+  /** The path parameters by name. */
+  readonly params: Readonly<Record<string, string>>;
   /** The service's time, in milliseconds of the Unix epoch. */
   readonly now: number;
 }

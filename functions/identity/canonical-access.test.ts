@@ -27,7 +27,7 @@ const workload = (principal: string, issuedAt?: number | null): VerifiedCaller =
 });
 
 const targetOf = (tenantId: string | undefined): AuthorizationTarget =>
-  tenantId === undefined ? { now } : { tenantId, now };
+  tenantId === undefined ? { params: {}, now } : { params: { tenantId }, now };
 
 function ask(
   options: CanonicalAccessOptions,

@@ -40,7 +40,8 @@ export function createCanonicalPolicy({
   caseInsensitive = true,
 }: CanonicalAccessOptions): ClassPolicy {
   const grantsOf = grantsByPrincipal(grants, prepare, caseInsensitive);
-  return (caller, { accessOperation }, { tenantId, now }) => {
+  return (caller, { accessOperation }, { params, now }) => {
+    const { tenantId } = params;
     if (!isAccessOperation(accessOperation)) throw permissionDenied();
     const own = grantsOf(caller.principal);
     const holds = (operation: CanonicalAccessOperation) =>

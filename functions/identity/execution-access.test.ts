@@ -69,8 +69,8 @@ describe('the execution access', () => {
     expect(allows(() => strict.authorizeMaintenance(caller('A@b')))).toBe(false);
     const policy = createExecutionPolicy([grant({})], exact);
     const operation = { id: 'x', authorizationClass: 'execution-policy', accessOperation: 'read_run' };
-    expect(allows(() => policy(caller('a@b'), operation, { now: 0 }))).toBe(true);
-    expect(allows(() => policy(caller('A@b'), operation, { now: 0 }))).toBe(false);
+    expect(allows(() => policy(caller('a@b'), operation, { params: {}, now: 0 }))).toBe(true);
+    expect(allows(() => policy(caller('A@b'), operation, { params: {}, now: 0 }))).toBe(false);
   });
 
   test('D10: a worker leases by any of its own grants, and only as itself', () => {
@@ -139,7 +139,7 @@ describe('the execution policy', () => {
   const ask = (principal: string, accessOperation: string | null) =>
     allows(() => {
       const entry = { id: 'anyOperation', authorizationClass: 'execution-policy', accessOperation };
-      policy(caller(principal), entry, { now: 0 });
+      policy(caller(principal), entry, { params: {}, now: 0 });
     });
 
   test('it lets in whom any grant gives the access operation of the catalog', () => {
@@ -152,7 +152,7 @@ describe('the execution policy', () => {
     const admitted = operations.filter((accessOperation) =>
       allows(() => {
         const entry = { id: 'anyOperation', authorizationClass: 'execution-policy', accessOperation };
-        alone(caller('a@b'), entry, { now: 0 });
+        alone(caller('a@b'), entry, { params: {}, now: 0 });
       }),
     );
     expect(admitted).toEqual([operation]);
@@ -175,6 +175,8 @@ describe('the execution policy', () => {
       }
       return 'allowed';
     };
-    expect(message(() => policy(caller('a@b'), entry, { now: 0 }))).toBe('The caller may not do this.');
+    expect(message(() => policy(caller('a@b'), entry, { params: {}, now: 0 }))).toBe(
+      'The caller may not do this.',
+    );
   });
 });

@@ -1,4 +1,4 @@
-import type { Handler } from '../../functions/http/handler.ts';
+import type { Handler, OperationInput } from '../../functions/http/handler.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { type Call, duringCall, type Operation, type Outcome } from '../simulation/cluster.ts';
@@ -45,7 +45,9 @@ export class LocalInstance implements Instance {
     const handler = this.#handlers[operation] as unknown as Handler<Id>;
     const call: Call<Id> = { ...request, number: ++this.#calls, instance: 'local', verdict: undefined };
     try {
-      const response = await duringCall(call, () => handler({ params, query: {}, body }, callAt(now)));
+      const response = await duringCall(call, () =>
+        handler({ params, query: {}, body: body as OperationInput<Id>['body'] }, callAt(now)),
+      );
       return { kind: 'answer', body: response.body as Extract<Outcome<Id>, { kind: 'answer' }>['body'] };
     } catch (error) {
       return outcomeOf(error);

@@ -64,9 +64,11 @@ describe('E01-E24: path segments', () => {
       judge(set, slot.entry, answer, beforeTheOperation);
       // These divide the target before it is a segment; what they lead to is judged, and is no longer this parameter's.
       if (/[/?]/.test(segment)) return;
-      const most =
-        slot.route.path.find(({ name }) => name === slot.name)?.maxLength ?? limits.pathSegmentLengthMax;
-      const name = nameIn(segment, { lengthMax: most, bytesMax: limits.identifierBytesMax });
+      const spec = slot.route.path.find(({ name }) => name === slot.name);
+      const most = spec?.maxLength ?? limits.pathSegmentLengthMax;
+      // Tenant and event ids are single path segments (specification); every other parameter is decoded once.
+      const strict = ['tenantId', 'eventId'].includes(slot.name);
+      const name = nameIn(segment, { lengthMax: most, bytesMax: limits.identifierBytesMax, strict });
       // 431: the target as a whole is too long.
       const refused = [400, 431].includes(answer.status);
       if (refused !== (name === null)) throw new BrokenPromise(`named ${JSON.stringify(name)}`, answer);

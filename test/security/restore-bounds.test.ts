@@ -172,7 +172,7 @@ describe('F04: a body that is larger than the platform carries', () => {
         proceed: asked,
         signal: new AbortController().signal,
       });
-      const { code, detail } = JSON.parse(String(answer.body)) as { code: string; detail: string };
+      const { code, detail } = JSON.parse(answer.body as string) as { code: string; detail: string };
       return { status: answer.status, code, detail, close: answer.close, asked: asked.mock.calls.length };
     }
 

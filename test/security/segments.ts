@@ -239,17 +239,19 @@ const unreserved = /[A-Za-z0-9\-._~!$&'()*+,;=:@]/;
 // Unicode's "other": controls, format, surrogates, private use, unassigned.
 const invisible = /\p{C}/u;
 
-export interface NameLimits {
+export interface NameRule {
   readonly lengthMax: number;
   readonly bytesMax: number;
+  /** Whether the parameter refuses separators, invisible characters and text that is not composed. */
+  readonly strict: boolean;
 }
 
 /**
- * The name in a segment, or `null` where it names nothing: decoded byte by byte once, strictly UTF-8, of visible characters
- * without a separator, composed, not white space at either end, spelt plainly, within its limits. Written from the rule, not from the
- * code that obeys it.
+ * The name in a segment, or `null` where it names nothing: decoded byte by byte once, strictly UTF-8, not white space at
+ * either end, spelt plainly, within its limits, and where the rule is strict of visible characters without a separator,
+ * composed. Written from the rule, not from the code that obeys it.
  */
-export function nameIn(segment: string, { lengthMax, bytesMax }: NameLimits): string | null {
+export function nameIn(segment: string, { lengthMax, bytesMax, strict }: NameRule): string | null {
   const decoded = decodeOnce(segment);
   if (decoded === null || !isSpeltPlainly(segment)) return null;
   let name: string;
@@ -259,10 +261,17 @@ export function nameIn(segment: string, { lengthMax, bytesMax }: NameLimits): st
     return null;
   }
   if (name.length === 0 || name.length > lengthMax || decoded.length > bytesMax) return null;
-  if (name === '.' || name === '..' || invisible.test(name)) return null;
+  if (name === '.' || name === '..' || /^\s|\s$/u.test(name)) return null;
+  if (!strict) return Array.from(name).some(isControl) ? null : name;
+  if (invisible.test(name)) return null;
   if (['/', '\\', '%', '?', '#'].some((separator) => name.includes(separator))) return null;
-  if (/^\s|\s$/u.test(name) || name.normalize('NFC') !== name) return null;
-  return name;
+  return name.normalize('NFC') === name ? name : null;
+}
+
+/** U+0000 to U+001F and U+007F to U+009F. */
+function isControl(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
 /** Whether nothing is encoded that RFC 3986 never needs encoded, and every digit of an encoding is upper-case. */

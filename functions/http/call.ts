@@ -1,0 +1,39 @@
+import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { Answer } from './answer.ts';
+import type { CallContext } from './handler.ts';
+import { checkInput, type SentInput } from './operation-input.ts';
+import type { CallOptions } from './options.ts';
+import { checkPathParameters } from './parameters.ts';
+import type { Validators } from './validators.ts';
+
+/** One call of an operation. HTTP requests and callers inside the process make the same calls. */
+export interface OperationCall {
+  readonly entry: OperationEntry;
+  readonly route: OperationRoute;
+  /** The decoded path parameters, which the path policy has accepted. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly caller: Caller;
+  /** Reads the query and the body. Runs after the caller is authorized: the body of a stranger stays unread. */
+  readonly read: () => Promise<SentInput>;
+  readonly context: Omit<CallContext, 'caller' | 'now'>;
+}
+
+/** Authorizes the caller, validates the input, runs the handler. Throws every refusal. */
+export type PerformCall = (call: OperationCall) => Promise<Answer>;
+
+export function createPerformCall(options: CallOptions, validators: Validators): PerformCall {
+  const { operations, handlers, authorizer, world } = options;
+  for (const { id } of Object.values(operations))
+    if (!Object.hasOwn(handlers, id)) throw new Error(`no handler serves ${id}`);
+  return async ({ entry, route, params, caller, read, context }) => {
+    authorizer.authorize(caller, entry, { params, now: world.clock.now() });
+    checkPathParameters(route.path, params);
+    const sent = await read();
+    const input = checkInput({ entry, route, params }, sent, await validators.request(entry), context.header);
+    const handler = handlers[entry.id];
+    if (!handler) throw new Error(`no handler serves ${entry.id}`);
+    // The time after the body has arrived: a slow sender must not act in the past, on a lease that has expired since.
+    return handler(input as never, { ...context, caller, now: world.clock.now() });
+  };
+}

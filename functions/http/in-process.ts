@@ -1,0 +1,103 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { Json, JsonObject } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { type Answer, writeAnswer } from './answer.ts';
+import { tooLarge } from './body.ts';
+import { bodyRefusal } from './body-reader.ts';
+import { byteBody } from './byte-stream.ts';
+import { createPerformCall } from './call.ts';
+import { correlationIdOf } from './correlation.ts';
+import { FormParts, type SentBody } from './operation-input.ts';
+import type { CallOptions } from './options.ts';
+import { checkQuery, type ParameterValue } from './parameters.ts';
+import { checkPath } from './path-values.ts';
+import { serviceErrorOf } from './problem.ts';
+import { parseStrictJsonText } from './strict-json.ts';
+import { createValidators } from './validators.ts';
+
+/** The input of a call from inside the process: values, where HTTP has text. */
+export interface InProcessInput {
+  /** Decoded. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, ParameterValue | null | undefined>>;
+  /** A JSON value; a stream for an operation that takes bytes; `FormParts` for one that takes a form. */
+  readonly body?: unknown;
+  /** By lower-case name, such as `idempotency-key`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface InProcessContext {
+  /** Absent: a fresh one. */
+  readonly correlationId?: string;
+  readonly signal?: AbortSignal;
+  readonly draining?: AbortSignal;
+}
+
+/**
+ * Calls an operation without HTTP, for a caller that another part of the service has authenticated. Authorization and
+ * validation are those of an HTTP request, and so are the refusals: every rejection is a `ServiceError`.
+ */
+export type CallOperation = (
+  operationId: string,
+  input: InProcessInput,
+  caller: Caller,
+  context?: InProcessContext,
+) => Promise<Answer>;
+
+export function createCall(options: CallOptions): CallOperation {
+  const validators = createValidators(options.validators);
+  const perform = createPerformCall(options, validators);
+  const call: CallOperation = async (operationId, input, caller, context = {}) => {
+    const entry = Object.hasOwn(options.operations, operationId)
+      ? options.operations[operationId]
+      : undefined;
+    const [route] = entry?.routes ?? [];
+    if (!entry || !route) throw new ServiceError('route_not_found', 'No operation has this name.');
+    const params = checkPath(route, input.params ?? {});
+    const answer = await perform({
+      entry,
+      route,
+      params,
+      caller,
+      read: async () => ({
+        query: checkQuery(route.query, input.query ?? {}),
+        body: bodyOf(entry, input.body),
+      }),
+      context: {
+        correlationId: correlationIdOf(context.correlationId, options.world.random),
+        signal: context.signal ?? new AbortController().signal,
+        header: (name) => input.headers?.[name],
+        ...(context.draining === undefined ? {} : { draining: context.draining }),
+      },
+    });
+    if (options.validateResponses === true)
+      writeAnswer(entry, answer, await validators.response(entry, answer.status));
+    return answer;
+  };
+  return (...given) =>
+    call(...given).catch((error: unknown) => {
+      throw serviceErrorOf(error);
+    });
+}
+
+function bodyOf(entry: OperationEntry, body: unknown): SentBody | undefined {
+  if (body === undefined) return undefined;
+  if (entry.bodyLimitBytes === null)
+    throw new ServiceError('malformed_request', 'The operation takes no request body.');
+  if (body instanceof FormParts) return new FormParts(jsonOf(entry, body.values) as JsonObject, body.streams);
+  if (typeof body === 'object' && body !== null && Symbol.asyncIterator in body) {
+    const mediaType = entry.requestMediaType ?? 'application/octet-stream';
+    return byteBody(body as AsyncIterable<Uint8Array>, { mediaType });
+  }
+  return jsonOf(entry, body);
+}
+
+/** A copy, as the wire would carry it: `undefined` members are absent, and the bounds of the operation hold. */
+function jsonOf(entry: OperationEntry, body: unknown): Json {
+  const text = JSON.stringify(body);
+  if (text === undefined) throw new ServiceError('malformed_request', 'The body is not a JSON value.');
+  const limitBytes = entry.bodyLimitBytes ?? 0;
+  if (Buffer.byteLength(text) > limitBytes) throw bodyRefusal(tooLarge(limitBytes), entry, limitBytes);
+  return parseStrictJsonText(text, entry.json);
+}

@@ -1,0 +1,54 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import type { Validator } from '../../contracts/validator.ts';
+import type { Authenticator } from '../identity/authenticator.ts';
+import type { Authorizer } from '../identity/authorizer.ts';
+import type { Log } from '../kernel/log.ts';
+import type { World } from '../kernel/world.ts';
+import type { Answer } from './answer.ts';
+import type { BodyPolicy } from './body.ts';
+import type { CorsSettings } from './cors.ts';
+import type { CallContext } from './handler.ts';
+import type { HeaderLimits } from './headers.ts';
+import type { RateLimitSettings } from './rate-limit.ts';
+
+/** The validators of one group of operations, as `contracts/generated/validators` exports them. */
+export interface GroupValidators {
+  /** By operation id. */
+  readonly requestValidators: Readonly<Record<string, Validator>>;
+  /** By operation id, colon, status. */
+  readonly responseValidators: Readonly<Record<string, Validator>>;
+}
+
+/** The handlers of all groups by operation id; `GroupHandlers` checks each group's handlers against the contract. */
+export type HandlerMap = Readonly<Record<string, (input: never, context: CallContext) => Promise<Answer>>>;
+
+/** What a call needs, in process or over HTTP. */
+export interface CallOptions {
+  /** The operations to serve. Creating the call throws for an operation without a handler. */
+  readonly operations: Readonly<Record<string, OperationEntry>>;
+  readonly handlers: HandlerMap;
+  /** By group. A group's validators load with its first call, so that a function loads only its own. */
+  readonly validators: Readonly<Record<string, () => Promise<GroupValidators>>>;
+  readonly world: Pick<World, 'clock' | 'random' | 'timers'>;
+  readonly authorizer: Authorizer;
+  /** Checks every answer against its model: for tests and Development. */
+  readonly validateResponses?: boolean;
+}
+
+/** What the HTTP chain needs beside the call. */
+export interface ChainOptions extends CallOptions {
+  readonly authenticator: Authenticator;
+  readonly log: Log;
+  /** The permits of each source address in each rate class; `null` for no limit. */
+  readonly rateLimit: RateLimitSettings | null;
+  readonly trustedProxyHops?: number;
+  readonly cors?: CorsSettings;
+  readonly headerLimits?: HeaderLimits;
+  /** Refuses callers that address this machine by a foreign host name, where reaching it is the only credential. */
+  readonly loopbackHostsOnly?: boolean;
+  /** Header fields that may occur once beside the known ones, in lower case: a configured API key header. */
+  readonly singleHeaders?: readonly string[];
+  readonly bodyPolicy?: BodyPolicy;
+  /** The largest request body that the platform in front carries, where that is less than an operation allows. */
+  readonly messageBytesMax?: number | null;
+}

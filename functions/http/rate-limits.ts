@@ -1,0 +1,41 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import type { ChainOptions } from './options.ts';
+import { createRateLimiter, type HeaderField, type RateLimiter } from './rate-limit.ts';
+
+/** The rate limits of all operations: one limiter for each rate class, under the name of the class. */
+export interface RateLimits {
+  /** The class of a request. A path that no operation has takes the class of its first segment. */
+  classOf(entry: OperationEntry | null, path: string): string | null;
+  /** Takes a permit of the class. Reports the header fields whether or not there was one. */
+  acquire(
+    rateClass: string | null,
+    address: () => string,
+    signal: AbortSignal,
+    report: (fields: readonly HeaderField[]) => void,
+  ): Promise<void>;
+}
+
+type Options = Pick<ChainOptions, 'operations' | 'rateLimit' | 'world'>;
+
+export function createRateLimits({ operations, rateLimit, world }: Options): RateLimits {
+  const limiters = new Map<string, RateLimiter>();
+  const byFirstSegment = new Map<string, string>();
+  for (const entry of rateLimit === null ? [] : Object.values(operations)) {
+    const { rateClass } = entry;
+    if (rateLimit === null || rateClass === null) continue;
+    if (!limiters.has(rateClass)) limiters.set(rateClass, createRateLimiter(rateClass, rateLimit, world));
+    for (const { segments } of entry.routes) {
+      const [first] = segments;
+      if (first && 'literal' in first) byFirstSegment.set(first.literal, rateClass);
+    }
+  }
+  return {
+    classOf(entry, path) {
+      return entry?.rateClass ?? byFirstSegment.get(path.split('/', 2)[1] ?? '') ?? null;
+    },
+    async acquire(rateClass, address, signal, report) {
+      const limiter = rateClass === null ? undefined : limiters.get(rateClass);
+      await limiter?.acquire(address(), signal, report);
+    },
+  };
+}

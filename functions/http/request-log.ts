@@ -1,0 +1,56 @@
+import type { Caller } from '../identity/caller.ts';
+import { describeFailure, type LogEvent } from '../kernel/log.ts';
+import { describeStoreFailure } from '../store/describe-failure.ts';
+import { ContractViolationError } from './answer.ts';
+import type { RawResponse } from './message.ts';
+import type { ChainOptions } from './options.ts';
+import { addressOf, type Exchange } from './receive.ts';
+
+export interface Failure {
+  readonly code: string;
+  readonly unexpected: boolean;
+  readonly error: unknown;
+}
+
+export interface AnsweredRequest {
+  readonly exchange: Exchange;
+  readonly arrivedAt: number;
+  readonly correlationId: string;
+  readonly caller: Caller | null;
+}
+
+/** Writes one log line for each request: the outcome, the caller and the source address, no value from the request. */
+export function logRequest(
+  options: Pick<ChainOptions, 'log' | 'world' | 'trustedProxyHops'>,
+  { exchange, arrivedAt, correlationId, caller }: AnsweredRequest,
+  { status }: RawResponse,
+  failure: Failure | null,
+): void {
+  const { request, entry } = exchange;
+  // A request that breaks off because its caller has gone is no fault.
+  const gone = request.signal.aborted;
+  const unexpected = failure?.unexpected === true && !gone;
+  const reason = unexpected ? failureText(failure?.error) : describeStoreFailure(failure?.error);
+  const principal = caller?.principal ?? null;
+  const event: LogEvent = {
+    severity: gone ? 'INFO' : status >= 500 ? 'ERROR' : status >= 400 ? 'WARNING' : 'INFO',
+    message: gone ? 'the caller has gone' : unexpected ? 'a request failed' : 'a request was answered',
+    // The caller chose the name of a method that no operation has.
+    ...(entry ? { operation: entry.id, method: request.method } : {}),
+    status,
+    ...(failure ? { code: failure.code } : {}),
+    durationMs: options.world.clock.now() - arrivedAt,
+    correlationId,
+    ...(principal === null ? {} : { principal }),
+    // An unusual address shows that a token was stolen; one address with many refusals shows guessing.
+    sourceAddress: addressOf(options, exchange),
+    ...(reason === undefined ? {} : { failure: reason }),
+  };
+  options.log(event);
+}
+
+/** The broken rule of our own contract holds no value of a request, so the log takes it whole. */
+function failureText(error: unknown): string {
+  const described = describeFailure(error);
+  return error instanceof ContractViolationError ? `${error.message}\n${described}` : described;
+}

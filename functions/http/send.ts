@@ -1,0 +1,147 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Timers } from '../kernel/world.ts';
+import { ByteStream, type RawResponse } from './message.ts';
+
+/** Sends an answer on a Node response. */
+
+// The rest of an unread body that the server discards, so that a sending client reads the answer instead of a reset.
+const lingerBytesMax = 32 * 1024 * 1024;
+const lingerMs = 2_000;
+// Up to this size the rest of a body is discarded and the connection kept.
+const keptRestBytesMax = 64 * 1024;
+// A client that takes none of an answer for so long is cut off.
+const stallMs = 30_000;
+
+export interface SendParts {
+  readonly timers: Timers;
+  /** Whether the client was asked to send its body. */
+  readonly proceeded: boolean;
+  /** Aborted when the client has gone or the server gives the request up. */
+  readonly signal: AbortSignal;
+}
+
+export async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: RawResponse,
+  parts: SendParts,
+): Promise<void> {
+  if (response.destroyed || response.socket === null) return;
+  response.statusCode = answer.status;
+  for (const [name, value] of answer.headers) response.setHeader(name, value);
+  const size = sizeOf(answer);
+  if (size !== null) response.setHeader('Content-Length', size);
+  const refusedToSend = expectsContinue(request) && !parts.proceeded;
+  const close = answer.close || leavesTooMuch(request) || refusedToSend;
+  if (close) response.setHeader('Connection', 'close');
+  const hasBody = request.method !== 'HEAD' && answer.body !== null;
+  const lingers = close && !request.complete && !refusedToSend;
+  if (lingers) response.flushHeaders();
+  if (hasBody && answer.body instanceof ByteStream) {
+    if (!(await sendStream(response, answer.body, parts))) return;
+  } else if (!lingers) {
+    response.end(hasBody ? answer.body : undefined);
+    return;
+  } else if (hasBody) response.write(answer.body);
+  if (lingers) await discardRest(request, parts.timers);
+  response.end();
+}
+
+/** The Content-Length: none for a status without a body, and for a stream of unknown size. */
+function sizeOf({ status, body }: RawResponse): number | null {
+  if (status === 204 || status === 304) return null;
+  return body instanceof ByteStream ? body.size : Buffer.byteLength(body ?? '');
+}
+
+/** Sends chunk by chunk, no faster than the client reads; `false` where the client did not get the whole. */
+async function sendStream(
+  response: ServerResponse,
+  { open, size }: ByteStream,
+  { timers, signal }: SendParts,
+): Promise<boolean> {
+  const { promise: gone, resolve } = Promise.withResolvers<null>();
+  const leave = (): void => resolve(null);
+  signal.addEventListener('abort', leave, { once: true });
+  response.once('close', leave);
+  if (signal.aborted) leave();
+  const chunks = open()[Symbol.asyncIterator]();
+  const write = async (chunk: Uint8Array): Promise<boolean> =>
+    response.write(chunk) || (await drained(response, timers, gone));
+  const complete = await pump(chunks, size, gone, write).catch(() => false);
+  signal.removeEventListener('abort', leave);
+  response.off('close', leave);
+  if (complete) return true;
+  // Only a cut connection shows the client that bytes are missing: the status line is sent.
+  response.destroy();
+  // Not awaited: a producer that waits for its own source must not hold the request.
+  void chunks.return?.().catch(() => {});
+  return false;
+}
+
+async function pump(
+  chunks: AsyncIterator<Uint8Array>,
+  size: number | null,
+  gone: Promise<null>,
+  write: (chunk: Uint8Array) => Promise<boolean>,
+): Promise<boolean> {
+  let sent = 0;
+  for (;;) {
+    const step = await Promise.race([chunks.next(), gone]);
+    if (step === null) return false;
+    if (step.done === true) return size === null || sent === size;
+    sent += step.value.length;
+    if (size !== null && sent > size) return false;
+    if (!(await write(step.value))) return false;
+  }
+}
+
+/** Whether the client took what was written, in time. */
+function drained(response: ServerResponse, timers: Timers, gone: Promise<null>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = timers.after(stallMs, () => resolve(false));
+    const settle = (taken: boolean): void => {
+      cancel();
+      resolve(taken);
+    };
+    response.once('drain', () => settle(true));
+    void gone.then(() => settle(false));
+  });
+}
+
+function leavesTooMuch(request: IncomingMessage): boolean {
+  if (request.complete) return false;
+  const at = request.rawHeaders.findIndex(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'content-length',
+  );
+  const length = at < 0 ? Number.NaN : Number(request.rawHeaders[at + 1]);
+  // Also where the length is not known.
+  return !(length <= keptRestBytesMax);
+}
+
+/** Reads on without keeping anything, until the body ends or a bound is reached. */
+function discardRest(request: IncomingMessage, timers: Timers): Promise<void> {
+  return new Promise((resolve) => {
+    let discarded = 0;
+    const cancel = timers.after(lingerMs, resolve);
+    const done = (): void => {
+      cancel();
+      resolve();
+    };
+    request.on('data', (chunk: Uint8Array) => {
+      discarded += chunk.length;
+      if (discarded > lingerBytesMax) done();
+    });
+    request.once('end', done);
+    request.once('close', done);
+    request.resume();
+  });
+}
+
+export function expectsContinue(request: IncomingMessage): boolean {
+  return request.rawHeaders.some(
+    (name, index) =>
+      index % 2 === 0 &&
+      name.toLowerCase() === 'expect' &&
+      request.rawHeaders[index + 1]?.toLowerCase() === '100-continue',
+  );
+}
