@@ -1,9 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../functions/kernel/canonical-json.ts';
+import { PINS, unpacked } from './release-pins.ts';
 
 export const RELEASES = 'contracts/releases';
-/** The hash of every fixture of every release: a frozen fixture is known without tags and without history. */
+/**
+ * The hash of every fixture of every release, also of those that were compacted into pins; for the pins, the hash of their
+ * text, because another build of the compressor may write other bytes.
+ */
 export const HASHES = `${RELEASES}/hashes.json`;
 
 export type FixtureHashes = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -37,19 +41,22 @@ export function readHashes(root: string): FixtureHashes {
 /** Every difference between the frozen files and the hashes that their releases wrote. */
 export function frozenFaults(root: string): string[] {
   const hashes = readHashes(root);
-  const versions = frozenVersions(root);
-  const unknown = versions.filter((version) => hashes[version] === undefined);
+  const unknown = frozenVersions(root).filter((version) => hashes[version] === undefined);
   return [
     ...unknown.map((version) => `${HASHES} has no release ${version}`),
-    ...Object.entries(hashes).flatMap(([version, files]) =>
-      Object.entries(files).flatMap(([name, hash]) => fixtureFault(root, `${version}/${name}`, hash)),
-    ),
+    ...Object.entries(hashes).flatMap(([version, files]) => releaseFaults(root, version, files)),
   ];
 }
 
-function fixtureFault(root: string, name: string, hash: string): string[] {
-  const path = `${RELEASES}/${name}`;
-  if (!existsSync(join(root, path))) return [`${path} is missing: a frozen release never changes`];
-  if (sha256(readFileSync(join(root, path))) === hash) return [];
-  return [`${path} is not what was released: a frozen release never changes`];
+/** A release keeps its fixtures, or its pins alone once a later release exists. */
+function releaseFaults(root: string, version: string, files: Readonly<Record<string, string>>): string[] {
+  const { [PINS]: pins, ...fixtures } = files;
+  const kept = pins === undefined ? fixtures : { [PINS]: pins };
+  return Object.entries(kept).flatMap(([name, hash]) => {
+    const path = `${RELEASES}/${version}/${name}`;
+    if (!existsSync(join(root, path))) return [`${path} is missing: a frozen release never changes`];
+    const bytes = readFileSync(join(root, path));
+    if (sha256(name === PINS ? unpacked(bytes) : bytes) === hash) return [];
+    return [`${path} is not what was released: a frozen release never changes`];
+  });
 }

@@ -33,6 +33,7 @@ const match =
 /** Where a release names itself. The wheel takes its version from its module. */
 const places: readonly Place[] = [
   { path: 'package-lock.json', read: member('version') },
+  { path: 'contracts/catalog.json', read: member('catalogVersion') },
   { path: 'contracts/public-sdk-surface.json', read: member('catalogVersion') },
   { path: 'contracts/generated/openapi/svc.json', read: member('info', 'version') },
   { path: 'sdk/typescript/package.json', read: member('version') },

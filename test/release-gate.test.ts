@@ -2,18 +2,19 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import {
-  type Catalog,
-  type CatalogOperation,
-  catalogFaults,
-  type ErrorCode,
-  errorFaults,
-  type OpenApi,
-  type OpenApiOperation,
-  type OpenApiSchema,
-  openApiFaults,
-} from './support/release-gate.ts';
-import { directions, type Limit, limitFaults } from './support/release-limits.ts';
+import type {
+  Catalog,
+  CatalogOperation,
+  ErrorCode,
+  Limit,
+  OpenApi,
+  OpenApiOperation,
+  OpenApiSchema,
+} from '../scripts/release-contract.ts';
+import { releaseFixtures } from '../scripts/release-fixtures.ts';
+import { pinsOf, type ReleasePins } from '../scripts/release-pins.ts';
+import { catalogFaults, errorFaults, openApiFaults } from './support/release-gate.ts';
+import { directions, limitFaults } from './support/release-limits.ts';
 import { schemaFaults } from './support/release-schemas.ts';
 
 const read = <T>(path: string): T => JSON.parse(readFileSync(path, 'utf8')) as T;
@@ -24,6 +25,11 @@ const LIMITS = 'contracts/limits.json';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-release-gate-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The contract as it is, as the pins of a release hold it. */
+const pins: ReleasePins = pinsOf(
+  (name) => releaseFixtures('.').find((fixture) => fixture.name === name)?.text ?? null,
+);
 
 const COMMIT = '/canonical/tenants/{tenantId}/transactions';
 
@@ -132,7 +138,7 @@ describe('the comparison finds', () => {
   it.each(inSchemas)('%s in the schemas', (_, change, found) => {
     const document = read<OpenApi>(OPENAPI);
     change(document);
-    expect(schemaFaults(read(OPENAPI), document)).toContainEqual(expect.stringContaining(found));
+    expect(schemaFaults(pins.openapi, document)).toContainEqual(expect.stringContaining(found));
   });
 
   it.each<[string, (document: OpenApi) => void]>([
@@ -157,7 +163,7 @@ describe('the comparison finds', () => {
   ])('nothing in the schemas in %s', (_, change) => {
     const document = read<OpenApi>(OPENAPI);
     change(document);
-    expect(schemaFaults(read(OPENAPI), document)).toEqual([]);
+    expect(schemaFaults(pins.openapi, document)).toEqual([]);
   });
 
   it('what it finds by itself among what it is handed', async () => {
@@ -194,7 +200,7 @@ describe('the comparison finds', () => {
     const operations = now.operations.map((operation) =>
       operation.id === 'commitCanonicalTransaction' ? { ...operation, ...change } : operation,
     );
-    const faults = catalogFaults(now, { ...now, operations });
+    const faults = catalogFaults(pins.catalog, { ...now, operations });
     expect(faults).toEqual([expect.stringContaining(found)]);
   });
 
@@ -206,7 +212,7 @@ describe('the comparison finds', () => {
   ])('nothing in %s', (_, id, change) => {
     const now = read<Catalog>(CATALOG);
     const operations = now.operations.map((each) => (each.id === id ? { ...each, ...change } : each));
-    expect(catalogFaults(now, { ...now, operations })).toEqual([]);
+    expect(catalogFaults(pins.catalog, { ...now, operations })).toEqual([]);
   });
 
   it.each([
@@ -233,16 +239,15 @@ describe('the comparison finds', () => {
       const { json: _, ...request } = operation.request;
       return { ...operation, request };
     });
-    expect(catalogFaults(now, { ...now, operations }).map((fault) => fault.split(' shrank')[0])).toEqual([
-      'restoreCanonicalTenant: depthMax',
-      'restoreCanonicalTenant: membersMax',
-    ]);
+    expect(
+      catalogFaults(pins.catalog, { ...now, operations }).map((fault) => fault.split(' shrank')[0]),
+    ).toEqual(['restoreCanonicalTenant: depthMax', 'restoreCanonicalTenant: membersMax']);
   });
 
   it('an authorization class that asks for less', () => {
     const now = read<Catalog>(CATALOG);
     const authorizationClasses = { ...now.authorizationClasses, 'canonical-policy': { security: [] } };
-    expect(catalogFaults(now, { ...now, authorizationClasses })).toHaveLength(1);
+    expect(catalogFaults(pins.catalog, { ...now, authorizationClasses })).toHaveLength(1);
   });
 
   it.each<[string, Partial<ErrorCode>]>([
@@ -252,7 +257,7 @@ describe('the comparison finds', () => {
   ])('%s among the errors', (_, change) => {
     const { errors } = read<{ errors: ErrorCode[] }>(ERRORS);
     const now = errors.map((each) => (each.code === 'not_found' ? { ...each, ...change } : each));
-    expect(errorFaults(errors, now)).toEqual([expect.stringContaining('not_found')]);
+    expect(errorFaults(pins.errors, now)).toEqual([expect.stringContaining('not_found')]);
   });
 
   it.each<[string, string, Partial<Limit> | null, string | null]>([
@@ -271,13 +276,13 @@ describe('the comparison finds', () => {
       if (each.name !== name) return [each];
       return change === null ? [] : [{ ...each, ...change }];
     });
-    expect(limitFaults(limits, now)).toEqual(found === null ? [] : [expect.stringContaining(found)]);
+    expect(limitFaults(pins.limits, now)).toEqual(found === null ? [] : [expect.stringContaining(found)]);
   });
 
   it('a new limit that does not say where it may go', () => {
     const { limits } = read<{ limits: Limit[] }>(LIMITS);
     const now = [...limits, { name: 'patienceSeconds', value: 1, unit: 'seconds' }];
-    expect(limitFaults(limits, now)).toEqual([expect.stringContaining('patienceSeconds may go where?')]);
+    expect(limitFaults(pins.limits, now)).toEqual([expect.stringContaining('patienceSeconds may go where?')]);
     expect(limitFaults(now, now)).toHaveLength(1);
   });
 

@@ -11,19 +11,22 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { ErrorCode, Limit } from '../scripts/release-contract.ts';
 import { releaseFixtures } from '../scripts/release-fixtures.ts';
 import { freezeRelease } from '../scripts/release-freeze.ts';
+import { LANGUAGES, PINS, packed, pinsText, readPins, unpacked } from '../scripts/release-pins.ts';
 import {
   type FixtureHashes,
   frozenFaults,
   frozenVersions,
   HASHES,
   RELEASES,
+  readHashes,
 } from '../scripts/release-state.ts';
 import { versionFaults } from '../scripts/versions.ts';
 import { wireVectors } from '../scripts/wire-vectors.ts';
-import { catalogFaults, type ErrorCode, errorFaults, openApiFaults } from './support/release-gate.ts';
-import { type Limit, limitFaults } from './support/release-limits.ts';
+import { catalogFaults, errorFaults, openApiFaults } from './support/release-gate.ts';
+import { limitFaults } from './support/release-limits.ts';
 import { surfaceFaults } from './support/release-surface.ts';
 
 const read = <T>(...path: string[]): T => JSON.parse(readFileSync(join(...path), 'utf8')) as T;
@@ -36,6 +39,7 @@ const ERRORS = 'contracts/errors.json';
 const LIMITS = 'contracts/limits.json';
 const VERSIONED = [
   'package-lock.json',
+  'contracts/catalog.json',
   CATALOG,
   OPENAPI,
   'sdk/typescript/package.json',
@@ -156,41 +160,62 @@ function change(copy: string, path: string, by: (text: string) => string): void 
 }
 
 describe.each(releases)('release %s still holds', (release) => {
-  const promised = join(RELEASES, release);
+  const promised = readPins(join(RELEASES, release));
 
   it('in the OpenAPI document: nothing a client relies on was taken away', async () => {
-    expect(await openApiFaults(join(RELEASES, release, 'openapi.json'), OPENAPI)).toEqual([]);
+    const document = join(folder, `openapi-${release}.json`);
+    writeFileSync(document, JSON.stringify(promised.openapi));
+    expect(await openApiFaults(document, OPENAPI)).toEqual([]);
   });
 
   it('in the catalog', () => {
-    expect(catalogFaults(read(promised, 'catalog.json'), read(CATALOG))).toEqual([]);
+    expect(promised.catalog.operations).not.toEqual([]);
+    expect(catalogFaults(promised.catalog, read(CATALOG))).toEqual([]);
   });
 
   it('in the error codes', () => {
-    const { errors } = read<{ errors: ErrorCode[] }>(promised, 'errors.json');
-    expect(errorFaults(errors, read<{ errors: ErrorCode[] }>(ERRORS).errors)).toEqual([]);
+    expect(errorFaults(promised.errors, read<{ errors: ErrorCode[] }>(ERRORS).errors)).toEqual([]);
   });
 
   it('in the limits, of which none was narrowed', () => {
-    const { limits } = read<{ limits: Limit[] }>(promised, 'limits.json');
-    expect(limitFaults(limits, read<{ limits: Limit[] }>(LIMITS).limits)).toEqual([]);
+    expect(limitFaults(promised.limits, read<{ limits: Limit[] }>(LIMITS).limits)).toEqual([]);
   });
 
-  it.for(['typescript', 'python'])('in all that callers of the SDK for %s can name', (language, { skip }) => {
-    const surface = join(promised, 'sdk', `${language}-surface.txt`);
-    if (!existsSync(surface)) skip('this release kept no list of it');
-    expect(
-      surfaceFaults(readFileSync(surface, 'utf8'), readFileSync(`sdk/${language}/surface.txt`, 'utf8')),
-    ).toEqual([]);
+  it.for(LANGUAGES)('in all that callers of the SDK for %s can name', (language, { skip }) => {
+    const surface = promised.surfaces[language] ?? skip('this release kept no list of it');
+    expect(surfaceFaults(surface, readFileSync(`sdk/${language}/surface.txt`, 'utf8'))).toEqual([]);
   });
 
   it('in every hash, id and record that it wrote', () => {
-    expect(JSON.parse(JSON.stringify(wireVectors()))).toEqual(read(promised, 'wire.json'));
+    expect(JSON.parse(JSON.stringify(wireVectors()))).toEqual(promised.wire);
   });
 });
 
 describe('the fixtures of a release', () => {
   it('are those that it was released with, by their hashes', () => {
     expect(frozenFaults('.')).toEqual([]);
+  });
+
+  const compacted = releases.slice(0, -1);
+  it.each(compacted)('%s are its pins, which hold one text', (release) => {
+    const copy = copyOfRelease(`pins-${release}`);
+    const path = join(copy, RELEASES, release, PINS);
+    expect(readdirSync(join(RELEASES, release))).toEqual([PINS]);
+    writeFileSync(path, packed(unpacked(readFileSync(path)).replace('"409"', '"410"')));
+    expect(versionFaults(copy)).toEqual([expect.stringContaining(`${release}/${PINS} is not what was`)]);
+    rmSync(path);
+    expect(versionFaults(copy)).toEqual([expect.stringContaining(`${release}/${PINS} is missing`)]);
+  });
+
+  it('become pins with the next release, which hold the same promises', () => {
+    const copy = unreleased('compacted');
+    const latest = frozenVersions(copy).at(-1) ?? expect.fail();
+    const before = readPins(join(copy, RELEASES, latest));
+    const hashes = readHashes(copy)[latest];
+    expect(freezeRelease(copy, '2030-01-02').faults).toEqual([]);
+    expect(readdirSync(join(copy, RELEASES, latest))).toEqual([PINS]);
+    expect(readPins(join(copy, RELEASES, latest))).toEqual(before);
+    expect(readHashes(copy)[latest]).toMatchObject(hashes ?? {});
+    expect(packed(pinsText(before))).toEqual(readFileSync(join(copy, RELEASES, latest, PINS)));
   });
 });

@@ -240,7 +240,8 @@ describe('the drift check', () => {
     for (const path of ['contracts', 'docs/reference', 'sdk', 'package.json'])
       cpSync(path, join(copy, path), { recursive: true });
     for (const { evidence } of source.catalog.operations)
-      for (const path of [...evidence.fixtures, ...evidence.tests]) cpSync(path, join(copy, path));
+      for (const path of [...evidence.fixtures, ...evidence.tests])
+        cpSync(path, join(copy, path), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     const check = () =>
       run('node_modules/.bin/node', [join(copy, 'contracts/generate/main.ts'), '--check']).then(

@@ -1,63 +1,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../contracts/generated/limits.ts';
-import type { JsonBounds, OverLimit, Stability } from '../../contracts/operation.ts';
+import type { Stability } from '../../contracts/operation.ts';
+import type {
+  Catalog,
+  CatalogOperation,
+  CatalogRequest,
+  ErrorCode,
+  OpenApi,
+} from '../../scripts/release-contract.ts';
+import { compactOpenApi } from '../../scripts/release-pins.ts';
 import { schemaFaults } from './release-schemas.ts';
 
 /** Whether a contract still keeps what an earlier one promised: things may be added, and nothing else. */
-
-export interface Catalog {
-  readonly catalogVersion: string;
-  readonly authorizationClasses: Readonly<Record<string, { readonly security: readonly object[] }>>;
-  readonly operations: readonly CatalogOperation[];
-}
-
-export interface CatalogOperation {
-  readonly id: string;
-  readonly routes: readonly {
-    readonly operationId: string;
-    readonly method: string;
-    readonly path: string;
-  }[];
-  readonly authorizationClass: string;
-  readonly accessOperation: string | null;
-  readonly stability: Stability;
-  readonly request: CatalogRequest | null;
-  readonly responses: readonly { readonly status: number }[];
-  readonly problems: readonly string[];
-}
-
-interface CatalogRequest {
-  readonly bodyLimitBytes: number;
-  readonly json?: JsonBounds;
-  readonly overLimit?: Pick<OverLimit, 'problem'>;
-}
-
-export interface ErrorCode {
-  readonly code: string;
-  readonly status: number;
-  readonly retryable: boolean;
-}
-
-export interface OpenApi {
-  readonly paths: Record<string, Record<string, OpenApiOperation>>;
-  readonly components: { readonly schemas: Record<string, OpenApiSchema> };
-}
-
-export interface OpenApiOperation {
-  operationId: string;
-  security: readonly object[];
-  readonly responses: Record<string, object>;
-  readonly parameters?: { readonly name: string; schema: object }[];
-}
-
-export interface OpenApiSchema {
-  required: string[];
-  enum: (string | null)[];
-  readonly properties: Record<string, Record<string, unknown>>;
-}
 
 /** What a client or a server relies on in an operation, beside its routes. Members may be added to them. */
 const kept = [
@@ -142,8 +101,8 @@ export function errorFaults(released: readonly ErrorCode[], now: readonly ErrorC
 }
 
 /**
- * What the comparison of the documents calls a major change, and what it does not see: operations that were opened, and
- * changes in schemas that it takes for small.
+ * Every major change by the comparison of the documents, and the changes that it misses: operations that were opened, and
+ * narrowed schemas. Both documents are compacted first, so a whole release and its pins are judged alike.
  */
 export async function openApiFaults(releasedPath: string, nowPath: string): Promise<string[]> {
   const [released, now] = await Promise.all([documentAt(releasedPath), documentAt(nowPath)]);
@@ -154,13 +113,26 @@ export async function openApiFaults(releasedPath: string, nowPath: string): Prom
         : [`${method.toUpperCase()} ${path} asks for other credentials`],
     ),
   );
-  const { code, output } = await redoclyDiff(releasedPath, nowPath);
   const own = [...opened, ...schemaFaults(released, now)];
-  return code === 0 ? own : [...own, output];
+  const folder = await mkdtemp(join(tmpdir(), 'svc-openapi-'));
+  try {
+    const { code, output } = await redoclyDiff(
+      await written(join(folder, 'released.json'), released),
+      await written(join(folder, 'now.json'), now),
+    );
+    return code === 0 ? own : [...own, output];
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function written(path: string, document: OpenApi): Promise<string> {
+  await writeFile(path, JSON.stringify(document));
+  return path;
 }
 
 async function documentAt(path: string): Promise<OpenApi> {
-  return JSON.parse(await readFile(path, 'utf8')) as OpenApi;
+  return compactOpenApi(JSON.parse(await readFile(path, 'utf8')) as OpenApi);
 }
 
 async function redoclyDiff(base: string, revision: string) {

@@ -1,17 +1,13 @@
+import type { Limit } from '../../scripts/release-contract.ts';
+
 /** Whether the published limits still allow what an earlier release allowed. */
 
-export interface Limit {
-  readonly name: string;
-  readonly value: number;
-  readonly unit: string;
-}
-
-/** Where a limit may go: nobody who stayed within it may find himself outside. */
+/** The direction of a limit: a caller within the released value stays within the later one. */
 type Direction = 'up' | 'down' | 'nowhere';
 
 /**
- * The limits whose name does not say it. What holds for those who name nothing stays as it is, because they count on it
- * without knowing; what guards the service and may be configured may be eased.
+ * The directions of the limits whose names end in neither Max nor Min. A default that callers rely on stays as it is; a
+ * limit that guards the service may be eased.
  */
 export const directions: Readonly<Record<string, Direction>> = {
   queryLimitDefault: 'nowhere',
