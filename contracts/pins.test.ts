@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { problems } from './generated/errors.ts';
 import { operations } from './generated/operations.ts';
 
-// What peers see, as literals on purpose: a change here is a change for every client, so it must be made twice.
+// Clients depend on these, so they stand here as literals: a change must be made twice. An operation or a problem that is
+// younger than these lists is pinned by its first release (`test/release.test.ts`).
 
 const PROBLEMS = `
 400 malformed_request
@@ -143,12 +144,21 @@ getExecutionRunArtifact execution-policy read_run read 200 null
 getExecutionRunCheckpoint execution-policy read_run read 200 null
 `;
 
+/** The lines that begin like a pinned one, so that additions touch no list. */
+function known(lines: readonly string[], pinned: readonly string[], nameOf: (line: string) => string) {
+  const names = new Set(pinned.map(nameOf));
+  return lines.filter((line) => names.has(nameOf(line)));
+}
+
+const word = (at: number) => (line: string) => line.split(' ')[at] ?? '';
+
 describe('what peers see', () => {
   it('keeps every problem code, its status and whether a retry can help', () => {
     const lines = Object.entries(problems).map(
       ([code, { status, retryable }]) => `${status} ${code}${retryable ? ' retryable' : ''}`,
     );
-    expect(lines).toEqual(PROBLEMS.trim().split('\n'));
+    const pinned = PROBLEMS.trim().split('\n');
+    expect(known(lines, pinned, word(1))).toEqual(pinned);
   });
 
   it('keeps every operation, its routes and their ids', () => {
@@ -158,7 +168,8 @@ describe('what peers see', () => {
         return `${id}: ${method} /${path} ${operationId}`;
       }),
     );
-    expect(lines).toEqual(ROUTES.trim().split('\n'));
+    const pinned = ROUTES.trim().split('\n');
+    expect(known(lines, pinned, word(0))).toEqual(pinned);
   });
 
   it('keeps who may call, what changes, the status of success and the largest body', () => {
@@ -169,6 +180,7 @@ describe('what peers see', () => {
         .map(String)
         .join(' ');
     });
-    expect(lines).toEqual(ACCESS.trim().split('\n'));
+    const pinned = ACCESS.trim().split('\n');
+    expect(known(lines, pinned, word(0))).toEqual(pinned);
   });
 });

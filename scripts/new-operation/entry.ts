@@ -1,0 +1,103 @@
+import { pathNames } from '../../contracts/generate/catalog.ts';
+import { sentence, snake, subjectOf } from './names.ts';
+import type { NewOperation } from './request.ts';
+import { unfinished } from './unfinished.ts';
+
+/** The models of an operation by their names; `null` where it takes no body. */
+export function modelNames({ id, job, mutation, method }: NewOperation) {
+  const subject = subjectOf(id);
+  const takesBody = method !== 'GET' && method !== 'DELETE';
+  const answer = job === null ? subject : 'AdmissionReceipt';
+  const verb = id.slice(0, id.length - subject.length);
+  const isRead = mutation === 'read';
+  return {
+    request: takesBody ? `${subject}${isRead ? 'Query' : 'Request'}` : null,
+    answer:
+      isRead || job !== null ? answer : `${subject}${verb.charAt(0).toUpperCase()}${verb.slice(1)}Result`,
+  };
+}
+
+/** The catalog entry; every sentence that only the contributor can write is marked as unfinished. */
+export function catalogEntry(operation: NewOperation, problemOrder: readonly string[]): object {
+  const { id, group, method, path, stability, authorizationClass, access, mutation, job } = operation;
+  const { request, answer } = modelNames(operation);
+  return {
+    id,
+    summary: sentence(id),
+    description: unfinished('say in one or two sentences what the operation does and answers'),
+    routes: [{ operationId: id, method, path }],
+    parameters: pathNames(path).map(parameter),
+    stability,
+    authorizationClass,
+    accessOperation: access,
+    mutation,
+    completion: mutation === 'read' ? 'non-mutating' : job === null ? 'atomic' : 'receipt-bound',
+    idempotency: { requirement: mutation === 'read' ? 'not-applicable' : 'unsupported', location: null },
+    sdk: { python: snake(id), typescript: id },
+    request:
+      request === null ? null : { schema: request, mediaType: 'application/json', bodyLimitBytes: 65_536 },
+    responses: [
+      {
+        status: job === null ? 200 : 202,
+        mediaType: 'application/json',
+        schema: answer,
+        description: unfinished('say what the answer holds'),
+      },
+    ],
+    problems: problemOrder.filter((code) => problemsOf(operation).has(code)),
+    mcp: { exposure: 'none', name: null, uri: null, defaultEnabled: false },
+    headerSafeFields: [],
+    evidence: {
+      fixtures: ['sdk/wire/requests.json'],
+      tests: ['contracts/parity.test.ts', conformancePath(group, id)],
+    },
+    deprecation: null,
+  };
+}
+
+export function conformancePath(group: string, id: string): string {
+  return `test/conformance/${group}-${snake(id).replaceAll('_', '-')}.ts`;
+}
+
+function parameter(name: string): object {
+  const tenant =
+    'The tenant: one path segment without slash, backslash, percent sign, question mark or number sign.';
+  return {
+    in: 'path',
+    name,
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: 160 },
+    description: name === 'tenantId' ? tenant : unfinished(`say what ${name} names`),
+  };
+}
+
+function problemsOf({ path, method, authorizationClass, mutation, job }: NewOperation): ReadonlySet<string> {
+  const names = pathNames(path);
+  const when = (condition: boolean, ...codes: readonly string[]) => (condition ? codes : []);
+  return new Set([
+    ...[
+      'malformed_request',
+      'validation_failed',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+    ],
+    ...['headers_too_large', 'internal_error', 'unavailable'],
+    ...when(names.includes('tenantId') || names.includes('eventId'), 'invalid_path_segment'),
+    ...when(names.length > 0, 'limit_exceeded'),
+    ...when(
+      names.some((name) => name !== 'tenantId'),
+      'not_found',
+    ),
+    ...when(
+      authorizationClass !== 'anonymous',
+      'unauthenticated',
+      'permission_denied',
+      'rate_limited',
+      'store_contention',
+    ),
+    ...when(method !== 'GET' && method !== 'DELETE', 'payload_too_large'),
+    ...when(mutation !== 'read', 'storage_full'),
+    ...when(job !== null, 'queue_full', 'admission_rejected'),
+  ]);
+}

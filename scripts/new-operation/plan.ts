@@ -1,0 +1,100 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathNames } from '../../contracts/generate/catalog.ts';
+import { conformanceStub, handlerPath, handlerStub, inSuite, registered } from './code.ts';
+import { catalogEntry, conformancePath, modelNames } from './entry.ts';
+import { groupFiles } from './group.ts';
+import { modelStubs } from './models.ts';
+import { sentence } from './names.ts';
+import type { NewOperation } from './request.ts';
+import { unfinished } from './unfinished.ts';
+
+/** The texts of the files that an operation adds or changes, by path. Nothing is written yet. */
+export function planOperation(root: string, operation: NewOperation): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  const read = (path: string): string => files.get(path) ?? readFileSync(join(root, path), 'utf8');
+  const change = (path: string, by: (text: string) => string): void => {
+    files.set(path, by(read(path)));
+  };
+  const { group, id } = operation;
+
+  if (!existsSync(join(root, `contracts/operations/${group}.json`)))
+    for (const [path, text] of Object.entries(groupFiles(operation, nextPosition(root))))
+      files.set(path, text);
+  const names = modelNames(operation);
+  const order = parsed<{ errors: readonly { readonly code: string }[] }>(read('contracts/errors.json'));
+  change(`contracts/operations/${group}.json`, (text) =>
+    edited<{ operations: object[] }>(text, ({ operations }) => {
+      operations.push(
+        catalogEntry(
+          operation,
+          order.errors.map(({ code }) => code),
+        ),
+      );
+    }),
+  );
+  const stubs = modelStubs(names, knownModels(root));
+  if (Object.keys(stubs).length > 0)
+    change(`contracts/schemas/${group}.schema.json`, (text) =>
+      edited<{ $defs: object }>(text, ({ $defs }) => {
+        Object.assign($defs, stubs);
+      }),
+    );
+  files.set(handlerPath(operation), handlerStub(operation));
+  change(`functions/groups/${group}/handlers.ts`, (text) => registered(text, operation));
+  files.set(conformancePath(group, id), conformanceStub(operation));
+  change(`test/conformance/${group}.ts`, (text) => inSuite(text, operation));
+  change('sdk/scenario/scenario.json', (text) =>
+    edited<{ steps: object[] }>(text, ({ steps }) => {
+      steps.push(scenarioStep(operation));
+    }),
+  );
+  change('CHANGELOG.md', (text) => inChangelog(text, operation));
+  return files;
+}
+
+function nextPosition(root: string): number {
+  const { groups } = parsed<{ groups: object }>(
+    readFileSync(join(root, 'contracts/public-sdk-surface.json'), 'utf8'),
+  );
+  return (Object.keys(groups).length + 1) * 10;
+}
+
+function knownModels(root: string): ReadonlySet<string> {
+  const bundle = readFileSync(join(root, 'contracts/generated/schemas/svc-public.schema.json'), 'utf8');
+  return new Set(Object.keys(parsed<{ $defs: object }>(bundle).$defs));
+}
+
+/** The call in the scenario of the SDKs: arguments are the path parameters, then the request. */
+function scenarioStep(operation: NewOperation): object {
+  const { id, path } = operation;
+  const { sdk } = catalogEntry(operation, []) as { readonly sdk: object };
+  const named = pathNames(path).map((name) => (name === 'tenantId' ? { kept: 'tenant' } : 'x'));
+  const body = modelNames(operation).request === null ? [] : [{ name: 'example' }];
+  return {
+    step: unfinished(`name the step in which a client calls ${id}, and give its arguments`),
+    method: sdk,
+    arguments: [...named, ...body],
+  };
+}
+
+/** Below the heading of the unreleased version, after its other lines. */
+function inChangelog(text: string, operation: NewOperation): string {
+  const heading = /^## \S+ \(unreleased\)\n\n/m.exec(text);
+  if (heading === null) throw new Error('CHANGELOG.md has no unreleased version: begin one first');
+  const next = text.indexOf('\n## ', heading.index + 3);
+  const end = next < 0 ? text.length : next;
+  const { method, path, stability, id } = operation;
+  const line = `- ${sentence(id)}: \`${method} ${path}\`${stability === 'preview' ? ' (preview)' : ''}. ${unfinished('say what users can do now')}\n`;
+  return `${text.slice(0, end)}${line}${text.slice(end)}`;
+}
+
+function edited<T>(text: string, edit: (value: T) => void): string {
+  const value = parsed<T>(text);
+  edit(value);
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function parsed<T>(text: string): T {
+  return JSON.parse(text) as T;
+}
