@@ -71,33 +71,26 @@ function parameter(name: string): object {
   };
 }
 
-function problemsOf({ path, method, authorizationClass, mutation, job }: NewOperation): ReadonlySet<string> {
+function problemsOf(operation: NewOperation): ReadonlySet<string> {
+  const { path, method, authorizationClass, mutation, job } = operation;
   const names = pathNames(path);
-  const when = (condition: boolean, ...codes: readonly string[]) => (condition ? codes : []);
-  return new Set([
-    ...[
-      'malformed_request',
-      'validation_failed',
-      'method_not_allowed',
-      'request_timeout',
-      'unsupported_media_type',
-    ],
-    ...['headers_too_large', 'internal_error', 'unavailable'],
-    ...when(names.includes('tenantId') || names.includes('eventId'), 'invalid_path_segment'),
-    ...when(names.length > 0, 'limit_exceeded'),
-    ...when(
-      names.some((name) => name !== 'tenantId'),
-      'not_found',
-    ),
-    ...when(
-      authorizationClass !== 'anonymous',
-      'unauthenticated',
-      'permission_denied',
-      'rate_limited',
-      'store_contention',
-    ),
-    ...when(method !== 'GET' && method !== 'DELETE', 'payload_too_large'),
-    ...when(mutation !== 'read', 'storage_full'),
-    ...when(job !== null, 'queue_full', 'admission_rejected'),
-  ]);
+  const codes = [
+    'malformed_request',
+    'validation_failed',
+    'method_not_allowed',
+    'request_timeout',
+    'unsupported_media_type',
+    'headers_too_large',
+    'internal_error',
+    'unavailable',
+  ];
+  if (names.includes('tenantId') || names.includes('eventId')) codes.push('invalid_path_segment');
+  if (names.length > 0) codes.push('limit_exceeded');
+  if (names.some((name) => name !== 'tenantId')) codes.push('not_found');
+  if (authorizationClass !== 'anonymous')
+    codes.push('unauthenticated', 'permission_denied', 'rate_limited', 'store_contention');
+  if (method !== 'GET' && method !== 'DELETE') codes.push('payload_too_large');
+  if (mutation !== 'read') codes.push('storage_full');
+  if (job !== null) codes.push('queue_full', 'admission_rejected');
+  return new Set(codes);
 }

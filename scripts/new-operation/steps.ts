@@ -9,7 +9,11 @@ export function nextSteps(operation: NewOperation): string {
     `contracts/operations/${group}.json: descriptions, parameters, problems; then npm run generate`,
     `contracts/schemas/${group}.schema.json: the models, where they are new`,
     `${handlerPath(operation)}: load, decide by a pure rule, write`,
-    ...(job === null ? [] : [`functions/jobs/README.md: admit the job ${job} and register its handler`]),
+    ...(job === null
+      ? []
+      : [
+          `functions/groups/${group}: a JobPlugin with the handler ${job}; the operation admits it with admitJob`,
+        ]),
     `${conformancePath(group, id)}: every rule and refusal, on every store`,
     ...(mutation === 'read' ? [] : ['test/simulation: a client that uses it, an invariant, a planted bug']),
     'sdk/scenario/scenario.json: the step; then npm run scenario',

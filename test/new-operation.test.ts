@@ -1,0 +1,142 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import catalog from '../contracts/public-sdk-surface.json' with { type: 'json' };
+import {
+  conformanceStub,
+  handlerPath,
+  handlerStub,
+  inSuite,
+  registered,
+} from '../scripts/new-operation/code.ts';
+import { planOperation } from '../scripts/new-operation/plan.ts';
+import { AnswerFault, completed, type Given } from '../scripts/new-operation/request.ts';
+import { nextSteps } from '../scripts/new-operation/steps.ts';
+import { unfinishedStubs } from '../scripts/new-operation/unfinished.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-new-operation-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const PARCEL: Given = {
+  group: 'canonical',
+  id: 'getCanonicalParcel',
+  method: 'get',
+  path: '/canonical/tenants/{tenantId}/parcels/{parcelId}',
+};
+const parcel = completed(PARCEL, catalog);
+const job = completed(
+  {
+    ...PARCEL,
+    group: 'parcels',
+    id: 'importParcels',
+    method: 'POST',
+    path: '/parcels/import',
+    mutation: 'write',
+    access: 'write',
+    authorizationClass: 'canonical-policy',
+    job: 'parcels.import',
+    resource: 'import',
+  },
+  catalog,
+);
+
+describe('the answers', () => {
+  it('follow from group, id, method and path', () => {
+    expect(parcel).toMatchObject({ method: 'GET', mutation: 'read', access: 'read', resource: 'parcel' });
+    expect(parcel).toMatchObject({ authorizationClass: 'canonical-policy', stability: 'preview', job: null });
+  });
+
+  it.each<[string, Given, string]>([
+    ['no group', { group: undefined }, '--group must be'],
+    ['an id that is taken', { id: 'getHealth' }, 'exists already'],
+    ['an id of one word', { id: 'parcel' }, '--id must be'],
+    ['an unknown method', { method: 'HEAD' }, '--method must be one of'],
+    ['a path without a slash', { path: 'parcels' }, '--path must be'],
+    ['a GET that writes', { mutation: 'write' }, 'GET only reads'],
+    ['a write without its kind', { method: 'POST' }, '--mutation must be one of'],
+    ['a right of another class', { access: 'start_run' }, '--access must be one of'],
+    ['a new group without a class', { group: 'parcels' }, '--class must be one of'],
+    ['a job that reads', { job: 'parcels.import' }, '--job needs'],
+  ])('are refused: %s', (_, change, fault) => {
+    expect(() => completed({ ...PARCEL, ...change }, catalog)).toThrow(AnswerFault);
+    expect(() => completed({ ...PARCEL, ...change }, catalog)).toThrow(fault);
+  });
+});
+
+describe('an operation of a known group', () => {
+  const files = planOperation('.', parcel);
+
+  it('touches the entry, models, handler, conformance, scenario and change log', () => {
+    expect([...files.keys()]).toEqual([
+      'contracts/operations/canonical.json',
+      'contracts/schemas/canonical.schema.json',
+      'functions/groups/canonical/parcel/get-canonical-parcel.ts',
+      'functions/groups/canonical/handlers.ts',
+      'test/conformance/canonical-get-canonical-parcel.ts',
+      'test/conformance/canonical.ts',
+      'sdk/scenario/scenario.json',
+      'CHANGELOG.md',
+    ]);
+  });
+
+  it('leaves stubs that the check of stubs finds, and is content with what is written', () => {
+    const copy = join(folder, 'known');
+    for (const place of [
+      'contracts/operations',
+      'contracts/schemas',
+      'contracts/catalog.json',
+      'sdk/scenario',
+      'CHANGELOG.md',
+    ])
+      cpSync(place, join(copy, place), { recursive: true });
+    for (const [path, text] of files) {
+      cpSync('package.json', join(copy, path));
+      writeFileSync(join(copy, path), text);
+    }
+    const found = unfinishedStubs(copy);
+    for (const path of [...files.keys()].filter((each) => !/handlers|conformance\/canonical\.ts/.test(each)))
+      expect(found, path).toContainEqual(expect.stringMatching(new RegExp(`^${path}:\\d+: \\w`)));
+    for (const path of files.keys()) {
+      const text = readFileSync(join(copy, path), 'utf8');
+      writeFileSync(join(copy, path), text.replaceAll('NOT WRITTEN YET', 'Written'));
+    }
+    expect(unfinishedStubs(copy)).toEqual([]);
+    expect(dirname(handlerPath(parcel))).toBe('functions/groups/canonical/parcel');
+  });
+
+  it('refuses every call and fails its test until it is written', () => {
+    expect(handlerStub(parcel)).toContain("Promise.reject(new Error('NOT");
+    expect(conformanceStub(parcel)).toContain("expect.fail('NOT");
+  });
+
+  it('is registered in its group and in its suite', () => {
+    const handlers = registered(readFileSync('functions/groups/canonical/handlers.ts', 'utf8'), parcel);
+    expect(handlers).toContain("from './parcel/get-canonical-parcel.ts'");
+    expect(handlers).toContain('    getCanonicalParcel: getCanonicalParcel(dependencies),\n  };');
+    const suite = inSuite(readFileSync('test/conformance/canonical.ts', 'utf8'), parcel);
+    expect(suite).toContain('    describeGetCanonicalParcel(conformance);\n');
+    expect(suite).toContain("from './canonical-get-canonical-parcel.ts'");
+  });
+});
+
+describe('an operation of a new group, with a job', () => {
+  const files = planOperation('.', job);
+
+  it('makes the group, and touches no list', () => {
+    expect([...files.keys()].filter((path) => !path.includes('parcels'))).toEqual([
+      'sdk/scenario/scenario.json',
+      'CHANGELOG.md',
+    ]);
+    expect(files.get('functions/compose/groups/parcels.ts')).toContain('parcelsHandlers');
+    expect(files.get('functions/groups/parcels/handlers.ts')).toContain('importParcels(dependencies)');
+    expect(files.get('test/conformance/parcels.ts')).toContain('describeImportParcels(conformance)');
+  });
+
+  it('answers the admission of its job', () => {
+    const entry = files.get('contracts/operations/parcels.json') ?? '';
+    expect(entry).toContain('"status": 202');
+    expect(entry).toContain('AdmissionReceipt');
+    expect(nextSteps(job)).toContain('parcels.import');
+  });
+});
