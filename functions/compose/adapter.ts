@@ -4,9 +4,9 @@ import type { AdapterFacts } from '../groups/execution/dependencies.ts';
 import { release } from '../release.ts';
 import type { RuntimeOptions } from '../runs/runtime.ts';
 
-/** What the settings say of the runtime: its limits, and what the status document tells of it. */
+/** Limits of the run engine and facts of the status document, from the settings. */
 
-/** Records that count active runs, by provider: where rivals for one record hold each other up, several share the count. */
+/** Counter records of active runs, by provider. Several share the count where one record would be contended. */
 const COUNTER_SHARDS: Readonly<Record<string, number>> = { sqlite: 1, mysql: 1, postgresql: 8, firestore: 8 };
 
 export function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptions {

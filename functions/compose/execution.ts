@@ -13,8 +13,8 @@ import { assembleRuns } from '../runs/assemble.ts';
 import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
 import type { Plugin } from '../runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../runs/records.ts';
+import { recoverRuns } from '../runs/recover-runs.ts';
 import type { Runtime } from '../runs/runtime.ts';
-import { recoverRuns } from '../runs/settle.ts';
 import type { RecordStore } from '../store/port.ts';
 import { adapterOf, optionsOf } from './adapter.ts';
 import { blobsOf } from './blobs.ts';
@@ -23,25 +23,25 @@ import { CompositionFault, loadExport } from './module.ts';
 import { composeQueue } from './queue.ts';
 import { databasePath } from './store.ts';
 
-/** What a process does for the runs beside answering calls. */
+/** Role of a process in executing runs. */
 export type ExecutionRole =
-  /** Executes the handlers of its plugins where the queue is its own, and looks after time. */
+  /** Executes the handlers of its plugins if the queue is local, and settles due runs. */
   | 'service'
-  /** Executes what is delivered to it. */
+  /** Executes the runs that the queue delivers. */
   | 'worker'
-  /** Neither. */
+  /** Executes no runs. */
   | 'maintenance';
 
-/** The execution runtime put together from the settings: its operations, and what runs beside them. */
+/** The run engine, composed from the settings. */
 export interface Execution {
   /** What the operations of route groups admit and read jobs with. */
   readonly jobs: Jobs;
   readonly dependencies: ExecutionDependencies;
-  /** What executes deliveries. */
+  /** Executes the deliveries of the queue. */
   readonly worker: HostedWorker;
-  /** Looks for what was left from before, and goes on looking after what time brings. */
+  /** Recovers runs of earlier processes and starts to settle due runs. */
   start(): Promise<void>;
-  /** Takes no more runs and waits for the handlers under way, as long as the settings say. */
+  /** Takes no more runs and waits for executing handlers, up to the drain time of the settings. */
   stop(): Promise<void>;
 }
 
@@ -56,13 +56,13 @@ export interface ExecutionParts {
 }
 
 interface Locks {
-  /** The answer lets go of the name. */
+  /** Holds the name. Call the result to release it. */
   hold(name: string): () => void;
   isGone(name: string): boolean;
   sweep(isName: (name: string) => boolean): void;
 }
 
-/** Shows which processes on one database live; `null` where nothing but the leases does. */
+/** Locks that prove which processes of one database are alive; `null` if only leases do. */
 async function locksOf(settings: Settings): Promise<Locks | null> {
   if (settings.canonicalStore.provider !== 'sqlite') return null;
   const { ProcessLocks } = await import('../store/sqlite/process-locks.ts');
@@ -121,24 +121,24 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     },
     worker: { workerId, handlerIds: engine.handlerIds, deliver: (runId) => engine.deliver(runId) },
     async start() {
-      // Time comes as messages, and what is lost of them is found by whoever the scheduler calls.
+      // The cloud queue delivers due runs as messages, and scheduled maintenance finds lost ones.
       if (cloud !== null) return;
       started = true;
       await recover(runtime, presence.locks);
-      await local.start(() => told(log, settle()));
+      await local.start(() => logged(log, settle()));
       engine.wake();
     },
     async stop() {
       await local.stop();
       const done = await engine.stop(settings.server.drainSeconds * 1_000);
       await cloud?.close();
-      // What a handler may still be at is nobody else's until this process has ended.
+      // Keep the name while a handler may still run: other processes must not take its runs yet.
       if (done) presence.release();
     },
   };
 }
 
-/** Runs of processes that are proven dead need not wait for their leases. */
+/** Ends the leases of processes that are proven dead. */
 async function recover(runtime: Runtime, locks: Locks | null): Promise<void> {
   if (locks === null) return;
   const isGone = (id: string) => PROVEN_NAME.test(id) && locks.isGone(id);
@@ -146,15 +146,15 @@ async function recover(runtime: Runtime, locks: Locks | null): Promise<void> {
   locks.sweep((name) => PROVEN_NAME.test(name));
 }
 
-/** With the queue in the cloud handlers are executed where it delivers, and nowhere else. */
+/** With a cloud queue only the worker that receives its deliveries executes handlers. */
 function executesHandlers(role: ExecutionRole, cloud: unknown): boolean {
   return cloud === null ? role === 'service' : role === 'worker';
 }
 
-/** Whoever waits for the look tries it again; whoever runs the service has to know. */
-function told<T>(log: Log, look: Promise<T>): Promise<T> {
-  return look.catch((error: unknown) => {
-    log({ severity: 'ERROR', message: 'Due runs could not be moved on', failure: describeFailure(error) });
+/** Logs a failure for operators. The caller retries. */
+function logged<T>(log: Log, settling: Promise<T>): Promise<T> {
+  return settling.catch((error: unknown) => {
+    log({ severity: 'ERROR', message: 'Due runs could not be settled', failure: describeFailure(error) });
     throw error;
   });
 }
@@ -179,10 +179,10 @@ function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { ex
   }
 }
 
-/** The name of a process that shows that it lives; others have to wait for its leases. */
+/** The name of a process with a lock. Runs of other names are taken when their leases end. */
 const PROVEN_NAME = /^process-[^/\\]*-\d+-[0-9a-f]{16}$/;
 
-const nothing = () => undefined;
+const noRelease = () => undefined;
 
 interface Presence {
   readonly name: string;
@@ -190,7 +190,7 @@ interface Presence {
   readonly release: () => void;
 }
 
-/** Host and process are in the name for whoever reads it; that the process is no more is proven by its lock alone. */
+/** Names this process. Host and process id help operators; only the lock proves that the process is alive. */
 async function presenceOf({ settings, world, log }: ExecutionParts, shown: boolean): Promise<Presence> {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')
@@ -199,11 +199,12 @@ async function presenceOf({ settings, world, log }: ExecutionParts, shown: boole
   const name = `process-${host}-${process.pid}-${own}`;
   try {
     const opened = await locksOf(settings);
-    return { name, locks: opened, release: (shown ? opened?.hold(name) : undefined) ?? nothing };
+    return { name, locks: opened, release: (shown ? opened?.hold(name) : undefined) ?? noRelease };
   } catch (error) {
-    const message = 'Other processes cannot be shown that this one lives: its runs are left to their leases';
+    const message =
+      'The process lock could not be taken: after a crash, runs of this process wait for their leases to expire';
     log({ severity: 'WARNING', message, failure: describeFailure(error) });
-    return { name: name.slice(0, -8), locks: null, release: nothing };
+    return { name: name.slice(0, -8), locks: null, release: noRelease };
   }
 }
 

@@ -6,7 +6,7 @@ import type { World } from '../kernel/world.ts';
 import type { Execution, ExecutionRole } from './execution.ts';
 import { composeDeliveryIdentity, composeIdentity, type Identity } from './identity.ts';
 
-/** The functions that serve no group of the contract: the hosted worker, and what the scheduler calls. */
+/** Functions without a group of the contract: the hosted worker and scheduled maintenance. */
 
 export const functionNames = ['worker', 'reconcile', 'prune'] as const;
 export type FunctionName = (typeof functionNames)[number];
@@ -15,9 +15,9 @@ export function isFunctionName(name: string | undefined): name is FunctionName {
   return functionNames.some((known) => known === name);
 }
 
-/** The functions beside the groups that the settings let exist. */
+/** The additional functions that the settings allow. */
 export function servedFunctions({ execution }: Settings): readonly FunctionName[] {
-  // Nothing is delivered where the queue is in the process.
+  // A local queue makes no deliveries.
   return execution.adapter === 'google' ? functionNames : functionNames.filter((name) => name !== 'worker');
 }
 

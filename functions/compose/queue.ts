@@ -5,17 +5,17 @@ import type { ProcessQueue, RunQueue } from '../queue/port.ts';
 import { storeChanges } from '../runs/assemble.ts';
 import type { RecordStore } from '../store/port.ts';
 
-/** How runs reach their workers. */
+/** The queues of this process. */
 export interface Dispatch {
-  /** For calls of this process that wait for a run, whoever it is that queues them. */
+  /** Waiting calls of this process wait here, also with a cloud queue. */
   readonly local: ProcessQueue;
-  /** `null`: the local one is the queue. */
+  /** `null`: the local queue takes the messages. */
   readonly cloud: CloudDispatch | null;
 }
 
 export interface CloudDispatch {
   readonly queue: RunQueue;
-  /** Whether a worker is configured for the handler. */
+  /** Whether the handler has a route to a worker. */
   reaches(handlerId: string, kind: 'process' | 'external'): boolean;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ async function cloudDispatch(
   };
 }
 
-/** The client is large: it is loaded with the first message. */
+/** Loads the large client library with the first message. */
 function taskService({ cloudTasks, firestore }: Settings): Lazy<TaskService> {
   return lazy(
     async () => {
@@ -76,7 +76,7 @@ type TaskService = Awaited<ReturnType<typeof import('../queue/cloud-tasks/client
 function routeRules({ cloudTasks, firestore }: Settings) {
   return {
     defaults: {
-      // The database's, where nobody says otherwise.
+      // Defaults to the project of the database.
       projectId: cloudTasks.projectId ?? firestore.projectId,
       locationId: cloudTasks.locationId,
       queueId: cloudTasks.queueId,
@@ -86,7 +86,7 @@ function routeRules({ cloudTasks, firestore }: Settings) {
     },
     explicit: cloudTasks.requireExplicitWorkerRoutes,
     overrides: cloudTasks.workerRoutes.map((route) => ({
-      // The rules of the settings have refused to go on without one.
+      // The checks of the settings guarantee an id.
       handlerId: route.HandlerId ?? '',
       ...(route.ProjectId === undefined ? {} : { projectId: route.ProjectId }),
       ...(route.LocationId === undefined ? {} : { locationId: route.LocationId }),

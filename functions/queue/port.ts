@@ -1,65 +1,71 @@
 /**
- * `RunQueue`: how a run id reaches whoever can work on it. A message carries no state: whoever gets it leases the run first, so a
- * duplicate, a late or a reordered one changes nothing, and a lost one is found again in the store.
+ * `RunQueue` carries run ids to workers. A message has no state: a worker leases the run from the store first. So
+ * duplicate, late and reordered messages are harmless, and a lost one is found by maintenance.
  */
 export interface RunQueue {
-  /** Says that the run can be worked on from `notBefore` on. Called after the run's state is durable. */
+  /** Announces that the run can be executed from `notBefore` on. Called after its state is durable. */
   enqueue(message: RunMessage): Promise<void> | void;
-  /** Says that nothing is to be done about the run any more until the next message: what was expected of it may be forgotten. */
+  /** The run needs no work until its next message, so the queue may forget it. */
   forget?(runId: string): void;
-  /** A message is gone once it was delivered: whoever finds it too early has to send the next one. */
+  /** The queue drops a message after its delivery, so a worker that receives it early must requeue it. */
   readonly delivers?: true;
 }
+
+/** Marks a request as a delivery of a queue, which distinguishes it from other requests. It proves no identity. */
+export const DISPATCH_HEADER = 'X-Svc-Execution-Dispatch';
 
 export interface RunMessage {
   readonly runId: string;
   readonly handlerId: string;
   readonly reason: DispatchReason;
-  /** Milliseconds since 1970; in the past or now for at once. */
+  /** Milliseconds since 1970. A past or current time means at once. */
   readonly notBefore: number;
-  /** How often the run was leased before: a run becomes ready once between two leases. */
+  /** Leases of the run so far: it becomes ready once between two leases. */
   readonly attempt: number;
   /**
-   * Tells apart messages of one run that are alike in all else and yet no repetitions, such as one that is sent again because
-   * the first may be lost. A queue that takes each message once takes one of each word.
+   * Distinguishes messages of one run that are otherwise equal, such as a redrive of a message that may be lost. A
+   * queue that refuses repetitions accepts each word once.
    */
   readonly again?: string;
-  /** The lease was only renewed: whoever is told when it was to end finds the new end then. */
+  /** The lease was only renewed. The message for its old expiry will find the new one. */
   readonly renewed?: boolean;
 }
 
 export type DispatchReason = 'run_ready' | 'timer_due' | 'external_event' | 'lease_expired';
 
 /**
- * What a queue in the same process as its workers knows of runs that are ready, so that they need not ask the store for each.
- * Nothing of it is the truth: whoever takes a run leases it in the store first.
+ * Ready runs that a queue in the process of its workers remembers, so that they need not search the store. Only the
+ * store is authoritative: a caller leases a run there first.
  */
 export interface ReadyRuns {
-  /** A run of one of the handlers that is thought to be ready, the oldest; it is nobody else's from now on. */
+  /** Removes and returns the oldest known ready run of the handlers. */
   take(handlerIds: Iterable<string>): string | null;
-  /** Whether asking for a run of one of the handlers can be worth it. */
+  /** Whether a search for a run of the handlers may succeed. */
   mayHave(handlerIds: Iterable<string>): boolean;
-  /** Whether the store may know of ready runs that are not known here. */
+  /** Whether the store may have ready runs that the queue does not know. */
   mustLook(handlerIds: Iterable<string>): boolean;
-  /** What is known now, to be given to `learn` with what a look that begins now will show. */
+  /** State to pass to `learn` with the result of a search that begins now. */
   readonly mark: number;
   /**
-   * Runs that the store showed as ready; `all` where there were no more of the handler. What was doubted since the look began
-   * stays in doubt.
+   * Adds the ready runs that a search found; `all` if the handler has no others. Doubts raised since the search began
+   * remain.
    */
   learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void;
-  /** Nothing is known for sure of these handlers any more. */
+  /** The queue may lack ready runs of these handlers. */
   doubt(handlerIds: Iterable<string>): void;
-  /** Begins a call that may wait up to `waitMs`. It counts from now on, so that nothing that comes during its first look is missed. */
+  /** Enters a call that may wait up to `waitMs`. Enter before the first search, so that no run is missed during it. */
   enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall;
 }
 
 export interface ReadyCall {
-  /** Settles when another look is worth it; with `false` when the time is over or nobody waits for the answer. */
+  /**
+   * Resolves with `true` when another search is worthwhile, with `false` when the time is over or the caller has
+   * left.
+   */
   next(): Promise<boolean>;
-  /** A run that was taken is not for this call: a call that has waited less long is told of it. */
+  /** The call may not lease this run. Passes it to a call that has waited less long. */
   passOn(handlerId: string, runId: string): void;
-  /** Makes the call look again. */
+  /** Makes the call search again. */
   wake(): void;
   leave(): void;
 }

@@ -7,7 +7,7 @@ import type { RunJob } from './run-job.ts';
 
 const VERSION = 'svc.admission.v1' as const;
 
-/** The receipt of a run's admission, the same after every restart: nothing in it is stored beside the run. */
+/** The receipt of a run's admission. It is computed from the run, so it is the same after every restart. */
 export function admissionOf(run: Run, replayed: boolean) {
   const rejected = run.status === 'rejected';
   return {
@@ -39,7 +39,7 @@ export function statusUri(runId: string, job?: RunJob): string {
 const RUNS_FULL = 'As many runs are active as may be';
 const JOBS_FULL = 'As many jobs are active as may be, in all or of this product and tenant';
 
-/** Nothing was stored and the key was not taken: the same request may be sent again. */
+/** Nothing was stored and the idempotency key is free, so the caller may send the same request again. */
 export function queueFull(request: StartRequest, runId: string, now: number): ServiceError {
   const key = request.idempotencyKey;
   const full = request.job === undefined ? RUNS_FULL : JOBS_FULL;
@@ -61,7 +61,7 @@ export function queueFull(request: StartRequest, runId: string, now: number): Se
   return new ServiceError('queue_full', full, { admission, retryAfterSeconds: 1 });
 }
 
-/** What a rejected run is answered with; `null` for one that was accepted. */
+/** The problem that answers a rejected start; `null` for an accepted run. */
 export function rejectionProblem(run: Run, replayed: boolean): ServiceError | null {
   if (run.status !== 'rejected') return null;
   const admission = admissionOf(run, replayed);

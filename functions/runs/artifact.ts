@@ -10,7 +10,7 @@ export interface ArtifactWrite {
   readonly kind: string;
   readonly mediaType: string | null;
   readonly text: string | null;
-  /** `undefined` where none was given: `null` is content. */
+  /** `undefined` without content: `null` is content. */
   readonly content: Json | undefined;
   readonly uri: string | null;
   readonly metadata: Readonly<Record<string, string>>;
@@ -31,13 +31,13 @@ export interface StoredArtifact {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What is kept beside an artifact that lies out of line. Callers see it as metadata, as they see it inline. */
+/** Metadata of an artifact whose bytes are in the blob store. Callers see it like their own metadata. */
 const OFFLOADED = { offloaded: 'true', inline: 'false' } as const;
 
-/** Where the bytes of all artifacts lie, a folder for each run. */
+/** Prefix of all artifact bytes in the blob store. Each run has a folder. */
 export const ARTIFACTS_PREFIX = 'artifacts/';
 
-/** Where the bytes of one run's artifacts lie, so that they can be removed with it. */
+/** Prefix of the bytes of one run's artifacts, so that they can be removed with the run. */
 export function artifactPrefix(runId: string): string {
   return `${ARTIFACTS_PREFIX}${runId}/`;
 }
@@ -47,8 +47,8 @@ export function artifactBlobKey(runId: string, artifactId: string, text: boolean
 }
 
 /**
- * The artifact as it is kept: small ones inline, larger ones put into the blob store first, under the same fields. Throws
- * `limit_exceeded` for one that is larger than an artifact may be, or than fits inline where there is no blob store.
+ * Prepares an artifact: small ones stay inline, the bytes of larger ones go to the blob store first. Throws
+ * `limit_exceeded` for one over the size limit, or over the inline size without a blob store.
  */
 export async function artifactRecord(
   runtime: Runtime,
@@ -82,7 +82,7 @@ export async function artifactRecord(
   return { record, artifact };
 }
 
-/** What it takes inline: the hash is of one of them, but all that was given is kept. */
+/** Size inline. The content hash covers one of text and content, but both are stored. */
 function bytesOf({ text, content }: ArtifactWrite): number {
   const json = content === undefined ? '' : canonicalJson(content);
   return Buffer.byteLength(text ?? '') + Buffer.byteLength(json);

@@ -18,7 +18,7 @@ export interface Checkpoint extends CheckpointWrite {
   readonly updatedAt: number;
 }
 
-/** The last write of a key counts. It survives retries, waits and restarts. */
+/** Writes a checkpoint. A later write of the key replaces it; it survives retries, waits and restarts. */
 export async function checkpoint(
   runtime: Runtime,
   held: Held,
@@ -38,14 +38,14 @@ export async function checkpoint(
   await changeRun(runtime, request, (before) => {
     const { workerId } = activeLease(before, held, now);
     const event = { type: 'checkpoint.written', details: { key, contentHash }, workerId };
-    // What a wait gave need not be given again: the holder has kept how far it got.
+    // The checkpoint records how far the holder got, so the last wait outcome need not be given again.
     const run = { ...present(before), taken: null };
     return { change: { run, events: [event] }, writes: [{ put: record }], result: null };
   });
   return stored;
 }
 
-/** Read under an active lease. `null` where there is none; a stale lease is an error, not an absence. */
+/** Reads a checkpoint under an active lease; `null` if the key has none. A stale lease throws. */
 export async function readCheckpoint(
   runtime: Runtime,
   held: Held,

@@ -9,11 +9,14 @@ import type { Progress, TraceDraft } from './run.ts';
 import { checkJson, checkLine, checkMap, checkName, optionalName } from './text-checks.ts';
 import type { NewValue } from './values.ts';
 
-/** What workers and handlers may send: the same limits over the wire and in process. All throw `validation_failed` or `limit_exceeded`. */
+/**
+ * Checks of requests of workers and handlers, alike over the wire and in process. All throw `validation_failed` or
+ * `limit_exceeded`.
+ */
 
 const DAY_MS = 86_400_000;
 
-/** A moment to come, or one that has passed; not further ahead than anything is kept waiting. */
+/** Checks a time. It may be past, and at most as far ahead as schedules may be. */
 export function checkMoment(moment: Date | number | string, now: number, pointer = ''): number {
   const at = typeof moment === 'string' ? parseUtc(moment) : Number(moment);
   if (at === undefined || !Number.isFinite(at)) throw invalidMember(pointer, 'must be a moment');
@@ -70,7 +73,7 @@ export function checkReport(
   return result === undefined ? report : { ...report, result };
 }
 
-/** `null` is no result: what was reported before stays. */
+/** `null` means no result: an earlier one stays. */
 export function checkResult(
   result: Json | undefined,
   bytesMax: number = limits.executionResultBytesDefault,
@@ -80,7 +83,7 @@ export function checkResult(
   return { json: result, bytes: checkJson(result, bytesMax, `${pointer}/result`) };
 }
 
-/** Types that begin so are the runtime's own: what is told under them of a run's life is true. */
+/** Reserved for events of the runtime, so that workers cannot imitate them. */
 const RESERVED_TYPES = /^(?:run|lease|wait|retry)\./;
 
 function checkType(given: string | null | undefined): string {

@@ -9,7 +9,7 @@ import type { Change, InboxEvent, Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { preparedEvent, valueKeys, valueWrites } from './values.ts';
 
-/** What a caller may not touch refuses here, before anything is decided; it throws. */
+/** Throws if the caller may not change this run. */
 export type RunGuard = (run: Run) => void;
 
 export async function cancel(runtime: Runtime, runId: string, guard: RunGuard, now: number): Promise<Run> {
@@ -43,7 +43,7 @@ export async function raise(
   return prepared.event;
 }
 
-/** What the passing of time has made of the run comes first, so that a deadline and an event of one moment have one order. */
+/** Settles the run before the rule, so that a deadline and an event of the same time have one order. */
 function afterTime(
   runtime: Runtime,
   run: Run,

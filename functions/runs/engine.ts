@@ -1,67 +1,49 @@
 import { sha256 } from '../kernel/canonical-json.ts';
 import { describeFailure } from '../kernel/log.ts';
-import { delay } from '../kernel/world.ts';
-import type { Held } from './held.ts';
+import { attemptRun, type Execution } from './attempt.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
+import { LEASE_LOST, LeaseRenewal } from './lease-renewal.ts';
 import { leaseRunById } from './lease-run.ts';
-import {
-  cancelled,
-  failed,
-  failureOf,
-  isLeaseRefusal,
-  isPassing,
-  type Outcome,
-  succeeded,
-} from './outcome.ts';
 import type { PluginHandler } from './plugin.ts';
-import { isRunFailure, RunSuspended } from './plugin.ts';
-import { loadValues } from './read-runs.ts';
 import type { LeaseGrant } from './rules/lease.ts';
 import type { Run } from './run.ts';
-import { createRunContext } from './run-context.ts';
 import type { Runtime } from './runtime.ts';
-import { complete, heartbeat } from './work.ts';
 
 export interface EngineOptions {
   readonly workerId: string;
   /** Runs executed at a time. */
   readonly concurrencyMax: number;
-  /** How long a run is held without a word from this process; it is renewed at half of it. */
+  /** Length of a lease. The engine renews a lease after half of it. */
   readonly leaseMs: number;
-  /** Whether it takes what it is told of by itself; otherwise it executes what is delivered to it. Default `true`. */
+  /** Whether the engine leases ready runs by itself; otherwise it executes deliveries only. Default `true`. */
   readonly asks?: boolean;
 }
 
 /**
- * What became of a delivery. The same message should come again where there was no room (`busy`), and where the attempt was
- * left to its lease, of whose end nobody has been told (`left`).
+ * The result of a delivery. The queue delivers again after `busy` (no free slot) and after `left` (the attempt ended without
+ * completing the run, and no message reports the end of its lease).
  */
 export type Delivered = 'executed' | 'nothing' | 'busy' | 'left';
 
-interface Execution {
-  readonly held: Held;
-  readonly abort: AbortController;
-  expiresAt: number;
-  /** When its cancellation was asked for: a handler that does not listen is given up a lease later. */
-  cancelledAt: number | null;
-  /** Given up, or its lease is lost: it takes no room any more, and what its handler still does changes nothing. */
-  isOver: boolean;
-  readonly ended: (done: boolean) => void;
+export interface Reservation {
+  readonly grant: LeaseGrant;
+  execute(run: Run): void;
+  release(): void;
 }
 
 const TOKEN_BYTES = 32;
 
+/** Searches for a run that the engine makes at a time. */
+const SEARCHES_MAX = 8;
+
 const always = () => true;
 
-/** Before a completion that the store did not take is said again; twice as long each further time. */
-const COMPLETION_RETRY_MS = 100;
-
-/** Leases that are asked for at a time. */
-const ASKERS_MAX = 8;
+/** One for all executions: creating one costs as much as a statement of the database. */
+const OVER = new DOMException('The attempt is over', 'AbortError');
 
 /**
- * Executes the runs of handlers that live in this process. It holds each under a lease like any worker, so that another
- * process goes on with them when this one dies, and asks for work only when it is told of some.
+ * Executes the runs of handlers in this process. It holds each under a lease, like any worker, so that another process
+ * continues them after a crash.
  */
 export class Engine {
   readonly #runtime: Runtime;
@@ -69,15 +51,15 @@ export class Engine {
   readonly #handlers: ReadonlyMap<string, PluginHandler>;
   readonly handlerIds: ReadonlySet<string>;
   readonly #running = new Map<string, Execution>();
-  readonly #finished = new Set<() => void>();
+  readonly #idleListeners = new Set<() => void>();
   readonly #stopping = new AbortController();
-  #stopped = false;
+  readonly #renewal: LeaseRenewal;
   readonly #secret: string;
-  #drawn = 0;
+  #stopped = false;
+  #tokensDrawn = 0;
   #reserved = 0;
-  #asking = 0;
+  #searching = 0;
   #wanted = false;
-  #disarm: (() => void) | null = null;
 
   constructor(runtime: Runtime, handlers: ReadonlyMap<string, PluginHandler>, options: EngineOptions) {
     this.#runtime = runtime;
@@ -85,56 +67,57 @@ export class Engine {
     this.#options = options;
     this.handlerIds = new Set(handlers.keys());
     this.#secret = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
+    this.#renewal = new LeaseRenewal({
+      runtime,
+      leaseMs: options.leaseMs,
+      executions: () => [...this.#running.values()],
+      abandon: (execution, reason) => this.#abandon(execution, reason),
+    });
   }
 
-  /** Tells that a run may be there to be taken. */
+  /** Makes the engine search for a ready run, if it has a free slot. */
   wake(): void {
     if (this.#options.asks === false || this.handlerIds.size === 0) return;
     if (this.#stopping.signal.aborted) return;
     this.#wanted = true;
-    if (this.#room() > 0 && this.#asking < ASKERS_MAX) void this.#ask();
+    if (this.#freeSlots() > 0 && this.#searching < SEARCHES_MAX) void this.#search();
   }
 
-  /** A lease for a run that is only now being admitted, where one of these handlers has room for it. */
+  /** Reserves a slot for a run that is being admitted, so that admission also leases it; `null` without a free slot. */
   reserve(handlerId: string): Reservation | null {
     const handler = this.#runtime.registry.get(handlerId);
     if (handler === undefined || handler.concurrencyKey !== null || !this.handlerIds.has(handlerId))
       return null;
-    if (this.#room() <= 0 || this.#stopping.signal.aborted) return null;
+    if (this.#freeSlots() <= 0 || this.#stopping.signal.aborted) return null;
     this.#reserved += 1;
-    const token = this.#token();
+    const token = this.#newToken();
     const { workerId, leaseMs: ttlMs } = this.#options;
-    const grant: LeaseGrant = {
-      kind: 'process',
-      workerId,
-      tokenHash: sha256(token),
-      ttlMs,
-      concurrencyKey: null,
-    };
+    const tokenHash = sha256(token);
+    const grant: LeaseGrant = { kind: 'process', workerId, tokenHash, ttlMs, concurrencyKey: null };
     return {
       grant,
       execute: (run) => {
         this.#reserved -= 1;
         void this.#execute(run, token);
-        this.#tell();
+        this.#notifyIdleListeners();
       },
       release: () => {
         this.#reserved -= 1;
-        this.#tell();
-        // What came while the room was kept found none.
+        this.#notifyIdleListeners();
+        // A wake during the reservation found no free slot.
         if (this.#wanted) this.wake();
       },
     };
   }
 
   /**
-   * Leases the run that a message of the queue names, and executes it to the end of this attempt. A run that is not to be had,
-   * unknown, ended, held or not due, is `nothing`, and the message has done its work.
+   * Leases the run that a queue message names and executes one attempt. A run that is unknown, ended, leased or not due is
+   * `nothing`: the message is done.
    */
   async deliver(runId: string): Promise<Delivered> {
-    if (this.#room() <= 0 || this.#stopping.signal.aborted) return 'busy';
+    if (this.#freeSlots() <= 0 || this.#stopping.signal.aborted) return 'busy';
     this.#reserved += 1;
-    const token = this.#token();
+    const token = this.#newToken();
     let ended: Promise<boolean>;
     try {
       const wish = { ...this.#wish(token), delivered: true };
@@ -143,7 +126,7 @@ export class Engine {
       ended = this.#execute(run, token);
     } finally {
       this.#reserved -= 1;
-      this.#tell();
+      this.#notifyIdleListeners();
     }
     return (await ended) ? 'executed' : 'left';
   }
@@ -154,15 +137,15 @@ export class Engine {
   }
 
   /**
-   * Takes no more runs, and waits for those under way, and for those that are just being taken, up to `waitMs`; what is not
-   * done by then is left to its lease. Answers whether all were done.
+   * Takes no more runs and waits up to `waitMs` for the executions and searches under way. The rest is left to its leases.
+   * Returns whether everything ended.
    */
   async stop(waitMs: number): Promise<boolean> {
     this.#stopping.abort();
     if (!this.#isIdle()) {
       await new Promise<void>((resolve) => {
         const cancel = this.#runtime.world.timers.after(waitMs, resolve);
-        this.#finished.add(() => {
+        this.#idleListeners.add(() => {
           if (!this.#isIdle()) return;
           cancel();
           resolve();
@@ -170,49 +153,46 @@ export class Engine {
       });
     }
     this.#stopped = true;
-    this.#disarm?.();
+    this.#renewal.stop();
     for (const { abort } of this.#running.values()) abort.abort();
     return this.#isIdle();
   }
 
   #isIdle(): boolean {
-    return this.#running.size + this.#reserved + this.#asking === 0;
+    return this.#running.size + this.#reserved + this.#searching === 0;
   }
 
-  #tell(): void {
-    for (const told of this.#finished) told();
+  #notifyIdleListeners(): void {
+    for (const listener of this.#idleListeners) listener();
   }
 
-  #room(): number {
-    return this.#options.concurrencyMax - this.#running.size - this.#reserved - this.#asking;
+  #freeSlots(): number {
+    return this.#options.concurrencyMax - this.#running.size - this.#reserved - this.#searching;
   }
 
-  #token(): string {
-    this.#drawn += 1;
-    return `${this.#secret}${this.#drawn.toString(16)}`;
+  #newToken(): string {
+    this.#tokensDrawn += 1;
+    return `${this.#secret}${this.#tokensDrawn.toString(16)}`;
   }
 
-  async #ask(): Promise<void> {
-    this.#asking += 1;
+  async #search(): Promise<void> {
+    this.#searching += 1;
     try {
-      // Whoever asks counts as a run already, and so does what is reserved.
-      while (this.#wanted && !this.#stopping.signal.aborted && this.#room() >= 0) {
+      // This search already counts as a used slot, so zero free slots still leave one for its run.
+      while (this.#wanted && !this.#stopping.signal.aborted && this.#freeSlots() >= 0) {
         this.#wanted = false;
-        const token = this.#token();
+        const token = this.#newToken();
         const run = await leaseNext(this.#runtime, this.#wish(token));
         if (run === null) continue;
         this.#wanted = true;
         void this.#execute(run, token);
       }
     } catch (error) {
-      this.#runtime.log({
-        severity: 'ERROR',
-        message: 'Runs could not be leased',
-        failure: describeFailure(error),
-      });
+      const failure = describeFailure(error);
+      this.#runtime.log({ severity: 'ERROR', message: 'Runs could not be leased', failure });
     } finally {
-      this.#asking -= 1;
-      this.#tell();
+      this.#searching -= 1;
+      this.#notifyIdleListeners();
     }
   }
 
@@ -220,25 +200,16 @@ export class Engine {
     const { workerId, leaseMs: ttlMs } = this.#options;
     const { handlerIds } = this;
     const signal = this.#stopping.signal;
-    return {
-      kind: 'process',
-      workerId,
-      handlerIds,
-      ttlMs,
-      token,
-      mayLease: always,
-      waitMs: 0,
-      told: true,
-      signal,
-    };
+    const holder = { kind: 'process', workerId, handlerIds, ttlMs, token, mayLease: always } as const;
+    return { ...holder, waitMs: 0, isNotified: true, signal };
   }
 
-  /** Resolves when the attempt is over with `true`, or is nobody's concern here any more, and left to its lease. */
+  /** Resolves when the attempt ends: `true` if the run was completed or parked, `false` if it is left to its lease. */
   #execute(run: Run, token: string): Promise<boolean> {
-    // Nobody waits for it any more.
+    // The engine has stopped, so no caller waits for the attempt.
     if (this.#stopped) return Promise.resolve(false);
     const { workerId } = this.#options;
-    const mayHold = (seen: Run) => this.#sees(execution, seen);
+    const mayHold = (seen: Run) => this.#observe(execution, seen);
     const { promise, resolve: ended } = Promise.withResolvers<boolean>();
     const execution: Execution = {
       held: { runId: run.id, workerId, tokenHash: sha256(token), mayHold },
@@ -248,17 +219,20 @@ export class Engine {
       isOver: false,
       ended,
     };
-    // Its lease ran out before this process noticed, and now there is another.
+    // The earlier lease of this process ran out unnoticed, and the run was leased again.
     const before = this.#running.get(run.id);
     if (before !== undefined) this.#end(before);
     this.#running.set(run.id, execution);
-    this.#renewLater();
-    void this.#attempt(run, execution).then((done) => this.#end(execution, done));
+    this.#renewal.arm();
+    const handler = this.#handlers.get(run.handlerId);
+    const leaseLost = () => this.#abandon(execution, LEASE_LOST);
+    const attempt = attemptRun({ runtime: this.#runtime, handler, leaseLost }, run, execution);
+    void attempt.then((done) => this.#end(execution, done));
     return promise;
   }
 
-  /** Whatever is done under the lease reads the run first: so a cancellation that another process was asked for is heard of. */
-  #sees(execution: Execution, { cancellationRequested }: Run): boolean {
+  /** Every write under the lease reads the run first. So a cancellation that reached another process is seen here. */
+  #observe(execution: Execution, { cancellationRequested }: Run): boolean {
     if (execution.isOver) return false;
     if (cancellationRequested) this.#cancel(execution);
     return true;
@@ -269,132 +243,23 @@ export class Engine {
     execution.abort.abort();
   }
 
-  /** Its handler may still be at it, but it has no room here any more. */
+  #abandon(execution: Execution, reason: string): void {
+    if (execution.isOver) return;
+    this.#runtime.log({ severity: 'WARNING', message: reason });
+    this.#end(execution);
+  }
+
+  /** Frees the slot. The handler may still be executing. */
   #end(execution: Execution, done = false): void {
     if (execution.isOver) return;
     execution.isOver = true;
     execution.abort.abort(OVER);
     const { runId } = execution.held;
-    // The same run may be executed again already, under another lease.
+    // This process may execute the same run again already, under another lease.
     if (this.#running.get(runId) === execution) this.#running.delete(runId);
     execution.ended(done);
-    this.#tell();
-    // Nothing is asked for where nothing can be there.
+    this.#notifyIdleListeners();
+    // Search only if the local queue may have a run: a search costs a query.
     if (this.#runtime.ready?.mayHave(this.handlerIds) !== false) this.wake();
   }
-
-  /** Whether the run was completed or parked. */
-  async #attempt(run: Run, execution: Execution): Promise<boolean> {
-    try {
-      const completion = await this.#outcome(run, execution);
-      if (completion === null || completion === 'parked') return completion !== null;
-      await this.#complete(execution, completion);
-      return true;
-    } catch (error) {
-      // Its lease was lost, or the store did not answer: whoever holds the run now, or its expiry, goes on with it.
-      this.#runtime.log({
-        severity: isLeaseRefusal(error) ? 'WARNING' : 'ERROR',
-        message: 'An attempt could not be completed',
-        failure: describeFailure(error),
-      });
-      return false;
-    }
-  }
-
-  #giveUp(execution: Execution, message: string): void {
-    if (execution.isOver) return;
-    this.#runtime.log({ severity: 'WARNING', message });
-    this.#end(execution);
-  }
-
-  /** Said again while the lease lasts: a completion may be repeated, and what the handler did need not be done once more. */
-  async #complete(execution: Execution, completion: Outcome): Promise<void> {
-    const { clock, timers } = this.#runtime.world;
-    for (let delayMs = COMPLETION_RETRY_MS; ; delayMs *= 2) {
-      try {
-        await complete(this.#runtime, execution.held, completion, clock.now());
-        return;
-      } catch (error) {
-        const late = execution.isOver || clock.now() + delayMs >= execution.expiresAt;
-        if (!isPassing(error) || late) throw error;
-      }
-      await delay(timers, delayMs);
-    }
-  }
-
-  /** `null` where the handler was interrupted: another attempt goes on. */
-  async #outcome(run: Run, execution: Execution): Promise<Outcome | 'parked' | null> {
-    const { held, abort } = execution;
-    const handler = this.#handlers.get(run.handlerId);
-    if (handler === undefined) return failed('handler_missing', 'No handler is registered under this id');
-    try {
-      const [payload = null] = await loadValues(this.#runtime, [run.payload]);
-      const refused = (error: unknown) => {
-        if (isLeaseRefusal(error)) this.#giveUp(execution, LOST);
-      };
-      const context = createRunContext(this.#runtime, { run, payload, held, signal: abort.signal, refused });
-      const result = (await handler.run(context)) ?? null;
-      return execution.isOver ? null : succeeded(result, this.#runtime.options.resultBytesMax);
-    } catch (error) {
-      if (error instanceof RunSuspended) return 'parked';
-      if (execution.isOver) return null;
-      // Nothing is wrong with the run: it is executed again when its lease is over.
-      if (isPassing(error)) throw error;
-      if (isRunFailure(error)) return failureOf(error);
-      if (execution.cancelledAt !== null) return cancelled();
-      // This process stops, or has lost the run: nobody asked to cancel it.
-      if (abort.signal.aborted) return null;
-      this.#runtime.log({
-        severity: 'WARNING',
-        message: 'A handler failed',
-        failure: describeFailure(error),
-      });
-      return failed('unknown', 'The handler failed.');
-    }
-  }
-
-  /** One timer for all: leases are renewed when half of their time is over, so a short run never is. */
-  #renewLater(): void {
-    if (this.#disarm !== null) return;
-    this.#disarm = this.#runtime.world.timers.after(this.#options.leaseMs / 4, () => {
-      this.#disarm = null;
-      void this.#renew();
-    });
-  }
-
-  async #renew(): Promise<void> {
-    const { leaseMs } = this.#options;
-    const now = this.#runtime.world.clock.now();
-    const running = [...this.#running.values()];
-    for (const execution of running) {
-      const { cancelledAt } = execution;
-      if (cancelledAt !== null && now - cancelledAt >= leaseMs) this.#giveUp(execution, UNHEARD);
-    }
-    const due = running.filter(({ expiresAt, isOver }) => !isOver && expiresAt - now <= leaseMs / 2);
-    await Promise.all(due.map((execution) => this.#renewOne(execution, leaseMs)));
-    if (this.#running.size > 0 && !this.#stopped) this.#renewLater();
-  }
-
-  async #renewOne(execution: Execution, leaseMs: number): Promise<void> {
-    const { clock } = this.#runtime.world;
-    try {
-      const run = await heartbeat(this.#runtime, execution.held, leaseMs, clock.now());
-      execution.expiresAt = run.lease?.expiresAt ?? execution.expiresAt;
-    } catch (error) {
-      // Somebody else holds the run, or may take it by now: what this handler still does must not count.
-      if (isLeaseRefusal(error) || clock.now() >= execution.expiresAt) this.#giveUp(execution, LOST);
-    }
-  }
 }
-
-const LOST = 'The lease of a run was lost while its handler executed';
-const UNHEARD = 'A handler that does not listen to its cancellation was given up';
-
-export interface Reservation {
-  readonly grant: LeaseGrant;
-  execute(run: Run): void;
-  release(): void;
-}
-
-/** One for all: making one costs as much as a statement of the database. */
-const OVER = new DOMException('The attempt is over', 'AbortError');

@@ -4,7 +4,9 @@ import { identifier } from '../kernel/identifiers.ts';
 import type { HandlerFacts } from './rules/start.ts';
 import { checkLine, checkMap } from './text-checks.ts';
 
-/** A handler as the status surface shows it. Ids are unique; a handler is executed in process or by external workers. */
+/**
+ * A handler as the status document shows it. Ids are unique; a handler is executed in process or by external workers.
+ */
 export interface HandlerDescriptor extends HandlerFacts {
   readonly displayName: string;
   readonly description: string | null;
@@ -42,14 +44,14 @@ export interface RegisteredHandler extends HandlerDescriptor {
   readonly builtIn?: true;
 }
 
-/** Which handlers there are. What is registered twice, or by a plugin that is not its own, is a mistake of whoever does. */
+/** The registered handlers. Registering an id twice, or a handler of another plugin, throws. */
 export class HandlerRegistry {
   readonly #handlers = new Map<string, RegisteredHandler>();
   readonly #plugins = new Map<string, PluginDescriptor>();
   readonly #pluginIds = new Set<string>();
   readonly #reaches: (handlerId: string, kind: RegisteredHandler['kind']) => boolean;
 
-  /** `reaches` tells whether the queue knows a worker for the handler. */
+  /** `reaches` returns whether the queue has a route to a worker for the handler. */
   constructor(reaches: (handlerId: string, kind: RegisteredHandler['kind']) => boolean = () => true) {
     this.#reaches = reaches;
   }
@@ -73,12 +75,12 @@ export class HandlerRegistry {
     return [...this.#handlers.values()].sort((a, b) => (a.handlerId < b.handlerId ? -1 : 1));
   }
 
-  /** By id. */
+  /** Sorted by id. */
   get plugins(): readonly PluginDescriptor[] {
     return [...this.#plugins.values()].sort((a, b) => (a.pluginId < b.pluginId ? -1 : 1));
   }
 
-  /** Handlers that share a concurrency key with this one, itself among them. */
+  /** Handlers with this concurrency key. */
   sharing(concurrencyKey: string): readonly string[] {
     return this.#sorted
       .filter((handler) => handler.concurrencyKey === concurrencyKey)
@@ -134,7 +136,7 @@ export class HandlerRegistry {
   }
 }
 
-/** Plugins are written by hand, and may be without types: what the status surface could not show is refused at the start. */
+/** Plugins may come without types, so the registry refuses values that the status document could not show. */
 function checkPlugin({ pluginId, name, version }: Omit<PluginDescriptor, 'handlerIds'>): void {
   const of = `plugin ${shown(pluginId)}`;
   checkId(pluginId, `${of}: pluginId`);
@@ -176,7 +178,7 @@ function checkDisplay(value: unknown, lengthMax: number, what: string): void {
   refusedAs(what, () => checkLine(value, lengthMax, ''));
 }
 
-/** The same rules as for callers, in words for whoever wrote the plugin. */
+/** Applies the rules for callers, but throws an error for the author of the plugin. */
 function refusedAs(what: string, check: () => unknown): void {
   try {
     check();

@@ -7,7 +7,7 @@ import type { RunFailure } from './plugin.ts';
 import type { Completion } from './rules/complete.ts';
 import type { NewValue } from './values.ts';
 
-/** How an attempt of a handler ended. What handlers hand over is checked, but never refused: the run has to end. */
+/** The outcome of an attempt. Invalid values of a handler become a failure instead of an error: the run has to end. */
 export type Outcome = Omit<Completion, 'result'> & { readonly result?: NewValue };
 
 export function succeeded(result: Json, bytesMax: number): Outcome {
@@ -56,7 +56,7 @@ function cutText(text: unknown): string {
     .toWellFormed();
 }
 
-/** A failure of the store that may be over soon. */
+/** Whether a retry may succeed soon. */
 export function isPassing(error: unknown): boolean {
   return error instanceof StoreError && (error.failure === 'contention' || error.failure === 'unavailable');
 }

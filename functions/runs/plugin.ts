@@ -5,8 +5,8 @@ import type { InboxEvent, Progress, RunScope, RunTimer } from './run.ts';
 import type { RunJob } from './run-job.ts';
 
 /**
- * What applications write to have runs executed in the process of the service. A handler may be executed again after a crash,
- * a retry or a wait (at least once): what it does elsewhere must bear repetition, or be protected by a checkpoint or a lease.
+ * What applications provide to execute runs in the service's process. A handler may be executed again after a crash,
+ * a retry or a wait (at least once): protect its external effects by idempotency, a checkpoint or a lease.
  */
 export interface Plugin {
   readonly pluginId: string;
@@ -19,34 +19,37 @@ export interface PluginHandler {
   readonly handlerId: string;
   readonly displayName?: string;
   readonly description?: string;
-  /** Attempts of a run whose request says none; 1 unless given. */
+  /** Attempts of a run whose request states none. Default 1. */
   readonly maxAttempts?: number;
   /** Runs of all handlers with the same key are executed one after another. */
   readonly concurrencyKey?: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** What it returns is the run's result. Throw `RunFailure` to say how it failed; any other error fails the run as `unknown`. */
+  /**
+   * Returns the run's result. Throw `RunFailure` to choose the failure class; any other error fails the run as
+   * `unknown`.
+   */
   run(context: RunContext): Promise<Json | undefined> | Json | undefined;
 }
 
-/** What a handler is given of its run, and may do with it. Every call is refused with `lease_not_active` once the lease is lost. */
+/** The data and calls of a handler. Every call is refused with `lease_not_active` once the lease is lost. */
 export interface RunContext {
   readonly runId: string;
   readonly handlerId: string;
   readonly pluginId: string | null;
-  /** 1 for the first. Counts executions, also those after waits and crashes. */
+  /** Starts at 1 and counts executions, also those after waits and crashes. */
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly correlationId: string;
-  /** RFC 3339, UTC: the same in every execution. */
+  /** RFC 3339, UTC; the same in every execution. */
   readonly createdAt: string;
   readonly scope: RunScope | null;
   readonly payload: Json;
   readonly tags: Readonly<Record<string, string>>;
   /** Only for handlers of the service itself. */
   readonly job?: RunJob;
-  /** Aborted when the run is to be cancelled, or is no longer this process's. */
+  /** Aborted when the run is cancelled or this process loses its lease. */
   readonly signal: AbortSignal;
-  /** Members that are left out keep their value. */
+  /** Absent members keep their value. */
   report(progress: Partial<Progress> & { readonly statusDetails?: JsonObject }): Promise<void>;
   log(
     message: string,
@@ -61,24 +64,24 @@ export interface RunContext {
     metadata?: Readonly<Record<string, string>>,
   ): Promise<Checkpoint>;
   readCheckpoint(key: string): Promise<Checkpoint | null>;
-  /** Takes a lease on a name of the application's own; `false` while another run holds it. */
+  /** Takes a run-owned lease; `false` while another run holds the name. */
   acquireLease(name: string, ttlSeconds: number, metadata?: JsonObject): Promise<boolean>;
-  /** `false` where this run does not hold it. */
+  /** `false` if this run does not hold the name. */
   releaseLease(name: string): Promise<boolean>;
-  /** A timer of the record: nothing is executed when it fires. To be woken, wait for one. */
+  /** Records a timer. Nothing executes when it fires; use `waitForTimer` to be woken. */
   scheduleTimer(name: string, fireAt: Date, payload?: Json): Promise<RunTimer<Json>>;
-  /** Raises an event into this run, or into another one of the same product and tenant. */
+  /** Raises an event into this run, or into another run of the same product and tenant. */
   raiseEvent(name: string, payload?: Json, runId?: string): Promise<InboxEvent>;
   /**
-   * The event, or `null` once `timeoutAt` has passed. Where neither has come the handler ends here, by `RunSuspended`, and is
-   * executed again from its beginning when one has: the same call then returns, once. What comes of it later must not need it
-   * again: keep it in a checkpoint where more than one wait, or a retry, may follow.
+   * Returns the event, or `null` once `timeoutAt` has passed. Without either, the call throws `RunSuspended`, and the
+   * handler is executed from its beginning when one arrives. The call then returns it once: keep it in a checkpoint
+   * if another wait or a retry may follow.
    */
   waitForExternalEvent(
     name: string,
     options?: { readonly timeoutAt?: Date },
   ): Promise<{ readonly id: string; readonly raisedAt: Date; readonly payload: Json } | null>;
-  /** As above: the handler ends here until the moment has come. The first call of the name says when that is. */
+  /** Suspends the handler, like a wait for an event, until `fireAt`. The first call for the name sets the time. */
   waitForTimer(name: string, fireAt: Date, payload?: Json): Promise<RunTimer<Json>>;
 }
 
@@ -88,7 +91,7 @@ export interface TraceOptions {
   readonly details?: JsonObject;
 }
 
-/** Ends an attempt with a failure of a class, which decides about retries: `validation` is never tried again. */
+/** Ends an attempt with a failure class, which decides about retries: `validation` is never retried. */
 export class RunFailure extends Error {
   readonly failureClass: string;
   readonly status: 'failed' | 'timed_out' | 'rejected';
@@ -105,13 +108,13 @@ export class RunFailure extends Error {
   }
 }
 
-/** By what it says of itself: a plugin that was bundled apart from the service brings a class of its own. */
+/** Also recognises the `RunFailure` class of a plugin that was bundled apart from the service. */
 export function isRunFailure(error: unknown): error is RunFailure {
   if (error instanceof RunFailure) return true;
   return error instanceof Error && error.name === 'RunFailure' && 'failureClass' in error;
 }
 
-/** The run is parked on a wait, and this execution of the handler is over. Not to be caught, or else thrown again. */
+/** The run waits, so this execution of the handler ends. A handler that catches it must throw it again. */
 export class RunSuspended extends Error {
   constructor() {
     super('The run waits; its handler is executed again when the wait is over');

@@ -2,26 +2,26 @@ import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import type { StartRequest } from './rules/start.ts';
 import type { RunScope } from './run.ts';
 
-/** What one product may do. An empty list restricts nothing. */
+/** The permissions of one product. An empty list restricts nothing. */
 export interface ProductPolicy {
   readonly productId: string;
   readonly allowedHandlerIds: readonly string[];
   readonly allowedTenantIds: readonly string[];
-  /** Workers that may lease its runs. */
+  /** Workers that may lease runs of the product. */
   readonly allowedServiceIdentities: readonly string[];
-  /** `null`: as everybody. */
+  /** `null`: the limit of the deployment. */
   readonly payloadBytesMax: number | null;
-  /** What names of artifacts begin with; empty for any. */
+  /** Required prefix of artifact names; empty for any. */
   readonly artifactPrefix: string;
-  /** Top-level members of trace details that are not kept. */
+  /** Top-level members that are removed from trace details. */
   readonly redactedNames: readonly string[];
 }
 
 const NOTHING_REDACTED: ReadonlySet<string> = new Set();
 
 /**
- * The product policies of the specification, section ExecutionProductPolicy: opt-in as a whole. Once there is one, a new run
- * needs a product that is known and a tenant, and what a policy does not allow is refused before anything is stored.
+ * The product policies of the specification, section ExecutionProductPolicy. With at least one policy, a new run
+ * needs a known product and a tenant, and a forbidden start is refused before anything is stored.
  */
 export class ProductPolicies {
   readonly #policies: ReadonlyMap<string, ProductPolicy>;
@@ -38,7 +38,7 @@ export class ProductPolicies {
     return this.#policies.size > 0;
   }
 
-  /** Throws `product_policy_violation`, or `limit_exceeded` for a payload that is too large for the product. */
+  /** Throws `product_policy_violation`, or `limit_exceeded` for a payload over the product's limit. */
   checkStart(request: StartRequest): void {
     if (!this.active) return;
     const { scope } = request;
@@ -56,7 +56,7 @@ export class ProductPolicies {
     }
   }
 
-  /** A run of no product, from before there were policies, is nobody's. */
+  /** No worker may lease a run without a product once policies exist. */
   mayLease(scope: RunScope | null, workerId: string): boolean {
     if (!this.active) return true;
     const policy = scope === null ? undefined : this.#policies.get(scope.productId);

@@ -8,7 +8,7 @@ import { activeLease } from './rules/lease.ts';
 import type { Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Each write adds an artifact; names need not differ. */
+/** Adds an artifact. Several artifacts may have the same name. */
 export async function putArtifact(
   runtime: Runtime,
   held: Held,
@@ -17,7 +17,7 @@ export async function putArtifact(
 ): Promise<StoredArtifact> {
   const id = runtime.ids.next();
   const store = await runtime.store();
-  // Large bytes are put away before the transaction that names them; a stale holder must not even fill the disk.
+  // The bytes are written before the transaction, so check the lease first: a stale holder must not fill the disk.
   const { records } = await store.query(runtime.scope, {
     by: 'keys',
     keys: [{ key: runKey(held.runId), view: 'body' }],

@@ -1,5 +1,6 @@
 import type { RandomSource } from '../kernel/world.ts';
-import type { RecordPage, RecordStore, Scope } from '../store/port.ts';
+import { listPages } from '../store/pages.ts';
+import type { RecordStore, Scope } from '../store/port.ts';
 import { isActive, RUN_GROUP, RUN_INDEX, RUNS, readRun } from './records.ts';
 import type { Run } from './run.ts';
 
@@ -50,23 +51,18 @@ export class QueuedRuns {
     readonly next: string | null;
   }> {
     const store = await this.#parts.store();
+    const equal = { [RUN_INDEX.lane]: handlerId };
+    const selection = { collection: RUNS, group: RUN_GROUP, equal, limit };
     const found: Run[] = [];
-    let next = after;
+    let next: string | null = null;
     let scanned = 0;
-    do {
-      const page: RecordPage = await store.query(this.#parts.scope, {
-        by: 'list',
-        collection: RUNS,
-        group: RUN_GROUP,
-        equal: { [RUN_INDEX.lane]: handlerId },
-        limit,
-        ...(next === null ? {} : { after: next }),
-      });
+    for await (const page of listPages(store, this.#parts.scope, selection, { from: after })) {
       const runs = page.records.map((record) => readRun(record));
       found.push(...runs.filter((run) => isActive(run) && isWanted(run)));
       scanned += page.records.length;
       next = page.next;
-    } while (next !== null && found.length < limit && scanned < scannedMax);
+      if (found.length >= limit || scanned >= scannedMax) break;
+    }
     return { found: found.slice(0, limit), next };
   }
 }

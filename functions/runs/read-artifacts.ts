@@ -1,19 +1,20 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { RecordData, RecordPage } from '../store/port.ts';
+import { listPages, recordsOf } from '../store/pages.ts';
+import type { RecordData } from '../store/port.ts';
 import { artifactBlobKey, readArtifact, type StoredArtifact } from './artifact.ts';
 import { ARTIFACTS, artifactKey } from './records.ts';
 import type { Runtime } from './runtime.ts';
 
-/** How many artifacts of one run are listed: as many as one answer holds. */
+/** Artifacts of one run that a list contains. */
 const LISTED_MAX = 1_000;
-/** As many as are read at a time: each may be as large as an artifact is inline. */
+/** Artifacts of one page: each may have the full inline size. */
 const LISTED_PAGE = 100;
-/** What a list holds of them, as JSON text; those that no longer fit are listed without their text and content. */
+/** JSON text that a list contains. Further artifacts are listed without their text and content. */
 const LISTED_CHARACTERS_MAX = 8 * 1024 * 1024;
 
-/** Oldest first. The bytes that a list leaves out are found by the artifact's id. */
+/** Lists artifacts, oldest first. Reading one by its id also returns the bytes that a list leaves out. */
 export async function listArtifacts(
   runtime: Runtime,
   runId: string,
@@ -29,23 +30,16 @@ export async function listArtifacts(
     if (fits) characters += size;
     return fits ? artifact : { ...artifact, text: null, content: null };
   };
-  let after: string | null = null;
-  do {
-    const page: RecordPage = await store.query(runtime.scope, {
-      by: 'list',
-      collection: ARTIFACTS,
-      group: runId,
-      ...(name === undefined ? {} : { equal: { name } }),
-      limit: Math.min(LISTED_PAGE, LISTED_MAX - found.length),
-      ...(after === null ? {} : { after }),
-    });
-    found.push(...page.records.map(listed));
-    after = page.next;
-  } while (after !== null && found.length < LISTED_MAX);
+  const equal = name === undefined ? {} : { equal: { name } };
+  const selection = { collection: ARTIFACTS, group: runId, ...equal, limit: LISTED_PAGE };
+  for await (const record of recordsOf(listPages(store, runtime.scope, selection))) {
+    found.push(listed(record));
+    if (found.length >= LISTED_MAX) break;
+  }
   return found;
 }
 
-/** By id, else the newest of that name, with its bytes wherever they lie; `null` where there is none. */
+/** Finds an artifact by id, or else the newest of that name, with its bytes. `null` if the run has none. */
 export async function findArtifact(
   runtime: Runtime,
   runId: string,

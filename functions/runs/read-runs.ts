@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/canonical-json.ts';
 import { orderedIdBefore } from '../kernel/ordered-id.ts';
-import { type ListSelection, type RecordData, type RecordPage, StoreError } from '../store/port.ts';
+import { listPages, recordsOf } from '../store/pages.ts';
+import { type RecordData, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type Checkpoint, readCheckpointRecord } from './checkpoint.ts';
 import { missingRun } from './held.ts';
@@ -35,12 +36,12 @@ export async function requireRun(runtime: Runtime, runId: string): Promise<Run> 
   return run;
 }
 
-/** The JSON of values that never change, wherever they are kept, in the order asked for. */
+/** Loads the JSON of values that never change, inline or in records of their own, in the given order. */
 export async function loadValues(runtime: Runtime, values: readonly StoredValue[]): Promise<Json[]> {
   return (await findValues(runtime, values)).map(whole);
 }
 
-/** The same, with `undefined` for what is not there, or not there any more. */
+/** Loads values, with `undefined` for each that has no record, or no record of its version. */
 export async function findValues(
   runtime: Runtime,
   values: readonly StoredValue[],
@@ -71,7 +72,7 @@ export interface WholeRun {
   readonly result: Json;
 }
 
-/** The run as of one moment, with what is kept beside it; `null` where it is gone. */
+/** Reads the run as of one moment, with its payload and result; `null` if it is removed. */
 export async function findWhole(runtime: Runtime, { id, payload }: Run): Promise<WholeRun | null> {
   const store = await runtime.store();
   const key = runKey(id);
@@ -102,13 +103,13 @@ export interface RunFilter {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** Runs that one list looks at, which bounds what it costs where hardly any matches. */
-const LOOKED_AT_MAX = 20_000;
+/** Runs that one list reads at most: it bounds the cost of a filter that hardly any run matches. */
+const SCANNED_MAX = 20_000;
 const PAGE = 200;
 
 /**
- * Newest first, as their ids were drawn. What is told by an index is found by it; moments, and what `visible` lets through, are
- * told run by run, so such a list looks at the newest 20,000 at most.
+ * Lists runs by id, newest first. An index answers equality filters. Times and `visible` are checked run by run, so such a list
+ * reads the newest 20,000 runs at most.
  */
 export async function listRuns(
   runtime: Runtime,
@@ -119,36 +120,29 @@ export async function listRuns(
   const store = await runtime.store();
   const fits = (run: Run) => matches(run, filter) && visible(run);
   const own = filter.correlationId === null ? undefined : await findRun(runtime, filter.correlationId);
-  // A run that was given no correlation id has its own id as one, which no index repeats.
+  // A run without a correlation id has its own id as one, which the index does not contain.
   const found = own !== undefined && own.correlationId === own.id && fits(own) ? [own] : [];
-  // No run that was made later has a smaller id, and none is made before the moment that its id tells.
+  // A later run has a larger id, and no run is older than the time in its id.
   const oldest = filter.createdAfter === null ? '' : orderedIdBefore(filter.createdAfter);
   const most = limit + found.length;
-  const selection: ListSelection = {
-    by: 'list',
+  const pages = listPages(store, runtime.scope, {
     collection: RUNS,
     group: RUN_GROUP,
     equal: equalities(filter),
     direction: 'descending',
-    limit: isToldByIndexes(filter) ? Math.min(PAGE, limit) : PAGE,
-  };
-  let after: string | null = null;
-  let looked = 0;
-  do {
-    const page: RecordPage = await store.query(
-      runtime.scope,
-      after === null ? selection : { ...selection, after },
-    );
-    const runs = page.records.map((record) => readRun(record));
+    limit: isIndexed(filter) ? Math.min(PAGE, limit) : PAGE,
+  });
+  let scanned = 0;
+  for await (const { records } of pages) {
+    const runs = records.map((record) => readRun(record));
     found.push(...runs.filter(fits).slice(0, most - found.length));
-    if (runs.some(({ id }) => id < oldest)) break;
-    looked += page.records.length;
-    after = page.next;
-  } while (after !== null && looked < LOOKED_AT_MAX && found.length < most);
+    scanned += records.length;
+    if (runs.some(({ id }) => id < oldest) || scanned >= SCANNED_MAX || found.length >= most) break;
+  }
   return found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
 }
 
-function isToldByIndexes({ createdAfter, createdBefore, updatedAfter, updatedBefore }: RunFilter): boolean {
+function isIndexed({ createdAfter, createdBefore, updatedAfter, updatedBefore }: RunFilter): boolean {
   return [createdAfter, createdBefore, updatedAfter, updatedBefore].every((moment) => moment === null);
 }
 
@@ -181,7 +175,7 @@ function matches(run: Run, filter: RunFilter): boolean {
 
 const TRACE_PAGE = 20;
 
-/** The run's trace in the order of its sequence ids, from after `afterId` on, the oldest `limit` of it. */
+/** Reads the oldest `limit` trace entries after `afterId`, in the order of their sequence ids. */
 export async function readTrace(
   runtime: Runtime,
   run: Run,
@@ -193,23 +187,12 @@ export async function readTrace(
   const isWanted = ({ sequenceId }: TraceEntry) => afterId === null || sequenceId > afterId;
   const begin =
     afterId === null ? {} : { range: { index: TRACE_LAST_INDEX, from: afterId }, orderBy: TRACE_LAST_INDEX };
-  let after: string | null = null;
-  do {
-    const page: RecordPage = await store.query(runtime.scope, {
-      by: 'list',
-      collection: TRACES,
-      group: run.id,
-      ...begin,
-      limit: TRACE_PAGE,
-      ...(after === null ? {} : { after }),
-    });
-    for (const { body } of page.records) {
-      found.push(...(JSON.parse(body ?? '[]') as TraceEntry[]).filter(isWanted));
-      if (found.length >= limit) return found.slice(0, limit);
-    }
-    after = page.next;
-  } while (after !== null);
-  // Read before the records: what moved out of the run meanwhile is in both.
+  const selection = { collection: TRACES, group: run.id, ...begin, limit: TRACE_PAGE };
+  for await (const { body } of recordsOf(listPages(store, runtime.scope, selection))) {
+    found.push(...(JSON.parse(body ?? '[]') as TraceEntry[]).filter(isWanted));
+    if (found.length >= limit) return found.slice(0, limit);
+  }
+  // The run was read before the records, so entries that moved meanwhile are in both.
   const seen = new Set(found.map(({ sequenceId }) => sequenceId));
   found.push(...run.trace.filter((entry) => isWanted(entry) && !seen.has(entry.sequenceId)));
   return found.slice(0, limit);
@@ -228,7 +211,7 @@ export async function findCheckpoint(
   return records[0] === undefined ? null : readCheckpointRecord(records[0]);
 }
 
-/** How many runs are active, as the records that bound them say; `null` where nothing counts them. */
+/** Number of active runs by their counter records; `null` if active runs have no ceiling. */
 export async function countActive(runtime: Runtime, counters: readonly { collection: string; id: string }[]) {
   if (runtime.options.activeRunsMax === null) return null;
   const store = await runtime.store();

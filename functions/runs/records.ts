@@ -11,28 +11,30 @@ import { recordId } from '../store/record-id.ts';
 import { isTerminal, type Run, type TraceEntry } from './run.ts';
 import { jobList, jobOwner, type OwnedRun, type RunJob } from './run-job.ts';
 
-/** How the execution runtime lies in the store: everything about a run that one decision needs is one record. */
+/**
+ * Collections, keys and records of the run engine. One record contains everything that a decision about a run needs.
+ */
 export const RUNS: Collection = { name: 'runs', pairedIndexes: false };
-/** Idempotency keys that were used, each with the run that it admitted. */
+/** Used idempotency keys, each with its run. */
 export const ADMISSIONS: Collection = { name: 'admissions', pairedIndexes: false };
-/** Payloads, results and events that are too large to be written again with every change of their run. */
+/** Payloads, results and events that are too large to be rewritten with every change of their run. */
 export const VALUES: Collection = { name: 'values', pairedIndexes: false };
 /** Older parts of traces. */
 export const TRACES: Collection = { name: 'traces', pairedIndexes: false };
 export const ARTIFACTS: Collection = { name: 'artifacts', pairedIndexes: false };
 export const CHECKPOINTS: Collection = { name: 'checkpoints', pairedIndexes: false };
-/** Leases that runs take on names of their own. */
+/** Run-owned leases. */
 export const LEASES: Collection = { name: 'leases', pairedIndexes: false };
-/** Timers of runs that nothing waits for. */
+/** Recorded timers that no run waits for. */
 export const TIMERS: Collection = { name: 'timers', pairedIndexes: false };
-/** Which run holds a concurrency key. */
+/** The holder of each concurrency key. */
 export const SLOTS: Collection = { name: 'slots', pairedIndexes: false };
 export const COUNTERS: Collection = { name: 'counters', pairedIndexes: false };
 
-/** Runs that were removed, and of which something may still lie here. */
+/** Removed runs whose records are not all cleared yet. */
 export const REMAINS: Collection = { name: 'remains', pairedIndexes: false };
 
-/** What a provider must know of the collections when it opens. */
+/** The collections that a provider must prepare when it opens. */
 export const executionCollections: readonly Collection[] = [
   RUNS,
   ADMISSIONS,
@@ -47,12 +49,12 @@ export const executionCollections: readonly Collection[] = [
   REMAINS,
 ];
 
-/** Runs belong to the deployment: lists and workers span products and tenants. */
+/** One scope for the deployment: lists and workers span products and tenants. */
 export const EXECUTION_SCOPE: Scope = { kind: 'system', name: 'execution' };
 
 export const RUN_GROUP = 'run';
 
-/** How lists and workers find runs. `lane` is there only while a run is queued. */
+/** Indexes of lists and workers. `lane` exists only while a run is queued. */
 export const RUN_INDEX = {
   handler: 'handler',
   plugin: 'plugin',
@@ -78,7 +80,7 @@ export function keyHashOf(idempotencyKey: string): string {
   return hash('sha256', idempotencyKey, 'hex');
 }
 
-/** Keys are compared within one product and tenant; by their hash, which the run keeps, so that it leads to its admission. */
+/** Idempotency keys are unique within one product and tenant. The hash is used, because the run stores only that. */
 export function admissionKey({ scope, job }: OwnedRun, keyHash: string): RecordKey {
   const scoped = scope === null ? [keyHash] : [scope.productId, scope.tenantId, keyHash];
   // Keys of jobs have a space of their own: five parts, which the keys of other runs never have.
@@ -86,7 +88,7 @@ export function admissionKey({ scope, job }: OwnedRun, keyHash: string): RecordK
   return { collection: ADMISSIONS.name, id: recordId(...parts) };
 }
 
-/** Where the run's admission lies, for whoever removes the run; `null` for a run without an idempotency key. */
+/** The run's admission record, to remove it with the run; `null` for a run without an idempotency key. */
 export function admissionOfRun(run: Run): RecordKey | null {
   return run.keyHash === null ? null : admissionKey(run, run.keyHash);
 }
@@ -136,12 +138,12 @@ export function jobShareKey(owner: string): RecordKey {
   return { collection: COUNTERS.name, id: recordId('active-jobs-of', owner) };
 }
 
-/** Where the ceiling is kept of which this run is counted: a function of its id, so that whoever ends it knows. */
+/** The counter shard of a run. It follows from the id alone, so that every process that ends the run finds it. */
 export function shardOf(runId: string, shards: number): number {
   return shards === 1 ? 0 : (Number(runId.slice(-9)) % 7919) % shards;
 }
 
-/** The run's own record, whole. */
+/** The complete record of the run. */
 export function runRecord(run: Run): RecordData {
   return {
     key: runKey(run.id),
@@ -152,7 +154,7 @@ export function runRecord(run: Run): RecordData {
   };
 }
 
-/** A longer lease and nothing else: small facts only, whatever the run carries. */
+/** A record with the new expiry of the lease only; the stored body stays. */
 export function heartbeatRecord(run: Run): RecordData {
   return { key: runKey(run.id), head: runHead(run), due: dueOf(run) };
 }
@@ -174,7 +176,7 @@ function runIndexes(run: Run): Record<string, string> {
   };
   if (run.status === 'queued') indexes[RUN_INDEX.lane] = run.handlerId;
   if (run.pluginId !== null) indexes[RUN_INDEX.plugin] = run.pluginId;
-  // Where nobody gave one it is the run's id, by which the run is found anyway.
+  // Without a correlation id the run's own id counts, and the run is found by that anyway.
   if (run.correlationId !== run.id) indexes[RUN_INDEX.correlation] = run.correlationId;
   if (run.keyHash !== null) indexes[RUN_INDEX.key] = run.keyHash;
   for (const [name, value] of Object.entries(run.tags)) indexes[tagIndex(name)] = value;
@@ -188,8 +190,8 @@ function jobIndexes({ family, space, subject }: RunJob): Record<string, string> 
 }
 
 /**
- * When time itself moves the run: a schedule, a retry, a timer, a deadline or the end of a lease. A queued run waits for a
- * worker, not for a moment, and a wait without a deadline for its event.
+ * The time at which the run changes by itself: a schedule, a retry, a timer, a deadline or the end of a lease. Queued
+ * runs wait for a worker, and waits without a deadline for their event.
  */
 export function dueOf(run: Run): number | null {
   if (run.status === 'running') return run.lease?.expiresAt ?? run.updatedAt;
@@ -197,7 +199,7 @@ export function dueOf(run: Run): number | null {
   return run.wait === null ? (run.scheduledAt ?? run.updatedAt) : run.wait.dueAt;
 }
 
-/** The run that the record holds. Throws `StoreError` `corrupt` where it is not the one that `id` names. */
+/** Reads the run of a record. Throws `StoreError` `corrupt` if it is not the run of this `id`. */
 export function readRun(record: RecordData, id?: string): Run {
   if (record.key.collection !== RUNS.name || typeof record.body !== 'string') {
     throw new StoreError('corrupt', 'a run record holds no run');
@@ -207,7 +209,7 @@ export function readRun(record: RecordData, id?: string): Run {
     throw new StoreError('corrupt', 'a run record does not hold the run that its id names');
   }
   const { leaseExpiresAt } = record.head;
-  // The head is newer: a heartbeat writes nothing else.
+  // A heartbeat writes the head only, so the head has the newer expiry.
   return run.lease === null || typeof leaseExpiresAt !== 'number' || leaseExpiresAt === run.lease.expiresAt
     ? run
     : { ...run, lease: { ...run.lease, expiresAt: leaseExpiresAt } };
@@ -217,7 +219,7 @@ export function isActive(run: Run): boolean {
   return !isTerminal(run.status);
 }
 
-/** A record of its own for a value that is too large for its run. `listing` lets whoever removes the run find it. */
+/** The record of a large value. Its `listing` finds it when the run is removed. */
 export function valueRecord(runId: string, record: string, text: string, version: string | null): RecordData {
   return {
     key: valueKey(record),
@@ -227,7 +229,7 @@ export function valueRecord(runId: string, record: string, text: string, version
   };
 }
 
-/** Parts of traces by the last sequence id that they hold: whoever reads after an id begins at the part that has the next. */
+/** Indexes trace parts by their last sequence id, so that a reader can start at the part after a given id. */
 export const TRACE_LAST_INDEX = 'last';
 
 export function traceRecord(runId: string, entries: readonly TraceEntry[]): RecordData {

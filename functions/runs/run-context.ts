@@ -18,13 +18,13 @@ export interface Attempt {
   readonly payload: Json;
   readonly held: Held;
   readonly signal: AbortSignal;
-  /** Told of each call that failed, with what it failed of. */
+  /** Called with the error of each failed call. */
   readonly refused: (error: unknown) => void;
 }
 
 type Calls = Omit<RunContext, keyof ReturnType<typeof factsOf>>;
 
-/** The handler's side of a run: the same operations, under the same limits and fences, as a worker has over the wire. */
+/** The calls of a handler, with the same limits and fences as those of a worker over the wire. */
 export function createRunContext(runtime: Runtime, attempt: Attempt): RunContext {
   const calls: Calls = callsOf(runtime, attempt);
   for (const [name, call] of Object.entries(calls) as [
@@ -33,7 +33,7 @@ export function createRunContext(runtime: Runtime, attempt: Attempt): RunContext
   ][]) {
     const watched = (...given: never[]) => {
       const answer = call(...given);
-      // An `await` that was forgotten must not end the process; whoever waits for the answer is told all the same.
+      // Without this, a call that the handler does not await would end the process when it fails.
       answer.catch(attempt.refused);
       return answer;
     };
@@ -142,13 +142,13 @@ async function waitOrSuspend(
   return outcome;
 }
 
-/** Payloads of events and timers have the limit that workers have. */
+/** Payloads of events and timers have the same limit as those of workers. */
 function boundedPayload({ options }: Runtime, value: Json) {
   const json = plain(value);
   return { json, bytes: checkJson(json, payloadLimit(options.payloadBytesMax), '/payload') };
 }
 
-/** As it will be read again: what JSON cannot hold is refused here, and what a handler changes later does not count. */
+/** A copy as JSON: it refuses what JSON cannot represent, and later changes by the handler have no effect. */
 function plain(value: Json): Json {
   return JSON.parse(canonicalJson(value)) as Json;
 }

@@ -10,7 +10,7 @@ import { activeLease } from './rules/lease.ts';
 import type { InboxEvent, Run, RunTimer } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Leases that runs take on names of the application's own, and timers of the record. Both belong to their run. */
+/** Run-owned leases and recorded timers. Both belong to their run. */
 
 export interface RunLeaseRequest {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface RunLeaseRequest {
   readonly metadata: JsonObject;
 }
 
-/** `false` while another run holds the name. The same run may take it again, which moves its end. */
+/** Takes or extends a run-owned lease; `false` while another run holds the name. */
 export async function acquireRunLease(
   runtime: Runtime,
   held: Held,
@@ -111,8 +111,8 @@ export async function scheduleRunTimer(
 }
 
 /**
- * Into the run itself the event comes under its lease; into another one only where product and tenant are the same, since a
- * handler is given the id of a run, not the right to it.
+ * Raises an event. Into its own run a handler needs its lease; another run must have the same product and tenant,
+ * since knowing an id gives no right to the run.
  */
 export async function raiseFromRun(
   runtime: Runtime,

@@ -1,14 +1,14 @@
 import type { World } from '../kernel/world.ts';
 import type { Run } from './run.ts';
 
-/** How often a run that is waited for is read anew: what another instance ends is seen only so. */
+/** Time between two reads of a watched run: another instance may end it. */
 const RECHECK_MS_MIN = 250;
 const RECHECK_MS_MAX = 4_000;
 
-/** Calls of one instance that wait at a time; those beyond are answered at once, as they would be without waiting. */
+/** Calls of one instance that wait at a time. Further calls are answered without waiting. */
 const CALLS_MAX = 1_000;
 
-/** Calls that wait for the end of a run, and what wakes them. */
+/** Lets calls wait for the end of a run. */
 export class RunWatch {
   readonly #timers: World['timers'];
   readonly #waiting = new Map<string, Set<Wake>>();
@@ -18,14 +18,14 @@ export class RunWatch {
     this.#timers = timers;
   }
 
-  /** Says that this instance has ended the run, which is durable by now. */
+  /** Wakes the calls that wait for a run that this instance has ended. */
   ended(run: Run): void {
     for (const wake of this.#waiting.get(run.id) ?? []) wake(run);
   }
 
   /**
-   * Reads until the answer is `done`, the time is over or nobody waits any more; answers what was read last. `read` is handed the
-   * run where this instance has ended it, and need not ask for it then.
+   * Reads until the answer is `done`, the time is over or the caller has left, and returns the last answer. `read`
+   * receives the run if this instance has ended it, which saves a query.
    */
   async until<T>(
     runId: string,
@@ -50,7 +50,7 @@ export class RunWatch {
           if (done || over || signal.aborted) return value;
           ended = await woken.promise;
         } finally {
-          // Nobody listens any more, also where the read failed.
+          // Also removes the listener if the read failed.
           woken.cancel();
         }
         recheckMs = Math.min(2 * recheckMs, RECHECK_MS_MAX);
@@ -61,7 +61,7 @@ export class RunWatch {
     }
   }
 
-  /** Begun before the read that it follows, so that an end in between is not missed. */
+  /** Starts to listen before the read that follows, so that an end in between is not missed. */
   #next(runId: string, recheckMs: number, signal: AbortSignal) {
     const waiting = this.#waiting.get(runId) ?? new Set();
     this.#waiting.set(runId, waiting);

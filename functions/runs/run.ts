@@ -26,11 +26,11 @@ export function isTerminal(status: string): status is TerminalStatus {
   return terminal.has(status);
 }
 
-/** Whose run it is; copied into its trace. */
+/** The owner of a run; copied into its trace. */
 export interface RunScope {
   readonly productId: string;
   readonly tenantId: string;
-  /** The verified principal that started the run, `null` where nobody was verified. */
+  /** The verified principal that started the run; `null` without one. */
   readonly serviceIdentity: string | null;
 }
 
@@ -41,20 +41,20 @@ export interface RetryPolicy {
   readonly backoffMultiplier: number;
 }
 
-/** A JSON value that is either here, or, where it is large, in a record of its own. */
+/** A JSON value, inline or in a record of its own. */
 export type StoredValue = { readonly json: Json } | RecordedValue;
 
 export interface RecordedValue {
   readonly record: string;
-  /** How long its JSON text is. */
+  /** Length of the JSON text. */
   readonly characters?: number;
-  /** Which of the values that the record held is meant; absent where the record never changes. */
+  /** Selects one of successive values in the record; absent if the record never changes. */
   readonly version?: string;
 }
 
 export const NULL_VALUE: StoredValue = { json: null };
 
-/** Who works on a run now. Only the hash of the token is kept. */
+/** The active lease. The run keeps only the hash of the token. */
 export interface RunLease {
   readonly kind: 'external' | 'process';
   readonly workerId: string;
@@ -63,7 +63,7 @@ export interface RunLease {
   readonly expiresAt: number;
 }
 
-/** The lease that ended last, so that its late holder hears what became of it. Gone once the run is leased again. */
+/** The lease that ended last, so that its late holder gets a precise error. Removed when the run is leased again. */
 export interface EndedLease {
   readonly workerId: string;
   readonly tokenHash: string;
@@ -72,16 +72,16 @@ export interface EndedLease {
 
 export type WaitKind = 'external_event' | 'timer';
 
-/** What a run is parked on. */
+/** The wait of a parked run. */
 export interface RunWait {
   readonly kind: WaitKind;
   readonly name: string;
-  /** The timer's moment, or the event's deadline; `null` where the wait has none. */
+  /** The time of the timer or the deadline of the event; `null` without one. */
   readonly dueAt: number | null;
   readonly registeredAt: number;
-  /** Ordered id of the timer, for the kind `timer`. */
+  /** Ordered id of the timer; only for the kind `timer`. */
   readonly timerId: string | null;
-  /** Of a timer; a large one is kept beside the run, which carries all its waits with it. */
+  /** Only for a timer. A large payload is in a record of its own. */
   readonly payload: StoredValue;
 }
 
@@ -100,7 +100,7 @@ export interface RunTimer<Payload = StoredValue> {
   readonly payload: Payload;
 }
 
-/** How a wait ended; kept until the same wait is asked for again, and then taken. */
+/** The outcome of a wait, kept until the handler asks for the same wait again. */
 export interface WaitOutcome {
   readonly kind: WaitKind;
   readonly name: string;
@@ -109,7 +109,7 @@ export interface WaitOutcome {
   readonly timer: RunTimer | null;
 }
 
-/** One thing that happened to a run, as it is kept; what all events of a run share is added when they are read. */
+/** A stored trace event. Members that all events of a run share are added when it is read. */
 export interface TraceEntry {
   readonly sequenceId: string;
   readonly type: string;
@@ -122,7 +122,7 @@ export interface TraceEntry {
   readonly workerId: string | null;
 }
 
-/** What handlers report of their progress; the names are the specification's. */
+/** Progress of a run; the names are the specification's. */
 export interface Progress {
   readonly requested: number | null;
   readonly attempted: number | null;
@@ -133,25 +133,25 @@ export interface Progress {
 }
 
 /**
- * A run as it is stored: everything that one decision about it needs, so that each transition is one transaction over one
- * record. Moments are milliseconds since 1970.
+ * A stored run. It contains everything that a decision needs, so that each transition is one transaction over one
+ * record. Times are milliseconds since 1970.
  */
 export interface Run extends Progress {
   /** Ordered id. */
   readonly id: string;
   readonly handlerId: string;
   readonly pluginId: string | null;
-  /** The operation of the contract that admitted it. */
+  /** Id of the operation that admitted the run. */
   readonly operationId: string;
   readonly status: RunStatus;
-  /** How often it was leased. */
+  /** Number of leases so far. */
   readonly attempt: number;
-  /** Results `failed` and `timed_out` so far: what the retry budget counts. */
+  /** Number of results `failed` and `timed_out` so far, which the retry budget counts. */
   readonly failures: number;
-  /** Leases that ran out without a word from their holder. */
+  /** Number of leases that expired without a completion. */
   readonly leaseExpirations: number;
   readonly retryPolicy: RetryPolicy;
-  /** Bare hexadecimal SHA-256 of the idempotency key. */
+  /** Hexadecimal SHA-256 of the idempotency key. */
   readonly keyHash: string | null;
   readonly correlationId: string;
   readonly scope: RunScope | null;
@@ -161,7 +161,7 @@ export interface Run extends Progress {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly scheduledAt: number | null;
-  /** Since when it is queued, whatever was written to it meanwhile; `null` or absent while it is not. */
+  /** When the run was queued, regardless of later writes; `null` or absent if it is not queued. */
   readonly queuedAt?: number | null;
   readonly startedAt: number | null;
   readonly completedAt: number | null;
@@ -172,24 +172,24 @@ export interface Run extends Progress {
   readonly statusDetails: JsonObject | null;
   readonly lease: RunLease | null;
   readonly endedLease: EndedLease | null;
-  /** Runs that share a concurrency key run one after another. */
+  /** Runs with the same concurrency key are executed one after another. */
   readonly concurrencyKey: string | null;
   readonly wait: RunWait | null;
   readonly outcomes: readonly WaitOutcome[];
   /**
-   * The outcome that the holder was given last, until it has kept a checkpoint or asked for the next wait: given again where
-   * its lease is lost, or its attempt failed, before it could.
+   * The outcome that the holder received last. It is given again after a lost lease or a failed attempt, unless the
+   * holder has written a checkpoint or asked for the next wait since.
    */
   readonly taken: WaitOutcome | null;
   readonly inbox: readonly InboxEvent[];
   /** The newest entries of the trace; older ones are in records of their own. */
   readonly trace: readonly TraceEntry[];
-  /** The last sequence id given, empty before the first. */
+  /** The last sequence id; empty before the first. */
   readonly lastSequenceId: string;
-  /** Entries of the trace in all, kept and dropped. */
+  /** Number of trace entries, including dropped ones. */
   readonly traced: number;
   readonly traceDropped: number;
-  /** How many artifacts it has. */
+  /** Number of artifacts. */
   readonly artifacts: number;
   /** Whether the run counts against the ceiling of active runs, a job against that of active jobs. */
   readonly counted: boolean;
@@ -197,19 +197,19 @@ export interface Run extends Progress {
   readonly job?: RunJob;
 }
 
-/** What a rule made of a run, and what is to be told of it. */
+/** The result of a rule: the changed run and its new trace events. */
 export interface Change {
   readonly run: Run;
   readonly events: readonly TraceDraft[];
 }
 
-/** A trace entry before it has its place in the run's sequence. */
+/** A trace entry without its sequence id. */
 export interface TraceDraft {
   readonly type: string;
   readonly severity?: string;
   readonly message?: string | null;
   readonly details?: JsonObject | null;
   readonly workerId?: string | null;
-  /** Told by whoever works on the run, under a type of his choice; else it is the runtime's own. */
+  /** The worker sent the event and chose its type; otherwise it is the runtime's. */
   readonly byWorker?: boolean;
 }

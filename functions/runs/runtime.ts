@@ -13,17 +13,17 @@ export interface IdSource {
   next(): string;
 }
 
-/** What the rules of runs are given. All limits are exact: what is at a limit passes, one more does not. */
+/** Limits of the run engine. A value at its limit is accepted. */
 export interface RuntimeOptions {
   readonly adapterId: string;
   readonly runtimeKind: string;
-  /** Runs that may be queued, running or waiting at a time; `null` for as many as come. */
+  /** Ceiling of runs that are queued, running or waiting; `null` for no ceiling. */
   readonly activeRunsMax: number | null;
   /** Jobs of the service that may be active at a time; `null` for any number. */
   readonly activeJobsMax: number | null;
   /** How many of them one product and tenant may have. */
   readonly jobShareMax: number;
-  /** Records that share the count of active runs, so that starts need not queue for one. */
+  /** Number of counter records that share the ceiling, so that starts do not contend for one. */
   readonly counterShards: number;
   readonly retainedRunsMax: number;
   readonly listLimitDefault: number;
@@ -34,16 +34,16 @@ export interface RuntimeOptions {
   readonly resultBytesMax: number;
   readonly artifactInlineBytesMax: number;
   readonly leaseExpirationsMax: number;
-  /** Entries of one run's trace; what workers tell beyond them is counted and dropped. */
+  /** Trace entries of one run. Further events of workers are counted and dropped. */
   readonly traceEventsPerRunMax: number;
   readonly artifactsPerRunMax: number;
   readonly concurrencyRetryDelayMs: number;
 }
 
-/** What the operations of the execution runtime work with. The store is opened by the first call that needs it. */
+/** What every operation on runs uses. The first call that needs the store opens it. */
 export interface Runtime {
   readonly store: () => Promise<RecordStore>;
-  /** Where the runs lie: one for a deployment. */
+  /** The scope of all runs of the deployment. */
   readonly scope: Scope;
   readonly world: World;
   readonly ids: IdSource;
@@ -52,15 +52,15 @@ export interface Runtime {
   readonly queue: RunQueue;
   /** Searches of this process over the queued runs. */
   readonly queuedRuns: QueuedRuns;
-  /** Where workers and queue share a process; `null`: every call asks the store. */
+  /** Ready runs of the local queue; `null` if every call searches the store. */
   readonly ready: ReadyRuns | null;
-  /** Where artifacts go that are too large to be kept inline; `null`: they are refused. */
+  /** Blob store for large artifacts; `null` if the deployment refuses them. */
   readonly blobs: (() => Promise<BlobStore>) | null;
   readonly log: Log;
   readonly options: RuntimeOptions;
   readonly watch: RunWatch;
-  /** Whether somebody here looks after what time brings; where nobody does, whoever asks for work looks first. */
+  /** Whether this process settles due runs. Otherwise each call that asks for a run settles them first. */
   readonly looksAfterTime: () => boolean;
-  /** Tells a handler that this process executes that its run is to be cancelled. */
+  /** Signals the cancellation to a handler that this process executes. */
   readonly signalCancellation?: (runId: string) => void;
 }

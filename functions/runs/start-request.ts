@@ -8,18 +8,21 @@ import type { StartRequest } from './rules/start.ts';
 import type { RunScope } from './run.ts';
 import { checkMap, optionalName } from './text-checks.ts';
 
-/** Tags under this prefix are the service's own. */
+/** Reserved tag prefix of the service. */
 const RESERVED_TAG_PREFIX = 'svc.';
 
 export interface StartFacts {
   readonly now: number;
   readonly payloadBytesMax: number;
-  /** The verified principal, `null` where nobody was verified. */
+  /** The verified principal; `null` without one. */
   readonly serviceIdentity: string | null;
   readonly operationId: string;
 }
 
-/** Reads a start request: identifiers trimmed, limits checked, the payload hashed. What depends on the store is not judged here. */
+/**
+ * Reads a start request: trims identifiers, checks limits and hashes the payload. Rules that need the store come
+ * later.
+ */
 export function readStartRequest(body: ExecutionRunRequest, facts: StartFacts): StartRequest {
   const { now, payloadBytesMax, operationId } = facts;
   const payload = body.payload ?? null;
@@ -70,7 +73,7 @@ function tagsOf({ tags }: ExecutionRunRequest): Readonly<Record<string, string>>
   return checkMap(tags, '/tags');
 }
 
-/** What a payload may have at most, by the configuration and by the contract. */
+/** Largest payload by configuration and contract. */
 export function payloadLimit(configured: number): number {
   return Math.min(configured, limits.executionPayloadBytesMax);
 }

@@ -18,10 +18,9 @@ export interface Started {
 }
 
 /**
- * Admits a run: one transaction creates the run, takes its idempotency key and its room among the active runs, or does nothing
- * of it. With a key that was used for the same handler, plugin and payload it answers the run of then, else throws
- * `idempotency_conflict`. Throws `queue_full` where as many runs are active as may be; nothing is stored then. With a
- * `grant` the run is leased in the same transaction.
+ * Admits a run: one transaction creates the run, uses its idempotency key and increments the active count. A used key
+ * returns its run if handler, plugin and payload are the same, else throws `idempotency_conflict`. Throws
+ * `queue_full`, without storing anything, at the ceiling. A `grant` leases the run in the same transaction.
  */
 export async function startRun(
   runtime: Runtime,
@@ -37,7 +36,8 @@ export async function startRun(
   for (let step = 0; step < counterShards; step += 1) {
     const shard = (firstShard + step) % counterShards;
     const id = idIn(runtime, first, shard);
-    // Not when the request came in: the moments of runs are in the order of their ids, by which lists are read.
+    // The time of the write, not of the request: run times must follow the order of their ids, by which lists are
+    // sorted.
     const now = clock.now();
     const outcome = await admit(runtime, { request, now, grant, id });
     if (outcome.kind === 'replay')
@@ -52,7 +52,7 @@ export async function startRun(
   throw queueFull(request, first, clock.now());
 }
 
-/** An id that is counted in the shard: which one it is must be told by the id alone. */
+/** Draws an id that belongs to the shard: the shard must follow from the id alone. */
 function idIn(runtime: Runtime, first: string, shard: number): string {
   const { counterShards } = runtime.options;
   let id = first;
@@ -63,9 +63,9 @@ function idIn(runtime: Runtime, first: string, shard: number): string {
 interface Admission {
   readonly runId: string;
   readonly handlerId: string;
-  /** As it was asked for. */
+  /** As requested. */
   readonly askedPluginId: string | null;
-  /** As the run has it: asked for, else the one of the handler then. */
+  /** The plugin of the run: requested, or else the handler's at that time. */
   readonly pluginId: string | null;
   readonly payloadHash: string;
 }
@@ -131,13 +131,13 @@ function admissionRecord(key: RecordKey, run: Run, askedPluginId: string | null)
   return { key, head: { runId, handlerId, askedPluginId, pluginId, payloadHash } };
 }
 
-/** The run that the key was used for, if it was used for the same. */
+/** Returns the run of the used key, if the request is the same. */
 async function replayed(runtime: Runtime, request: StartRequest, admission: Admission): Promise<Run> {
   const pluginId =
     request.pluginId ??
     runtime.registry.startable(request.handlerId, request.job !== undefined)?.pluginId ??
     null;
-  // Asked for alike is the same whatever is registered by now; else it is the same where it comes to the same plugin.
+  // The same requested plugin matches whatever is registered now; otherwise the resolved plugin must match.
   const samePlugin = admission.askedPluginId === request.pluginId || admission.pluginId === pluginId;
   const same =
     admission.handlerId === request.handlerId && samePlugin && admission.payloadHash === request.payloadHash;
@@ -147,7 +147,7 @@ async function replayed(runtime: Runtime, request: StartRequest, admission: Admi
   const key = runKey(admission.runId);
   const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key, view: 'body' }] });
   const [record] = records;
-  // Between the two reads it can only have been pruned, together with its key.
+  // Only a prune removes a run between the two reads, together with its key.
   if (record === undefined)
     throw new ServiceError('store_contention', 'The run of this key has just been removed');
   return readRun(record, admission.runId);

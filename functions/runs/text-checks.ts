@@ -14,7 +14,7 @@ export function optionalName(value: string | null | undefined, pointer: string):
   return identifier(value, pointer);
 }
 
-/** A line of text; control characters are refused, not cut out. */
+/** Checks a line of text. Control characters are refused, not removed. */
 export function checkLine(value: string, lengthMax: number, pointer: string): string {
   checkText(value, pointer);
   if (value.length > lengthMax)
@@ -22,7 +22,7 @@ export function checkLine(value: string, lengthMax: number, pointer: string): st
   return value;
 }
 
-/** The canonical text's size, if it is within the limit. */
+/** Returns the size of the canonical text, if it is within the limit. */
 export function checkJson(json: unknown, bytesMax: number, pointer: string): number {
   const bytes = Buffer.byteLength(canonical(json, pointer));
   if (bytes > bytesMax)

@@ -1,21 +1,21 @@
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import type { Change, Run, TraceDraft, TraceEntry } from './run.ts';
 
-/** Entries and characters that stay with the run; beyond them the run's trace moves to a record of its own. */
+/** Trace entries and characters that stay in the run's record. A longer trace moves to a record of its own. */
 const INLINE_ENTRIES_MAX = 16;
 const INLINE_CHARACTERS_MAX = 8_192;
 
-/** A microsecond in ordered ids: the step to the next id of the same node. */
+/** One microsecond in ordered ids: the step to the next id of the same node. */
 const STEP = 8_192n;
 const ID_DIGITS = 20;
 
-/** Room that the runtime's own events have where what workers send is dropped already. */
+/** Entries reserved for events of the runtime after those of workers are dropped. */
 const OWN_EVENTS_RESERVE = 1_000;
 
 export interface TraceLimits {
   readonly eventsPerRunMax: number;
   readonly messageLengthMax: number;
-  /** Names of top-level members of details that are not to be kept. */
+  /** Top-level members that are removed from details. */
   readonly redacted: ReadonlySet<string>;
 }
 
@@ -23,10 +23,9 @@ const CUT_MARK = '...[truncated]';
 const REDACTED = '[redacted]';
 
 /**
- * The run with the events in its trace, in order after all that it has. `baseId` is an ordered id drawn for this change: the
- * ids go on from it, or from the run's last one where that is later, so that the ids of a run strictly increase whatever
- * the clocks of those who write them say. Where a run has as many entries as it may, further ones are counted and
- * dropped; a run never fails for having much to tell.
+ * Appends the events to the run's trace. Ids continue from `baseId` or from the run's last id, whichever is later, so
+ * that they strictly increase despite different clocks. Events beyond the limit are counted and dropped; they never
+ * fail the run.
  */
 export function withTrace(change: Change, baseId: string, now: number, limits: TraceLimits): Run {
   const { run, events } = change;
@@ -57,7 +56,7 @@ function momentsOf(run: Run, now: number): Pick<Run, 'updatedAt' | 'queuedAt'> {
   return { updatedAt, queuedAt: run.status === 'queued' ? (run.queuedAt ?? updatedAt) : null };
 }
 
-/** Clocks of several instances differ; what a run tells of its times never goes back. */
+/** Clocks of instances differ, but the times of a run never decrease. */
 function later(now: number, run: Run): number {
   return Math.max(now, run.updatedAt);
 }
@@ -87,7 +86,7 @@ function after(sequenceId: string): string {
   return String(BigInt(sequenceId) + STEP).padStart(ID_DIGITS, '0');
 }
 
-/** Never in the middle of a character of two units. */
+/** Never splits a surrogate pair. */
 function cut(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   return `${text.slice(0, lengthMax - CUT_MARK.length).toWellFormed()}${CUT_MARK}`;
@@ -102,7 +101,7 @@ function redact(details: JsonObject | null, names: ReadonlySet<string>): JsonObj
   return Object.fromEntries(kept);
 }
 
-/** The entries that move to a record of their own with the next write, or none: then they ride on the run. */
+/** The entries that the next write moves to a record of their own; empty while they fit the run. */
 export function overflowingTrace(run: Run): readonly TraceEntry[] {
   if (run.trace.length <= 1) return run.trace.length === 1 && tooLarge(run.trace) ? run.trace : [];
   return run.trace.length > INLINE_ENTRIES_MAX || tooLarge(run.trace) ? run.trace : [];
@@ -133,7 +132,7 @@ const ownTypes: ReadonlySet<string> = new Set([
   'wait.timed_out',
 ]);
 
-/** How the run ends, and that it was asked to: told once or twice of a run, and looked for by whoever reads its trace. */
+/** The end of the run and its requested cancellation: rare events that readers of a trace look for. */
 const endTypes: ReadonlySet<string> = new Set([
   'run.cancellation_requested',
   'run.completed',
@@ -146,7 +145,7 @@ function roomFor(event: TraceDraft, { eventsPerRunMax }: TraceLimits): number {
   return endTypes.has(event.type) ? Number.POSITIVE_INFINITY : eventsPerRunMax + OWN_EVENTS_RESERVE;
 }
 
-/** What the runtime itself tells of a run's life, which is bounded by attempts and waits, not by a worker's zeal. */
+/** Events of the runtime. Attempts and waits bound their number, unlike those of workers. */
 function isOwn({ type, byWorker = false }: TraceDraft): boolean {
   return !byWorker && ownTypes.has(type);
 }

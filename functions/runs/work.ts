@@ -35,7 +35,7 @@ export async function report(
 ): Promise<Run> {
   const value = preparedResult(runtime, held.runId, result);
   const full: Report = value === null ? rest : { ...rest, result: value.value };
-  // Whoever reports a result reports several, each in the place of the one before; most that complete have reported none.
+  // Results of reports replace each other, so the record may exist. A completion usually brings the first result.
   const request = { runId: held.runId, now, mayMoveTrace: true, keys: valueKeys(value, false) };
   const { run } = await changeRun(runtime, request, (before) => ({
     change: reportProgress(before, held, full, now),
@@ -78,7 +78,7 @@ export async function complete(
 
 export interface Waited {
   readonly run: Run;
-  /** `null`: the run is parked and the lease is over. */
+  /** `null`: the run waits and its lease has ended. */
   readonly outcome: WaitOutcome | null;
 }
 
@@ -97,7 +97,7 @@ export async function wait(
     { runId: held.runId, now, keys: valueKeys(value) },
     (before) => {
       const { outcome, ...change } = waitInRun(before, held, full, now);
-      // Kept only where it is this wait's: an outcome from before has its own.
+      // Write the payload only for this wait: an earlier outcome has its own.
       const isKept = change.run.wait?.timerId === timerId || outcome?.timer?.id === timerId;
       return { change, writes: isKept ? valueWrites(value) : [], result: outcome };
     },
@@ -105,7 +105,7 @@ export async function wait(
   return { run: present(run), outcome: result };
 }
 
-/** What comes with a wait for a timer. */
+/** The payload of a wait for a timer. */
 interface NewPayload {
   readonly payload: Json;
   readonly bytes: number;

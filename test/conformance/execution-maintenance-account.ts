@@ -23,7 +23,7 @@ export function describeAccount({ store }: ExecutionConformance): void {
       }
       expect(await accountForRuns(instance.runtime)).toEqual({ runs: 5, faults: [], more: false });
       const told = await accountForRuns(instance.runtime, { hasMessage: ({ id }) => id !== queued.id });
-      expect(told.faults).toEqual([{ runId: queued.id, fault: 'no message tells of it' }]);
+      expect(told.faults).toEqual([{ runId: queued.id, fault: 'the queue has no message for it' }]);
     });
 
     it('finds runs that nothing would find, and counts that are wrong', async () => {
@@ -39,16 +39,16 @@ export function describeAccount({ store }: ExecutionConformance): void {
       const head = { id, status, handlerId, attempt, leaseExpiresAt: lease?.expiresAt ?? null };
       await put({ key, head });
       const { faults } = await accountForRuns(instance.runtime);
-      expect(faults).toEqual([{ runId: run.id, fault: 'no time comes for it' }]);
+      expect(faults).toEqual([{ runId: run.id, fault: 'it has no due time' }]);
       await put({ key, head, due: (lease?.expiresAt ?? 0) + 600_000 });
-      expect((await accountForRuns(instance.runtime)).faults[0]?.fault).toBe('its time comes too late');
+      expect((await accountForRuns(instance.runtime)).faults[0]?.fault).toBe('its due time is too late');
       await put({ key, head, listing: null, due: lease?.expiresAt ?? null });
       const unlisted = (await accountForRuns(instance.runtime)).faults[0]?.fault;
       expect(unlisted).toBe('lists do not find it by its status');
       await put({ key: activeCounterKey(0), head: { active: 3 } });
       expect((await accountForRuns(instance.runtime)).faults.at(-1)).toEqual({
         runId: null,
-        fault: 'a count tells 3 active runs, and 1 are there',
+        fault: 'a counter says 3 active runs, but there are 1',
       });
     });
   });

@@ -160,7 +160,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect(found).toEqual({
         candidateRunIds: [bad.id, good.id],
         dispatched: 1,
-        failures: { [bad.id]: 'The queue could not be told of the run' },
+        failures: { [bad.id]: 'The queue could not be notified of the run' },
       });
       expect([...messages.values()].map(({ runId }) => runId)).toEqual([good.id]);
       const summary = await reconcileAll(runtime, clock.now, { deadline: clock.now + 1, account: true });
@@ -187,7 +187,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
             : store().transact(scope, request, decide),
       });
       const found = await reconcile({ ...runtime, store: () => Promise.resolve(failing) }, every, clock.now);
-      expect(found.failures).toEqual({ [bad]: 'The run could not be moved on' });
+      expect(found.failures).toEqual({ [bad]: 'The run could not be settled' });
       expect(found.dispatched).toBe(2);
       const statuses = await Promise.all(runs.map(async ({ run }) => (await client.get(run.id)).status));
       expect(statuses).toEqual(['failed', 'running', 'failed']);

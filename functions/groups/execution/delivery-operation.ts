@@ -4,16 +4,15 @@ import { DELIVERY_CLASS } from '../../identity/authorizer.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
+import { DISPATCH_HEADER } from '../../queue/port.ts';
 import type { Delivered } from '../../runs/engine.ts';
 
-/** What the hosted worker answers; served like operations, but none of the contract. */
+/** Operations of the hosted worker. They are no part of the contract. */
 
-const DISPATCH_HEADER = 'x-svc-execution-dispatch';
-
-/** More than a message ever has. */
+/** Upper bound of a message. */
 const MESSAGE_BYTES_MAX = 16_384;
 
-/** So long the queue waits at least before it delivers again what there was no room for. */
+/** Minimum delay before the queue delivers a refused message again. */
 const BUSY_SECONDS = 1;
 
 const common = {
@@ -24,7 +23,7 @@ const common = {
   requestSchema: null,
 } as const;
 
-/** A message of the queue: `POST` to the path that its tasks name. */
+/** The delivery of a queue message: `POST` to the path of its tasks. */
 export function deliveryOperation(path: string): OperationEntry {
   return {
     ...common,
@@ -72,7 +71,7 @@ export function routeOf(operationId: string, method: 'GET' | 'POST', path: strin
   };
 }
 
-/** Who executes what is delivered. */
+/** Executes deliveries. */
 export interface HostedWorker {
   readonly workerId: string;
   readonly handlerIds: Iterable<string>;
@@ -80,13 +79,13 @@ export interface HostedWorker {
 }
 
 /**
- * Does nothing in the message's name but to lease the run that it names: what is to be done, and whether, stands in the store.
- * Answered is whatever need not come again, also a run that nobody knows; what fails is answered as a failure, and comes again.
+ * Leases the run that the message names; the store decides what happens to it. Success means that the queue may drop
+ * the message, also for an unknown run. On failure the queue delivers it again.
  */
 export function receiveDelivery(worker: HostedWorker) {
   return async ({ body }: { readonly body: Json }, { header }: CallContext) => {
-    if (header?.(DISPATCH_HEADER) !== '1') {
-      throw new ServiceError('malformed_request', 'The header X-Svc-Execution-Dispatch must be 1.');
+    if (header?.(DISPATCH_HEADER.toLowerCase()) !== '1') {
+      throw new ServiceError('malformed_request', `The header ${DISPATCH_HEADER} must be 1.`);
     }
     const runId = runIdOf(body);
     const delivered = await worker.deliver(runId);

@@ -2,17 +2,17 @@ import type { ExecutionAccess } from '../../identity/execution-access.ts';
 import type { Reservation } from '../../runs/engine.ts';
 import type { Runtime } from '../../runs/runtime.ts';
 
-/** What the execution operations are given. */
+/** The parts that the execution operations use. */
 export interface ExecutionDependencies {
   readonly runtime: Runtime;
-  /** `null` where no identity policies are configured: whoever may call at all may do everything. */
+  /** `null` without identity policies: every caller may use all runs. */
   readonly access: ExecutionAccess | null;
   readonly adapter: AdapterFacts;
-  /** Room for a run that this process would execute itself; absent where it executes none. */
+  /** Reserves a slot of the engine for a run; absent if this process executes none. */
   readonly reserve?: (handlerId: string) => Reservation | null;
 }
 
-/** What the status document says of the adapter; nothing of it decides anything. */
+/** Facts of the adapter for the status document. No rule depends on them. */
 export interface AdapterFacts {
   readonly displayName: string;
   readonly version: string;

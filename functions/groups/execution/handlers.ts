@@ -29,7 +29,7 @@ import {
   waitExternalExecutionLease,
 } from './worker-operations.ts';
 
-/** The operations of the execution group over one store. */
+/** The operations of the execution group. */
 export function executionHandlers(dependencies: ExecutionDependencies): GroupHandlers<'execution'> {
   return {
     getExecutionRuntime: getExecutionRuntime(dependencies),

@@ -3,7 +3,7 @@ import type { Handler } from '../../http/handler.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { prune } from '../../runs/maintenance/prune.ts';
 import { reconcile } from '../../runs/maintenance/reconcile.ts';
-import { whatIsKept } from '../../runs/maintenance/status.ts';
+import { countKept } from '../../runs/maintenance/status.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 
@@ -14,7 +14,7 @@ export function getExecutionRuntimeMaintenance({
 }: ExecutionDependencies): Handler<'getExecutionRuntimeMaintenance'> {
   return async (_input, { caller, now }) => {
     access?.authorizeMaintenance(verified(caller));
-    const { runCounts, rowCounts, bytes } = await whatIsKept(runtime);
+    const { runCounts, rowCounts, bytes } = await countKept(runtime);
     return {
       status: 200,
       body: {
@@ -25,7 +25,7 @@ export function getExecutionRuntimeMaintenance({
         maxRetainedTerminalRuns: runtime.options.retainedRunsMax,
         runCounts,
         rowCounts: { ...rowCounts },
-        // A path of this machine, or the name of a bucket, is nothing that callers could use.
+        // Callers cannot use a local path or a bucket name.
         artifactDirectory: null,
         artifactDirectoryCount: bytes?.directories ?? null,
         artifactFileCount: bytes?.files ?? null,

@@ -185,7 +185,7 @@ async function readable(dependencies: ExecutionDependencies, caller: Caller, run
   return run;
 }
 
-/** Whoever may not touch a run is not told that there is one. */
+/** A caller without access gets the same answer as for a missing run. */
 function guardOf(
   { access }: ExecutionDependencies,
   caller: Caller,

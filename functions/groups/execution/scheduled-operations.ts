@@ -8,9 +8,9 @@ import { routeOf } from './delivery-operation.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 
-/** Maintenance as a scheduler calls it: nothing is asked of the caller but who it is, and all there is to do is done. */
+/** Maintenance for a scheduler. It takes no input and does all work that is due. */
 
-/** No further batch is begun after this; what is left is for the next call. */
+/** No batch begins after this time. The next call does the rest. */
 const BUDGET_MS = 30_000;
 
 export type ScheduledFunction = 'reconcile' | 'prune';
@@ -21,7 +21,7 @@ export function scheduledOperation(name: ScheduledFunction): OperationEntry {
     id: name,
     group: 'execution',
     stability: 'internal',
-    // As the operations of the contract that do the same.
+    // Same class as the operations of the contract that do the same.
     authorizationClass: 'execution-policy',
     rateClass: null,
     accessOperation: 'maintenance',
@@ -37,19 +37,20 @@ export function scheduledOperation(name: ScheduledFunction): OperationEntry {
   };
 }
 
-/** So many of the runs that are forgotten are named. */
+/** Forgotten runs that the log names. */
 const FAULTS_TOLD = 10;
 
 async function accountOfRuns(runtime: ExecutionDependencies['runtime'], isOver: () => boolean) {
   const { runs, faults, more } = await accountForRuns(runtime, { isOver });
-  if (faults.length > 0) runtime.log({ severity: 'ERROR', message: 'Active runs that nothing moves on' });
+  if (faults.length > 0)
+    runtime.log({ severity: 'ERROR', message: 'Active runs were found that would never continue' });
   return { runs, more, faulty: faults.length, faults: faults.slice(0, FAULTS_TOLD) };
 }
 
 export function scheduledHandler(name: ScheduledFunction, { runtime, access }: ExecutionDependencies) {
   const work = {
     reconcile: (now: number, deadline: number) => reconcileAll(runtime, now, { deadline }),
-    // Once a day is often enough to prove that no run is forgotten: it reads every one of them.
+    // The check for forgotten runs reads every run, so it happens with the daily prune only.
     prune: async (now: number, deadline: number) => ({
       ...(await pruneAll(runtime, now, { deadline })),
       account: await accountOfRuns(runtime, () => runtime.world.clock.now() >= deadline),

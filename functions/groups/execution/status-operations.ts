@@ -31,7 +31,7 @@ export function getExecutionRuntime(dependencies: ExecutionDependencies): Handle
   };
 }
 
-/** Only what the caller may start, in the scope that it names. */
+/** Handlers that the caller may start in the requested scope. */
 export function getEffectiveExecutionRuntime(
   dependencies: ExecutionDependencies,
 ): Handler<'getEffectiveExecutionRuntime'> {
@@ -49,8 +49,8 @@ export function getEffectiveExecutionRuntime(
     const allowed = access.allowedHandlers(verified(caller), scope);
     if (allowed === null) throw permissionDenied();
     const handlers = allowed === 'all' ? all : all.filter(({ handlerId }) => allowed.includes(handlerId));
-    const told = { sharedExecution: true, scopeRequired: scope === null, productId, tenantId };
-    return { status: 200, body: { status, scope: told, handlers: handlers.map(wireHandler) } };
+    const scopeFacts = { sharedExecution: true, scopeRequired: scope === null, productId, tenantId };
+    return { status: 200, body: { status, scope: scopeFacts, handlers: handlers.map(wireHandler) } };
   };
 }
 

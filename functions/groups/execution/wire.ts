@@ -20,19 +20,19 @@ import type { InboxEvent, Run, StoredValue, TraceEntry, WaitOutcome } from '../.
 import type { Runtime } from '../../runs/runtime.ts';
 
 export interface RunView {
-  /** True only for the answer to the request that repeats an earlier one. */
+  /** True only if the request repeats an earlier one. */
   readonly replayed?: boolean;
   readonly includeResult?: boolean;
 }
 
-/** The run as the wire shows it, with payload and result wherever they are kept. */
+/** The run as an answer shows it, with payload and result. */
 export async function wireRun(runtime: Runtime, run: Run, view: RunView = {}): Promise<ExecutionRun> {
   const [wired] = await wireRuns(runtime, [run], view);
   if (wired === undefined) throw missingRun();
   return wired;
 }
 
-/** Without those that are removed while they are read. */
+/** Runs that are removed during the read are left out. */
 export async function wireRuns(
   runtime: Runtime,
   runs: readonly Run[],
@@ -51,7 +51,7 @@ export async function wireRuns(
       wired.push(inWireOrder(run, payload, result, replayed));
       continue;
     }
-    // Another result took the place of this one since the run was read: both are read again, as of one moment.
+    // The result was replaced since the run was read. Read both again, as of one moment.
     const now = await findWhole(runtime, run);
     if (now !== null)
       wired.push(inWireOrder(now.run, now.payload, includeResult ? now.result : null, replayed));
@@ -59,10 +59,10 @@ export async function wireRuns(
   return wired;
 }
 
-/** What one answer of many runs holds at most, as its JSON text. */
+/** JSON text of one answer with several runs. */
 const ANSWER_CHARACTERS_MAX = 8 * 1024 * 1024;
 
-/** The first of the runs that fit into one answer, and one at least. */
+/** The first runs that fit one answer, and at least one. */
 export function withinAnswer(runs: readonly Run[], { includeResult = true }: RunView): readonly Run[] {
   let characters = 0;
   const end = runs.findIndex((run, index) => {
@@ -116,14 +116,14 @@ function moment(at: number | null): string | null {
   return at === null ? null : formatUtc(at);
 }
 
-/** Opaque to workers: which run the lease is of. */
+/** Identifies the run of a lease; opaque to workers. */
 const LEASE_KEY_PREFIX = 'external-worker-run-';
 
 export function leaseKeyOf(runId: string): string {
   return `${LEASE_KEY_PREFIX}${runId}`;
 }
 
-/** `null` for what is no key of ours: whoever sends it holds no lease. */
+/** `null` for a key that the service did not issue. */
 export function runIdOfLeaseKey(leaseKey: string): string | null {
   const key = leaseKey.trim();
   return key.startsWith(LEASE_KEY_PREFIX) ? key.slice(LEASE_KEY_PREFIX.length) : null;
@@ -178,7 +178,7 @@ export async function wireOutcome(
   };
 }
 
-/** What all events of a run share is said of each. */
+/** Adds the members that all events of a run share. */
 export function wireTrace({ options }: Runtime, run: Run, entry: TraceEntry): ExecutionTraceEvent {
   const context: Record<string, string> = {
     adapterId: options.adapterId,

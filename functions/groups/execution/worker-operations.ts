@@ -28,7 +28,7 @@ import { runIdOfLeaseKey, wireArtifact, wireCheckpoint, wireLease, wireOutcome, 
 
 const TOKEN_BYTES = 32;
 
-/** Claims one due run of the worker's handlers: the one that was asked for, or the one that has waited longest. */
+/** Leases one run for a worker: the requested one, or the one that has been ready longest. */
 export function leaseExternalExecutionRun(
   dependencies: ExecutionDependencies,
 ): Handler<'leaseExternalExecutionRun'> {
@@ -50,11 +50,11 @@ export function leaseExternalExecutionRun(
     };
     const wanted = body.runId?.trim() || null;
     const waitMs = Math.ceil((body.waitSeconds ?? 0) * 1_000);
-    // A server that stops has its waiting callers answered at once, as if their time were over.
+    // A stopping server answers its waiting callers at once.
     const ended = draining === undefined ? signal : AbortSignal.any([signal, draining]);
     const run =
       wanted === null
-        ? await leaseNext(runtime, { ...wish, waitMs, told: waitMs > 0, signal: ended })
+        ? await leaseNext(runtime, { ...wish, waitMs, isNotified: waitMs > 0, signal: ended })
         : await leaseRunById(runtime, wanted, { ...wish, delivered: true }, now);
     if (run === null) return { status: 204, body: null };
     return { status: 200, body: await wireLease(runtime, run, token, workerId) };
@@ -155,7 +155,7 @@ export function waitExternalExecutionLease(
 
 type WaitBody = Parameters<Handler<'waitExternalExecutionLease'>>[0]['body'];
 
-/** A timer needs its moment, and an event has none but its deadline. */
+/** A timer needs a time; an event may have a deadline only. */
 function dueAtOf({ kind, fireAtUtc, timeoutAtUtc }: WaitBody, now: number): number | null {
   if (kind === 'timer') {
     if (fireAtUtc === undefined || fireAtUtc === null)
@@ -213,7 +213,7 @@ interface Proof {
   readonly workerId: string;
 }
 
-/** Caller and worker are checked as for every call; which run it is, and whether it still holds, says the lease. */
+/** Checks caller and worker. The lease decides about the run. */
 function heldBy({ access }: ExecutionDependencies, caller: Caller, proof: Proof): Held {
   const workerId = identifier(proof.workerId, '/workerId');
   const runId = runIdOfLeaseKey(proof.leaseKey);
@@ -225,7 +225,7 @@ function heldBy({ access }: ExecutionDependencies, caller: Caller, proof: Proof)
   const known = verified(caller);
   access.authorizeWorker(known, workerId);
   if (runId === null) throw staleLease();
-  // Two callers may be workers of one name, each for runs of its own.
+  // Several callers may use one worker id for different runs.
   return { runId, workerId, tokenHash, mayHold: (run) => access.mayLease(known, workerId, run) };
 }
 

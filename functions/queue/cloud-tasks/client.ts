@@ -4,18 +4,21 @@ import type { TaskService } from './cloud-tasks-queue.ts';
 
 export interface TasksClientOptions {
   readonly projectId: string;
-  /** `host:port` of an emulator, which is spoken to without credentials and without encryption. */
+  /** `host:port` of an emulator, which needs neither credentials nor encryption. */
   readonly emulatorHost?: string;
 }
 
-/** Codes of gRPC, https://grpc.io/docs/guides/status-codes */
+/** gRPC status codes, https://grpc.io/docs/guides/status-codes */
 const ALREADY_EXISTS = 6;
 const PASSING = [14 /* UNAVAILABLE */, 4 /* DEADLINE_EXCEEDED */, 8 /* RESOURCE_EXHAUSTED */];
 
-/** All tries of one message together: a caller waits for it, and what is not told of is found again. */
+/** Total time for one message: a caller waits for it, and maintenance finds a run whose message is lost. */
 const TOTAL_MS = 3_000;
 
-/** The client library gives up after one try, as not every task may be made twice; each of ours has a name. */
+/**
+ * Overrides the library, which does not retry because tasks may be unnamed. Ours have names, so a retry creates no
+ * duplicate.
+ */
 const calling = {
   retry: {
     retryCodes: PASSING,
@@ -31,10 +34,10 @@ const calling = {
   },
 };
 
-/** Throws where there are no credentials. */
+/** Throws without credentials. */
 export async function openTaskService({ projectId, emulatorHost }: TasksClientOptions): Promise<TaskService> {
   const client = new CloudTasksClient({ projectId, ...addressOf(emulatorHost) });
-  // Left to its first call, the client would throw a failure of this into nowhere as well, and end the process.
+  // Initialize here: a failure during the first call would also be an unhandled rejection and end the process.
   await client.initialize();
   return {
     async create(parent, task) {

@@ -2,27 +2,27 @@ import type { Clock } from '../../kernel/world.ts';
 import type { RunMessage, RunQueue } from '../port.ts';
 import { type QueueTask, taskOf, type WorkerRoute } from './message.ts';
 
-/** What the queue asks of the service. */
+/** The part of the Cloud Tasks service that the queue uses. */
 export interface TaskService {
-  /** Resolves as well where a task of this name is there, or was: the message is on its way then. */
+  /** Also resolves if a task of this name exists or existed: the message is on its way. */
   create(queue: string, task: QueueTask): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface CloudTasksQueueOptions {
-  /** Opened by the first message. */
+  /** Opened with the first message. */
   readonly tasks: () => Promise<TaskService>;
-  /** `null` for a handler that no worker is configured for. */
+  /** `null` for a handler without a configured worker. */
   readonly routeOf: (handlerId: string) => WorkerRoute | null;
   readonly clock: Clock;
-  /** Told of what can be worked on now, before the service is: a call of this process may wait for it. */
+  /** Called for a ready run before the task is created: a call of this process may wait for it. */
   readonly hint?: (handlerId: string) => void;
 }
 
 /**
- * Runs reach their workers as tasks of Cloud Tasks: each carries a run's id and why, and the worker leases the run from the
- * store. The end of a lease is a task as well, made when a worker outside takes it: who is told of it finds a lease that was
- * renewed meanwhile still holding, and has the new end told of. The hosted worker is held by the delivery itself.
+ * Sends run ids to workers as tasks of Cloud Tasks. A lease of an external worker also schedules a task for its
+ * expiry; a worker that receives it early, because the lease was renewed, requeues it. A delivery to the hosted
+ * worker stays open while it executes, and needs none.
  */
 export class CloudTasksQueue implements RunQueue {
   readonly delivers = true;
@@ -34,7 +34,7 @@ export class CloudTasksQueue implements RunQueue {
 
   async enqueue(message: RunMessage): Promise<void> {
     const { clock, hint, routeOf, tasks } = this.#options;
-    // A task for each heartbeat would cost more than what they keep alive.
+    // A task for each heartbeat would cost too much. The task for the old expiry finds the renewed lease.
     if (message.renewed === true) return;
     const now = clock.now();
     if (message.notBefore <= now) hint?.(message.handlerId);

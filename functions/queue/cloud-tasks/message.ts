@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto';
-import type { RunMessage } from '../port.ts';
+import { DISPATCH_HEADER, type RunMessage } from '../port.ts';
 
-/** Where messages for one handler go. */
+/** Route of the messages for one handler. */
 export interface WorkerRoute {
   /** `projects/…/locations/…/queues/…`. */
   readonly queue: string;
   readonly url: string;
-  /** Whose token the delivery carries; `null` for none. */
+  /** Service account whose token the delivery carries; `null` for none. */
   readonly serviceAccountEmail: string | null;
-  /** What the token is made for; `null` for the address itself. */
+  /** Audience of the token; `null` for the worker's URL. */
   readonly audience: string | null;
 }
 
-/** A task as Cloud Tasks takes it: version 2 of the service, resource `Task`. */
+/** A task of Cloud Tasks API version 2. */
 export interface QueueTask {
   readonly name: string;
-  /** Absent for at once. */
+  /** Absent for immediate delivery. */
   readonly scheduleTime?: { readonly seconds: number; readonly nanos: number };
   readonly dispatchDeadline: { readonly seconds: number };
   readonly httpRequest: {
@@ -27,15 +27,12 @@ export interface QueueTask {
   };
 }
 
-/** Says that a request is a delivery: whoever serves other requests too can tell them apart. It proves nothing. */
-export const DISPATCH_HEADER = 'X-Svc-Execution-Dispatch';
-
 const DAY_MS = 86_400_000;
 
 /**
- * The service takes schedules up to 30 days ahead. What is further away is told of again on the way, at moments counted back from
- * its own, so that whoever tells of it means the same ones; each is at least a day ahead, so that an early delivery of one means
- * the next.
+ * Cloud Tasks accepts schedules up to 30 days ahead. A later run gets intermediate deliveries, counted back from its
+ * time so that every process computes the same ones. The first is at least a day ahead, so that an early delivery
+ * still leads to the next.
  */
 const HOP_MS = 28 * DAY_MS;
 
@@ -44,19 +41,19 @@ export function scheduleOf(notBefore: number, now: number): number {
   return notBefore - hops * HOP_MS;
 }
 
-/** The most that the service grants: a handler that works longer holds its lease, and a repeated delivery changes nothing. */
+/** The maximum of the service. A handler that works longer keeps its lease, and another delivery has no effect. */
 const DISPATCH_DEADLINE_SECONDS = 1_800;
 
 /**
- * The task that carries the message. Its name is made of what the message says, so that saying it again is refused by the
- * service and changes nothing; a name that was used stays refused for a time nobody promises, so what is no repetition
- * differs: by the attempt, the moment, or the word that it was given. A hash, since names in a row slow a queue down.
+ * Creates the task of a message. Its name is a hash of the message, so Cloud Tasks refuses repetitions. Used names
+ * stay refused for an unspecified time, so distinct messages differ by attempt, time or word. A hash, because
+ * sequential names slow a queue down.
  */
 export function taskOf(message: RunMessage, route: WorkerRoute, now: number): QueueTask {
   const later = message.notBefore > now;
   const at = scheduleOf(message.notBefore, now);
   const { runId, reason, attempt, again = '' } = message;
-  // Of what comes at once the moment says nothing.
+  // Immediate messages have no distinguishing time.
   const moment = later ? String(message.notBefore === at ? at : `${message.notBefore} by ${at}`) : 'now';
   const id = hash('sha256', [runId, reason, attempt, moment, again].join('\n'), 'hex');
   const body = { runId, reason, scheduledAtUtc: later ? new Date(message.notBefore).toISOString() : null };

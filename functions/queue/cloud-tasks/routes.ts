@@ -1,6 +1,6 @@
 import type { WorkerRoute } from './message.ts';
 
-/** Where deliveries go where no handler says otherwise, and what a handler's own route may replace. */
+/** Default route; a handler's own route may replace its parts. */
 export interface RouteDefaults {
   readonly projectId: string | null;
   readonly locationId: string | null;
@@ -17,21 +17,21 @@ export interface RouteOverride extends Partial<RouteDefaults> {
 export interface RouteRules {
   readonly defaults: RouteDefaults;
   readonly overrides: readonly RouteOverride[];
-  /** Whether the handlers of workers outside need a route each; those of this service go where the default says. */
+  /** Whether external handlers need routes of their own. Handlers of the service use the default. */
   readonly explicit: boolean;
 }
 
-/** Tells the route of a handler; `null` where something is missing of it. */
+/** Returns the route of a handler; `null` if it is incomplete. */
 export function workerRoutes({ defaults, overrides, explicit }: RouteRules) {
   const own = new Map(overrides.map((override) => [override.handlerId, override]));
   return (handlerId: string, kind: 'process' | 'external'): WorkerRoute | null => {
     const override = own.get(handlerId);
     if (override === undefined && explicit && kind === 'external') return null;
-    const told = { ...defaults, ...given(override) };
-    const { projectId, locationId, queueId, workerUrl: url, serviceAccountEmail } = told;
+    const route = { ...defaults, ...given(override) };
+    const { projectId, locationId, queueId, workerUrl: url, serviceAccountEmail } = route;
     if (projectId === null || locationId === null || queueId === null || url === null) return null;
     const queue = `projects/${projectId}/locations/${locationId}/queues/${queueId}`;
-    // A token for one worker is none for another: the audience of the default is not that of another address.
+    // A token is valid for one worker, so the default audience does not apply to another URL.
     const audience = override?.audience ?? (override?.workerUrl === undefined ? defaults.audience : null);
     return { queue, url, serviceAccountEmail, audience };
   };

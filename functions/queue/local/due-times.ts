@@ -1,6 +1,6 @@
 /**
- * Moments that are expected, one for each run: the earliest first. What is expected anew, or no more, leaves its old moment
- * behind in the heap, where it is passed over without anybody being asked.
+ * Due times of runs, earliest first, one for each run. A changed or removed time stays in the heap and is skipped
+ * later.
  */
 export class DueTimes {
   readonly #expected = new Map<string, number>();
@@ -18,11 +18,11 @@ export class DueTimes {
 
   forget(runId: string): void {
     this.#expected.delete(runId);
-    // What is left in the heap of runs that came and went is cleared out before it outweighs what counts.
+    // Rebuild the heap before outdated entries outnumber current ones.
     if (this.#heap.length > 1_024 && this.#heap.length > 4 * this.#expected.size) this.#rebuild();
   }
 
-  /** The earliest moment that is still expected. */
+  /** The earliest due time. */
   next(): number | undefined {
     let top = this.#heap[0];
     while (top !== undefined && this.#expected.get(top.runId) !== top.at) {
@@ -32,7 +32,7 @@ export class DueTimes {
     return top?.at;
   }
 
-  /** Takes out all that is due; answers whether anything was. */
+  /** Removes all due runs. Returns whether there were any. */
   takeDue(now: number): boolean {
     let taken = false;
     for (let at = this.next(); at !== undefined && at <= now; at = this.next()) {

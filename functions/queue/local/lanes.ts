@@ -1,20 +1,20 @@
-/** Runs remembered of one handler. Beyond them the lane only knows that there are more, and the store is asked. */
+/** Runs that one lane remembers. With more, the lane is incomplete, and callers search the store. */
 const LANE_MAX = 4_096;
 
-/** Lanes without a run that are remembered: callers choose the ids. One that is forgotten is in doubt again. */
+/** Empty lanes that are remembered: callers choose the ids. A forgotten lane is incomplete again. */
 const EMPTY_LANES_MAX = 1_000;
 
 /**
- * Runs that are ready, by handler, in the order in which they were told. A memory, not the truth: whoever takes one leases it
- * in the store first. `complete` says of a lane that every ready run that this process knows a way to hear of is in it.
+ * Ready runs by handler, in the order of their announcements. Only the store is authoritative: a caller leases a run
+ * there first. A `complete` lane contains every ready run that this process can know of.
  */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #laneOf = new Map<string, Lane>();
-  /** Those without a run, the one that was asked about last at the end. */
+  /** Empty lanes, the most recently used last. */
   readonly #empty = new Set<Lane>();
 
-  /** Handlers of which anything is remembered. */
+  /** Handlers with a lane. */
   get size(): number {
     return this.#lanes.size;
   }
@@ -38,7 +38,7 @@ export class Lanes {
     this.#keep(lane);
   }
 
-  /** The run that waited longest in any of the lanes. */
+  /** Takes the oldest run of the given lanes. */
   take(handlerIds: Iterable<string>): string | null {
     let first: string | undefined;
     for (const handlerId of handlerIds) {
@@ -71,7 +71,7 @@ export class Lanes {
     this.#keep(lane);
   }
 
-  /** Nothing is known for sure any more. */
+  /** Marks every lane incomplete. */
   doubtAll(): void {
     for (const lane of this.#lanes.values()) {
       lane.complete = false;
@@ -88,7 +88,7 @@ export class Lanes {
     return lane;
   }
 
-  /** A lane without a run is worth keeping for its completeness alone, as long as there are not too many such. */
+  /** Keeps an empty lane for its completeness, up to a limit. */
   #keep(lane: Lane): void {
     if (lane.runs.size > 0) return;
     this.#empty.delete(lane);

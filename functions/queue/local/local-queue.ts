@@ -1,84 +1,83 @@
+import { WaitingCall } from '../../kernel/waiting-call.ts';
 import type { World } from '../../kernel/world.ts';
 import type { ReadyCall, ReadyRuns, RunMessage, RunQueue } from '../port.ts';
 import { DueTimes } from './due-times.ts';
 import { Lanes } from './lanes.ts';
 
-/** The longest delay that a timer is set to; platforms take no more than 2^31 ms. */
+/** Longest delay of a timer: platforms accept at most 2^31 ms. */
 const TIMER_MS_MAX = 86_400_000;
 
-/** Calls of one instance that wait at a time; those beyond are answered at once, as they would be without waiting. */
+/** Calls of one instance that wait at a time. Further calls are answered without waiting. */
 const WAITING_CALLS_MAX = 1_000;
 
-/** After a look at what is due has failed. */
+/** Delay after settling due runs has failed. */
 const RETRY_MS = 1_000;
 
 export interface LocalQueueOptions {
   readonly world: Pick<World, 'clock' | 'timers'>;
-  /** How often it is asked whether another process has changed anything. */
+  /** Time between two checks for changes by other processes. */
   readonly recheckMs: number;
   /**
-   * Whether another process may have changed anything since the last time; must not ask the database where the database is
-   * idle. Where only the database knows, it answers `true`.
+   * Whether another process may have written since the last call. Must not query an idle database; `true` if only a query
+   * would know.
    */
   readonly mayHaveChanged: () => boolean;
 }
 
-/** One look at what is due. */
+/** Result of one batch of settling. */
 export interface Settled {
-  /** There may be more that is due. */
+  /** Whether more runs may be due. */
   readonly more: boolean;
-  /** The next moment that the store knows of; absent where the store is looked at with every recheck anyway. */
+  /** The earliest due time in the store; absent if every recheck queries the store anyway. */
   readonly nextAt?: number | null;
 }
 
-/** Who executes runs of some handlers in this process, and takes them as they become ready. */
+/** Executes the runs of some handlers in this process. */
 export interface Executor {
   readonly handlerIds: ReadonlySet<string>;
-  /** A run may be there to be taken; called again for each. */
+  /** Called for each run that may be ready. */
   wake(): void;
 }
 
 /**
- * The queue of one process over its store. What is durable is the state of the runs: here is only remembered what is ready and
- * what time will bring, so that nobody has to ask for it again and again. One timer is set, to the earliest moment that
- * is expected. Moments that were there before this process, or that another one put there, are in the store alone: each look
- * tells the next of them. While nothing is expected nothing happens, except that now and then it is asked, without the
- * database, whether another process has written.
+ * The queue of one process over its store. The store holds the state of the runs; the queue remembers ready runs and due
+ * times, so that callers need not poll the store. One timer waits for the earliest due time, and a recheck without a query
+ * notices writes of other processes.
  */
 export class LocalQueue implements RunQueue, ReadyRuns {
   readonly #options: LocalQueueOptions;
   readonly #lanes = new Lanes();
   readonly #dues = new DueTimes();
-  readonly #calls = new Set<WaitingCall>();
+  readonly #calls = new Set<RunCall>();
   readonly #executors = new Set<Executor>();
   #settleDue: (() => Promise<Settled>) | null = null;
-  /** The next moment in the store, as the last look found it. */
+  /** The earliest due time in the store, as of the last settling. */
   #storedAt = Number.POSITIVE_INFINITY;
   #disarm: (() => void) | null = null;
   #armedAt = Number.POSITIVE_INFINITY;
   #stopRecheck: (() => void) | null = null;
   #settling: Promise<void> | null = null;
   #stopped = false;
-  /** Counts what makes a look that is under way worth less than it seems. */
+  /** Counts events after which the result of a search under way is incomplete. */
   #doubts = 0;
 
   constructor(options: LocalQueueOptions) {
     this.#options = options;
   }
 
-  /** Begins to look after what is due, with a first look at what was left from before. */
+  /** Starts to settle due runs. The first batch handles those of earlier processes. */
   async start(settleDue: () => Promise<Settled>): Promise<void> {
     this.#settleDue = settleDue;
     this.#recheckLater();
     await this.#settle();
   }
 
-  /** Resolves when no look is under way any more; calls that wait are answered. */
+  /** Answers waiting calls and resolves when settling has stopped. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#disarm?.();
     this.#stopRecheck?.();
-    for (const call of this.#calls) call.end();
+    for (const call of this.#calls) call.expire();
     await this.#settling;
   }
 
@@ -97,7 +96,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#offer(handlerId, runId);
   }
 
-  /** A run of the handler is in the store that is not told of here: a call that waits for one is to look. */
+  /** The store has a run of the handler that this queue does not know: wakes one waiting call to search. */
   hint(handlerId: string): void {
     const wanted = new Set([handlerId]);
     this.doubt(wanted);
@@ -109,7 +108,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#dues.forget(runId);
   }
 
-  /** Runs that the store showed as ready; `all` where there are no more of the handler. */
+  /** Adds ready runs that a search found; `all` if the handler has no others. */
   learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void {
     for (const runId of runIds) this.#lanes.add(handlerId, runId);
     this.#lanes.setComplete(handlerId, all && mark === this.#doubts);
@@ -132,23 +131,26 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     return this.#lanes.holdsAny(handlerIds) || this.mustLook(handlerIds);
   }
 
-  /** Whether a look into the store could show a run that is not remembered here. */
+  /** Whether the store may have a ready run that this queue does not know. */
   mustLook(handlerIds: Iterable<string>): boolean {
     return !this.#lanes.isComplete(handlerIds);
   }
 
-  /** A call that may wait for a run. It counts from now on, so that nothing that comes during its first look is missed. */
-  enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): WaitingCall {
+  /** Enters a call before its first search, so that it misses no run that arrives during the search. */
+  enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall {
     const mayWaitMs = this.#calls.size < WAITING_CALLS_MAX ? waitMs : 0;
-    const call = new WaitingCall(handlerIds, this.#options.world, mayWaitMs, signal, {
-      left: (owesLook) => {
-        this.#calls.delete(call);
-        if (owesLook) this.#wakeCall(handlerIds);
+    const call = new RunCall({
+      handlerIds,
+      waiting: new WaitingCall(this.#options.world.timers, mayWaitMs, signal),
+      left: (ended) => {
+        this.#calls.delete(ended);
+        // The call was woken but did not search: another one has to.
+        if (ended.owesLook) this.#wakeCall(handlerIds);
       },
-      passOn: (handlerId, runId) => this.#passOn(call, handlerId, runId),
+      passOn: (from, handlerId, runId) => this.#passOn(from, handlerId, runId),
     });
     this.#calls.add(call);
-    if (this.#stopped) call.end();
+    if (this.#stopped) call.expire();
     return call;
   }
 
@@ -162,19 +164,19 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#wakeCall(new Set([handlerId]));
   }
 
-  /** One call, the one that has waited longest. */
+  /** Wakes the call that has waited longest. */
   #wakeCall(handlerIds: ReadonlySet<string>): void {
     for (const call of this.#calls) {
-      if (shares(call.handlerIds, handlerIds) && call.wakeIfIdle()) return;
+      if (shares(call.handlerIds, handlerIds) && call.wake()) return;
     }
   }
 
-  /** Only onwards, so that a run that none of the calls may have comes to an end. Then the store alone remembers it. */
-  #passOn(from: WaitingCall, handlerId: string, runId: string): void {
+  /** Passes a run to later calls only, so that it stops if no call may lease it. Then only the store knows the run. */
+  #passOn(from: RunCall, handlerId: string, runId: string): void {
     const wanted = new Set([handlerId]);
     let after = false;
     for (const call of this.#calls) {
-      if (after && shares(call.handlerIds, wanted) && call.wakeIfIdle()) {
+      if (after && shares(call.handlerIds, wanted) && call.wake()) {
         this.#lanes.add(handlerId, runId);
         return;
       }
@@ -200,7 +202,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#disarm = timers.after(delayMs, () => {
       this.#disarm = null;
       this.#armedAt = Number.POSITIVE_INFINITY;
-      // A timer may fire a little before the clock says so; then it is set again.
+      // A timer may fire slightly before the clock reaches its time. Then set it again.
       if (this.#takeDue()) void this.#settle();
       else this.#arm();
     });
@@ -211,20 +213,20 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     return this.#dues.takeDue(now) || this.#storedAt <= now;
   }
 
-  /** One look at a time; what becomes due meanwhile is looked for after it. */
+  /** Runs one settling at a time. Runs that become due meanwhile are settled by the next one. */
   async #settle(): Promise<void> {
     if (this.#settling !== null) {
       await this.#settling;
       if (this.#stopped) return;
     }
-    this.#settling ??= this.#look().finally(() => {
+    this.#settling ??= this.#settleAll().finally(() => {
       this.#settling = null;
       this.#arm();
     });
     await this.#settling;
   }
 
-  async #look(): Promise<void> {
+  async #settleAll(): Promise<void> {
     try {
       let found: Settled | undefined;
       do {
@@ -233,7 +235,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
       } while (!this.#stopped && found?.more === true);
       this.#storedAt = found?.nextAt ?? Number.POSITIVE_INFINITY;
     } catch {
-      // Whoever looks has told of it; what is due is still due.
+      // The caller's function has logged the failure, and the runs are still due.
       this.#options.world.timers.after(RETRY_MS, () => {
         if (!this.#stopped) void this.#settle();
       });
@@ -245,7 +247,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
       if (this.#stopped) return;
       if (this.#options.mayHaveChanged()) this.#recheck();
       else if (this.#takeDue()) {
-        // The clock was set forward since the timer was, or the machine slept: it would come too late for all that follows.
+        // The clock jumped or the machine slept, so the timer would fire too late. Set it anew.
         this.#setTimer(Number.POSITIVE_INFINITY);
         void this.#settle();
       }
@@ -258,88 +260,53 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#lanes.doubtAll();
     void this.#settle();
     for (const executor of this.#executors) executor.wake();
-    for (const call of this.#calls) call.wakeIfIdle();
+    for (const call of this.#calls) call.wake();
   }
 }
 
-interface CallListener {
-  left(owesLook: boolean): void;
-  passOn(handlerId: string, runId: string): void;
+interface RunCallParts {
+  readonly handlerIds: ReadonlySet<string>;
+  readonly waiting: WaitingCall;
+  readonly left: (call: RunCall) => void;
+  readonly passOn: (call: RunCall, handlerId: string, runId: string) => void;
 }
 
 /** One call that waits for a run of some handlers. */
-class WaitingCall implements ReadyCall {
-  readonly handlerIds: ReadonlySet<string>;
-  readonly #signal: AbortSignal;
-  readonly #cancelDeadline: () => void;
-  readonly #told: CallListener;
-  readonly #resume = (): void => {
-    const resume = this.#idle;
-    this.#idle = null;
-    resume?.();
-  };
-  #idle: (() => void) | null = null;
-  #over = false;
-  #owesLook = false;
+class RunCall implements ReadyCall {
+  readonly #parts: RunCallParts;
 
-  constructor(
-    handlerIds: ReadonlySet<string>,
-    { timers }: Pick<World, 'timers'>,
-    waitMs: number,
-    signal: AbortSignal,
-    told: CallListener,
-  ) {
-    this.handlerIds = handlerIds;
-    this.#signal = signal;
-    this.#told = told;
-    this.#over = waitMs <= 0;
-    this.#cancelDeadline = waitMs <= 0 ? () => undefined : timers.after(waitMs, () => this.end());
-    signal.addEventListener('abort', this.#resume);
+  constructor(parts: RunCallParts) {
+    this.#parts = parts;
   }
 
-  /** Makes a call that waits look again; `false` where it is busy looking anyway. */
-  wakeIfIdle(): boolean {
-    const idle = this.#idle !== null;
-    this.#owesLook = true;
-    this.#resume();
-    return idle;
+  get handlerIds(): ReadonlySet<string> {
+    return this.#parts.handlerIds;
   }
 
-  /** Settles when another look is worth it; with `false` when the time is over or nobody waits for the answer. */
-  async next(): Promise<boolean> {
-    if (!this.#owesLook && !this.#ended()) {
-      await new Promise<void>((resolve) => {
-        this.#idle = resolve;
-      });
-    }
-    if (this.#ended()) return false;
-    this.#owesLook = false;
-    return true;
+  get owesLook(): boolean {
+    return this.#parts.waiting.owesLook;
+  }
+
+  /** Makes the call search again. Returns whether it was waiting. */
+  wake(): boolean {
+    return this.#parts.waiting.lookAgain();
+  }
+
+  next(): Promise<boolean> {
+    return this.#parts.waiting.next();
   }
 
   passOn(handlerId: string, runId: string): void {
-    this.#told.passOn(handlerId, runId);
+    this.#parts.passOn(this, handlerId, runId);
   }
 
-  wake(): void {
-    this.wakeIfIdle();
-  }
-
-  /** Its time is over. */
-  end(): void {
-    this.#over = true;
-    this.#resume();
+  expire(): void {
+    this.#parts.waiting.expire();
   }
 
   leave(): void {
-    this.#cancelDeadline();
-    this.#signal.removeEventListener('abort', this.#resume);
-    // What it was woken for is somebody else's now.
-    this.#told.left(this.#owesLook);
-  }
-
-  #ended(): boolean {
-    return this.#over || this.#signal.aborted;
+    this.#parts.waiting.close();
+    this.#parts.left(this);
   }
 }
 

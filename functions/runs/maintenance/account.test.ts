@@ -32,17 +32,17 @@ describe('the account of a run', () => {
   });
 
   it.each(kept.filter(([, run]) => dueOf(run) !== null))('needs its time: %s', (_, run) => {
-    expect(account(run, { due: null })).toBe('no time comes for it');
+    expect(account(run, { due: null })).toBe('it has no due time');
     const expected = dueOf(run) ?? 0;
     expect(account(run, { due: expected + 120_000 })).toBeNull();
-    expect(account(run, { due: expected + 120_001 })).toBe('its time comes too late');
+    expect(account(run, { due: expected + 120_001 })).toBe('its due time is too late');
   });
 
   it('may be late by what whoever looks after it takes, counted from now', () => {
     const run = runningRun({ updatedAt: NOW - 3_600_000 });
     const lapsed = { ...run, lease: run.lease && { ...run.lease, expiresAt: NOW - 3_000_000 } };
     expect(account(lapsed, { due: NOW + 5_000 })).toBeNull();
-    expect(account(lapsed, { due: NOW + 120_001 })).toBe('its time comes too late');
+    expect(account(lapsed, { due: NOW + 120_001 })).toBe('its due time is too late');
   });
 
   it('needs a lane exactly while it is queued', () => {
@@ -55,7 +55,7 @@ describe('the account of a run', () => {
   });
 
   it('needs a lease exactly while it is running', () => {
-    expect(account(runningRun({ lease: null }))).toBe('it is running and nobody holds a lease');
+    expect(account(runningRun({ lease: null }))).toBe('it is running without a lease');
     const { lease } = runningRun();
     expect(account(queuedRun({ lease }))).toBe('it is queued and leased');
     expect(account({ ...parkedRun(), lease })).toBe('it waits and is leased');

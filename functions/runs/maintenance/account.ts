@@ -3,18 +3,18 @@ import { COUNTERS, dueOf, isActive, RUN_INDEX, RUNS, readRun } from '../records.
 import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** How a run's record is found by those who look for work; no part of the run itself. */
+/** The parts of a run's record by which workers and maintenance find it. */
 export interface FoundBy {
   readonly due: number | null;
   readonly indexes: Readonly<Record<string, string>>;
 }
 
-/** Whoever settles a run, or cannot read it, moves its time from now on by less than this. */
+/** A process that settles a run, or cannot read it, postpones its due time by less than this. */
 const LATE_MS = 120_000;
 
 /**
- * Why nothing would ever move this run on, or too late; `null` where something will: a worker finds it, time comes for it,
- * or an event is waited for. A terminal run needs nobody.
+ * Why an active run would never continue, or too late; `null` if a worker finds it, its due time comes, or it waits for an
+ * event. Terminal runs need nothing.
  */
 export function accountOf(run: Run, { due, indexes }: FoundBy, now: number): string | null {
   if (!isActive(run)) return null;
@@ -22,43 +22,43 @@ export function accountOf(run: Run, { due, indexes }: FoundBy, now: number): str
   const lane = run.status === 'queued' ? run.handlerId : undefined;
   if (indexes[RUN_INDEX.lane] !== lane) return 'its place among the queued runs is not that of its status';
   if (run.status === 'queued') return run.lease === null ? null : 'it is queued and leased';
-  if (run.status === 'running' && run.lease === null) return 'it is running and nobody holds a lease';
+  if (run.status === 'running' && run.lease === null) return 'it is running without a lease';
   if (run.status === 'waiting' && run.lease !== null) return 'it waits and is leased';
   const expected = dueOf(run);
   if (expected === null) {
     const waits = run.wait !== null && run.wait.kind === 'external_event';
     return waits ? null : 'it waits for nothing';
   }
-  if (due === null) return 'no time comes for it';
-  return due > Math.max(expected, now) + LATE_MS ? 'its time comes too late' : null;
+  if (due === null) return 'it has no due time';
+  return due > Math.max(expected, now) + LATE_MS ? 'its due time is too late' : null;
 }
 
 export interface AccountFault {
-  /** `null` for a count of active runs. */
+  /** `null` for a fault of an active-run counter. */
   readonly runId: string | null;
   readonly fault: string;
 }
 
 export interface Account {
-  /** Active runs that were looked at. */
+  /** Active runs that were checked. */
   readonly runs: number;
   readonly faults: readonly AccountFault[];
-  /** There was no time for all. Then counts are not compared. */
+  /** The time was over before all runs were checked. Then counters are not compared. */
   readonly more: boolean;
 }
 
 export interface AccountOptions {
   /** Whether the time is over. */
   readonly isOver?: () => boolean;
-  /** Where the caller can tell whether the queue has a message for a queued run. */
+  /** Whether the queue has a message for a queued run, if the caller knows. */
   readonly hasMessage?: (run: Run) => boolean;
 }
 
 const PAGE = 200;
 
 /**
- * Looks at every run as of one moment, without any index: each active one must be found by something, and the counts of
- * active runs must be those that are there. Reads as many records as there are runs.
+ * Checks every run as of one moment, without an index: each active run must be found again, and the active-run counters must
+ * match the runs. Reads every run.
  */
 export async function accountForRuns(runtime: Runtime, options: AccountOptions = {}): Promise<Account> {
   const store = await runtime.store();
@@ -79,7 +79,7 @@ export async function accountForRuns(runtime: Runtime, options: AccountOptions =
       if (!isActive(run)) continue;
       runs += 1;
       const foundBy = { due: record.due ?? null, indexes: record.listing?.indexes ?? {} };
-      const fault = accountOf(run, foundBy, now) ?? untold(run, options);
+      const fault = accountOf(run, foundBy, now) ?? unannounced(run, options);
       if (fault !== null) faults.push({ runId: run.id, fault });
       if (!run.counted) continue;
       for (const { key } of countersOf(runtime.options, run)) {
@@ -93,17 +93,17 @@ export async function accountForRuns(runtime: Runtime, options: AccountOptions =
   return { runs, faults, more };
 }
 
-function untold(run: Run, { hasMessage }: AccountOptions): string | null {
-  const told = run.status !== 'queued' || hasMessage === undefined || hasMessage(run);
-  return told ? null : 'no message tells of it';
+function unannounced(run: Run, { hasMessage }: AccountOptions): string | null {
+  const announced = run.status !== 'queued' || hasMessage === undefined || hasMessage(run);
+  return announced ? null : 'the queue has no message for it';
 }
 
 function countFaults(counted: ReadonlyMap<string, number>, counters: ReadonlyMap<string, number>) {
   const ids = new Set([...counted.keys(), ...counters.keys()]);
   return [...ids].flatMap((id): AccountFault[] => {
-    const [told, there] = [counters.get(id) ?? 0, counted.get(id) ?? 0];
-    return told === there
+    const [stored, active] = [counters.get(id) ?? 0, counted.get(id) ?? 0];
+    return stored === active
       ? []
-      : [{ runId: null, fault: `a count tells ${told} active runs, and ${there} are there` }];
+      : [{ runId: null, fault: `a counter says ${stored} active runs, but there are ${active}` }];
   });
 }

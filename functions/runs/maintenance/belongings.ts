@@ -2,11 +2,11 @@ import type { Collection } from '../../store/port.ts';
 import { ARTIFACTS, CHECKPOINTS, LEASES, TIMERS, TRACES, VALUES } from '../records.ts';
 import type { Run, TraceEntry } from '../run.ts';
 
-/** Records that belong to one run: all are listed under its id. */
+/** Collections whose records belong to one run. They are listed under its id. */
 export const OWNED: readonly Collection[] = [VALUES, TRACES, ARTIFACTS, CHECKPOINTS, LEASES, TIMERS];
 
-/** What may lie beside a run since this was told of it. Each record is written in one transaction with what tells of it. */
-const leaves: ReadonlyMap<string, readonly Collection[]> = new Map(
+/** Records that a run may own after a trace event of this type. Each is written in one transaction with its event. */
+const ownedAfter: ReadonlyMap<string, readonly Collection[]> = new Map(
   Object.entries({
     'run.created': [],
     'run.started': [],
@@ -17,7 +17,7 @@ const leaves: ReadonlyMap<string, readonly Collection[]> = new Map(
     'lease.expired': [],
     'lease.released': [],
     log: [],
-    // A result that a later, smaller one has taken the place of stays in its record.
+    // A smaller result that replaces a large one leaves the record of the large one.
     'run.status': [VALUES],
     'retry.scheduled': [VALUES],
     'wait.registered': [VALUES],
@@ -31,25 +31,25 @@ const leaves: ReadonlyMap<string, readonly Collection[]> = new Map(
 );
 
 /**
- * In which collections records of the run may be. Where its whole trace is still with the run, that tells it, and most runs
- * have none: a query that is known to find nothing need not be paid for. What is not known leaves everything.
+ * Collections in which the run may have records. A complete trace shows them, which saves queries that find nothing;
+ * otherwise all count.
  */
 export function mayOwn(run: Run): readonly Collection[] {
   const has = new Set<Collection>();
   const whole = run.trace.length === run.traced && run.traceDropped === 0;
-  for (const each of whole ? run.trace.flatMap(leftBy) : OWNED) has.add(each);
+  for (const each of whole ? run.trace.flatMap(ownedAfterEntry) : OWNED) has.add(each);
   if ('record' in run.payload || 'record' in run.result) has.add(VALUES);
   if (run.artifacts === 0) has.delete(ARTIFACTS);
   return OWNED.filter((each) => has.has(each));
 }
 
-function leftBy({ type, details }: TraceEntry): readonly Collection[] {
-  // The lease of the run itself has no details; one on a name of the application's own tells the name.
+function ownedAfterEntry({ type, details }: TraceEntry): readonly Collection[] {
+  // The run's own lease has no details; a run-owned lease has its name.
   if (type === 'lease.acquired') return details === null ? [] : [LEASES];
-  return leaves.get(type) ?? OWNED;
+  return ownedAfter.get(type) ?? OWNED;
 }
 
-/** Whether nothing was written to the run between two looks at it. */
+/** Whether the run is unchanged between two reads. */
 export function sameState(one: Run, other: Run): boolean {
   return (
     one.updatedAt === other.updatedAt &&

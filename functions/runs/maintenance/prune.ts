@@ -1,30 +1,20 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { describeFailure } from '../../kernel/log.ts';
-import type { RecordPage } from '../../store/port.ts';
-import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../records.ts';
-import { isTerminal, type Run, type TerminalStatus } from '../run.ts';
+import { settledEach } from '../../kernel/settled-each.ts';
+import type { Run } from '../run.ts';
 import { jobOwner } from '../run-job.ts';
 import type { Runtime } from '../runtime.ts';
-import { settledEach } from './parallel.ts';
 import { countRun, type PruneCounts, removeRun, resumeRemains } from './remove-run.ts';
+import { terminalRuns } from './terminal-runs.ts';
 
 export type { PruneCounts } from './remove-run.ts';
 
-export const TERMINAL: readonly TerminalStatus[] = [
-  'succeeded',
-  'failed',
-  'cancelled',
-  'rejected',
-  'timed_out',
-];
-
-/** Runs that are removed at a time. */
+/** Runs that are removed in parallel. */
 const WIDTH = 8;
-/** Runs of which one prune takes over what another has left. */
+/** Removed runs whose remains one step clears. */
 const RESUMED_MAX = 50;
-/** Runs that are removed between two looks at the clock. */
+/** Runs that are removed between two checks of the deadline. */
 const CHUNK = 50;
-const PAGE = 100;
 
 export interface PruneRequest {
   readonly dryRun: boolean;
@@ -35,14 +25,14 @@ export interface Pruned extends PruneCounts {
   readonly runIds: readonly string[];
 }
 
-/** One bounded batch: what earlier prunes left, then the newest of the runs that are not to stay. */
+/** Clears what earlier prunes left, then removes one batch of the terminal runs beyond those to retain, newest first. */
 export async function prune(
   runtime: Runtime,
   { dryRun, retainTerminalRuns }: PruneRequest,
   now: number,
 ): Promise<Pruned> {
   if (!dryRun) await resumeRemains(runtime, now, RESUMED_MAX);
-  const runs = await some(excess(runtime, retainTerminalRuns), limits.executionPruneRunsMax);
+  const runs = await take(excess(runtime, retainTerminalRuns), limits.executionPruneRunsMax);
   const results = await settledEach(runs, WIDTH, (run) =>
     dryRun ? countRun(runtime, run) : removeRun(runtime, run, now),
   );
@@ -53,20 +43,20 @@ export async function prune(
 }
 
 export interface PruneAllOptions {
-  /** Milliseconds since 1970, by the clock of the runtime: nothing is begun after it. */
+  /** Milliseconds since 1970, by the clock of the runtime: no batch begins after it. */
   readonly deadline: number;
-  /** By default as many as the deployment keeps. */
+  /** Default: the setting of the deployment. */
   readonly retainTerminalRuns?: number;
 }
 
 export interface PruneSummary extends PruneCounts {
-  /** Runs that could not be removed; the next prune tries them again. */
+  /** Runs that could not be removed. The next prune tries them again. */
   readonly failed: number;
-  /** There was no time for all. */
+  /** The deadline came before the work was done. */
   readonly more: boolean;
 }
 
-/** All batches, until nothing is left to remove or the time is over. */
+/** Removes all terminal runs beyond those to retain, until the deadline. */
 export async function pruneAll(
   runtime: Runtime,
   now: number,
@@ -80,12 +70,12 @@ export async function pruneAll(
     resumed = await resumeRemains(runtime, now, RESUMED_MAX);
   } while (resumed === RESUMED_MAX);
   const runs = excess(runtime, retainTerminalRuns);
-  for (let chunk = await some(runs, CHUNK); chunk.length > 0; chunk = await some(runs, CHUNK)) {
+  for (let chunk = await take(runs, CHUNK); chunk.length > 0; chunk = await take(runs, CHUNK)) {
     if (isOver()) return { ...summary, more: true };
     const results = await settledEach(chunk, WIDTH, (run) => removeRun(runtime, run, now));
     const { counts, failures } = summed(runtime, results);
     summary = { ...plus(summary, counts), failed: summary.failed + failures.length, more: false };
-    // Where nothing works any more, the next activation may find that it does.
+    // A whole chunk failed, so the store is probably unavailable: leave the rest to the next activation.
     if (failures.length === chunk.length) return { ...summary, more: true };
   }
   return summary;
@@ -107,47 +97,7 @@ async function* excess(runtime: Runtime, retained: number): AsyncGenerator<Run> 
   }
 }
 
-interface Lane {
-  readonly status: TerminalStatus;
-  readonly runs: Run[];
-  after: string | null;
-  over: boolean;
-}
-
-/** The lists of all terminal statuses as one. */
-async function* terminalRuns(runtime: Runtime): AsyncGenerator<Run> {
-  const lanes = TERMINAL.map((status): Lane => ({ status, runs: [], after: null, over: false }));
-  for (;;) {
-    await Promise.all(lanes.map((lane) => refill(runtime, lane)));
-    const heads = lanes.filter(({ runs }) => runs.length > 0);
-    const [newest] = heads.sort((a, b) => ((a.runs[0]?.id ?? '') < (b.runs[0]?.id ?? '') ? 1 : -1));
-    const run = newest?.runs.shift();
-    if (run === undefined) return;
-    yield run;
-  }
-}
-
-async function refill(runtime: Runtime, lane: Lane): Promise<void> {
-  const store = await runtime.store();
-  while (lane.runs.length === 0 && !lane.over) {
-    const page: RecordPage = await store.query(runtime.scope, {
-      by: 'list',
-      collection: RUNS,
-      group: RUN_GROUP,
-      equal: { [RUN_INDEX.status]: lane.status },
-      direction: 'descending',
-      limit: PAGE,
-      ...(lane.after === null ? {} : { after: lane.after }),
-    });
-    lane.runs.push(
-      ...page.records.map((record) => readRun(record)).filter(({ status }) => isTerminal(status)),
-    );
-    lane.after = page.next;
-    lane.over = page.next === null;
-  }
-}
-
-async function some(runs: AsyncGenerator<Run>, limit: number): Promise<Run[]> {
+async function take(runs: AsyncGenerator<Run>, limit: number): Promise<Run[]> {
   const found: Run[] = [];
   while (found.length < limit) {
     const { done, value } = await runs.next();

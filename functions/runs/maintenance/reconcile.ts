@@ -1,35 +1,34 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { describeFailure } from '../../kernel/log.ts';
-import type { RecordPage } from '../../store/port.ts';
+import { settledEach } from '../../kernel/settled-each.ts';
+import { listPages } from '../../store/pages.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 import { dueRuns, settleSome } from '../settle.ts';
 import { type AccountFault, accountForRuns } from './account.ts';
-import { settledEach } from './parallel.ts';
 
-/** How long a message may take to be worked on, before it may be lost. */
+/** A message that no worker has handled after this time counts as lost. */
 export const REDRIVE_MS = 60_000;
 
 const PAGE = 200;
-/** Messages that are sent at a time. */
+/** Messages that are sent in parallel. */
 const WIDTH = 16;
-/** Runs that one batch of what is due moves on. */
+/** Due runs that one batch settles. */
 const SETTLED = 64;
-const FAILURES_TOLD = 20;
-const FAULTS_TOLD = 10;
+const FAILURES_LISTED = 20;
+const FAULTS_LISTED = 10;
 
-const NOT_SETTLED = 'The run could not be moved on';
-const NOT_TOLD = 'The queue could not be told of the run';
+const NOT_SETTLED = 'The run could not be settled';
+const NOT_ANNOUNCED = 'The queue could not be notified of the run';
 
-/** The word changes with every doubling of the time up to so many periods, and then after as many each. */
+/** Redrives follow each doubling of the waiting time up to so many periods, and then every so many periods. */
 const DOUBLED_MAX = 16;
 
 /**
- * The word of the message that tells again of a run which is queued for so long; `null` where it is not yet time. It changes
- * after one period, two, four and so on, and from 16 on after each further 16: a queue that takes each word once is told of a
- * long backlog rarely, two reconciles at once send one message, and one that is lost is followed by another. The moment
- * tells apart two times in the queue between which nobody leased the run.
+ * Identifies the message that redrives a run which has been queued for long; `null` if that is too early. The word changes
+ * after 1, 2, 4, 8 and 16 periods and then every 16, so that concurrent reconciles send one message and a backlog few. The
+ * queueing time distinguishes two stays in the queue without a lease between them.
  */
 export function redriveWord({ queuedAt, updatedAt }: Run, now: number): string | null {
   const since = queuedAt ?? updatedAt;
@@ -51,7 +50,7 @@ export interface Reconciled {
   readonly failures: Readonly<Record<string, string>>;
 }
 
-/** Looks after at most `limit` runs: what is due first, then what is queued too long, oldest first. */
+/** Handles at most `limit` runs: first settles due ones, then redrives those queued for too long, oldest first. */
 export async function reconcile(
   runtime: Runtime,
   { dryRun, limit }: ReconcileRequest,
@@ -62,16 +61,16 @@ export async function reconcile(
     ? await dueRuns(runtime, now, limit)
     : await settleSome(runtime, now, limit, {
         failed: failing(runtime, failures, NOT_SETTLED),
-        untold: (runId) => failures.set(runId, NOT_TOLD),
+        unannounced: (runId) => failures.set(runId, NOT_ANNOUNCED),
       });
   const stale: Run[] = [];
-  let looked = 0;
+  let scanned = 0;
   const room = limit - due.length;
   if (room > 0) {
     for await (const runs of queuedPages(runtime)) {
       stale.push(...runs.filter((run) => redriveWord(run, now) !== null));
-      looked += runs.length;
-      if (stale.length >= room || looked >= limits.executionMaintenanceScanMax) break;
+      scanned += runs.length;
+      if (stale.length >= room || scanned >= limits.executionMaintenanceScanMax) break;
     }
   }
   const chosen = stale.slice(0, room);
@@ -85,31 +84,31 @@ export async function reconcile(
 }
 
 export interface ReconcileAllOptions {
-  /** Milliseconds since 1970, by the clock of the runtime: nothing is begun after it. */
+  /** Milliseconds since 1970, by the clock of the runtime: no batch begins after it. */
   readonly deadline: number;
-  /** Whether to prove as well that no active run is forgotten, which reads every run; default false. */
+  /** Also checks that every active run will be found again, which reads every run. Default false. */
   readonly account?: boolean;
 }
 
 export interface ReconcileSummary {
-  /** Runs that time has moved on. */
+  /** Due runs that were settled. */
   readonly settled: number;
-  /** Runs that the queue was told of again. */
+  /** Queued runs whose message was sent again. */
   readonly redriven: number;
   readonly failed: number;
-  /** The first of them, by run. */
+  /** The first failures, by run id. */
   readonly failures: Readonly<Record<string, string>>;
-  /** There was no time for all. */
+  /** The deadline came before the work was done. */
   readonly more: boolean;
   readonly account: {
     readonly runs: number;
     readonly faulty: number;
-    /** The first of them. */
+    /** The first faults. */
     readonly faults: readonly AccountFault[];
   } | null;
 }
 
-/** All that is due and all that is queued too long, until the time is over. */
+/** Settles all due runs and redrives all that have been queued for too long, until the deadline. */
 export async function reconcileAll(
   runtime: Runtime,
   now: number,
@@ -127,7 +126,7 @@ export async function reconcileAll(
         settled -= 1;
         failed(runId, error);
       },
-      untold: (runId) => failures.set(runId, NOT_TOLD),
+      unannounced: (runId) => failures.set(runId, NOT_ANNOUNCED),
     });
     last = ids.length;
     settled += last;
@@ -143,41 +142,32 @@ export async function reconcileAll(
     settled,
     redriven,
     failed: failures.size,
-    failures: Object.fromEntries([...failures].slice(0, FAILURES_TOLD)),
+    failures: Object.fromEntries([...failures].slice(0, FAILURES_LISTED)),
     more,
     account:
       found === null
         ? null
-        : { runs: found.runs, faulty: found.faults.length, faults: found.faults.slice(0, FAULTS_TOLD) },
+        : { runs: found.runs, faulty: found.faults.length, faults: found.faults.slice(0, FAULTS_LISTED) },
   };
 }
 
 /** Queued runs of all handlers, oldest first. */
 async function* queuedPages(runtime: Runtime): AsyncGenerator<readonly Run[]> {
   const store = await runtime.store();
-  let after: string | null = null;
-  do {
-    const page: RecordPage = await store.query(runtime.scope, {
-      by: 'list',
-      collection: RUNS,
-      group: RUN_GROUP,
-      equal: { [RUN_INDEX.status]: 'queued' },
-      limit: PAGE,
-      ...(after === null ? {} : { after }),
-    });
-    yield page.records.map((record) => readRun(record));
-    after = page.next;
-  } while (after !== null);
+  const queued = { [RUN_INDEX.status]: 'queued' };
+  const selection = { collection: RUNS, group: RUN_GROUP, equal: queued, limit: PAGE };
+  for await (const { records } of listPages(store, runtime.scope, selection))
+    yield records.map((record) => readRun(record));
 }
 
-/** Answers how many the queue has taken. A run that is no longer queued by then is leased by nobody for it. */
+/** Returns how many messages the queue accepted. A message for a run that is no longer queued has no effect. */
 async function redrive(
   runtime: Runtime,
   runs: readonly Run[],
   now: number,
   failures: Map<string, string>,
 ): Promise<number> {
-  const failed = failing(runtime, failures, NOT_TOLD);
+  const failed = failing(runtime, failures, NOT_ANNOUNCED);
   const results = await settledEach(runs, WIDTH, async (run) => {
     const again = redriveWord(run, now);
     if (again === null) return;
@@ -190,7 +180,7 @@ async function redrive(
   return results.filter(({ status }) => status === 'fulfilled').length;
 }
 
-/** Collects by run what callers may know, and logs the first of each kind for operators. */
+/** Collects the failure for the caller, and logs the cause of the first one for operators. */
 function failing(runtime: Runtime, failures: Map<string, string>, message: string) {
   let logged = false;
   return (runId: string, error: unknown): void => {

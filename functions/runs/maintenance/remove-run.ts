@@ -1,13 +1,14 @@
 import { describeFailure } from '../../kernel/log.ts';
+import { settledEach } from '../../kernel/settled-each.ts';
+import { listPages, walkPages } from '../../store/pages.ts';
 import type { Collection, Found, KeyRequest, RecordKey, RecordPage, Write } from '../../store/port.ts';
 import { artifactPrefix } from '../artifact.ts';
 import { admissionOfRun, REMAINS, readRun, remainsKey, runKey, slotKey } from '../records.ts';
 import { isTerminal, type Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 import { mayOwn, OWNED, sameState } from './belongings.ts';
-import { settledEach } from './parallel.ts';
 
-/** What goes with runs, as it is counted. */
+/** Counts of removed runs and of the records that belonged to them. */
 export interface PruneCounts {
   readonly runs: number;
   readonly events: number;
@@ -19,65 +20,52 @@ export interface PruneCounts {
   readonly artifactDirectories: number;
 }
 
-/** Records that one look takes in: an artifact or a checkpoint comes whole. */
+/** Records of one page: artifacts and checkpoints are read with their bodies. */
 const PAGE = 50;
 
-/** Records that go in the same transaction as their run; of more, what remains is removed afterwards. */
+/** Records that are removed in the transaction of their run. Further ones are removed afterwards. */
 const TOGETHER_MAX = 100;
 
-/** How long whoever removed a run has for what remains, before another prune takes it over. */
+/** Time to clear the remains of a removed run before another prune continues. */
 const REMAINS_MS = 60_000;
 
 /**
- * A large artifact is put away before the transaction that refuses its late writer. No call takes as long as this, so what lies
- * under the run's prefix then is all there will ever be.
+ * A worker writes the bytes of a large artifact before the transaction that refuses it. No call takes longer than this, so
+ * afterwards no bytes are added under the run's prefix.
  */
 export const LATE_BYTES_MS = 3_600_000;
 
 const RESUMED_WIDTH = 8;
 
-/** A run changes at most so often between two looks at it, before it is removed whatever it has. */
-const LOOKS_MAX = 3;
+/** A run that changed between reading and removing is read again. The last try removes it anyway and leaves remains. */
+const TRIES_MAX = 3;
 
 interface Belongings {
   readonly keys: readonly RecordKey[];
-  /** Whether these are all. */
+  /** Whether the run has no further records. */
   readonly complete: boolean;
 }
 
-/** The records beside a run, at most as many as go with it. */
+/** The records that belong to a run, if they fit its transaction. */
 async function belongingsOf(runtime: Runtime, run: Run): Promise<Belongings> {
   const pages = await Promise.all(mayOwn(run).map((collection) => ownedPage(runtime, run.id, collection)));
   const keys = pages.flatMap(({ records }) => records.map(({ key }) => key));
   return { keys, complete: keys.length <= TOGETHER_MAX && pages.every(({ next }) => next === null) };
 }
 
-async function ownedPage(
-  runtime: Runtime,
-  runId: string,
-  collection: Collection,
-  after: string | null = null,
-): Promise<RecordPage> {
+async function ownedPage(runtime: Runtime, runId: string, collection: Collection): Promise<RecordPage> {
   const store = await runtime.store();
-  return store.query(runtime.scope, {
-    by: 'list',
-    collection,
-    group: runId,
-    limit: PAGE,
-    ...(after === null ? {} : { after }),
-  });
+  return store.query(runtime.scope, { by: 'list', collection, group: runId, limit: PAGE });
 }
 
-/** What removing the run would remove. */
+/** Counts what removing the run would remove. */
 export async function countRun(runtime: Runtime, run: Run): Promise<PruneCounts> {
   const found: string[] = [];
+  const store = await runtime.store();
   for (const collection of mayOwn(run)) {
-    let after: string | null = null;
-    do {
-      const page: RecordPage = await ownedPage(runtime, run.id, collection, after);
-      found.push(...page.records.map(({ key }) => key.collection));
-      after = page.next;
-    } while (after !== null);
+    const owned = { collection, group: run.id, limit: PAGE };
+    for await (const { records } of listPages(store, runtime.scope, owned))
+      found.push(...records.map(({ key }) => key.collection));
   }
   return countsOf(run, found, await hasBytes(runtime, run));
 }
@@ -97,29 +85,21 @@ function countsOf(run: Run, collections: readonly string[], bytes: boolean): Pru
 }
 
 async function hasBytes({ blobs: open }: Runtime, { id, attempt }: Run): Promise<boolean> {
-  // Only who leased a run puts bytes away for it.
+  // Only a lease holder writes bytes for a run.
   if (open === null || attempt === 0) return false;
   const blobs = await open();
-  let after: string | undefined;
-  do {
-    const { keys, next } = await blobs.list(artifactPrefix(id), {
-      limit: 1,
-      ...(after === undefined ? {} : { after }),
-    });
-    if (keys.length > 0) return true;
-    after = next ?? undefined;
-  } while (after !== undefined);
+  const pages = walkPages((after) => blobs.list(artifactPrefix(id), { limit: 1, ...after }));
+  for await (const { keys } of pages) if (keys.length > 0) return true;
   return false;
 }
 
 /**
- * Removes a terminal run with all that belongs to it; `null` where it is gone already. What fits goes in one transaction with
- * the run and its key; of anything else that transaction leaves a record which names the run, so that whoever comes next
- * removes the rest, wherever this call ends.
+ * Removes a terminal run with all that belongs to it; `null` if it is already removed. Records that do not fit the
+ * transaction of the run are named by a `remains` record, so that a later prune can finish if this call breaks off.
  */
 export async function removeRun(runtime: Runtime, seen: Run, now: number): Promise<PruneCounts | null> {
   let run = seen;
-  for (let looks = 1; ; looks += 1) {
+  for (let tries = 1; ; tries += 1) {
     const owned = await belongingsOf(runtime, run);
     const lateUntil = lateUntilOf(runtime, run, now);
     const bytes = await hasBytes(runtime, run);
@@ -127,7 +107,7 @@ export async function removeRun(runtime: Runtime, seen: Run, now: number): Promi
     const found = await takeRun(runtime, run, alone ? owned.keys : null, {
       now,
       lateUntil,
-      sure: looks >= LOOKS_MAX,
+      sure: tries >= TRIES_MAX,
     });
     if (found === 'gone') return null;
     if (found === 'removed') {
@@ -142,7 +122,7 @@ export async function removeRun(runtime: Runtime, seen: Run, now: number): Promi
   }
 }
 
-/** Until when bytes of a late writer may still come; `null` where that is over, or there is nowhere to put them. */
+/** Until when a late writer may still add bytes; `null` if that time is over or there is no blob store. */
 function lateUntilOf({ blobs }: Runtime, run: Run, now: number): number | null {
   if (blobs === null || run.attempt === 0) return null;
   const until = (run.completedAt ?? run.updatedAt) + LATE_BYTES_MS;
@@ -152,11 +132,11 @@ function lateUntilOf({ blobs }: Runtime, run: Run, now: number): number | null {
 interface Taking {
   readonly now: number;
   readonly lateUntil: number | null;
-  /** Removes the run even if it was written to since it was seen, and leaves what it has to be cleared. */
+  /** Removes the run even if it has changed since it was read; its records become remains. */
   readonly sure: boolean;
 }
 
-/** The run as it is, where it was written to since it was seen. `keys`: all that it owns; `null` where that is left. */
+/** Removes the run with the records in `keys`, or leaves remains if `keys` is `null`. Returns the run if it has changed. */
 async function takeRun(
   runtime: Runtime,
   run: Run,
@@ -205,7 +185,7 @@ function remainsRecord(runId: string, lateUntil: number | null, now: number) {
 }
 
 interface Cleared {
-  /** Of each record that this call removed. */
+  /** The collection of each removed record. */
   readonly collections: readonly string[];
   readonly bytes: boolean;
 }
@@ -215,24 +195,24 @@ interface Remains {
   readonly lateUntil: number | null;
 }
 
-/** What cannot be cleared now is due again soon: the run itself is gone, and nothing else waits for it. */
+/** Remains that cannot be cleared now are due again soon, so a failure is logged and not thrown. */
 async function clearedOrLeft(runtime: Runtime, remains: Remains, now: number): Promise<Cleared> {
   try {
     return await clearRemains(runtime, remains, now);
   } catch (error) {
-    const message = 'What a removed run has left could not be removed yet';
+    const message = 'The remains of a removed run could not be cleared yet';
     runtime.log({ severity: 'WARNING', message, failure: describeFailure(error) });
     return { collections: [], bytes: false };
   }
 }
 
-/** Removes what a run that is gone has left, in bounded steps, and then what tells of it. */
+/** Removes the records and bytes of a removed run in bounded steps, and then its `remains` record. */
 async function clearRemains(runtime: Runtime, { runId, lateUntil }: Remains, now: number): Promise<Cleared> {
   const collections: string[] = [];
   for (const collection of OWNED) {
     let more = true;
     while (more) {
-      // Always the first page: the one before is gone.
+      // Always the first page: the records of the previous one are removed.
       const page = await ownedPage(runtime, runId, collection);
       const removed = await removeOwned(
         runtime,
@@ -257,12 +237,12 @@ async function clearRemains(runtime: Runtime, { runId, lateUntil }: Remains, now
   return { collections, bytes: bytes > 0 };
 }
 
-/** A lease on a name, or a concurrency key, may be another run's since it was seen: each record says whose it is. */
+/** A run-owned lease or a slot may belong to another run by now, so the record's run id decides. */
 function isOwned(found: Found, key: RecordKey, runId: string): boolean {
   return found.get(key)?.head.runId === runId;
 }
 
-/** Answers those that were there. */
+/** Returns the keys of the records that existed. */
 async function removeOwned(
   runtime: Runtime,
   runId: string,
@@ -277,7 +257,7 @@ async function removeOwned(
   });
 }
 
-/** Goes on with what earlier prunes have left, at most `limit` runs; answers how many there were. */
+/** Clears the remains of at most `limit` removed runs. Returns how many it found. */
 export async function resumeRemains(runtime: Runtime, now: number, limit: number): Promise<number> {
   const store = await runtime.store();
   const found = await store.claim<Remains>(runtime.scope, REMAINS, { now, limit }, ({ key, head }) => {

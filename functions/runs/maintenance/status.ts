@@ -1,10 +1,10 @@
 import { limits } from '../../../contracts/generated/limits.ts';
-import type { RecordPage } from '../../store/port.ts';
+import { listPages, recordsOf, walkPages } from '../../store/pages.ts';
 import { ARTIFACTS_PREFIX } from '../artifact.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { RunStatus } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
-import { TERMINAL } from './prune.ts';
+import { TERMINAL } from './terminal-runs.ts';
 
 const STATUSES: readonly RunStatus[] = ['queued', 'running', 'waiting', ...TERMINAL];
 const PAGE = 200;
@@ -21,12 +21,12 @@ interface Rows {
 export interface Kept {
   readonly runCounts: Readonly<Record<RunStatus, number>>;
   readonly rowCounts: Rows;
-  /** Runs with large artifacts, and how many these are; `null` where they are too many to be counted, or nowhere. */
+  /** Runs with large artifacts, and the number of these; `null` without a blob store or if they are too many to count. */
   readonly bytes: { readonly directories: number; readonly files: number } | null;
 }
 
-/** Nothing counts runs, so they are looked at, up to a bound for each status. */
-export async function whatIsKept(runtime: Runtime): Promise<Kept> {
+/** Counts runs by reading them, up to a bound for each status: the store keeps no counts. */
+export async function countKept(runtime: Runtime): Promise<Kept> {
   const [bytes, ...rows] = await Promise.all([
     countBytes(runtime),
     ...STATUSES.map((status) => countStatus(runtime, status)),
@@ -49,31 +49,21 @@ function plus(one: Rows, other: Rows): Rows {
 
 async function countStatus(runtime: Runtime, status: RunStatus): Promise<Rows> {
   const store = await runtime.store();
+  const selection = {
+    collection: RUNS,
+    group: RUN_GROUP,
+    equal: { [RUN_INDEX.status]: status },
+    direction: 'descending',
+    limit: PAGE,
+  } as const;
   let rows = NO_ROWS;
-  let after: string | null = null;
-  do {
-    const page: RecordPage = await store.query(runtime.scope, {
-      by: 'list',
-      collection: RUNS,
-      group: RUN_GROUP,
-      equal: { [RUN_INDEX.status]: status },
-      direction: 'descending',
-      limit: Math.min(PAGE, limits.executionMaintenanceScanMax - rows.runs),
-      ...(after === null ? {} : { after }),
-    });
-    for (const record of page.records) {
-      const { traced, traceDropped, artifacts, inbox, wait } = readRun(record);
-      const events = traced - traceDropped;
-      rows = plus(rows, {
-        runs: 1,
-        events,
-        artifacts,
-        externalEvents: inbox.length,
-        waits: wait === null ? 0 : 1,
-      });
-    }
-    after = page.next;
-  } while (after !== null && rows.runs < limits.executionMaintenanceScanMax);
+  for await (const record of recordsOf(listPages(store, runtime.scope, selection))) {
+    const { traced, traceDropped, artifacts, inbox, wait } = readRun(record);
+    const events = traced - traceDropped;
+    const waits = wait === null ? 0 : 1;
+    rows = plus(rows, { runs: 1, events, artifacts, externalEvents: inbox.length, waits });
+    if (rows.runs >= limits.executionMaintenanceScanMax) break;
+  }
   return rows;
 }
 
@@ -82,16 +72,11 @@ async function countBytes({ blobs: open }: Runtime): Promise<Kept['bytes']> {
   const blobs = await open();
   const folders = new Set<string>();
   let files = 0;
-  let after: string | undefined;
-  do {
-    const page = await blobs.list(ARTIFACTS_PREFIX, {
-      limit: BLOB_PAGE,
-      ...(after === undefined ? {} : { after }),
-    });
-    for (const key of page.keys) folders.add(key.slice(0, key.lastIndexOf('/')));
-    files += page.keys.length;
+  const pages = walkPages((after) => blobs.list(ARTIFACTS_PREFIX, { limit: BLOB_PAGE, ...after }));
+  for await (const { keys } of pages) {
+    for (const key of keys) folders.add(key.slice(0, key.lastIndexOf('/')));
+    files += keys.length;
     if (files > limits.executionMaintenanceScanMax) return null;
-    after = page.next ?? undefined;
-  } while (after !== undefined);
+  }
   return { directories: folders.size, files };
 }

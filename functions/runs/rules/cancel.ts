@@ -5,8 +5,8 @@ import { cancelledResult, ended } from './due.ts';
 const asked = { type: 'run.cancellation_requested', severity: 'warning' } as const;
 
 /**
- * A queued or waiting run is cancelled at once. Of a running one it is asked: its holder hears of it with the next answer, and
- * the run is cancelled when the holder completes or its lease runs out. `null`: nothing to change.
+ * Cancels a queued or waiting run at once. A running one is marked: its holder sees the mark in its next answer, and
+ * the run is cancelled when the holder completes it or its lease runs out. `null`: nothing to change.
  */
 export function cancelRun(run: Run | undefined, now: number): Change | null {
   if (run === undefined) throw new ServiceError('not_found', 'There is no such run');

@@ -3,19 +3,19 @@ import type { Change, Run, StoredValue } from '../run.ts';
 import { cancelledResult, type Ending, ended, endedLease, givenBack } from './due.ts';
 import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
 
-/** What a worker or a handler says that became of the run. */
+/** The outcome of an attempt, as its worker or handler reports it. */
 export interface Completion extends Ending {
-  /** Absent: what was reported before stays. */
+  /** Absent: an earlier reported result stays. */
   readonly result?: StoredValue;
   readonly statusDetails?: JsonObject;
 }
 
-/** Classes whose failures do not go away by trying again. */
+/** Failure classes that a retry cannot cure. */
 const notRetried: ReadonlySet<string> = new Set(['validation', 'cancelled']);
 
 /**
- * Ends the attempt: the run is over, or waits for its next attempt. With the proof of a completion that was made already
- * it changes nothing (`null`), whatever it says. A run that was to be cancelled is, unless it ran into its timeout.
+ * Ends the attempt: the run ends or waits for its next attempt. Repeating a completion with the same proof changes
+ * nothing (`null`). A run with a requested cancellation is cancelled, unless it timed out.
  */
 export function completeRun(
   run: Run | undefined,
@@ -69,13 +69,13 @@ function retryLater(run: Run, { failureClass, error }: Ending, now: number): Cha
   return { run: next, events: [{ type: 'retry.scheduled', severity: 'warning', details }] };
 }
 
-/** The first retry waits the initial delay, each further one as much longer as the policy says, up to its longest. */
+/** Delay of a retry: the initial delay, multiplied for each further retry, up to the longest. */
 export function retryDelaySeconds({ retryPolicy, failures }: Pick<Run, 'retryPolicy' | 'failures'>): number {
   const { initialDelaySeconds, maxDelaySeconds, backoffMultiplier } = retryPolicy;
   const longest = Math.max(initialDelaySeconds, maxDelaySeconds);
-  // No delay stays none, however much it would grow.
+  // Zero stays zero, also times infinity.
   if (initialDelaySeconds === 0) return 0;
   const grown = initialDelaySeconds * backoffMultiplier ** (failures - 1);
-  // Where the power overflows it is the longest that counts.
+  // If the power overflows, use the longest delay.
   return Number.isFinite(grown) ? Math.min(longest, grown) : longest;
 }

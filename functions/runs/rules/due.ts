@@ -1,9 +1,9 @@
 import type { Change, Run, TraceDraft, WaitOutcome } from '../run.ts';
 
 /**
- * What the passing of time makes of a run: a schedule, a retry, a timer or a deadline that has come makes it queued; a lease
- * that ran out gives it back, ends it where it was to be cancelled, or where it has lost as many leases as it may. Every
- * rule about a run begins here, so that a decision never rests on whether somebody has looked since. `null`: nothing.
+ * Applies what time has decided. A due schedule, retry, timer or deadline queues the run. An expired lease requeues
+ * it, or ends it after a requested cancellation or too many expirations. Every rule settles first, so that its
+ * decision does not depend on when a process looked. `null`: nothing is due.
  */
 export function settleRun(run: Run, now: number, options: DueOptions): Change | null {
   if (run.status === 'waiting') return run.wait === null ? settleSchedule(run, now) : settleWait(run, now);
@@ -15,7 +15,7 @@ export interface DueOptions {
   readonly leaseExpirationsMax: number;
 }
 
-/** A lease lasts up to, not including, the moment of its expiry. */
+/** A lease has ended at the exact time of its expiry. */
 export function leaseIsOver(run: Run, now: number): boolean {
   return run.lease === null || run.lease.expiresAt <= now;
 }
@@ -47,7 +47,7 @@ function settleWait(run: Run, now: number): Change | null {
   return resumed(run, outcome, timed ? 'wait.resumed' : 'wait.timed_out');
 }
 
-/** The wait is over: the outcome is kept until the same wait is asked for again, and the run goes to the workers. */
+/** Ends the wait and queues the run. The outcome is kept until the handler asks for the same wait again. */
 export function resumed(run: Run, outcome: WaitOutcome, type: 'wait.resumed' | 'wait.timed_out'): Change {
   const next: Run = {
     ...run,
@@ -61,7 +61,7 @@ export function resumed(run: Run, outcome: WaitOutcome, type: 'wait.resumed' | '
   return { run: next, events: [{ type, details }] };
 }
 
-/** The holder is gone: the run goes back to the workers, or ends. */
+/** The holder is gone: requeues or ends the run. */
 export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOptions): Change {
   const expired: TraceDraft = {
     type: 'lease.expired',
@@ -90,7 +90,7 @@ export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOpt
   return { run: { ...lost, status: 'queued' }, events: [expired, requeued] };
 }
 
-/** What the holder was given and may not have kept is there again for whoever executes the run next. */
+/** Restores the outcome that the last holder took but may not have recorded. */
 export function givenBack({ taken, outcomes }: Run): Pick<Run, 'taken' | 'outcomes'> {
   return taken === null ? { taken, outcomes } : { taken: null, outcomes: [taken, ...outcomes] };
 }
@@ -113,7 +113,7 @@ export const cancelledResult: Ending = {
   error: 'The run was cancelled',
 };
 
-/** The run's end: nothing waits any more, nobody holds it. What it was told before stays readable. */
+/** Ends the run and removes its lease and waits. Its progress stays readable. */
 export function ended(run: Run, ending: Ending, now: number, before: readonly TraceDraft[] = []): Change {
   const { status, failureClass, error } = ending;
   const succeeded = status === 'succeeded';

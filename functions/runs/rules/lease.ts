@@ -3,11 +3,11 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Change, Run, RunLease, TraceDraft } from '../run.ts';
 import { leaseIsOver } from './due.ts';
 
-/** What a worker proves with every call after the first: which run, that it is the one that was given it, and who it is. */
+/** The proof that a worker holds the lease: the token's hash and the worker's id. */
 export interface LeaseProof {
   readonly tokenHash: string;
   readonly workerId: string;
-  /** Whether whoever proves it may have a run like this one at all; absent where nobody has to be asked. */
+  /** Whether the caller may hold a run like this one; absent if any may. */
   readonly mayHold?: (run: Run) => boolean;
 }
 
@@ -16,7 +16,10 @@ export interface LeaseGrant extends Omit<RunLease, 'acquiredAt' | 'expiresAt'> {
   readonly concurrencyKey: string | null;
 }
 
-/** Gives a queued run to a worker; `null` where it is not queued. Attempts count from here, so that a run that kills its workers ends. */
+/**
+ * Leases a queued run; `null` if it is not queued. Attempts are counted here, so that a run that kills its workers
+ * ends.
+ */
 export function leaseRun(run: Run, grant: LeaseGrant, now: number): Change | null {
   if (run.status !== 'queued') return null;
   const { ttlMs, concurrencyKey, kind, workerId, tokenHash } = grant;
@@ -38,15 +41,15 @@ export function leaseRun(run: Run, grant: LeaseGrant, now: number): Change | nul
   return { run: next, events };
 }
 
-/** Moves the expiry of an active lease, also to an earlier moment. */
+/** Moves the expiry of an active lease, later or earlier. */
 export function renewLease(run: Run, proof: LeaseProof, ttlMs: number, now: number): Run {
   const lease = activeLease(run, proof, now);
   return { ...run, lease: { ...lease, expiresAt: now + ttlMs } };
 }
 
 /**
- * The lease that the proof is for, if it still holds. Throws `lease_stale` for the token of another lease and
- * `lease_not_active` for the run's last lease once it has ended or run out.
+ * Returns the active lease that the proof is for. Throws `lease_stale` for the token of another lease and
+ * `lease_not_active` for the run's last lease after its end.
  */
 export function activeLease(run: Run | undefined, proof: LeaseProof, now: number): RunLease {
   if (run === undefined || !mayHold(run, proof)) throw staleLease();
@@ -59,12 +62,12 @@ export function activeLease(run: Run | undefined, proof: LeaseProof, now: number
   throw staleLease();
 }
 
-/** A token that somebody else came by is worth nothing to them, whatever it is the token of. */
+/** A token is valid for its own worker only. */
 export function mayHold(run: Run, proof: LeaseProof): boolean {
   return proof.mayHold === undefined || proof.mayHold(run);
 }
 
-/** In constant time, so that a guess learns nothing from how long the refusal took. */
+/** In constant time, so that the duration reveals nothing about the token. */
 export function isProofOf(held: LeaseProof, proof: LeaseProof): boolean {
   const sameWorker = held.workerId === proof.workerId;
   const left = Buffer.from(held.tokenHash);

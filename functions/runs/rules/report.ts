@@ -2,7 +2,7 @@ import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { Change, Progress, Run, StoredValue } from '../run.ts';
 import { activeLease, type LeaseProof } from './lease.ts';
 
-/** What a worker tells of its progress. Members that are absent keep their value. */
+/** A progress report. Absent members keep their value. */
 export interface Report extends Partial<Progress> {
   readonly failureClass?: string;
   readonly error?: string;

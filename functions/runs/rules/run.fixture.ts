@@ -44,14 +44,14 @@ export function grantOf(more: Partial<LeaseGrant> = {}): LeaseGrant {
   return { kind: 'external', ...proof, ttlMs: TTL_MS, concurrencyKey: null, ...more };
 }
 
-/** Leased at `NOW` by whoever has the proof. */
+/** A run leased at `NOW`, with the proof of its lease. */
 export function runningRun(more: Partial<Run> = {}): Run {
   const change = leaseRun(queuedRun(), grantOf(), NOW);
   if (change === null) throw new Error('a queued run was not leased');
   return { ...change.run, ...more };
 }
 
-/** Parked, by default on an event without a deadline. */
+/** A waiting run, by default on an event without a deadline. */
 export function parkedRun(wait: Partial<RunWait> = {}, more: Partial<Run> = {}): Run {
   const whole: RunWait = {
     kind: 'external_event',

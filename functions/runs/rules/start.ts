@@ -3,7 +3,7 @@ import type { Change, RetryPolicy, Run, RunScope, StoredValue } from '../run.ts'
 import { NULL_VALUE } from '../run.ts';
 import type { RunJob } from '../run-job.ts';
 
-/** A start request that was read and is within its limits. */
+/** A validated start request. */
 export interface StartRequest {
   readonly handlerId: string;
   readonly pluginId: string | null;
@@ -15,7 +15,7 @@ export interface StartRequest {
   readonly correlationId: string | null;
   readonly scope: RunScope | null;
   readonly scheduledAt: number | null;
-  /** `null`: as the handler has it. */
+  /** `null`: the handler's policy. */
   readonly retryPolicy: Partial<RetryPolicy> | null;
   readonly tags: Readonly<Record<string, string>>;
   readonly operationId: string;
@@ -23,13 +23,13 @@ export interface StartRequest {
   readonly job?: RunJob;
 }
 
-/** A handler as far as the admission of runs is concerned. */
+/** The parts of a handler that admission needs. */
 export interface HandlerFacts {
   readonly handlerId: string;
   readonly pluginId: string | null;
   readonly maxAttempts: number;
   readonly concurrencyKey: string | null;
-  /** Whether the queue knows where its runs go; absent where it need not know. */
+  /** Whether the queue has a route for the handler; absent if it needs none. */
   readonly routed?: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Rejection {
   readonly error: string;
 }
 
-/** Why the run cannot be executed by what is registered, if so. */
+/** Why no registered handler can execute the run; `null` if one can. */
 export function rejectionOf(request: StartRequest, handler: HandlerFacts | undefined): Rejection | null {
   if (handler === undefined) {
     return { failureClass: 'handler_missing', error: 'No handler is registered under this id' };
@@ -61,7 +61,7 @@ export function rejectionOf(request: StartRequest, handler: HandlerFacts | undef
 
 const DEFAULT_RETRY = { initialDelaySeconds: 1, maxDelaySeconds: 60, backoffMultiplier: 2 } as const;
 
-/** The run's own policy, then its handler's number of attempts, then one. */
+/** The request's policy, completed by the handler's number of attempts and the defaults. */
 export function retryPolicyOf(request: StartRequest, handler: HandlerFacts | undefined): RetryPolicy {
   const given = request.retryPolicy ?? {};
   const initialDelaySeconds = given.initialDelaySeconds ?? DEFAULT_RETRY.initialDelaySeconds;
@@ -69,13 +69,13 @@ export function retryPolicyOf(request: StartRequest, handler: HandlerFacts | und
     maxAttempts: Math.max(1, given.maxAttempts ?? handler?.maxAttempts ?? 1),
     initialDelaySeconds,
     maxDelaySeconds: Math.max(initialDelaySeconds, given.maxDelaySeconds ?? DEFAULT_RETRY.maxDelaySeconds),
-    // Zero is no growth: every retry waits as long as the first.
+    // Zero means no growth: every retry waits the initial delay.
     backoffMultiplier:
       given.backoffMultiplier || (given.backoffMultiplier === 0 ? 1 : DEFAULT_RETRY.backoffMultiplier),
   };
 }
 
-/** A run as it is admitted: queued, waiting for its schedule, or rejected for good. */
+/** Creates the admitted run: queued, waiting for its schedule, or rejected. */
 export function createRun(
   request: StartRequest,
   handler: HandlerFacts | undefined,

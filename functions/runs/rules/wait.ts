@@ -15,23 +15,23 @@ import { activeLease, type LeaseProof } from './lease.ts';
 export interface WaitRequest {
   readonly kind: WaitKind;
   readonly name: string;
-  /** The timer's moment, or the deadline of the event; `null` where there is none. */
+  /** The time of the timer or the deadline of the event; `null` without one. */
   readonly dueAt: number | null;
-  /** Of a timer. */
+  /** Only for a timer. */
   readonly payload: StoredValue;
-  /** Ordered id for the timer, drawn before. */
+  /** Ordered id for the timer, drawn before the transaction. */
   readonly timerId: string;
 }
 
 export interface WaitChange extends Change {
-  /** `null`: the run is parked, or was to be cancelled and is; its lease has ended either way. */
+  /** `null`: the run waits or was cancelled. Its lease has ended in both cases. */
   readonly outcome: WaitOutcome | null;
 }
 
 /**
- * A wait within an attempt, in the order in which nothing is lost: an outcome that is kept from before is taken; else the
- * oldest event of the name is consumed; else a moment that has passed already is the outcome; else the run is parked and
- * the lease ends. Kind and name alone say which wait it is, since a run that is executed again asks for it anew.
+ * A wait within an attempt. It takes a kept outcome of an earlier execution, else the oldest event of the name, else
+ * a time that has passed, else it parks the run and ends the lease. Kind and name identify the wait, since a handler
+ * that is executed again asks for it anew.
  */
 export function waitInRun(
   run: Run | undefined,
@@ -91,8 +91,8 @@ function resumedEvent({ kind, name, outcome }: WaitOutcome) {
 }
 
 /**
- * Outcomes that a run keeps at most. Each is there until the same wait is asked for again; a handler that never does would
- * make its run heavier with every wait.
+ * Outcomes that a run keeps at most. Each stays until the handler asks for its wait again, and some handlers never
+ * do.
  */
 const OUTCOMES_MAX = 256;
 
@@ -111,7 +111,7 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
     timerId: timed ? timerId : null,
     payload: timed ? payload : NULL_VALUE,
   };
-  // Parked behind a request to cancel, nobody would ever take it up again.
+  // A parked run with a requested cancellation would never continue.
   if (run.cancellationRequested) {
     return ended({ ...run, endedLease: endedLease(run, 'cancelled') }, cancelledResult, now);
   }
@@ -130,7 +130,7 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
 
 const CURRENT_STEP_LENGTH_MAX = 200;
 
-/** A run holds so many unconsumed events at most. Throws `inbox_full`. */
+/** Adds an event to the run. Throws `inbox_full` if the run has too many unconsumed events. */
 export function raiseInRun(run: Run | undefined, event: InboxEvent, pendingMax: number): Change {
   if (run === undefined) throw new ServiceError('not_found', 'There is no such run');
   const raised = { type: 'external_event.raised', details: { name: event.name, eventId: event.id } };

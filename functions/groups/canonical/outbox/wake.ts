@@ -1,4 +1,5 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
+import { WaitingCall } from '../../../kernel/waiting-call.ts';
 import type { World } from '../../../kernel/world.ts';
 
 /**
@@ -138,14 +139,14 @@ class WaitingTenant {
 
   enter({ waitMs, wanted, signal }: WaitWish, left: () => void): Waiting {
     if (this.#calls.size === 0) this.#restart();
-    const call = new WaitingCall(this.#world, waitMs, signal);
+    const call = new WaitingCall(this.#world.timers, waitMs, signal);
     this.#calls.add(call);
     this.#arm();
     return {
       next: () => call.next(),
       leave: (found) => {
         this.#calls.delete(call);
-        call.end();
+        call.close();
         if (found !== null && found > 0) this.#restart();
         // A failed look, one that came back full, and a wake-up that led to no look are all the next one's.
         if (found === null || found >= wanted || call.owesLook) this.wake();
@@ -205,63 +206,5 @@ class WaitingTenant {
     // A timer may fire a little before its time on the clock; then it is set again.
     if (due || recheck) this.wake();
     this.#arm();
-  }
-}
-
-class WaitingCall {
-  readonly #signal: AbortSignal;
-  readonly #cancelDeadline: () => void;
-  readonly #resume = (): void => {
-    const resume = this.#idle;
-    this.#idle = null;
-    resume?.();
-  };
-  #idle: (() => void) | null = null;
-  #expired = false;
-  #owesLook = false;
-
-  constructor({ timers }: Pick<World, 'timers'>, waitMs: number, signal: AbortSignal) {
-    this.#signal = signal;
-    this.#cancelDeadline = timers.after(waitMs, () => {
-      this.#expired = true;
-      this.#resume();
-    });
-    signal.addEventListener('abort', this.#resume);
-  }
-
-  /** It was woken, and has not begun to look since. */
-  get owesLook(): boolean {
-    return this.#owesLook;
-  }
-
-  wakeIfIdle(): boolean {
-    if (this.#idle === null) return false;
-    this.#owesLook = true;
-    this.#resume();
-    return true;
-  }
-
-  lookAgain(): void {
-    this.#owesLook = true;
-  }
-
-  async next(): Promise<boolean> {
-    if (!this.#owesLook && !this.#over()) {
-      await new Promise<void>((resolve) => {
-        this.#idle = resolve;
-      });
-    }
-    if (this.#over()) return false;
-    this.#owesLook = false;
-    return true;
-  }
-
-  end(): void {
-    this.#cancelDeadline();
-    this.#signal.removeEventListener('abort', this.#resume);
-  }
-
-  #over(): boolean {
-    return this.#expired || this.#signal.aborted;
   }
 }

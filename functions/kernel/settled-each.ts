@@ -1,4 +1,4 @@
-/** Acts on all items, some at a time; answers in their order what became of each. */
+/** Acts on all items, at most `width` at a time. Returns the results in the order of the items. */
 export async function settledEach<T, R>(
   items: readonly T[],
   width: number,

@@ -1,0 +1,72 @@
+import type { Timers } from './world.ts';
+
+/**
+ * A call that looks for something, waits, and looks again when it is woken. A wake during a look is kept, so that the call
+ * does not miss what arrives behind its look.
+ */
+export class WaitingCall {
+  readonly #signal: AbortSignal;
+  readonly #cancelDeadline: () => void;
+  readonly #resume = (): void => {
+    const resume = this.#idle;
+    this.#idle = null;
+    resume?.();
+  };
+  #idle: (() => void) | null = null;
+  #expired: boolean;
+  #owesLook = false;
+
+  /** The call waits up to `waitMs`, and no longer once `signal` is aborted. */
+  constructor(timers: Timers, waitMs: number, signal: AbortSignal) {
+    this.#signal = signal;
+    this.#expired = waitMs <= 0;
+    this.#cancelDeadline = this.#expired ? () => undefined : timers.after(waitMs, () => this.expire());
+    signal.addEventListener('abort', this.#resume);
+  }
+
+  /** Whether the call was woken and has not looked since. */
+  get owesLook(): boolean {
+    return this.#owesLook;
+  }
+
+  /** Wakes the call if it waits; `false`, without effect, while it looks. */
+  wakeIfIdle(): boolean {
+    return this.#idle !== null && this.lookAgain();
+  }
+
+  /** Makes the call look once more, also if it looks already. Returns whether it was waiting. */
+  lookAgain(): boolean {
+    const wasIdle = this.#idle !== null;
+    this.#owesLook = true;
+    this.#resume();
+    return wasIdle;
+  }
+
+  /** Resolves with `true` when another look is worthwhile, and with `false` when the time is over or the caller has left. */
+  async next(): Promise<boolean> {
+    if (!this.#owesLook && !this.#isOver()) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    }
+    if (this.#isOver()) return false;
+    this.#owesLook = false;
+    return true;
+  }
+
+  /** Ends the waiting time now. */
+  expire(): void {
+    this.#expired = true;
+    this.#resume();
+  }
+
+  /** Releases the timer and the signal. */
+  close(): void {
+    this.#cancelDeadline();
+    this.#signal.removeEventListener('abort', this.#resume);
+  }
+
+  #isOver(): boolean {
+    return this.#expired || this.#signal.aborted;
+  }
+}

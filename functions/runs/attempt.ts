@@ -1,0 +1,112 @@
+import { describeFailure } from '../kernel/log.ts';
+import { delay } from '../kernel/world.ts';
+import type { Held } from './held.ts';
+import {
+  cancelled,
+  failed,
+  failureOf,
+  isLeaseRefusal,
+  isPassing,
+  type Outcome,
+  succeeded,
+} from './outcome.ts';
+import { isRunFailure, type PluginHandler, RunSuspended } from './plugin.ts';
+import { loadValues } from './read-runs.ts';
+import type { Run } from './run.ts';
+import { createRunContext } from './run-context.ts';
+import type { Runtime } from './runtime.ts';
+import { complete } from './work.ts';
+
+/** One execution of a handler in this process. */
+export interface Execution {
+  readonly held: Held;
+  readonly abort: AbortController;
+  expiresAt: number;
+  /** When its cancellation was requested. The engine abandons a handler that ignores it for the length of a lease. */
+  cancelledAt: number | null;
+  /** The lease is lost or the engine has abandoned the handler: it uses no slot, and nothing it still does counts. */
+  isOver: boolean;
+  readonly ended: (done: boolean) => void;
+}
+
+export interface AttemptParts {
+  readonly runtime: Runtime;
+  readonly handler: PluginHandler | undefined;
+  /** Called when a call of the handler shows that the lease is lost. */
+  readonly leaseLost: () => void;
+}
+
+/** Delay before the first retry of a completion that the store did not accept; it doubles with each retry. */
+const COMPLETION_RETRY_MS = 100;
+
+/** Executes the handler and completes the run. Returns whether the run was completed or parked. */
+export async function attemptRun(parts: AttemptParts, run: Run, execution: Execution): Promise<boolean> {
+  const { runtime } = parts;
+  try {
+    const outcome = await execute(parts, run, execution);
+    if (outcome === null || outcome === 'parked') return outcome !== null;
+    await completeAttempt(runtime, execution, outcome);
+    return true;
+  } catch (error) {
+    // The lease was lost or the store failed: the next holder, or the lease's expiry, continues the run.
+    runtime.log({
+      severity: isLeaseRefusal(error) ? 'WARNING' : 'ERROR',
+      message: 'An attempt could not be completed',
+      failure: describeFailure(error),
+    });
+    return false;
+  }
+}
+
+/** Retries while the lease lasts: completing twice is safe, and a retry spares the handler another execution. */
+async function completeAttempt(runtime: Runtime, execution: Execution, outcome: Outcome): Promise<void> {
+  const { clock, timers } = runtime.world;
+  for (let delayMs = COMPLETION_RETRY_MS; ; delayMs *= 2) {
+    try {
+      await complete(runtime, execution.held, outcome, clock.now());
+      return;
+    } catch (error) {
+      const late = execution.isOver || clock.now() + delayMs >= execution.expiresAt;
+      if (!isPassing(error) || late) throw error;
+    }
+    await delay(timers, delayMs);
+  }
+}
+
+/** Returns `null` if the handler was interrupted and another attempt continues. */
+async function execute(
+  { runtime, handler, leaseLost }: AttemptParts,
+  run: Run,
+  execution: Execution,
+): Promise<Outcome | 'parked' | null> {
+  const { held, abort } = execution;
+  if (handler === undefined) return failed('handler_missing', 'No handler is registered under this id');
+  try {
+    const [payload = null] = await loadValues(runtime, [run.payload]);
+    const refused = (error: unknown) => {
+      if (isLeaseRefusal(error)) leaseLost();
+    };
+    const context = createRunContext(runtime, { run, payload, held, signal: abort.signal, refused });
+    const result = (await handler.run(context)) ?? null;
+    return execution.isOver ? null : succeeded(result, runtime.options.resultBytesMax);
+  } catch (error) {
+    return outcomeOfError(runtime, execution, error);
+  }
+}
+
+function outcomeOfError(
+  runtime: Runtime,
+  { isOver, cancelledAt, abort }: Execution,
+  error: unknown,
+): Outcome | 'parked' | null {
+  if (error instanceof RunSuspended) return 'parked';
+  if (isOver) return null;
+  // The store failed for a moment, not the run: it is executed again when its lease is over.
+  if (isPassing(error)) throw error;
+  if (isRunFailure(error)) return failureOf(error);
+  if (cancelledAt !== null) return cancelled();
+  // The process stops or has lost the run. No caller has cancelled it.
+  if (abort.signal.aborted) return null;
+  runtime.log({ severity: 'WARNING', message: 'A handler failed', failure: describeFailure(error) });
+  return failed('unknown', 'The handler failed.');
+}

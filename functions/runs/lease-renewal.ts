@@ -1,0 +1,66 @@
+import type { Execution } from './attempt.ts';
+import { isLeaseRefusal } from './outcome.ts';
+import type { Runtime } from './runtime.ts';
+import { heartbeat } from './work.ts';
+
+export const LEASE_LOST = 'The lease of a run was lost while its handler executed';
+const UNRESPONSIVE = 'A handler that ignores its cancellation was abandoned';
+
+export interface LeaseRenewalParts {
+  readonly runtime: Runtime;
+  readonly leaseMs: number;
+  readonly executions: () => readonly Execution[];
+  /** Gives up an execution and logs the reason. */
+  readonly abandon: (execution: Execution, reason: string) => void;
+}
+
+/** Renews the leases of all executions with one timer. Each is renewed at half of its time, so short runs never are. */
+export class LeaseRenewal {
+  readonly #parts: LeaseRenewalParts;
+  #disarm: (() => void) | null = null;
+  #stopped = false;
+
+  constructor(parts: LeaseRenewalParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts the timer, unless it runs already. */
+  arm(): void {
+    if (this.#disarm !== null) return;
+    const { runtime, leaseMs } = this.#parts;
+    this.#disarm = runtime.world.timers.after(leaseMs / 4, () => {
+      this.#disarm = null;
+      void this.#renew();
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#disarm?.();
+  }
+
+  async #renew(): Promise<void> {
+    const { runtime, leaseMs, executions, abandon } = this.#parts;
+    const now = runtime.world.clock.now();
+    const all = executions();
+    for (const execution of all) {
+      const { cancelledAt } = execution;
+      if (cancelledAt !== null && now - cancelledAt >= leaseMs) abandon(execution, UNRESPONSIVE);
+    }
+    const due = all.filter(({ expiresAt, isOver }) => !isOver && expiresAt - now <= leaseMs / 2);
+    await Promise.all(due.map((execution) => this.#renewOne(execution)));
+    if (executions().length > 0 && !this.#stopped) this.arm();
+  }
+
+  async #renewOne(execution: Execution): Promise<void> {
+    const { runtime, leaseMs, abandon } = this.#parts;
+    const { clock } = runtime.world;
+    try {
+      const run = await heartbeat(runtime, execution.held, leaseMs, clock.now());
+      execution.expiresAt = run.lease?.expiresAt ?? execution.expiresAt;
+    } catch (error) {
+      // Another worker holds the run or may take it: no later write of this handler may count.
+      if (isLeaseRefusal(error) || clock.now() >= execution.expiresAt) abandon(execution, LEASE_LOST);
+    }
+  }
+}
