@@ -137,16 +137,20 @@ interface LeaseCase {
   readonly sharing: Sharing | null;
 }
 
+function refused(
+  verdict: Verdict,
+  slot: SlotState = 'free',
+  change: Change | null = null,
+): Decided<Attempted> {
+  return { change, result: { verdict, slot } };
+}
+
 function decideLease(
   runtime: Runtime,
   { wish, now, sharing }: LeaseCase,
   before: Run | undefined,
   found: Found,
 ): Decided<Attempted> {
-  const refused = (verdict: Verdict, slot: SlotState = 'free', change: Change | null = null) => ({
-    change,
-    result: { verdict, slot },
-  });
   if (before === undefined) return refused('unavailable');
   if (!isFor(runtime, before, wish)) return refused(notFor(before, wish));
   const settled = settleRun(before, now, runtime.options);
