@@ -1,4 +1,3 @@
-import type { Group } from '../contracts/generated/groups.ts';
 import { compose, machine } from './compose/compose.ts';
 import { isFunctionName, roleOf } from './compose/functions.ts';
 import { CompositionFault } from './compose/module.ts';
@@ -23,7 +22,7 @@ async function main(): Promise<string | undefined> {
   const serve =
     isFunctionName(target) && functions.includes(target)
       ? () => service.functionChain(target)
-      : isGroup(target, groups)
+      : target !== undefined && groups.includes(target)
         ? () => service.chain([target])
         : null;
   if (serve === null || target === undefined) {
@@ -44,10 +43,6 @@ async function main(): Promise<string | undefined> {
     drainMs: settings.server.drainSeconds * 1000,
   });
   return undefined;
-}
-
-function isGroup(target: string | undefined, groups: readonly Group[]): target is Group {
-  return groups.some((group) => group === target);
 }
 
 const refusal = await main();

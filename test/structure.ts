@@ -182,7 +182,7 @@ interface Ban {
 }
 
 const machineFiles = new Set([
-  'functions/compose/compose.ts',
+  'functions/compose/machine.ts',
   'functions/embedded.ts',
   'functions/embedded-server.ts',
   'dispatcher/machine.ts',

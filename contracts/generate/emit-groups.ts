@@ -3,6 +3,26 @@ import type { Json } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
 /**
+ * The table of `functions/compose/groups/`: a bundler follows an import only where its path is written out. A group without
+ * its file there does not compile.
+ */
+export function emitGroupModules({ catalog }: ContractSource): string {
+  const rows = Object.keys(catalog.groups).map(
+    (group) => `  ${group}: async () => (await import('../groups/${group}.ts')).group,\n`,
+  );
+  return [
+    HEADER,
+    '',
+    "import type { Group } from '../../../contracts/generated/groups.ts';",
+    "import type { GroupModule } from '../group.ts';",
+    '',
+    'export const loadGroupModule: Readonly<Record<Group, () => Promise<GroupModule>>> = {',
+    `${rows.join('')}};`,
+    '',
+  ].join('\n');
+}
+
+/**
  * `groups.ts`: the few facts of the whole catalog that every function reads at its start. Operations stay out: a function
  * loads those of its own groups only.
  */

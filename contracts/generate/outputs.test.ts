@@ -85,7 +85,11 @@ declare module './sdk/typescript/src/generated/client.ts' {
 export const used = [query, parcel, operations.peek.routes, problems.not_found.status, limits.parcelsMax, loadValidators];
 `,
     );
-    const options = { ...(JSON.parse(readFileSync('tsconfig.json', 'utf8')) as object), include: ['.'] };
+    const options = {
+      ...(JSON.parse(readFileSync('tsconfig.json', 'utf8')) as object),
+      include: ['.'],
+      exclude: ['functions'],
+    };
     writeFileSync(at('tsconfig.json'), JSON.stringify(options));
     const result = await run('node_modules/.bin/tsc', ['--noEmit', '-p', folder]).catch(
       (error: { stdout: string }) => error,
@@ -237,7 +241,7 @@ describe('the drift check', () => {
 
   it('fails as a command, naming the file, and changes nothing', async () => {
     const copy = join(folder, 'copy');
-    for (const path of ['contracts', 'docs/reference', 'sdk', 'package.json'])
+    for (const path of ['contracts', 'docs/reference', 'functions/compose/generated', 'sdk', 'package.json'])
       cpSync(path, join(copy, path), { recursive: true });
     for (const { evidence } of source.catalog.operations)
       for (const path of [...evidence.fixtures, ...evidence.tests])

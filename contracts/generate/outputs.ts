@@ -2,7 +2,7 @@ import { schemaBundle } from './bundle.ts';
 import { lintCatalog } from './catalog-lint.ts';
 import { publicSurface } from './compose-catalog.ts';
 import { errorsPage, limitsPage, operationsPage } from './emit-docs.ts';
-import { emitGroups } from './emit-groups.ts';
+import { emitGroupModules, emitGroups } from './emit-groups.ts';
 import { emitModels } from './emit-models.ts';
 import { openApiDocument } from './emit-openapi.ts';
 import { emitOperations } from './emit-operations.ts';
@@ -15,8 +15,10 @@ import type { ContractSource } from './source.ts';
 /** The folder that holds generated files and nothing else. */
 export const GENERATED = 'contracts/generated';
 
+const COMPOSED = 'functions/compose/generated';
+
 /** Every folder of that kind. */
-export const FOLDERS: readonly string[] = [GENERATED, ...SDK_FOLDERS];
+export const FOLDERS: readonly string[] = [GENERATED, COMPOSED, ...SDK_FOLDERS];
 
 /** The source breaks a rule: `faults` says where and how, one sentence each. */
 export class ContractFaults extends Error {
@@ -41,6 +43,7 @@ export async function generate(source: ContractSource, root?: string): Promise<R
   return new Map([
     [`${GENERATED}/models.ts`, emitModels(source)],
     [`${GENERATED}/groups.ts`, emitGroups(source)],
+    [`${COMPOSED}/groups.ts`, emitGroupModules(source)],
     ...[...emitOperations(source)].map(([name, text]) => [`${GENERATED}/${name}`, text] as const),
     ['contracts/public-sdk-surface.json', json(publicSurface(source.catalog))],
     [`${GENERATED}/errors.ts`, emitErrors(source)],

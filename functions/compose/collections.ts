@@ -1,6 +1,4 @@
-import { collections as canonicalCollections } from '../groups/canonical/records.ts';
-import { executionCollections } from '../runs/records.ts';
-import type { Collection } from '../store/port.ts';
+import { catalogGroups, collectionsOf } from './catalog-groups.ts';
 
-/** All collections of the service: what every provider is opened with, and what Firestore indexes. */
-export const serviceCollections: readonly Collection[] = [...canonicalCollections, ...executionCollections];
+/** Every record collection of the catalog's groups: the Firestore indexes are generated from them. */
+export const serviceCollections = await collectionsOf(catalogGroups);

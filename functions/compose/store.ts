@@ -12,10 +12,18 @@ export function databasePath({ service, canonicalStore }: Settings): string {
   return resolve(canonicalStore.databasePath ?? join(service.dataDirectory, 'svc.canonical.sqlite'));
 }
 
-/** Opened by the first call. Whatever stands in the way is told in the words of the port. */
-export function lazyStore(settings: Settings, world: World, create: boolean): Lazy<RecordStore> {
+export interface StoreOptions {
+  readonly settings: Settings;
+  readonly world: World;
+  /** Whether missing tables are created. */
+  readonly create: boolean;
+  readonly collections: () => Promise<readonly Collection[]>;
+}
+
+/** The first call opens the store. Every failure to open is a `StoreError`. */
+export function lazyStore(options: StoreOptions): Lazy<RecordStore> {
   const store = lazy(
-    () => openStore(settings, world, create),
+    () => openStore(options),
     (opened) => opened.close(),
   );
   return {
@@ -29,14 +37,10 @@ export function lazyStore(settings: Settings, world: World, create: boolean): La
 }
 
 /** Drivers are loaded only when they are chosen: a function starts without those that it does not use. */
-async function openStore(
-  settings: Settings,
-  { clock, random, timers }: World,
-  create: boolean,
-): Promise<RecordStore> {
-  const { serviceCollections: collections } = await import('./collections.ts');
+async function openStore({ settings, world, create, collections }: StoreOptions): Promise<RecordStore> {
+  const { clock, random, timers } = world;
   const open = openProvider[settings.canonicalStore.provider];
-  return open(settings, { clock, random, timers, collections, create });
+  return open(settings, { clock, random, timers, collections: await collections(), create });
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {

@@ -27,7 +27,7 @@ export function needsApiKey(settings: Settings): boolean {
 }
 
 /** Whether the settings let the operations of the group exist. */
-export function isServed(settings: Settings, group: Group): boolean {
+export function isServed(settings: Settings, group: string): boolean {
   const { service, canonicalStore, execution, executionAccess } = settings;
   if (group === 'canonical') return canonicalStore.enabled;
   if (group !== 'execution') return true;

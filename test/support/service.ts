@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Group } from '../../contracts/generated/groups.ts';
 import { compose, machine } from '../../functions/compose/compose.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
@@ -14,7 +13,7 @@ export interface ServiceOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly world?: World;
   /** The groups to serve; all that the settings let exist where none are named. */
-  readonly groups?: readonly Group[];
+  readonly groups?: readonly string[];
 }
 
 /** The real service over a database of its own, called in process. */

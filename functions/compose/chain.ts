@@ -1,0 +1,73 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import { trustsWhoeverReachesIt } from '../config/rules.ts';
+import type { Settings } from '../config/table.ts';
+import type { ChainOptions, GroupValidators, HandlerMap } from '../http/options.ts';
+import type { Log } from '../kernel/log.ts';
+import type { World } from '../kernel/world.ts';
+import type { ComposedGroup, GroupParts, LoadedGroup } from './group.ts';
+import { composeIdentity, type Identity } from './identity.ts';
+
+/** Loads the code, the operations and the validators of the groups, and no others. */
+export async function groupsOptions(
+  parts: GroupParts,
+  groups: readonly ComposedGroup[],
+): Promise<ChainOptions> {
+  const { settings, world, log } = parts;
+  const [served, operations, identity] = await Promise.all([
+    Promise.all(groups.map(async ({ module }) => (await module()).load(parts))),
+    Promise.all(groups.map((group) => group.operations())),
+    composeIdentity(settings, world, log),
+  ]);
+  return chainOptions(parts, {
+    operations: operations.flatMap((ofGroup) => Object.values(ofGroup)),
+    served,
+    validators: Object.fromEntries(groups.map(({ name, validators }) => [name, validators])),
+    identity,
+  });
+}
+
+interface Served {
+  /** The entries of the contract. */
+  readonly operations: readonly OperationEntry[];
+  readonly served: readonly LoadedGroup[];
+  readonly validators: Readonly<Record<string, () => Promise<GroupValidators>>>;
+  readonly identity: Identity;
+}
+
+interface ChainParts {
+  readonly settings: Settings;
+  readonly world: World;
+  readonly log: Log;
+}
+
+export function chainOptions({ settings, world, log }: ChainParts, what: Served): ChainOptions {
+  const { server, cors, rateLimit } = settings;
+  const { operations, served, validators, identity } = what;
+  const entries = [...operations, ...served.flatMap(({ extra }) => extra)];
+  return {
+    operations: Object.fromEntries(entries.map((entry) => [entry.id, entry])),
+    handlers: Object.assign({}, ...served.map(({ handlers }) => handlers)) as HandlerMap,
+    validators,
+    world,
+    authenticator: identity.authenticator,
+    authorizer: identity.authorizer,
+    log,
+    rateLimit: entries.some(({ rateClass }) => rateClass !== null) ? rateLimit : null,
+    trustedProxyHops: server.trustedProxyHops,
+    cors,
+    loopbackHostsOnly: identity.loopbackOnly ?? trustsWhoeverReachesIt(settings),
+    singleHeaders: credentialHeaders(settings),
+    validateResponses: server.validateResponses,
+    messageBytesMax: server.messageBytesMax,
+  };
+}
+
+/** Headers that identify the caller. Each may occur once. */
+function credentialHeaders({ security, canonicalAccess, executionAccess }: Settings): readonly string[] {
+  const names = [
+    security.apiKeyHeader,
+    canonicalAccess.developmentIdentityHeader,
+    executionAccess.developmentIdentityHeader,
+  ];
+  return names.map((name) => name.toLowerCase());
+}

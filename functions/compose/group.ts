@@ -1,0 +1,41 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import type { Settings } from '../config/table.ts';
+import type { GroupValidators, HandlerMap } from '../http/options.ts';
+import type { Lazy } from '../kernel/lazy.ts';
+import type { Log } from '../kernel/log.ts';
+import type { World } from '../kernel/world.ts';
+import type { Collection, RecordStore } from '../store/port.ts';
+import type { Execution } from './execution.ts';
+
+/** The shared parts of one process, from which a group is put together. */
+export interface GroupParts {
+  readonly settings: Settings;
+  readonly world: World;
+  readonly store: Lazy<RecordStore>;
+  readonly log: Log;
+  /** The execution runtime; composed when the first group asks for it. */
+  readonly execution: Lazy<Execution>;
+}
+
+export interface LoadedGroup {
+  readonly handlers: HandlerMap;
+  /** Entries that the group serves beside those of the contract, such as the docs page. */
+  readonly extra: readonly OperationEntry[];
+}
+
+/** One file of `groups/`: how the group is put together. It imports the code of the group only in `load`. */
+export interface GroupModule {
+  /** Budget of the build: JavaScript bytes that a function of this group reads beyond the common start. */
+  readonly bytesMax: number;
+  /** The record collections of the group, so that every provider knows them. */
+  collections?(): Promise<readonly Collection[]>;
+  load(parts: GroupParts): Promise<LoadedGroup>;
+}
+
+/** A group with its part of the contract. Tests add groups of this shape that the published catalog does not have. */
+export interface ComposedGroup {
+  readonly name: string;
+  readonly operations: () => Promise<Readonly<Record<string, OperationEntry>>>;
+  readonly validators: () => Promise<GroupValidators>;
+  readonly module: () => Promise<GroupModule>;
+}

@@ -1,0 +1,39 @@
+import type { Settings } from '../../config/table.ts';
+import type { CanonicalConfiguration } from '../../groups/canonical/dependencies.ts';
+import { PageTokens } from '../../kernel/page-token.ts';
+import { sharedSecret } from '../../store/secret.ts';
+import type { GroupModule } from '../group.ts';
+
+export const group: GroupModule = {
+  bytesMax: 300_000,
+  async collections() {
+    return (await import('../../groups/canonical/records.ts')).collections;
+  },
+  async load({ settings, store, world, log }) {
+    const { canonicalHandlers, CopyGate, DeliveredRetention, OutboxWaits } = await import(
+      '../../groups/canonical/handlers.ts'
+    );
+    const pageTokens = new PageTokens(sharedSecret(store.get, world.random, 'page-tokens'));
+    const waits = new OutboxWaits(world);
+    const keptDays = settings.canonicalStore.deliveredEventRetentionDays;
+    const retention = new DeliveredRetention({ keptDays, store: store.get, clock: world.clock, log });
+    const configuration = configurationOf(settings);
+    const own = { pageTokens, configuration, waits, retention, copies: new CopyGate() };
+    return { handlers: canonicalHandlers({ store: store.get, world, log, ...own }), extra: [] };
+  },
+};
+
+function configurationOf(settings: Settings): CanonicalConfiguration {
+  const { service, canonicalStore, canonicalAccess, rateLimit } = settings;
+  const identityPolicyCount = canonicalAccess.identityPolicies.length;
+  return {
+    development: service.environment === 'Development',
+    provider: canonicalStore.provider,
+    authenticationMode: canonicalAccess.authenticationMode,
+    identityPolicyCount,
+    // Without a policy, Development lets every caller in: see `identity.ts`.
+    tenantPoliciesEnforced: identityPolicyCount > 0,
+    messageBytesMax: settings.server.messageBytesMax,
+    rateLimit,
+  };
+}

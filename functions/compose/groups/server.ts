@@ -1,0 +1,70 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isOpen, needsApiKey } from '../../config/rules.ts';
+import type { Settings } from '../../config/table.ts';
+import type { ServerDependencies } from '../../groups/server/dependencies.ts';
+import { release } from '../../release.ts';
+import type { GroupModule, GroupParts } from '../group.ts';
+
+export const group: GroupModule = {
+  bytesMax: 60_000,
+  async load(parts) {
+    const [{ serverHandlers }, { serverInfoOperation, getServerInfo }, pages] = await Promise.all([
+      import('../../groups/server/handlers.ts'),
+      import('../../groups/server/server-info.ts'),
+      loadDocs(parts.settings),
+    ]);
+    const serverInfo = getServerInfo({ release, docs: pages !== null });
+    return {
+      handlers: {
+        ...serverHandlers(dependenciesOf(parts)),
+        [serverInfoOperation.id]: serverInfo,
+        ...pages?.handlers,
+      },
+      extra: [serverInfoOperation, ...(pages?.operations ?? [])],
+    };
+  },
+};
+
+/** The build puts both folders beside the bundle, the guides as `docs/pages`. */
+async function loadDocs(settings: Settings) {
+  if (!settings.docs.enabled) return null;
+  const { docs } = await import('../../groups/server/docs/docs.ts');
+  const { dirname, filename } = import.meta;
+  const isSource = filename.endsWith('.ts');
+  const reference = join(dirname, isSource ? '../../docs' : 'docs');
+  const guides = join(dirname, isSource ? '../../../docs' : 'docs/pages');
+  // A deployment may leave the guides out.
+  const found = await readdir(guides, { recursive: true }).catch(() => []);
+  return docs({
+    release,
+    readFile: (name) => readFile(join(reference, name)),
+    guides: {
+      paths: found.map((path) => path.replaceAll('\\', '/')),
+      read: (path) => readFile(join(guides, path), 'utf8'),
+    },
+  });
+}
+
+function dependenciesOf({ settings, world, store }: GroupParts): ServerDependencies {
+  const { service, security, canonicalStore, rateLimit } = settings;
+  return {
+    world,
+    release,
+    development: service.environment === 'Development',
+    canonical: canonicalStore.enabled
+      ? { provider: canonicalStore.provider, store: store.get, open: isOpen(settings), rateLimit }
+      : null,
+    apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },
+    documents: {
+      openApi: async () =>
+        (await import('../../../contracts/generated/openapi/svc.json', { with: { type: 'json' } })).default,
+      schemas: async () =>
+        (
+          await import('../../../contracts/generated/schemas/svc-public.schema.json', {
+            with: { type: 'json' },
+          })
+        ).default,
+    },
+  };
+}
