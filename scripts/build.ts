@@ -22,7 +22,7 @@ interface Part {
 }
 
 /** The static imports of the entry: each function reads them before its first request. */
-const start: Part = { bytesMax: 165_000, entries: ['functions/index.ts'] };
+export const start: Part = { bytesMax: 165_000, entries: ['functions/index.ts'] };
 
 /** The parts that no group of the catalog is. Groups name their own budgets in functions/compose/groups. */
 const sharedParts: Readonly<Record<string, Part>> = {
@@ -249,7 +249,7 @@ function sizesOf(metafile: Metafile, groups: Readonly<Record<string, Part>>): re
   return [{ name: 'start', bytes: bytesIn(metafile, started), bytesMax: start.bytesMax }, ...sizes];
 }
 
-function bytesIn(metafile: Metafile, outputs: ReadonlySet<string>): number {
+export function bytesIn(metafile: Metafile, outputs: ReadonlySet<string>): number {
   return [...outputs].reduce((sum, output) => sum + (metafile.outputs[output]?.bytes ?? 0), 0);
 }
 
@@ -264,7 +264,7 @@ function outputOf(metafile: Metafile, input: string): string {
 }
 
 /** The outputs that loading `entries` loads; with `later` also those that may be loaded on demand. */
-function closure(
+export function closure(
   metafile: Metafile,
   entries: readonly string[],
   later = false,

@@ -1,0 +1,103 @@
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bytesIn, closure, start } from '../../scripts/build.ts';
+import type { Catalog, CatalogOperation } from './catalog.ts';
+import { emitGroupModules, emitGroups } from './emit-groups.ts';
+import { emitOperations } from './emit-operations.ts';
+import { emitValidators } from './emit-validators.ts';
+import { readSource } from './source.ts';
+
+const OPERATIONS = 129;
+const NEW_GROUPS = 'records objects artifacts traces embeddings providers retrieval rag graph'.split(' ');
+
+const root = process.cwd();
+const source = readSource(root);
+const folders: string[] = [];
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** The catalog with operations of other groups added: each is a copy of an existing one under an id and a path of its own. */
+function grown(catalog: Catalog): Catalog {
+  const added = Array.from({ length: OPERATIONS - catalog.operations.length }, (_, at) => {
+    const group = NEW_GROUPS[at % NEW_GROUPS.length] ?? '';
+    const original = catalog.operations[at % catalog.operations.length];
+    if (original === undefined) throw new Error('the catalog is empty');
+    return copyOf(original, group, at);
+  });
+  const groups = NEW_GROUPS.map((name) => [name, { position: 100, title: name, description: name }] as const);
+  return {
+    ...catalog,
+    groups: { ...catalog.groups, ...Object.fromEntries(groups) },
+    operations: [...catalog.operations, ...added],
+  };
+}
+
+function copyOf(original: CatalogOperation, group: string, at: number): CatalogOperation {
+  const routes = original.routes.map((route) => ({
+    ...route,
+    operationId: `${route.operationId}${at}`,
+    path: `/${group}/${at}${route.path}`,
+  }));
+  return { ...original, id: `${original.id}${at}`, group, routes };
+}
+
+/** Bytes that every function reads before its first request, with this catalog in the place of the real one. */
+async function startOf(catalog: Catalog): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'start-budget-'));
+  folders.push(folder);
+  const skipped = /\.test\.ts$|contracts[\\/](releases|generated[\\/]openapi|generated[\\/]schemas)/;
+  for (const path of ['functions', 'contracts', 'package.json'])
+    cpSync(join(root, path), join(folder, path), { recursive: true, filter: (from) => !skipped.test(from) });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const changed = { ...source, catalog };
+  const put = (path: string, text: string) => writeFileSync(join(folder, path), text);
+  put('contracts/generated/groups.ts', emitGroups(changed));
+  put('functions/compose/generated/groups.ts', emitGroupModules(changed));
+  for (const [name, text] of emitOperations(changed)) put(`contracts/generated/${name}`, text);
+  for (const [name, text] of await emitValidators(changed))
+    put(`contracts/generated/validators/${name}`, text);
+  for (const name of Object.keys(catalog.groups).filter((group) => NEW_GROUPS.includes(group)))
+    put(
+      `functions/compose/groups/${name}.ts`,
+      'export const group = { bytesMax: 1, load: async () => ({ handlers: {}, extra: [] }) };',
+    );
+  const { metafile } = await build({
+    absWorkingDir: folder,
+    entryPoints: { index: 'functions/index.ts' },
+    outdir: join(folder, 'out'),
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    splitting: true,
+    minify: true,
+    packages: 'external',
+    external: ['*.json'],
+    metafile: true,
+    write: false,
+    logLevel: 'error',
+  });
+  return bytesIn(metafile, closure(metafile, ['out/index.js']));
+}
+
+describe('the start of a function', () => {
+  it('does not grow with the operations of other groups', async () => {
+    const now = await startOf(source.catalog);
+    const catalog = grown(source.catalog);
+    const later = await startOf(catalog);
+    expect(catalog.operations).toHaveLength(OPERATIONS);
+    expect(Object.keys(catalog.groups)).toHaveLength(12);
+    expect(start.bytesMax).toBeLessThanOrEqual(165_000);
+    expect(later).toBeLessThanOrEqual(start.bytesMax);
+    // What is left is the row of each group in the tables of loaders.
+    expect(later - now).toBeLessThan(1_000 * NEW_GROUPS.length);
+    console.log(
+      `start: ${now} bytes at ${source.catalog.operations.length} operations, ${later} at ${OPERATIONS}`,
+    );
+  });
+});
