@@ -13,6 +13,7 @@ import type { Json } from './schema.ts';
 import type { ContractSource, ProblemSource } from './source.ts';
 
 const COMPONENT = '#/components/schemas/';
+const RESPONSE = '#/components/responses/';
 const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 type JsonObject = { [member: string]: Json | undefined };
@@ -66,7 +67,10 @@ export function openApiDocument(source: ContractSource): JsonObject {
     paths: paths as Json,
     components: {
       schemas: publishedSchemas(source, COMPONENT) as unknown as Json,
-      responses: { Problem: problemResponse('Any other problem; `code` says which.') as Json },
+      responses: {
+        Problem: problemResponse('Any other problem; `code` says which.') as Json,
+        ...sharedProblems(operations, source.problems),
+      },
       securitySchemes: SECURITY_SCHEMES,
     },
   };
@@ -171,12 +175,41 @@ function responses(
 ): Json {
   const byStatus: Record<string, JsonObject> = {};
   for (const answer of answers) byStatus[answer.status] = responseObject(answer);
-  const used = known.filter(({ code }) => problems.includes(code));
-  for (const [status, codes] of Map.groupBy(used, (problem) => problem.status)) {
-    byStatus[status] = problemStatus(codes, byStatus[status]);
+  for (const [status, codes] of problemsByStatus(problems, known)) {
+    const answer = byStatus[status];
+    // Only a status without an answer of its own can share the response with other operations.
+    byStatus[status] =
+      answer === undefined
+        ? { $ref: `${RESPONSE}${problemsName(status, codes)}` }
+        : problemStatus(codes, answer);
   }
-  byStatus['default'] = { $ref: '#/components/responses/Problem' };
+  byStatus['default'] = { $ref: `${RESPONSE}Problem` };
   return byStatus as Json;
+}
+
+function problemsByStatus(problems: readonly string[], known: readonly ProblemSource[]) {
+  const used = known.filter(({ code }) => problems.includes(code));
+  return Map.groupBy(used, (problem) => problem.status);
+}
+
+/** `409.fence_conflict.idempotency_conflict`: operations that answer the same codes share the component. */
+function problemsName(status: number, codes: readonly ProblemSource[]): string {
+  return [status, ...codes.map(({ code }) => code)].join('.');
+}
+
+/** The problem responses that the operations refer to, by name, in the order of their names. */
+function sharedProblems(
+  operations: readonly CatalogOperation[],
+  known: readonly ProblemSource[],
+): Record<string, Json> {
+  const shared = new Map<string, Json>();
+  for (const { problems, responses: answers } of operations) {
+    for (const [status, codes] of problemsByStatus(problems, known)) {
+      if (answers.some((answer) => answer.status === status)) continue;
+      shared.set(problemsName(status, codes), problemStatus(codes, undefined) as Json);
+    }
+  }
+  return Object.fromEntries([...shared].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function responseObject({ mediaType, schema, description, headers = [] }: CatalogResponse): JsonObject {

@@ -20,10 +20,17 @@ export function schemaFaults(released: object, now: object): string[] {
       visit(step(old, name, child), step(young, key, Reflect.get(it, key)));
     }
   };
-  for (const part of ['paths', 'components']) {
-    const [before, after] = [start(released, part), start(now, part)];
-    visit(before, after);
-  }
+  visit(start(released, 'paths'), start(now, 'paths'));
+  // Responses are compared where an operation refers to them: their names follow their problem codes, and may change.
+  const schemas = (document: object) => {
+    const components = start(document, 'components');
+    return step(
+      components,
+      'schemas',
+      isObject(components.node) ? Reflect.get(components.node, 'schemas') : {},
+    );
+  };
+  visit(schemas(released), schemas(now));
   return [...faults];
 }
 
