@@ -1,8 +1,9 @@
 import { loadOperations } from '../../contracts/generated/operations/load.ts';
 import { loadValidators } from '../../contracts/generated/validators/load.ts';
+import type { JobPlugin } from '../jobs/job-plugin.ts';
 import type { Collection } from '../store/port.ts';
 import { loadGroupModule } from './generated/groups.ts';
-import type { ComposedGroup } from './group.ts';
+import type { ComposedGroup, GroupParts } from './group.ts';
 
 /** The groups of the catalog, in the order of the documentation. */
 export const catalogGroups: readonly ComposedGroup[] = (
@@ -15,6 +16,19 @@ export const catalogGroups: readonly ComposedGroup[] = (
 }));
 
 export async function collectionsOf(groups: readonly ComposedGroup[]): Promise<readonly Collection[]> {
-  const modules = await Promise.all(groups.map(({ module }) => module()));
-  return (await Promise.all(modules.map((module) => module.collections?.() ?? []))).flat();
+  const collections = await Promise.all(
+    groups.map(async ({ module }) => (await (await module()).collections?.()) ?? []),
+  );
+  return collections.flat();
+}
+
+/** The durable work of the groups: the embedded engine and the hosted worker execute it, whichever group they serve. */
+export async function jobsOf(
+  parts: GroupParts,
+  groups: readonly ComposedGroup[],
+): Promise<readonly JobPlugin[]> {
+  const plugins = await Promise.all(
+    groups.map(async ({ module }) => (await (await module()).jobs?.(parts)) ?? []),
+  );
+  return plugins.flat();
 }

@@ -7,8 +7,8 @@ import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
-import { catalogGroups, collectionsOf } from './catalog-groups.ts';
-import { chainOptions, groupsOptions } from './chain.ts';
+import { catalogGroups, collectionsOf, jobsOf } from './catalog-groups.ts';
+import { chainOf, chainOptions, groupsChain, groupsOptions } from './chain.ts';
 import type { ExecutionRole } from './execution.ts';
 import { type FunctionName, loadFunction, servedFunctions } from './functions.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
@@ -60,7 +60,8 @@ export function compose(
   const execution = lazy(
     async () => {
       const { composeExecution } = await import('./execution.ts');
-      return composeExecution({ settings, world, store: store.get, log, role });
+      const jobs = await jobsOf(parts, enabled);
+      return composeExecution({ settings, world, store: store.get, log, role, jobs });
     },
     (made) => made.stop(),
   );

@@ -1,6 +1,7 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Settings } from '../config/table.ts';
 import type { GroupValidators, HandlerMap } from '../http/options.ts';
+import type { JobPlugin } from '../jobs/job-plugin.ts';
 import type { Lazy } from '../kernel/lazy.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
@@ -29,6 +30,8 @@ export interface GroupModule {
   readonly bytesMax: number;
   /** The record collections of the group, so that every provider knows them. */
   collections?(): Promise<readonly Collection[]>;
+  /** The durable work of the group. Handlers import their code when they run. */
+  jobs?(parts: GroupParts): Promise<readonly JobPlugin[]>;
   load(parts: GroupParts): Promise<LoadedGroup>;
 }
 
