@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { authorizationClasses } from '../../contracts/generated/groups.ts';
 import { type AccessPart, accessParts, needsApiKey } from '../config/rules.ts';
 import { type Settings, table } from '../config/table.ts';
 import { createApiKeyFile } from '../identity/api-key-file.ts';
@@ -39,6 +40,9 @@ export interface Identity {
 }
 
 type Part = AccessPart | 'hostedWorker';
+
+/** The policies that authorization classes of the catalog name. One that is missing here does not compile. */
+type PolicyName = NonNullable<(typeof authorizationClasses)[keyof typeof authorizationClasses]['policy']>;
 
 export async function composeIdentity(settings: Settings, world: World, log: Log): Promise<Identity> {
   // One for all parts: they read tokens of the same issuer.
@@ -203,15 +207,18 @@ function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
   const executionPolicy = createExecutionPolicy(executionGrants(settings), {
     caseInsensitive: namesMailboxes(settings, 'executionAccess'),
   });
-  return {
-    'canonical-policy': createCanonicalPolicy({
+  const made: Readonly<Record<PolicyName, ClassPolicy>> = {
+    canonical: createCanonicalPolicy({
       grants: canonical,
       caseInsensitive: namesMailboxes(settings, 'canonicalAccess'),
     }),
-    'execution-policy': executionPolicy,
-    'execution-maintenance': executionPolicy,
-    'execution-worker': executionPolicy,
+    execution: executionPolicy,
   };
+  return Object.fromEntries(
+    Object.entries(authorizationClasses).flatMap(([name, { policy }]) =>
+      policy === null ? [] : [[name, made[policy]]],
+    ),
+  );
 }
 
 /** E-mail addresses are one name in any case; a subject or whatever a custom authenticator says is taken as it is. */
