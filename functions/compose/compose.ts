@@ -8,7 +8,7 @@ import { createLog, type Log, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
 import { catalogGroups, collectionsOf, jobsOf } from './catalog-groups.ts';
-import { chainOf, chainOptions, groupsChain, groupsOptions } from './chain.ts';
+import { chainOptions, groupsOptions } from './chain.ts';
 import type { ExecutionRole } from './execution.ts';
 import { type FunctionName, loadFunction, servedFunctions } from './functions.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
