@@ -1,22 +1,25 @@
-/** Delays that grow by doubling, drawn anew from all of their range each time, so that those who failed together part. */
+/**
+ * Exponential delays with full jitter: each delay is drawn from the whole range, so that calls that failed together
+ * do not retry together.
+ */
 export interface Backoff {
-  /** The largest delay of the first retry. */
+  /** The upper bound of the first delay. */
   readonly baseMs: number;
-  /** The largest delay of any. */
+  /** The upper bound of every delay. */
   readonly capMs: number;
 }
 
-/** No delay is shorter, whatever was drawn: a retry at once would meet what it failed on. */
+/** The smallest delay: an immediate retry would meet the same failure. */
 const DELAY_MS_MIN = 50;
 
-/** The delay after the failure of that number, the first being 1, and never shorter than `atLeastMs`. */
+/** The delay after failure number `failures`, counted from 1; never shorter than `atLeastMs`. */
 export function backoffMs(
   { baseMs, capMs }: Backoff,
   failures: number,
   random: () => number,
   atLeastMs: number | null = null,
 ): number {
-  // 2^30 is past every cap and still a number that a timer takes.
+  // 2^30 exceeds every cap and still fits a timer.
   const ceiling = Math.min(capMs, baseMs * 2 ** Math.min(Math.max(failures - 1, 0), 30));
   return Math.max(Math.round(random() * ceiling), DELAY_MS_MIN, atLeastMs ?? 0);
 }

@@ -2,12 +2,12 @@ import { type Backoff, backoffMs } from './backoff.ts';
 import { failureOf, OutboxCallError } from './client.ts';
 import { type DispatcherWorld, pause } from './world.ts';
 
-/** Between the tries of a call that failed. */
+/** The delays between the tries of a failed call. */
 export const CALL_BACKOFF: Backoff = { baseMs: 500, capMs: 15_000 };
 
 /**
- * Makes a call that ends when its time is over or `signal` is aborted, whether or not the client heeds the signal that it
- * is given: one client that hangs must not hang the dispatcher.
+ * Makes a call that ends at its timeout or when `signal` is aborted, even if the client ignores the signal: a client
+ * that hangs must not block the dispatcher.
  */
 export async function bounded<T>(
   world: DispatcherWorld,
@@ -20,7 +20,7 @@ export async function bounded<T>(
   const over = pause(world, timeoutMs, given).then((): never => {
     throw new OutboxCallError('transient', 'the call did not end in time');
   });
-  // Whichever comes second has nobody who waits for it.
+  // The promise that loses the race has no other handler: without this one its rejection would be unhandled.
   over.catch(() => {});
   try {
     return await Promise.race([call(given), over]);
@@ -31,13 +31,13 @@ export async function bounded<T>(
 
 export interface RepeatOptions {
   readonly world: DispatcherWorld;
-  /** When repeating ends: nothing that the call could do would hold after it. */
+  /** No try starts after this time: its effect would come too late. */
   readonly until: number;
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
 }
 
-/** Repeats a call while it fails and might still succeed. Tells whether it has succeeded. */
+/** Repeats a call while its failures are transient. The result says whether a try succeeded. */
 export async function repeat(
   { world, until, signal, onError }: RepeatOptions,
   call: (signal: AbortSignal) => Promise<void>,
@@ -53,14 +53,14 @@ export async function repeat(
       const failure = failureOf(error);
       if (failure !== 'transient') return failure === 'lost' ? 'lost' : 'failed';
       const delayMs = retryDelay(world, tries, error);
-      // Not begun where it would come too late.
+      // Do not start a try that would come too late.
       if (world.now() + delayMs >= until) return 'failed';
       await pause(world, delayMs, signal);
     }
   }
 }
 
-/** How long to wait after a call failed for the `failures`th time in a row; as long as the service asks for at least. */
+/** The delay after `failures` failures in a row; at least as long as the service asks for. */
 export function retryDelay(world: DispatcherWorld, failures: number, error: unknown): number {
   const asked = error instanceof OutboxCallError ? error.retryAfterMs : null;
   return backoffMs(CALL_BACKOFF, failures, () => world.random(), asked);

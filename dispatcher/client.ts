@@ -1,16 +1,15 @@
 /**
- * What a dispatcher asks of an outbox: four calls, whoever makes them. `HttpOutboxClient` makes them over HTTP; a client
- * of another make (an SDK, a test's own) satisfies the interface by throwing `OutboxCallError` where it knows more than
- * that a call failed. Any other error counts as `transient`.
+ * The four outbox calls that a dispatcher needs. `HttpOutboxClient` makes them over HTTP. Another client implements
+ * the interface and throws `OutboxCallError` to classify a failure; any other error counts as `transient`.
  */
 export interface OutboxClient {
-  /** Leases due events, and waits for one where none is due and `waitSeconds` says so. */
+  /** Leases due events. If none is due, the call waits up to `waitSeconds` for one. */
   lease(request: LeaseRequest, options: CallOptions): Promise<readonly OutboxLease[]>;
-  /** Holds the lease for `leaseSeconds` from now. */
+  /** Extends the lease to `leaseSeconds` from now. */
   renew(hold: Hold, leaseSeconds: number, options: CallOptions): Promise<void>;
-  /** Marks the event delivered. Repeating it with the same token must be safe. */
+  /** Marks the event as delivered. A repeated call with the same token must be safe. */
   acknowledge(hold: Hold, options: CallOptions): Promise<void>;
-  /** Gives the event back, due again after a while. */
+  /** Releases the event, which becomes due again after a delay. */
   release(hold: Hold, release: Release, options: CallOptions): Promise<void>;
 }
 
@@ -22,7 +21,7 @@ export interface LeaseRequest {
   readonly waitSeconds: number;
 }
 
-/** A lease as its holder names it. The token is a secret. */
+/** Identifies a lease in later calls. The token is a secret. */
 export interface Hold {
   readonly tenantId: string;
   readonly eventId: string;
@@ -43,7 +42,7 @@ export interface OutboxLease {
   readonly leaseToken: string;
 }
 
-/** A leased event, with the members that a dispatcher or a handler has a use for. */
+/** A leased event with the members that dispatchers and handlers use. */
 export interface OutboxEvent {
   readonly id: string;
   readonly tenantId: string;
@@ -52,24 +51,24 @@ export interface OutboxEvent {
   readonly key: string;
   readonly payload: unknown;
   readonly headers: Readonly<Record<string, string>>;
-  /** Which delivery this is, the first being 1. */
+  /** The number of this delivery, counted from 1. */
   readonly deliveryCount: number;
-  /** After so many deliveries without an acknowledgement the event becomes a dead letter; `null`: never. */
+  /** After this many deliveries without an acknowledgement the event is dead-lettered; `null`: never. */
   readonly maxDeliveryAttempts: number | null;
-  /** What the release before this delivery said. */
+  /** The error that the previous release recorded. */
   readonly lastError: string | null;
 }
 
 /**
- * - `lost`: the lease is another's, or over: nothing may be done under it any more.
- * - `transient`: the call may succeed when it is repeated; whether it took effect is unknown.
- * - `refused`: repeating it changes nothing: a fault of the caller or of its configuration.
+ * - `lost`: the lease expired or another consumer holds it; nothing may be done under it any more.
+ * - `transient`: a repeated call may succeed; whether this one took effect is unknown.
+ * - `refused`: a repeated call fails too, because of the caller or its configuration.
  */
 export type CallFailure = 'lost' | 'transient' | 'refused';
 
 export class OutboxCallError extends Error {
   readonly failure: CallFailure;
-  /** How long the service asks to wait, where it said so. */
+  /** The delay that the service asked for, or `null`. */
   readonly retryAfterMs: number | null;
   /** The code of the service's problem document, such as `lease_stale`. */
   readonly code: string | null;

@@ -6,22 +6,22 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import { type DispatcherEvent, type ErrorContext, handlerOf, type Settled } from './options.ts';
 import { within } from './world.ts';
 
-/** The delay of an event that is given back unharmed: at once, which the service has no shorter word for. */
+/** The delay of an event that was never begun: the shortest that the service accepts. */
 const AT_ONCE_MS = 1;
 const RELEASE_MS_MAX = 86_400_000;
 
-/** What a delivery hears of its dispatcher. */
+/** The part of the dispatcher that a delivery uses. */
 export interface DeliveryContext {
   readonly options: Settled;
-  /** Aborted when handlers are to end. */
+  /** Aborted when handlers must end. */
   readonly ending: AbortSignal;
-  /** Aborted when nothing may go on any more. */
+  /** Aborted when all work and all calls must end. */
   readonly over: AbortSignal;
-  readonly tell: (event: DispatcherEvent) => void;
+  readonly report: (event: DispatcherEvent) => void;
   readonly fail: (error: unknown, context: ErrorContext) => void;
 }
 
-/** One leased event, from the answer that brought it until it is acknowledged, given back or lost. */
+/** One leased event, from the lease call until the event is acknowledged, released or lost. */
 export class Delivery {
   readonly event: OutboxEvent;
   readonly #context: DeliveryContext;
@@ -42,29 +42,29 @@ export class Delivery {
     return this.#keeper.lost;
   }
 
-  /** Whether giving the event back makes it a dead letter. */
+  /** Whether a release would dead-letter the event. */
   get isLast(): boolean {
     const { deliveryCount, maxDeliveryAttempts } = this.event;
     return maxDeliveryAttempts !== null && deliveryCount >= maxDeliveryAttempts;
   }
 
-  /** Handles the event, then acknowledges it or gives it back. */
+  /** Handles the event, then acknowledges or releases it. */
   async run(): Promise<void> {
     const { world } = this.#context.options;
     this.#beganAt = world.now();
     const outcome = await this.#handle();
-    // Whoever holds the event now decides on it; anything we said would be refused.
-    if (this.lost.aborted) return this.#context.tell({ type: 'lost', event: this.event });
+    // Another consumer may hold the event now: the service would refuse an acknowledgement or a release.
+    if (this.lost.aborted) return this.#context.report({ type: 'lost', event: this.event });
     this.#keeper.end();
     if (outcome.succeeded) await this.#acknowledge();
-    else await this.#giveUp(outcome.error);
+    else await this.#releaseFailed(outcome.error);
   }
 
-  /** Gives the event back without having begun it. */
-  async giveBack(): Promise<void> {
+  /** Releases the event without having begun it. */
+  async releaseUnbegun(): Promise<void> {
     this.#keeper.end();
     await this.#release(AT_ONCE_MS, this.event.lastError ?? 'the dispatcher stopped before it began');
-    this.#context.tell({ type: 'returned', event: this.event });
+    this.#context.report({ type: 'returned', event: this.event });
   }
 
   async #handle(): Promise<{ succeeded: true } | { succeeded: false; error: unknown }> {
@@ -94,9 +94,10 @@ export class Delivery {
         await work;
         return { succeeded: true };
       }
-      // The key stays taken while the handler ends, so that a handler that obeys never meets the next one.
+      // Keep the key blocked until the handler ends, so that an obedient handler never overlaps the next event of its
+      // key.
       await within(world, abortGraceSeconds * 1000, work);
-      // What it returned does not count: it may have stopped half-way.
+      // Ignore the return value of an aborted handler: it may have stopped half-way.
       return { succeeded: false, error: signal.reason };
     } catch (error) {
       return { succeeded: false, error };
@@ -111,15 +112,16 @@ export class Delivery {
     const { client } = this.#context.options;
     const outcome = await this.#repeat('acknowledge', (call) => client.acknowledge(this.#hold, call));
     const { event, durationMs } = this;
-    if (outcome === 'lost') this.#context.tell({ type: 'lost', event });
-    else this.#context.tell({ type: outcome === 'done' ? 'delivered' : 'unacknowledged', event, durationMs });
+    if (outcome === 'lost') this.#context.report({ type: 'lost', event });
+    else
+      this.#context.report({ type: outcome === 'done' ? 'delivered' : 'unacknowledged', event, durationMs });
   }
 
-  async #giveUp(error: unknown): Promise<void> {
+  async #releaseFailed(error: unknown): Promise<void> {
     const retryInMs = this.#retryDelay(error);
     const { event, durationMs } = this;
     this.#context.fail(error, { during: 'handle', event });
-    this.#context.tell({ type: 'failed', event, error, retryInMs, durationMs });
+    this.#context.report({ type: 'failed', event, error, retryInMs, durationMs });
     await this.#release(retryInMs, errorText(error));
   }
 
@@ -127,7 +129,7 @@ export class Delivery {
     const { backoff, world } = this.#context.options;
     if (error instanceof DeliveryAborted && error.reason === 'stopping') return AT_ONCE_MS;
     const asked = error instanceof RetryAfter ? error.retryAfterSeconds * 1000 : Number.NaN;
-    // A delay that is no number is no reason to lose the event to a refusal.
+    // An invalid delay must not turn the release into a refused call.
     if (Number.isNaN(asked)) return backoffMs(backoff, this.event.deliveryCount, () => world.random());
     return Math.min(Math.max(asked, AT_ONCE_MS), RELEASE_MS_MAX);
   }

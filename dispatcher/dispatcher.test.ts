@@ -93,7 +93,7 @@ describe('handling', () => {
     expect(stage.outbox.of('acknowledge')).toEqual([]);
     await stage.handler.end('b');
     expect(stage.outbox.of('acknowledge')).toEqual(['acknowledge b']);
-    expect(stage.told.at(-1)).toMatchObject({ type: 'delivered', event: { id: 'b' } });
+    expect(stage.reported.at(-1)).toMatchObject({ type: 'delivered', event: { id: 'b' } });
   });
 
   test('events of one key are handled one at a time in the order of the leases, others beside them', async () => {
@@ -103,7 +103,7 @@ describe('handling', () => {
     expect(stage.handler.begun).toEqual(['k2', 'other']);
     await stage.handler.end('k2');
     expect(stage.handler.begun).toEqual(['k2', 'other', 'k1']);
-    // One that failed does not hold up those behind it.
+    // An event that failed does not block the events behind it.
     await stage.handler.end('k1', new Error('no'));
     expect(stage.handler.begun).toEqual(['k2', 'other', 'k1', 'k3']);
     await stage.outbox.give(anEvent('k4', key));
@@ -253,10 +253,10 @@ describe('handling', () => {
     expect(stage.handler.aborted).toEqual({ a: 'handler_timeout' });
     expect(stage.handler.begun).toEqual(['a']);
     await stage.handler.end('a');
-    expect(stage.outbox.of('release')).toEqual(['release a 0.5 the handler took longer than it may']);
+    expect(stage.outbox.of('release')).toEqual(['release a 0.5 the handler took longer than its timeout']);
     expect(stage.outbox.of('acknowledge')).toEqual([]);
     expect(stage.handler.begun).toEqual(['a', 'b']);
-    // This one never ends: it is left to itself.
+    // This handler never ends: the dispatcher abandons it.
     await stage.pass(11_500);
     expect(stage.outbox.of('release')).toHaveLength(1);
     await stage.pass(500);
@@ -291,7 +291,7 @@ describe('a lease', () => {
       stage.outbox.faults.renew.push(fault());
       await stage.pass(10_000);
       expect(stage.handler.aborted).toEqual({ a: 'lease_lost' });
-      // The key is taken while the handler ends.
+      // The key stays blocked while the handler ends.
       expect(stage.handler.begun).toEqual(['a']);
       await stage.handler.end('a');
       expect(stage.handler.begun).toEqual(['a', 'b']);
@@ -352,7 +352,7 @@ describe('a lease', () => {
     await stage.handler.end('a');
     await stage.handler.end('c');
     expect(stage.handler.begun).toEqual(['a', 'c']);
-    expect(stage.told.filter(({ type }) => type === 'lost')).toMatchObject([{ event: { id: 'b' } }]);
+    expect(stage.reported.filter(({ type }) => type === 'lost')).toMatchObject([{ event: { id: 'b' } }]);
   });
 
   test('is used to repeat an acknowledgement that failed, as long as it lasts and without renewing it', async () => {

@@ -11,17 +11,15 @@ import {
 } from './options.ts';
 import { pause, within } from './world.ts';
 
-/** Beyond what a lease call waits, before it counts as failed. */
+/** The time that a lease call may take in addition to its wait. */
 const LEASE_CALL_MS = 30_000;
-/** What the last releases of a stop may take. */
+/** The time that the last releases of a stop may take. */
 const LAST_CALLS_MS = 3_000;
 
 /**
- * Delivers the outbox events of one tenant to handlers, at least once each.
- *
- * Events of one key are handled one at a time, in the order in which they were leased; an event that failed comes again
- * later, and those behind it do not wait for it. Leases are renewed for as long as an event is held. An event is
- * acknowledged only after its handler has returned and while its lease was held throughout.
+ * Delivers the outbox events of one tenant to handlers, at least once each. Events of one key are handled one at a
+ * time, in the order of their leases; a failed event returns later and does not block the events behind it. An event
+ * is acknowledged only if its lease was held until its handler returned.
  */
 export class Dispatcher {
   readonly #options: Settled;
@@ -41,26 +39,25 @@ export class Dispatcher {
       options: this.#options,
       ending: this.#ending.signal,
       over: this.#over.signal,
-      tell: (event) => this.#tell(event),
+      report: (event) => this.#report(event),
       fail: (error, context) => this.#fail(error, context),
     };
   }
 
-  /** Events that are leased and neither acknowledged nor given back nor lost. */
+  /** The number of leased events that are not yet acknowledged, released or lost. */
   get held(): number {
     return this.#held;
   }
 
-  /** Begins to lease. Does nothing the second time; a dispatcher that was stopped stays so. */
+  /** Starts to lease. A second call does nothing; a stopped dispatcher stays stopped. */
   start(): void {
     if (!this.#stopping.signal.aborted) this.#leasing ??= this.#lease();
   }
 
   /**
-   * Leases no more, gives back what was not begun, lets handlers end within the grace, then tells them to, and gives
-   * their events back. Settles when nothing is under way, a few seconds after the grace at the latest.
-   *
-   * An event on its last delivery is begun even now: given back, it would be a dead letter that nobody tried.
+   * Stops leasing, releases events that were not begun, gives handlers the grace period, then aborts them and
+   * releases their events. Settles a few seconds after the grace period at the latest. An event on its last delivery
+   * is still begun: a release would dead-letter it without a try.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -71,12 +68,12 @@ export class Dispatcher {
     const { world, graceSeconds, abortGraceSeconds } = this.#options;
     this.#stopping.abort();
     this.#wake();
-    for (const delivery of this.#lanes.take((waiting) => this.#returnsUnbegun(waiting)))
-      void this.#return(delivery);
+    for (const delivery of this.#lanes.take((waiting) => this.#mustRelease(waiting)))
+      void this.#release(delivery);
     const idle = this.#idle();
     await within(world, graceSeconds * 1000, idle);
     this.#ending.abort();
-    for (const delivery of this.#lanes.take(() => true)) void this.#return(delivery);
+    for (const delivery of this.#lanes.take(() => true)) void this.#release(delivery);
     await within(world, abortGraceSeconds * 1000 + LAST_CALLS_MS, idle);
     this.#over.abort();
     await idle;
@@ -87,7 +84,7 @@ export class Dispatcher {
     while (this.#held > 0) await this.#changed.promise;
   }
 
-  /** One call at a time, and never one straight after another that brought nothing. */
+  /** Makes one call at a time, with a pause after an empty answer. */
   async #lease(): Promise<void> {
     const { world, concurrency, batchSize, idleMs } = this.#options;
     const { signal } = this.#stopping;
@@ -116,7 +113,7 @@ export class Dispatcher {
   async #pauseAfter(beganAt: number, ms: number): Promise<void> {
     const { world } = this.#options;
     const rest = beganAt + ms - world.now();
-    // A call that waited at the service has done its pausing there.
+    // A call that waited at the service counts towards the pause.
     if (rest > 0) await pause(world, rest, this.#stopping.signal);
   }
 
@@ -125,7 +122,7 @@ export class Dispatcher {
     const request = { tenantId, consumerId, maxItems, leaseSeconds, waitSeconds };
     return bounded(world, waitSeconds * 1000 + LEASE_CALL_MS, this.#stopping.signal, async (signal) => {
       const leases = await client.lease(request, { signal });
-      // Nobody waits for this answer any more, but its events would be held up until their leases ran out.
+      // Release events of an answer that came too late: otherwise they stay leased until expiry.
       if (!signal.aborted) return leases;
       this.#accept(leases);
       return [];
@@ -136,41 +133,41 @@ export class Dispatcher {
     if (leases.length === 0) return;
     const deliveries = leases.map((lease) => new Delivery(this.#context, lease));
     this.#held += deliveries.length;
-    this.#tell({ type: 'leased', count: leases.length });
+    this.#report({ type: 'leased', count: leases.length });
     for (const delivery of deliveries) {
-      if (this.#returnsUnbegun(delivery)) void this.#return(delivery);
+      if (this.#mustRelease(delivery)) void this.#release(delivery);
       else if (this.#lanes.enter(delivery.event.key, delivery)) void this.#run(delivery);
-      else this.#forgetIfLost(delivery);
+      else this.#dropIfLost(delivery);
     }
   }
 
-  #returnsUnbegun({ isLast }: Delivery): boolean {
+  #mustRelease({ isLast }: Delivery): boolean {
     return this.#ending.signal.aborted || (this.#stopping.signal.aborted && !isLast);
   }
 
-  /** A lease that is lost while its event waits for its key takes the event away. */
-  #forgetIfLost(delivery: Delivery): void {
+  /** Drops an event whose lease is lost while the event waits for its key. */
+  #dropIfLost(delivery: Delivery): void {
     delivery.lost.addEventListener('abort', () => {
       if (this.#lanes.take((waiting) => waiting === delivery).length === 0) return;
-      this.#tell({ type: 'lost', event: delivery.event });
-      this.#letGo();
+      this.#report({ type: 'lost', event: delivery.event });
+      this.#dropHeld();
     });
   }
 
   async #run(delivery: Delivery): Promise<void> {
-    await this.#whatever(delivery, () => delivery.run());
+    await this.#guarded(delivery, () => delivery.run());
     const next = this.#lanes.advance(delivery.event.key);
     if (next !== undefined) void this.#run(next);
-    this.#letGo();
+    this.#dropHeld();
   }
 
-  async #return(delivery: Delivery): Promise<void> {
-    await this.#whatever(delivery, () => delivery.giveBack());
-    this.#letGo();
+  async #release(delivery: Delivery): Promise<void> {
+    await this.#guarded(delivery, () => delivery.releaseUnbegun());
+    this.#dropHeld();
   }
 
-  /** Nothing that goes wrong with one event may hold up those behind it, or a stop. */
-  async #whatever({ event }: Delivery, work: () => Promise<void>): Promise<void> {
+  /** A failure with one event must not block other events or a stop. */
+  async #guarded({ event }: Delivery, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -178,7 +175,7 @@ export class Dispatcher {
     }
   }
 
-  #letGo(): void {
+  #dropHeld(): void {
     this.#held -= 1;
     this.#wake();
   }
@@ -189,7 +186,7 @@ export class Dispatcher {
     resolve();
   }
 
-  #tell(event: DispatcherEvent): void {
+  #report(event: DispatcherEvent): void {
     try {
       this.#options.onEvent(event);
     } catch (error) {
@@ -201,7 +198,7 @@ export class Dispatcher {
     try {
       this.#options.onError(error, context);
     } catch {
-      // A hook that fails must not stop deliveries, and there is nobody left to tell.
+      // A failing hook must not stop deliveries, and there is no other hook to report to.
     }
   }
 }

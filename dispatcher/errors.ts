@@ -1,4 +1,4 @@
-/** Thrown by a handler that knows when a next try has a chance: the event is due again after so many seconds. */
+/** A handler throws this to choose when its event is due again. */
 export class RetryAfter extends Error {
   readonly retryAfterSeconds: number;
 
@@ -9,12 +9,12 @@ export class RetryAfter extends Error {
   }
 }
 
-/** Why a handler's signal was aborted. */
+/** The reason for which a handler's signal was aborted. */
 export type AbortReason = 'lease_lost' | 'handler_timeout' | 'stopping';
 
 const MESSAGES: Readonly<Record<AbortReason, string>> = {
   lease_lost: 'the lease of the event is lost: another consumer may have it',
-  handler_timeout: 'the handler took longer than it may',
+  handler_timeout: 'the handler took longer than its timeout',
   stopping: 'the dispatcher stopped before the handler had ended',
 };
 
@@ -28,7 +28,7 @@ export class DeliveryAborted extends Error {
   }
 }
 
-/** An event's topic has no handler, and there is no handler for the rest. */
+/** Neither a handler for the event's topic nor a fallback is configured. */
 export class NoHandlerError extends Error {
   constructor(topic: string) {
     super(`no handler for the topic ${topic}`);
@@ -38,15 +38,15 @@ export class NoHandlerError extends Error {
 
 const ERROR_TEXT_LENGTH_MAX = 1000;
 
-/** What the outbox keeps of an error: its message as one text of a bounded length, without what no text may hold. */
+/** The error text that the outbox stores: one well-formed text of bounded length without control characters. */
 export function errorText(error: unknown): string {
   const message = messageOf(error);
   const shown = message.slice(0, ERROR_TEXT_LENGTH_MAX).replace(/(?![\t\n\r])\p{Cc}/gu, ' ');
-  // The cut may have gone through a character.
+  // The cut may have split a surrogate pair.
   return shown.toWellFormed().trim() || 'the handler failed without saying why';
 }
 
-/** Whatever was thrown: it may be no error, its message no text, and reading it may throw in turn. */
+/** A handler may throw any value: its message may be no string, and reading the message may throw. */
 function messageOf(error: unknown): string {
   try {
     const said: unknown = error instanceof Error ? error.message || error.name : error;

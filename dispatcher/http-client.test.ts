@@ -6,7 +6,7 @@ import { HttpOutboxClient, type HttpOutboxClientOptions, type OutgoingHttp } fro
 const hold = { tenantId: 'acme', eventId: 'tx:000', leaseToken: 'secret' };
 const request = { tenantId: 'acme', consumerId: 'c', maxItems: 2, leaseSeconds: 30, waitSeconds: 20 };
 
-/** A client whose calls are answered by the test. */
+/** A client whose calls the test answers. */
 function staged(answer: () => Response | Promise<Response>, options: Partial<HttpOutboxClientOptions> = {}) {
   const world = new ManualWorld();
   const sent: { url: string; init: Parameters<OutgoingHttp>[1] }[] = [];

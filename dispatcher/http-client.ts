@@ -11,18 +11,18 @@ import {
 import { machine } from './machine.ts';
 import type { DispatcherWorld } from './world.ts';
 
-/** The standard `fetch`, as far as it is used here. */
+/** The part of the standard `fetch` that this client uses. */
 export type OutgoingHttp = (
   url: string,
   init: RequestInit & { readonly body: string; readonly signal: AbortSignal },
 ) => Promise<Response>;
 
 export interface HttpOutboxClientOptions {
-  /** Such as `https://svc.example.com`; a path in it is kept. */
+  /** Such as `https://svc.example.com`; a path is kept. */
   readonly address: string;
-  /** Asked before every call, so that a token that expires can be a fresh one. */
+  /** Called before every request, so that the caller can replace an expired token. */
   readonly headers?: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
-  /** How long a call may take; a lease call that waits may take as long as it waits on top. Default 15 s. */
+  /** The timeout of a call; a lease call adds its wait. Default 15 s. */
   readonly timeoutMs?: number;
   readonly fetch?: OutgoingHttp;
   readonly world?: Pick<DispatcherWorld, 'after'>;
@@ -88,7 +88,7 @@ export class HttpOutboxClient implements OutboxClient {
           headers: { ...(await this.#options.headers?.()), 'content-type': 'application/json' },
           body: JSON.stringify(body),
           signal: AbortSignal.any([signal, late.signal]),
-          // The headers may hold a credential, which is for this address only.
+          // The headers may hold a credential for this address only.
           redirect: 'manual',
         },
       );
@@ -107,7 +107,7 @@ export class HttpOutboxClient implements OutboxClient {
 
 function leasesOf(text: string): readonly OutboxLease[] {
   const answer = jsonOf(text);
-  // Something else than the service may have answered with 200.
+  // A proxy in between may have answered with 200.
   if (!Array.isArray(answer)) throw new OutboxCallError('transient', 'the answer is no list of leases');
   return answer as OutboxLease[];
 }
@@ -122,11 +122,13 @@ function callError(response: Response, text: string): OutboxCallError {
 
 function failureFor(status: number, code: string | null): CallFailure {
   if (code !== null && LOST_CODES.has(code)) return 'lost';
-  // 401 as well: the next call asks for its headers anew, and a token may just have expired.
+  // 401 too: the next call reads new headers, and the token may have just expired.
   return status >= 500 || TRANSIENT_STATUSES.has(status) ? 'transient' : 'refused';
 }
 
-/** Seconds, or a date, which is read against the date of the answer: the clock here may be another one. */
+/**
+ * Seconds or a date. A date is compared with the answer's own `Date`: the local clock may differ from the server's.
+ */
 function retryAfter(headers: Headers): number | null {
   const text = headers.get('retry-after');
   if (text === null) return null;

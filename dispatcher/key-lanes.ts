@@ -1,8 +1,8 @@
-/** Items of one key stand in one lane: the first of them is under way, the others wait in the order in which they came. */
+/** Queues items by key: the first item of a key is active, the others wait in order of arrival. */
 export class KeyLanes<T> {
   readonly #lanes = new Map<string, { waiting: T[] }>();
 
-  /** `true` where the item may begin at once; else it waits. */
+  /** Returns `true` if the item may begin now; otherwise it waits. */
   enter(key: string, item: T): boolean {
     const lane = this.#lanes.get(key);
     if (lane === undefined) this.#lanes.set(key, { waiting: [] });
@@ -10,7 +10,7 @@ export class KeyLanes<T> {
     return lane === undefined;
   }
 
-  /** The item under way has ended: gives the next one of its key, which may begin. */
+  /** Ends the active item of a key and returns the next one, which may begin. */
   advance(key: string): T | undefined {
     const lane = this.#lanes.get(key);
     const next = lane?.waiting.shift();
@@ -18,7 +18,7 @@ export class KeyLanes<T> {
     return next;
   }
 
-  /** Takes the waiting items out that `which` names. */
+  /** Removes and returns the waiting items that match `which`. */
   take(which: (item: T) => boolean): T[] {
     const taken: T[] = [];
     for (const lane of this.#lanes.values()) {

@@ -2,7 +2,7 @@ import { bounded, retryDelay } from './calls.ts';
 import { failureOf, type Hold, type OutboxClient } from './client.ts';
 import type { DispatcherWorld } from './world.ts';
 
-/** Renewed when so much of the lease has passed: two more tries fit in before it is over. */
+/** The share of the lease after which it is renewed: two more tries fit in before it expires. */
 const RENEW_AT = 1 / 3;
 
 export interface LeaseKeeperOptions {
@@ -14,8 +14,8 @@ export interface LeaseKeeperOptions {
 }
 
 /**
- * Holds one lease by renewing it in time, and tells when it is lost: when the service says so, or when it has run out by
- * our own clock. The tokens of the service decide whose the event is; this only keeps work from going on in vain.
+ * Renews one lease in time and aborts `lost` when the service refuses the renewal or when the lease expires by the
+ * local clock. The service decides who holds the event; the local clock only prevents useless work.
  */
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
@@ -25,7 +25,7 @@ export class LeaseKeeper {
   #cancelRenewal: () => void = () => {};
   #cancelExpiry: () => void = () => {};
 
-  /** Begins at once: the lease counts from the arrival of the answer that brought it. */
+  /** Starts at once: the lease counts from the arrival of its answer. */
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
     this.#until = 0;
@@ -37,12 +37,12 @@ export class LeaseKeeper {
     return this.#lost.signal;
   }
 
-  /** When the lease runs out, by the dispatcher's clock. */
+  /** The expiry of the lease by the dispatcher's clock. */
   get until(): number {
     return this.#until;
   }
 
-  /** Renews no more, and says nothing more of a loss. The last term of the lease goes on. */
+  /** Stops renewing and reports no loss any more. The current term of the lease stays in force. */
   end(): void {
     this.#ended.abort();
     this.#cancelRenewal();
@@ -71,7 +71,7 @@ export class LeaseKeeper {
       await bounded(world, timeoutMs, this.#ended.signal, (signal) =>
         client.renew(hold, leaseSeconds, { signal }),
       );
-      // Counted from before the call: the service cannot have begun the new term any earlier.
+      // Count from before the call: the service cannot have started the new term earlier.
       if (!this.#over) this.#holdFrom(sentAt);
     } catch (error) {
       if (this.#over) return;

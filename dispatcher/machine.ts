@@ -1,6 +1,6 @@
 import type { DispatcherWorld } from './world.ts';
 
-/** The machine. The one file of the dispatcher that reads a clock, sets a timer, draws a number or opens a connection. */
+/** The only file of the dispatcher that reads a clock, sets a timer, draws a random number or opens a connection. */
 export const machine: DispatcherWorld & { readonly fetch: typeof fetch } = {
   now: () => performance.now(),
   after(delayMs, callback) {

@@ -4,27 +4,27 @@ import { machine } from './machine.ts';
 import type { DispatcherWorld } from './world.ts';
 
 /**
- * Does the work of one event. When it returns, the event is acknowledged; when it throws, the event is given back and
- * comes again later. It may be called more than once for one event, so what it does must bear repeating.
+ * Does the work of one event. If it returns, the dispatcher acknowledges the event; if it throws, the dispatcher
+ * releases the event for a later delivery. It may run more than once for one event, so its effect must be idempotent.
  */
 export type Handler = (event: OutboxEvent, context: HandlerContext) => unknown;
 
 export interface HandlerContext {
   /**
-   * Aborted, with a `DeliveryAborted` as its reason, when the work is no longer wanted: the lease is lost, the handler's
-   * time is over, or the dispatcher stops. What the handler returns after that counts for nothing.
+   * Aborted, with a `DeliveryAborted` as its reason, when the lease is lost, the handler's time is over, or the
+   * dispatcher stops. The dispatcher ignores the return value of an aborted handler.
    */
   readonly signal: AbortSignal;
 }
 
-/** What happened, for logs and metrics. */
+/** Reports for logs and metrics. */
 export type DispatcherEvent =
   | { readonly type: 'leased'; readonly count: number }
-  /** Handled and acknowledged. */
+  /** The event was handled and acknowledged. */
   | { readonly type: 'delivered'; readonly event: OutboxEvent; readonly durationMs: number }
-  /** Handled, but the acknowledgement did not arrive in time: the event comes again. */
+  /** The event was handled, but the acknowledgement did not arrive in time: the event returns. */
   | { readonly type: 'unacknowledged'; readonly event: OutboxEvent; readonly durationMs: number }
-  /** Not handled with success; comes again after `retryInMs`, or is a dead letter where this was its last delivery. */
+  /** The handler failed. The event returns after `retryInMs`; on its last delivery it is dead-lettered. */
   | {
       readonly type: 'failed';
       readonly event: OutboxEvent;
@@ -32,12 +32,12 @@ export type DispatcherEvent =
       readonly retryInMs: number;
       readonly durationMs: number;
     }
-  /** The lease was lost, before or while the event was handled. */
+  /** The lease was lost before or during handling. */
   | { readonly type: 'lost'; readonly event: OutboxEvent }
-  /** Given back without having been begun, because the dispatcher stops. */
+  /** The dispatcher stopped and released the event without having begun it. */
   | { readonly type: 'returned'; readonly event: OutboxEvent };
 
-/** What an error was about. */
+/** The subject of a reported error. */
 export interface ErrorContext {
   readonly during: 'lease' | 'renew' | 'handle' | 'acknowledge' | 'release' | 'hook';
   readonly event: OutboxEvent | null;
@@ -46,29 +46,32 @@ export interface ErrorContext {
 export interface DispatcherOptions {
   readonly client: OutboxClient;
   readonly tenantId: string;
-  /** Told to whoever looks at the outbox. Several dispatchers of one tenant have names of their own. */
+  /** The name that the outbox shows for this consumer. Each dispatcher of a tenant needs a name of its own. */
   readonly consumerId: string;
-  /** By topic. */
+  /** Handlers by topic. */
   readonly handlers?: Readonly<Record<string, Handler>>;
-  /** For every topic that has no handler of its own. Without it, events of such a topic are given back with an error. */
+  /**
+   * Handles every topic that has no handler of its own. Without it, the dispatcher releases such events with an
+   * error.
+   */
   readonly fallback?: Handler;
-  /** Events held at a time, of which each key has one under way. Default 8. */
+  /** The number of events held at a time; each key has at most one active. Default 8. */
   readonly concurrency?: number;
-  /** Events of one lease call at most, 1 to 100. Default: as many as may be held. */
+  /** The number of events of one lease call at most, 1 to 100. Default: the free share of `concurrency`. */
   readonly batchSize?: number;
-  /** Default 60. It is renewed for as long as an event is held. */
+  /** Default 60. The dispatcher renews the lease while it holds the event. */
   readonly leaseSeconds?: number;
-  /** How long a lease call waits at the service for an event, 0 to 20. Default 20. */
+  /** The time that a lease call waits at the service for an event, 0 to 20. Default 20. */
   readonly waitSeconds?: number;
-  /** An empty answer that came sooner than this is followed by a pause for the rest. Default 1,000. */
+  /** The minimum time between an empty lease call and the next one. Default 1,000. */
   readonly idleMs?: number;
-  /** How long one handling may take. Default: for ever. */
+  /** The time that one handler call may take. Default: no limit. */
   readonly handlerTimeoutSeconds?: number;
-  /** When failed events come again, growing with their deliveries. Default 1 s up to 5 minutes. */
+  /** The delay of failed events, growing with their deliveries. Default 1 s up to 5 minutes. */
   readonly backoff?: Backoff;
-  /** How long `stop` lets handlers end. Default 8. */
+  /** The time that `stop` gives active handlers to end. Default 8. */
   readonly graceSeconds?: number;
-  /** How long a handler whose signal was aborted may take to end before it is left to itself. Default 2. */
+  /** The time that an aborted handler may take to end before the dispatcher abandons it. Default 2. */
   readonly abortGraceSeconds?: number;
   readonly onEvent?: (event: DispatcherEvent) => void;
   readonly onError?: (error: unknown, context: ErrorContext) => void;
@@ -81,7 +84,7 @@ export type Settled = Required<Omit<DispatcherOptions, 'fallback' | 'handlerTime
   readonly handlerTimeoutSeconds: number | null;
 };
 
-/** Throws a `RangeError` for what no dispatcher can work with. */
+/** Throws a `RangeError` for an invalid option. */
 export function settle(given: DispatcherOptions): Settled {
   const { concurrency = 8, handlerTimeoutSeconds = null, backoff = { baseMs: 1000, capMs: 300_000 } } = given;
   const settled: Settled = {
@@ -117,7 +120,7 @@ function within(name: string, value: number, from: number, to: number, whole = f
   throw new RangeError(`${name} must be ${whole ? 'a whole number' : 'a number'} from ${from} to ${to}`);
 }
 
-/** The handler of a topic, if there is one. */
+/** The handler of a topic, or `null`. */
 export function handlerOf({ handlers, fallback }: Settled, topic: string): Handler | null {
   return Object.hasOwn(handlers, topic) ? (handlers[topic] ?? fallback) : fallback;
 }

@@ -12,7 +12,7 @@ import {
 import { Dispatcher } from './dispatcher.ts';
 import type { DispatcherEvent, DispatcherOptions, ErrorContext } from './options.ts';
 
-/** Lets everything run that needs no time to pass. */
+/** Runs everything that is due without advancing the time. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export const transient = (retryAfterMs: number | null = null) =>
@@ -38,31 +38,31 @@ export function anEvent(id: string, more: Partial<OutboxEvent> = {}): OutboxEven
 
 type Verb = 'lease' | 'renew' | 'acknowledge' | 'release';
 
-/** An outbox that hands out what a test gives it and writes down what it was asked. */
+/** An outbox that returns the events a test gives it and records every call. */
 export class StagedOutbox implements OutboxClient {
-  /** Every call in turn, such as `acknowledge a`. */
+  /** Every call in order, such as `acknowledge a`. */
   readonly calls: string[] = [];
   readonly leaseRequests: LeaseRequest[] = [];
-  /** What the next calls of a verb end with: an error, never (`hang`), or well once a promise settles. */
+  /** The results of the next calls of a verb: an error, no answer (`hang`), or success once a promise settles. */
   readonly faults: Record<Verb, (Error | 'hang' | Promise<void>)[]> = {
     lease: [],
     renew: [],
     acknowledge: [],
     release: [],
   };
-  /** Whether an aborted lease call still brings its events, as an answer under way would. */
+  /** Whether an aborted lease call still delivers its events, as an answer under way would. */
   deaf = false;
   #given: OutboxEvent[][] = [];
   #waiting: ((events: OutboxEvent[]) => void) | null = null;
 
-  /** Answers the lease call that waits, or the next one. */
+  /** Answers the waiting lease call, or else the next one. */
   async give(...events: OutboxEvent[]): Promise<void> {
     if (this.#waiting === null) this.#given.push(events);
     else this.#waiting(events);
     await turn();
   }
 
-  /** A way to answer the lease call that waits now, however late. */
+  /** A function that answers the current lease call at any later time. */
   answerer(): (...events: OutboxEvent[]) => Promise<void> {
     const waiting = this.#waiting;
     return async (...events) => {
@@ -94,8 +94,8 @@ export class StagedOutbox implements OutboxClient {
     await this.#call('release', `${nameOf(hold)} ${retryAfterSeconds} ${error}`);
   }
 
-  async #call(verb: Verb, what: string): Promise<void> {
-    this.calls.push(`${verb} ${what}`);
+  async #call(verb: Verb, subject: string): Promise<void> {
+    this.calls.push(`${verb} ${subject}`);
     const fault = this.faults[verb].shift();
     if (fault === 'hang') await new Promise(() => {});
     if (fault instanceof Error) throw fault;
@@ -150,14 +150,14 @@ export class StagedHandler {
   }
 }
 
-/** A dispatcher in a world in which time passes only when the test says so. */
+/** A dispatcher in a world whose time only the test advances. */
 export class Stage {
   readonly world = new ManualWorld();
   readonly outbox = new StagedOutbox();
   readonly handler = new StagedHandler();
-  readonly told: DispatcherEvent[] = [];
+  readonly reported: DispatcherEvent[] = [];
   readonly errors: { error: unknown; context: ErrorContext }[] = [];
-  /** What the dice show, from 0 to 1. */
+  /** The value of every random draw, from 0 to 1. */
   dice = 0.5;
   readonly dispatcher: Dispatcher;
 
@@ -174,7 +174,7 @@ export class Stage {
         after: this.world.timers.after,
         random: () => this.dice,
       },
-      onEvent: (event) => void this.told.push(event),
+      onEvent: (event) => void this.reported.push(event),
       onError: (error, context) => void this.errors.push({ error, context }),
       ...options,
     });
@@ -187,7 +187,7 @@ export class Stage {
     return stage;
   }
 
-  /** In steps, so that what a timer sets off has happened before the next one. */
+  /** Advances in steps, so that the effects of one timer are complete before the next one fires. */
   async pass(ms: number, stepMs = 500): Promise<void> {
     const end = this.world.now + ms;
     while (this.world.now < end) {
@@ -197,6 +197,6 @@ export class Stage {
   }
 
   types(): string[] {
-    return this.told.map(({ type }) => type).filter((type) => type !== 'leased');
+    return this.reported.map(({ type }) => type).filter((type) => type !== 'leased');
   }
 }

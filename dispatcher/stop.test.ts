@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Dispatcher } from './dispatcher.ts';
 import { anEvent, Stage, transient, turn } from './stage.fixture.ts';
 
-/** A stop under way, and whether it has ended. */
+/** A stop in progress, and whether it has ended. */
 function stopping(stage: Stage) {
   const state = { ended: false };
   void stage.dispatcher.stop().then(() => {

@@ -1,10 +1,10 @@
-/** What a dispatcher needs of the machine it runs on, handed in so that a test decides it. */
+/** The clock, timers and random numbers of the machine, passed in so that a test controls them. */
 export interface DispatcherWorld {
-  /** Milliseconds, from any beginning. */
+  /** Milliseconds since an arbitrary start. */
   now(): number;
   /** Calls back once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
-  /** From 0 up to, not including, 1. Spreads retries; nothing secret rests on it. */
+  /** From 0 up to, not including, 1. Spreads retries; it protects no secret. */
   random(): number;
 }
 
@@ -22,7 +22,7 @@ export function pause(world: DispatcherWorld, delayMs: number, signal: AbortSign
   });
 }
 
-/** Settles with the promise, whatever it settles with, or after `delayMs`. */
+/** Settles when the promise settles, or after `delayMs`. */
 export function within(world: DispatcherWorld, delayMs: number, promise: Promise<unknown>): Promise<void> {
   const settled = new AbortController();
   const stop = (): void => settled.abort();

@@ -6,22 +6,25 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** The official Firestore emulator. Its licence forbids passing it on, so it is found on the machine, never fetched. */
+/**
+ * The official Firestore emulator. Its licence forbids redistribution, so this code looks for it on the machine and
+ * never downloads it.
+ */
 export interface RunningEmulator {
-  /** `host:port`, as `FIRESTORE_EMULATOR_HOST` has it. */
+  /** `host:port`, the form of `FIRESTORE_EMULATOR_HOST`. */
   readonly host: string;
-  /** Settles when the emulator ends, with how; never for one that somebody else runs. */
+  /** Settles with the reason when the emulator ends; never for an emulator that another process runs. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
 
 export interface EmulatorOptions {
-  /** Default: a free one. */
+  /** Default: a free port. */
   readonly port?: number;
   readonly log?: (line: string) => void;
 }
 
-/** Nothing here can start; the message names everything that was looked for. */
+/** No emulator was found; the message lists every place that was searched. */
 export class EmulatorNotFound extends Error {
   override readonly name = 'EmulatorNotFound';
 }
@@ -91,8 +94,8 @@ export async function startFirestoreEmulator(options: EmulatorOptions = {}): Pro
 }
 
 /**
- * A process that does not outlive this one, however this one ends: the shell turns into the program, so that signals
- * reach it, and leaves behind a reader of a pipe that closes with us.
+ * A process that ends with this one, even after a crash: the shell executes the program, so that signals reach it,
+ * and leaves a reader of a pipe that closes when this process ends.
  */
 function startTied(command: readonly string[]) {
   if (process.platform === 'win32') {
@@ -100,7 +103,7 @@ function startTied(command: readonly string[]) {
     return spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'] });
   }
   const script = 'exec 3<&0; (cat <&3; kill -KILL $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null';
-  // In a group of its own, so that Ctrl-C of a terminal does not take the database away from those who still use it.
+  // A process group of its own: Ctrl-C in a terminal must not stop the database before the functions that use it.
   return spawn('sh', ['-c', script, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
 }
 
@@ -113,14 +116,14 @@ async function ready(host: string, ended: () => string | undefined): Promise<voi
       const response = await fetch(`http://${host}/`);
       if ((await response.text()).startsWith('Ok')) return;
     } catch {
-      // Nobody listens yet.
+      // No process listens yet.
     }
     if (Date.now() > until) throw new Error(`no answer within ${startTimeoutMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-/** The file of the emulator. Throws `EmulatorNotFound`. */
+/** The jar file of the emulator. Throws `EmulatorNotFound`. */
 export async function findJar(): Promise<string> {
   const given = process.env['FIRESTORE_EMULATOR_JAR'];
   const candidates = given
@@ -149,7 +152,7 @@ async function sdkRoots(): Promise<string[]> {
     '/snap/google-cloud-sdk/current',
   ];
   try {
-    // Starting the tool takes a second; most installations are where they are expected.
+    // Look in the usual folders first: starting the gcloud tool takes a second.
     for (const root of wellKnown) if (await exists(join(root, jarInSdk))) return [root];
     const words = ['info', '--format=value(installation.sdk_root)'];
     const { stdout } = await promisify(execFile)('gcloud', words, { timeout: 20_000 });
@@ -175,7 +178,7 @@ async function firebaseJars(): Promise<string[]> {
   }
 }
 
-/** The program that runs it. Throws `EmulatorNotFound`. */
+/** The Java program that runs the emulator. Throws `EmulatorNotFound`. */
 export async function findJava(): Promise<string> {
   const home = process.env['JAVA_HOME'];
   const candidates = [...(home ? [join(home, 'bin', 'java')] : []), 'java'];
@@ -183,9 +186,7 @@ export async function findJava(): Promise<string> {
     try {
       await promisify(execFile)(candidate, ['-version'], { timeout: 20_000 });
       return candidate;
-    } catch {
-      // The next one.
-    }
+    } catch {}
   }
   throw new EmulatorNotFound(
     `the Firestore emulator needs Java 11 or later. Looked for: ${candidates.join('; ')}.`,
@@ -201,7 +202,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** A port of loopback that nobody listens on at this moment. */
+/** A loopback port that is free at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A function that is being served. */
+/** A running function. */
 export interface RunningFunction {
   readonly name: string;
   readonly port: number;
   /** Resolves with the reason when the process ends. */
   readonly ended: Promise<string>;
-  /** Lets it answer what is under way, then ends it. */
+  /** Waits for requests in progress, then ends the process. */
   stop(): Promise<void>;
-  /** Ends it without a word, as a failure of its machine would. */
+  /** Ends the process at once, as a machine failure would. */
   kill(): Promise<void>;
 }
 
@@ -19,11 +19,11 @@ export interface FunctionOptions {
   /** The module that registers the function. */
   readonly entry: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether nobody reads its log lines; default false. */
+  /** Whether to discard its log lines; default false. */
   readonly silent?: boolean;
 }
 
-// Longer than a function takes to drain by itself.
+// Longer than a function takes to drain.
 const stopTimeoutMs = 15_000;
 
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
@@ -32,9 +32,10 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const host = join(import.meta.dirname, 'function-host.ts');
   const child = spawn(process.execPath, [host, entry], {
     env: { ...env, FUNCTION_TARGET: name },
-    // Log lines are for people here, and what this program itself says stays alone on stdout.
+    // Log lines go to stderr: stdout is for this program's own output.
     stdio: ['ignore', log, log, 'ipc'],
-    // Ctrl-C of a terminal goes to the whole group: in one of its own it is stopped by this program, in its turn.
+    // Ctrl-C goes to the whole process group. In a group of its own, the function is stopped by this program in the
+    // right order.
     detached: true,
   });
   const ended = endOf(child);

@@ -1,21 +1,21 @@
 import type { OidcIssuer } from './oidc-issuer.ts';
 
-/** Who calls inside the local cloud, whether or not callers from outside are asked for tokens. */
+/** The callers inside the local cloud, with or without authentication of external callers. */
 export const localCallers = {
   tasks: 'tasks-invoker@local.example',
   scheduler: 'scheduler@local.example',
 } as const;
 
-/** Who is known to the local cloud when it asks for tokens: one identity for each kind of work. */
-const people: Readonly<Record<string, readonly string[]>> = {
+/** The identities of the local cloud, one for each kind of work. */
+const apiGrants: Readonly<Record<string, readonly string[]>> = {
   'reader@local.example': ['read'],
   'writer@local.example': ['read', 'write'],
   'dispatcher@local.example': ['dispatch'],
   'operator@local.example': ['read', 'export', 'restore', 'admin'],
 };
 
-/** The same for the runs of the local product. */
-const runPeople: Readonly<Record<string, readonly string[]>> = {
+/** The identities for the runs of the local product. */
+const runGrants: Readonly<Record<string, readonly string[]>> = {
   'reader@local.example': ['read_run'],
   'writer@local.example': ['start_run', 'read_run', 'cancel_run', 'raise_event'],
   'worker@local.example': ['worker'],
@@ -25,12 +25,12 @@ const runPeople: Readonly<Record<string, readonly string[]>> = {
 const localProduct = 'local';
 const localWorker = 'local-worker';
 
-/** What the tokens of the local cloud are made for. */
+/** The audience of local tokens. */
 export const localAudience = 'svc-local';
 
 type Given = Readonly<Record<string, string | undefined>>;
 
-/** The settings under which the functions believe `issuer`, unless the environment brings an issuer of its own. */
+/** The settings that make the functions trust `issuer`, unless the environment names another issuer. */
 export function localIssuer(
   { issuer, keySetUrl }: Pick<OidcIssuer, 'issuer' | 'keySetUrl'>,
   given: Given,
@@ -41,8 +41,8 @@ export function localIssuer(
 }
 
 /**
- * The settings under which the functions ask for tokens, as they would in the cloud. Policies that the environment brings
- * stay as they are: a list of grants comes from one place.
+ * The settings that make the functions require tokens, as in the cloud. Policies from the environment stay unchanged:
+ * a list of grants comes from one source.
  */
 export function localIdentity(given: Given): Record<string, string> {
   return {
@@ -61,12 +61,12 @@ function says(given: Given, prefix: string): boolean {
 }
 
 function canonicalSettings(): Record<string, string> {
-  return grantSettings(canonicalAccess, people, { AllowedTenantIds__0: '*' });
+  return grantSettings(canonicalAccess, apiGrants, { AllowedTenantIds__0: '*' });
 }
 
 function executionSettings(): Record<string, string> {
   return {
-    ...grantSettings(executionAccess, runPeople, { ProductId: localProduct, WorkerId: localWorker }),
+    ...grantSettings(executionAccess, runGrants, { ProductId: localProduct, WorkerId: localWorker }),
     [`${productPolicies}0__ProductId`]: localProduct,
   };
 }
@@ -87,12 +87,12 @@ function grantSettings(
   return settings;
 }
 
-/** Everybody who is known, for people to read. */
+/** All identities as text for the terminal. */
 export function localNames(): string {
-  return [...new Set([...Object.keys(people), ...Object.keys(runPeople)])].join(', ');
+  return [...new Set([...Object.keys(apiGrants), ...Object.keys(runGrants)])].join(', ');
 }
 
-/** How a person gets a token, for a shell. */
+/** The shell command that fetches a token. */
 export function tokenCommand({ issuer }: Pick<OidcIssuer, 'issuer'>): string {
   const body = `{"email":"writer@local.example","audience":"${localAudience}"}`;
   return `curl -s ${issuer}/token -H 'content-type: application/json' -d '${body}'`;

@@ -20,17 +20,17 @@ export interface LocalCloudOptions {
   readonly port: number;
   readonly adminPort: number;
   readonly oidc: boolean;
-  /** A folder in which tasks outlive the process. */
+  /** A folder in which tasks survive the process. */
   readonly data: string | undefined;
   /** The environment and the settings of the user. */
   readonly given: Readonly<Record<string, string | undefined>>;
-  /** Told what goes wrong while it runs. */
+  /** Receives the errors of the running parts. */
   readonly log: (line: string) => void;
 }
 
 const stopGraceMs = 5000;
 
-/** All parts of the cloud on one machine, in one process but for the database and the functions. */
+/** All parts of the cloud on one machine, in one process except for the database and the functions. */
 export class LocalCloud {
   readonly #options: LocalCloudOptions;
   #issuer: OidcIssuer | undefined;
@@ -44,10 +44,13 @@ export class LocalCloud {
     this.#options = options;
   }
 
-  /** Throws an Error where a part does not start; what stands by then is for `stop`. Resolves with what people are told. */
+  /**
+   * Throws an Error if a part does not start; `stop` then stops the parts that did. Resolves with the text for the
+   * terminal.
+   */
   async start(): Promise<string> {
     const { port, oidc, given } = this.#options;
-    // Bound first: the functions are told the address of the worker, which is behind it.
+    // Bind the router first: the functions need the address of the worker behind it.
     const issuer = (this.#issuer = await startOidcIssuer());
     const router = (this.#router = await startRouter({ host: '127.0.0.1', port }));
     const settings = settingsFor({ routerUrl: router.url, issuer }, { oidc, given });
@@ -72,7 +75,7 @@ export class LocalCloud {
     return Promise.race([...functions, ...(firestore === undefined ? [] : [firestore])]);
   }
 
-  /** First what sends work, then what does it, last what it rests on. */
+  /** Stop the senders first, then the functions, then the storage. */
   async stop(): Promise<void> {
     const routed = this.#router?.stop();
     await Promise.all([this.#scheduler?.stop(stopGraceMs), this.#tasks?.hold(), routed]);
@@ -102,7 +105,7 @@ export class LocalCloud {
     this.#firestore = await startFirestoreEmulator();
   }
 
-  /** Resolves with the port of each. */
+  /** Resolves with the port of each function. */
   async #startFunctions(
     env: Readonly<Record<string, string | undefined>>,
   ): Promise<ReadonlyMap<string, number>> {
@@ -126,7 +129,7 @@ export class LocalCloud {
       `The local cloud is ready at ${url} (${this.#functions.map(({ name }) => name).join(', ')})`,
       `Firestore emulator at ${firestoreHost}, Cloud Tasks emulator at ${tasksHost}, issuer of tokens at ${issuer.issuer}`,
       `Queues, tasks and scheduler jobs: ${page}`,
-      `Identities: ${localNames()}${oidc ? '' : ' (nobody is asked for a token; --oidc asks)'}`,
+      `Identities: ${localNames()}${oidc ? '' : ' (no token needed; --oidc requires one)'}`,
       ...(oidc ? [`Token: ${tokenCommand(issuer)}`] : []),
       `Try: curl ${url}/readiness`,
       `Try: curl -X POST ${page}/scheduler/jobs/reconcile:run`,

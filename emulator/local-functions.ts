@@ -5,37 +5,37 @@ import { firstSegment, type Routes } from './router.ts';
 import type { SchedulerJob } from './scheduler-job.ts';
 import type { WireQueue } from './tasks/queue-settings.ts';
 
-/** The functions of the local cloud, and what connects them. */
+/** The functions of the local cloud and their connections. */
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
 const groups: readonly string[] = [...new Set(Object.values(operations).map(({ group }) => group))];
 
-/** The functions that no operation names, and what each is for. */
+/** The functions that no catalog operation names, and their purpose. */
 const workerFunction = 'worker';
 const scheduledFunctions: Readonly<Record<string, string>> = {
   reconcile: '* * * * *',
   prune: '0 3 * * *',
 };
 
-/** The functions that the variables let exist: nothing is delivered where the queue is in the process. */
+/** The functions that the settings need: an in-process queue delivers nothing over HTTP. */
 export function functionsOf(variables: Variables): string[] {
-  const delivers = !/^local/i.test(said(variables, 'ExecutionRuntime__Adapter') ?? '');
+  const delivers = !/^local/i.test(settingOf(variables, 'ExecutionRuntime__Adapter') ?? '');
   return [...groups, ...(delivers ? [workerFunction] : []), ...Object.keys(scheduledFunctions)];
 }
 
-/** Where the queue sends what it has, at the worker. */
+/** The path at the worker to which the queue delivers. */
 function workerPath(variables: Variables): string {
-  return said(variables, 'HostedWorker__CallbackPath') || '/tasks/execution';
+  return settingOf(variables, 'HostedWorker__CallbackPath') || '/tasks/execution';
 }
 
-/** A setting has one name, however it is written. */
-function said(variables: Variables, name: string): string | undefined {
+/** Reads a setting in any spelling of its name. */
+function settingOf(variables: Variables, name: string): string | undefined {
   const lower = name.toLowerCase();
   return Object.entries(variables).find(([each]) => each.toLowerCase() === lower)?.[1];
 }
 
-/** Which function answers a path, by its first segment: from the catalog, and that of the queue. */
+/** Maps the first path segment to a function: segments come from the catalog and from the queue. */
 export function routesTo(ports: ReadonlyMap<string, number>, variables: Variables): Routes {
   const bySegment = new Map<string, number>();
   const add = (path: string, name: string): void => {
@@ -52,7 +52,7 @@ export function routesTo(ports: ReadonlyMap<string, number>, variables: Variable
   return { bySegment, otherwise: ports.get('server') ?? 0 };
 }
 
-/** Sent to the functions themselves: nobody reaches them from outside. */
+/** The scheduler sends to the functions directly: the router does not expose them. */
 export function jobsFor(ports: ReadonlyMap<string, number>): SchedulerJob[] {
   return Object.entries(scheduledFunctions).flatMap(([name, schedule]) => {
     const port = ports.get(name);
@@ -63,10 +63,10 @@ export function jobsFor(ports: ReadonlyMap<string, number>): SchedulerJob[] {
 
 const google = 'ExecutionRuntime__Google__';
 
-/** The queue of runs that the variables name: a delivery is repeated until it is taken. */
+/** The run queue from the settings: a delivery is repeated until the worker accepts it. */
 export function queueOf(variables: Variables): WireQueue {
   const [project, location, queue] = ['ProjectId', 'LocationId', 'QueueId'].map((name) =>
-    said(variables, `${google}${name}`),
+    settingOf(variables, `${google}${name}`),
   );
   return {
     name: `projects/${project}/locations/${location}/queues/${queue}`,
@@ -81,7 +81,7 @@ export interface Parts {
   readonly tasksHost: string;
 }
 
-/** What is known before anything but the router and the issuer stands. What the user says wins. */
+/** The settings that are known before the functions start. Settings of the user win. */
 export function settingsFor(
   { routerUrl, issuer }: Pick<Parts, 'routerUrl' | 'issuer'>,
   { oidc, given }: { readonly oidc: boolean; readonly given: Variables },
@@ -98,18 +98,18 @@ export function settingsFor(
     [`${google}WorkerUrl`]: worker,
     [`${google}ServiceAccountEmail`]: localCallers.tasks,
     [`${google}OidcAudience`]: worker,
-    // Workers outside ask for their runs by themselves, so that naming their handlers is enough.
+    // External workers poll for their runs, so that naming their handlers is enough.
     [`${google}RequireExplicitWorkerRoutes`]: 'false',
     HostedWorker__TaskAuthentication__AllowedAudiences__0: worker,
     HostedWorker__TaskAuthentication__AllowedPrincipals__0: localCallers.tasks,
     ...localIssuer(issuer, given),
     ...(oidc && localIdentity(given)),
   };
-  const unsaid = Object.entries(defaults).filter(([name]) => said(given, name) === undefined);
+  const unsaid = Object.entries(defaults).filter(([name]) => settingOf(given, name) === undefined);
   return { ...Object.fromEntries(unsaid), ...given };
 }
 
-/** How a function finds the emulators; nothing that the user says may lead it elsewhere. */
+/** The addresses of the emulators. They override user settings, so that a function never reaches a real service. */
 export function emulatorVariables(parts: Pick<Parts, 'firestoreHost' | 'tasksHost'>): Variables {
   return {
     NODE_ENV: 'production',

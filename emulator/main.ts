@@ -37,7 +37,7 @@ async function serve(options: LocalCloudOptions): Promise<number> {
   try {
     const started = cloud.start();
     if (await Promise.race([started.then(() => false), signal.then(() => true)])) {
-      // Whatever is half started is stopped once it stands, so that nothing is left behind.
+      // Wait for a start in progress, so that `stop` leaves nothing behind.
       await started.catch(() => undefined);
       return 0;
     }
@@ -49,7 +49,7 @@ async function serve(options: LocalCloudOptions): Promise<number> {
   }
 }
 
-/** Resolves with the first signal to stop; the second one ends the process at once. */
+/** Resolves with the first stop signal; the second one ends the process at once. */
 function firstSignal(): Promise<void> {
   const { promise, resolve: resolveFirst } = Promise.withResolvers<void>();
   let stopping = false;

@@ -20,7 +20,7 @@ function ask(body: unknown, headers: Record<string, string> = json): Promise<Res
   return fetch(`${issuer.issuer}/token`, { method: 'POST', headers, body: text });
 }
 
-/** The status for a request that names the issuer by that Host. */
+/** The status of a request with that Host field. */
 function statusFor(host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const outgoing = request(issuer.keySetUrl, { headers: { host } }, (response) => {
@@ -31,7 +31,7 @@ function statusFor(host: string): Promise<number | undefined> {
   });
 }
 
-/** The identity of the service over this issuer, over a real network and by the real time. */
+/** The service's identity check with this issuer, over a real network and in real time. */
 function service() {
   const clock = { now: () => Date.now() };
   const timers = {

@@ -4,30 +4,30 @@ import { type MintClaims, type SigningKeys, signingKeys } from './oidc-keys.ts';
 import { readTokenRequest } from './oidc-token-request.ts';
 
 /**
- * An OpenID Connect issuer for one machine: it signs whatever it is asked to, so whoever reaches it becomes whoever he
- * likes. It listens on loopback only, answers only to names of loopback, so that no web page can reach it through a name
- * of its own (DNS rebinding), and its keys are gone when it stops. Only a service on the same machine may trust it.
+ * An OpenID Connect issuer for one machine. It signs any requested claims, so every caller can take any identity. It
+ * therefore listens on loopback only, accepts loopback host names only (against DNS rebinding by web pages), and
+ * drops its keys when it stops. Only a service on the same machine may trust it.
  */
 export interface OidcIssuer {
   /** The `iss` of its tokens, and its address. */
   readonly issuer: string;
   readonly keySetUrl: string;
   mint(claims: MintClaims): Promise<string>;
-  /** Signs with a new key from now on. The keys before it stay published. */
+  /** Signs with a new key from now on. Earlier keys stay published. */
   rotate(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface OidcIssuerOptions {
-  /** 0, the default, takes a free one. */
+  /** 0, the default, takes a free port. */
   readonly port?: number;
-  /** An address of loopback; default 127.0.0.1. */
+  /** A loopback address; default 127.0.0.1. */
   readonly host?: string;
 }
 
 const bodyBytesMax = 16 * 1024;
 
-/** Throws an Error for a host that others could reach, and for a port that is in use. */
+/** Throws an Error for a host that other machines could reach, and for a port in use. */
 export async function startOidcIssuer({
   port = 0,
   host = '127.0.0.1',
@@ -95,7 +95,7 @@ function documentAt(path: string, issuer: string, keys: SigningKeys): unknown {
 }
 
 async function answerToken(request: IncomingMessage, issuer: string, keys: SigningKeys): Promise<Reply> {
-  // A web page of another origin cannot send this type without asking first, and is told nothing when it asks.
+  // Browsers send this type to another origin only after a preflight request, and this server allows none.
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? ''))
     return failure(400, 'invalid_request', 'The body must have the content type application/json.');
   const body = await readBody(request);
@@ -110,7 +110,7 @@ async function answerToken(request: IncomingMessage, issuer: string, keys: Signi
   };
 }
 
-/** What is too large is read to its end and dropped: whoever is still sending would not hear an answer. */
+/** Read a body that is too large to its end and drop it: a client that is still sending would not read the answer. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -126,13 +126,13 @@ function wrongMethod(allow: string): Reply {
   return { status, body, fields: { allow } };
 }
 
-/** In the form of RFC 6749 section 5.2. */
+/** The error form of RFC 6749 section 5.2. */
 function failure(status: number, error: string, description: string): Reply {
   return { status, body: { error, error_description: description } };
 }
 
 function send(response: ServerResponse, { status, body, fields = {} }: Reply): void {
-  // A body that was not read to its end would be taken for the next request.
+  // The rest of an unread body would be parsed as the next request.
   const ending = response.req.complete ? {} : { connection: 'close' };
   response.writeHead(status, { 'content-type': 'application/json', ...fields, ...ending });
   response.end(`${JSON.stringify(body)}\n`);

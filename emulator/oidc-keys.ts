@@ -1,18 +1,18 @@
 import { generateKeyPair, hash, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** What a token of the local issuer shall say. */
+/** The claims of a token to sign. */
 export interface MintClaims {
-  /** Absent where the token shall name only a subject. */
+  /** Absent: the token has only a subject. */
   readonly email?: string;
-  /** `sub`; where it is absent, a number that is always the same for the same address. */
+  /** `sub`; absent: a number derived from the email address. */
   readonly subject?: string;
   readonly audience: string;
   /** `azp`. */
   readonly authorizedParty?: string;
-  /** Seconds of the Unix epoch; now where it is absent. */
+  /** Seconds of the Unix epoch; absent: now. */
   readonly issuedAtSeconds?: number;
-  /** From when it was issued; default 3600. */
+  /** Counted from `issuedAtSeconds`; default 3600. */
   readonly expiresInSeconds?: number;
 }
 
@@ -48,7 +48,7 @@ export async function signingKeys(): Promise<SigningKeys> {
 async function makeKey(): Promise<SigningKey> {
   const { privateKey, publicKey } = await makeKeyPair('rsa', { modulusLength: 2048 });
   const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
-  // The thumbprint of the key (RFC 7638), so that no two keys ever share an id.
+  // The thumbprint of the key (RFC 7638): no two keys share an id.
   const kid = hash('sha256', JSON.stringify({ e, kty: 'RSA', n }), 'base64url');
   return { kid, privateKey, jwk: { kty: 'RSA', use: 'sig', alg: 'RS256', kid, n, e } };
 }
@@ -67,7 +67,7 @@ function claimsOf(issuer: string, claims: MintClaims): object {
   };
 }
 
-/** A number like Google's, which says nothing of the address. */
+/** A number of Google's form that does not reveal the address. */
 function subjectOf(email: string): string {
   return BigInt(`0x${hash('sha256', email).slice(0, 16)}`).toString();
 }

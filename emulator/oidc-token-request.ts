@@ -8,7 +8,7 @@ export interface TokenRequest extends MintClaims {
   readonly expiresInSeconds: number;
 }
 
-/** The body of `POST /token`, or a sentence that says what is wrong with it. */
+/** Parses the body of `POST /token`; for an invalid one returns a sentence that names the fault. */
 export function readTokenRequest(text: string): TokenRequest | string {
   const body = objectIn(text);
   if (body === undefined) return 'The body is not a JSON object.';

@@ -1,12 +1,12 @@
-/** What `npm run emulator` is told. */
+/** The arguments of `npm run emulator`. */
 export interface Options {
   readonly help: boolean;
   readonly show: boolean;
   readonly built: boolean;
   readonly oidc: boolean;
-  /** A folder in which tasks outlive the process. */
+  /** A folder in which tasks survive the process. */
   readonly data: string | undefined;
-  /** Of the service, as the variables that a function is told: `Server:Port` as `Server__Port`. */
+  /** Settings of the service in the form of environment variables: `Server:Port` as `Server__Port`. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -29,11 +29,11 @@ Usage: npm run emulator -- [options] [--Key=value …]
   FIRESTORE_EMULATOR_JAR   the emulator's jar, where it is not found by itself
 
 Every setting of the service can be given in the environment, or as --Key=value.
-It listens on loopback. Without --oidc it is in Development: whoever is on this machine may use it.`;
+It listens on loopback. Without --oidc it runs in Development: every process on this machine may call it.`;
 
 const allFlags = new Set(['--help', '-h', '--show', '--built', '--oidc']);
 
-/** The arguments, or a sentence that says what is wrong with them. */
+/** Parses the arguments; for invalid ones returns a sentence that names the fault. */
 export function readOptions(argv: readonly string[]): Options | string {
   const flags = new Set<string>();
   const settings: Record<string, string> = {};
@@ -61,7 +61,7 @@ export function readOptions(argv: readonly string[]): Options | string {
   };
 }
 
-/** The port of the one address, and that of the page. Throws an Error for what is none. */
+/** The ports of the router and of the admin page. Throws an Error for an invalid port. */
 export function portsOf(
   settings: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string | undefined>>,

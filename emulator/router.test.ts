@@ -40,7 +40,7 @@ afterAll(async () => {
   upstream.close();
 });
 
-/** Sends the text as it is; resolves with all that came back. */
+/** Sends the text unchanged; resolves with the complete answer. */
 async function raw(text: string, at = port): Promise<string> {
   const socket = connect(at, '127.0.0.1');
   let got = '';
@@ -176,7 +176,7 @@ describe('what a caller gets', () => {
       const early = await fetch(`${closed.url}/canonical`, { method: 'POST', body: 'x'.repeat(100_000) });
       expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
       expect(await early.json()).toMatchObject({ code: 'unavailable', retryable: true });
-      // Its body does not come any more, so the connection cannot be used again.
+      // The body never arrives, so the connection cannot be reused.
       const asked =
         'POST /canonical HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n';
       expect(await raw(asked, Number(new URL(closed.url).port))).toMatch(/^HTTP\/1\.1 503 /);

@@ -1,12 +1,15 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The one address before all functions, as a load balancer is in the cloud: it picks a function by the path and streams. */
+/**
+ * The single address in front of all functions, like a load balancer in the cloud: it selects a function by path and
+ * streams.
+ */
 export interface Router {
   readonly url: string;
-  /** Until then every request is refused as one that may be tried again in a moment. */
+  /** Until then the router answers every request with a retryable refusal. */
   open(routes: Routes): void;
-  /** Accepts nothing more and resolves when what is under way has been answered. */
+  /** Accepts no new requests and resolves when those in progress are answered. */
   stop(): Promise<void>;
 }
 
@@ -17,13 +20,13 @@ export interface RouterOptions {
 }
 
 export interface Routes {
-  /** First segment of the path → port of the function on loopback. */
+  /** Maps the first path segment to a function's port on loopback. */
   readonly bySegment: ReadonlyMap<string, number>;
-  /** For every other path; that function then says that there is nothing. */
+  /** The function for all other paths; it answers with 404. */
   readonly otherwise: number;
 }
 
-/** Of one connection only (RFC 9110 section 7.6.1). The framing is made anew by Node, for either side. */
+/** Fields of one connection only (RFC 9110 section 7.6.1). Node writes new framing for each side. */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -35,14 +38,14 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-// As much as the functions read, so that they and not the router judge what is too large.
+// The limit of the functions, so that they and not the router refuse large headers.
 const headerBytesMax = 64 * 1024;
 const stopTimeoutMs = 10_000;
 
 interface State {
   readonly agent: Agent;
   routes: Routes | null;
-  /** Every answer from now on closes its connection. */
+  /** From now on every answer closes its connection. */
   stopping: boolean;
 }
 
@@ -80,7 +83,7 @@ export async function startRouter({ host, port }: RouterOptions): Promise<Router
   };
 }
 
-/** Of the path as it was sent: nothing is decoded here, so that nothing can be decoded twice. */
+/** Read from the raw path: without decoding here, nothing is decoded twice. */
 export function firstSegment(target: string): string {
   return /^\/([^/?]*)/.exec(target)?.[1] ?? '';
 }
@@ -106,7 +109,7 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
     answer.on('error', () => response.destroy());
   });
   outgoing.on('error', () => {
-    // The function may answer and hang up before it has read a body that it refuses.
+    // The function may answer and close before it has read a body that it refuses.
     incoming.unpipe(outgoing);
     incoming.resume();
     if (!response.headersSent) refuse(response, 'The function did not answer.');
@@ -121,7 +124,7 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
 function requestHeaders(incoming: IncomingMessage): string[] {
   const headers = endToEnd(incoming.rawHeaders, 'x-forwarded-for');
   const framed = ['content-length', 'transfer-encoding'].some((name) => incoming.headers[name] !== undefined);
-  // Without a word about its length Node would send a body in chunks, and the function would have to look for it.
+  // Without a length Node would send a chunked body to the function.
   if (!framed) headers.push('Content-Length', '0');
   const before = incoming.headers['x-forwarded-for'];
   const hops = [
@@ -132,7 +135,7 @@ function requestHeaders(incoming: IncomingMessage): string[] {
   return headers;
 }
 
-/** The fields as they were sent, in their order, without those of the connection and those that it names. */
+/** The fields in their original order, without the connection fields and those that they name. */
 function endToEnd(rawHeaders: readonly string[], without?: string): string[] {
   const pairs = rawHeaders.flatMap((name, at) =>
     at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as const] : [],
@@ -141,7 +144,7 @@ function endToEnd(rawHeaders: readonly string[], without?: string): string[] {
     .filter(([name]) => name.toLowerCase() === 'connection')
     .flatMap(([, value]) => value.split(','));
   const dropped = new Set([...hopByHop, ...named.map((name) => name.trim().toLowerCase())]);
-  // These two say where a body ends; a connection field that names them would make two readings of one request.
+  // These two delimit the body: dropping them because `Connection` names them would allow request smuggling.
   for (const framing of ['content-length', 'transfer-encoding']) dropped.delete(framing);
   if (without !== undefined) dropped.add(without);
   return pairs.filter(([name]) => !dropped.has(name.toLowerCase())).flat();

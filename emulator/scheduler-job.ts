@@ -4,24 +4,26 @@ import { backoffMs, isGivenUp } from './tasks/backoff.ts';
 import type { RetryRules } from './tasks/model.ts';
 import { newProgress } from './tasks/task-life.ts';
 
-/** A job of the local scheduler: a request that is sent again and again. */
+/** A job of the local scheduler: a request that is sent on a schedule. */
 export interface SchedulerJob {
   /** Letters, digits, hyphens and underscores. */
   readonly name: string;
   /** Five fields of unix cron, in UTC. */
   readonly schedule: string;
-  /** The address on loopback that a POST without a body is sent to. */
+  /** The loopback address that receives a POST without a body. */
   readonly target: string;
-  /** Who the token of the request is of, and what it is made for. */
+  /** The account and the audience of the request's token. */
   readonly oidc: { readonly serviceAccountEmail: string; readonly audience: string };
-  /** How long an attempt may take; default three minutes, as in the service. */
+  /** The time limit of an attempt; default three minutes, as in Cloud Scheduler. */
   readonly attemptDeadlineMs?: number;
   readonly retry?: Partial<JobRetry>;
 }
 
-/** What happens when an attempt fails; as in the service, the default is that the next time of the schedule is waited for. */
+/**
+ * The retries of a failed attempt; by default none, as in Cloud Scheduler: the job waits for its next scheduled time.
+ */
 export interface JobRetry extends Omit<RetryRules, 'maxAttempts'> {
-  /** How often a failed attempt is repeated; default 0. */
+  /** The number of retries; default 0. */
   readonly retryCount: number;
 }
 
@@ -38,16 +40,17 @@ const retryDefault: JobRetry = {
 /** A job with the times at which it is due. */
 export interface ScheduledJob {
   readonly job: SchedulerJob;
-  /** The first time of the schedule after `now`; nothing where it never comes. */
+  /** The first scheduled time after `now`; `null` if there is none. */
   nextAfter(now: number): number | null;
 }
 
-// The library reads more than unix cron has, such as seconds and the last day of a month, which the service would refuse.
+// The library accepts more than unix cron, such as seconds and the last day of a month. Cloud Scheduler refuses
+// those.
 const value = String.raw`(?:\*|\d{1,2}|[A-Za-z]{3})(?:-(?:\d{1,2}|[A-Za-z]{3}))?(?:/\d{1,2})?`;
 const field = `${value}(?:,${value})*`;
 const unixCron = new RegExp(`^${field}(?: ${field}){4}$`);
 
-/** Throws an Error for a job that the scheduler cannot have. */
+/** Throws an Error for an invalid job. */
 export function scheduled(job: SchedulerJob): ScheduledJob {
   if (!/^[A-Za-z0-9_-]{1,500}$/.test(job.name))
     throw new Error(`The name of a job, ${JSON.stringify(job.name)}, must be letters, digits, - and _.`);
@@ -59,7 +62,7 @@ export function scheduled(job: SchedulerJob): ScheduledJob {
   return { job, nextAfter: (now) => cron.nextRun(new Date(now))?.getTime() ?? null };
 }
 
-/** The fields that Cloud Scheduler sends. */
+/** The header fields that Cloud Scheduler sends. */
 export function jobHeaders({ name }: SchedulerJob, dueAt: number, token: string): Record<string, string> {
   return {
     'user-agent': 'Google-Cloud-Scheduler',
@@ -70,7 +73,7 @@ export function jobHeaders({ name }: SchedulerJob, dueAt: number, token: string)
   };
 }
 
-/** How long after its failure an attempt is repeated; nothing where the run ends with it. */
+/** The delay between a failure and the retry; `null` if the run ends. */
 export function retryDelayMs(
   { retry }: SchedulerJob,
   { attempts, firstAt, now }: { readonly attempts: number; readonly firstAt: number; readonly now: number },

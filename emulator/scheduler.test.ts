@@ -14,7 +14,7 @@ function jobOf(more: Partial<SchedulerJob> = {}): SchedulerJob {
   return { name: 'tidy', schedule: '* * * * *', target: 'http://127.0.0.1:9/', oidc, ...more };
 }
 
-/** A scheduler whose time passes as the test says; its targets answer as `world.answer` says. */
+/** A scheduler whose time the test advances; `world.answer` decides its targets' answers. */
 function staged(...jobs: SchedulerJob[]) {
   const world = new TimedWorld();
   const logged: string[] = [];
@@ -24,7 +24,7 @@ function staged(...jobs: SchedulerJob[]) {
   return { world, scheduler, logged };
 }
 
-/** Targets that answer when the test says. */
+/** Targets that answer on the test's command. */
 function held(world: TimedWorld) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { clock, timers, http } = world;
@@ -102,7 +102,7 @@ describe('a schedule', () => {
     ['0 9-17 * * MON-FRI', '09:00'],
     ['0 0 31 * THU', '00:00'],
   ])('%s is understood', (schedule, time) => {
-    // Either the day of the month or that of the week, where both are given: 2026-01-01 was a Thursday.
+    // A date matches the day of the month or the day of the week if both are set: 2026-01-01 was a Thursday.
     const from = Date.UTC(2025, 11, 31, 23, 59);
     const next = scheduled(jobOf({ schedule })).nextAfter(schedule.endsWith('THU') ? from : start);
     expect(new Date(next ?? 0).toISOString()).toBe(`2026-01-01T${time}:00.000Z`);
@@ -221,7 +221,7 @@ describe('a run that fails', () => {
       world: { clock, timers, http: sendToTarget },
       mint: () => Promise.resolve('t'),
     });
-    // The discard port, which nobody has.
+    // The discard port, on which no process listens.
     real.add(jobOf({ target: 'http://127.0.0.1:9/' }));
     expect(await real.run('tidy')).toMatchObject({
       succeeded: false,

@@ -9,22 +9,22 @@ import {
 } from './scheduler-job.ts';
 import { type DispatchWorld, messageOf } from './tasks/dispatcher.ts';
 
-/** Cloud Scheduler on one machine: sends a request at the times of each job's schedule, one run of a job at a time. */
+/** Cloud Scheduler on one machine: sends a request at each scheduled time of a job, one run of a job at a time. */
 export interface SchedulerOptions {
   readonly world: DispatchWorld;
   readonly mint: (claims: MintClaims) => Promise<string>;
-  /** Told of each run that failed. */
+  /** Receives a line for each failed run. */
   readonly log?: (line: string) => void;
 }
 
-/** How a run of a job ended. */
+/** The result of a job's run. */
 export interface JobRun {
   readonly dueAt: number;
   readonly startedAt: number;
   readonly endedAt: number;
   readonly attempts: number;
   readonly succeeded: boolean;
-  /** Of the last attempt: what the target answered, or why it did not. */
+  /** From the last attempt: the target's answer, or the reason for its absence. */
   readonly message: string;
 }
 
@@ -32,7 +32,7 @@ export interface ShownJob {
   readonly job: SchedulerJob;
   readonly nextAt: number | null;
   readonly running: boolean;
-  /** Times of the schedule that came while the run before was under way. */
+  /** Scheduled times that passed during the previous run. */
   readonly skipped: number;
   readonly last: JobRun | null;
 }
@@ -42,7 +42,7 @@ interface Entry extends ScheduledJob {
   skipped: number;
   last: JobRun | null;
   underWay: Promise<JobRun> | null;
-  /** The run that somebody asked for and that has not begun. */
+  /** The requested run that has not begun. */
   asked: Promise<JobRun> | null;
   disarm: (() => void) | null;
 }
@@ -54,16 +54,16 @@ const stopped = 'The scheduler was stopped.';
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Nothing begins any more. */
+  /** Aborted: no run begins any more. */
   readonly #halt = new AbortController();
-  /** What is under way is broken off. */
+  /** Aborted: active runs are cancelled. */
   readonly #giveUp = new AbortController();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
   }
 
-  /** Takes a job on. Throws an Error for one that it cannot have. */
+  /** Adds a job. Throws an Error for an invalid one. */
   add(job: SchedulerJob): void {
     const timed = scheduled(job);
     if (this.#entries.has(job.name)) throw new Error(`There are two jobs ${job.name}.`);
@@ -91,8 +91,8 @@ export class Scheduler {
   }
 
   /**
-   * Runs a job now, or as soon as the run under way has ended: whoever asks gets one that began after that. Nothing
-   * where there is no such job.
+   * Runs a job now, or as soon as the active run has ended: a caller gets a run that began after its request.
+   * `undefined` for an unknown job.
    */
   run(name: string): Promise<JobRun> | undefined {
     const entry = this.#entries.get(name);
@@ -102,7 +102,7 @@ export class Scheduler {
     return entry.asked;
   }
 
-  /** Begins no run any more. Resolves when those under way have ended; they are broken off after `graceMs`. */
+  /** Begins no further runs. Resolves when the active ones have ended; they are cancelled after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#halt.abort();
     const disarm = this.#options.world.timers.after(graceMs, () => this.#giveUp.abort());

@@ -8,7 +8,7 @@ h2{font-size:1.1rem;margin:2rem 0 .3rem}table{border-collapse:collapse;width:100
 th,td{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #ccc;vertical-align:top}
 td{overflow-wrap:anywhere}code{font-size:.9em}`;
 
-/** One page without scripts; it is read anew with the browser's own reload. */
+/** One page without scripts; the browser reloads it. */
 export function adminPage({ now, faults, queues, jobs }: ShownState): string {
   const switched = JSON.stringify(faults.switches);
   return `<!doctype html>

@@ -9,9 +9,9 @@ import type { TasksState } from './tasks-state.ts';
 import { queueView, taskView } from './wire-view.ts';
 
 /**
- * What people look at: the queues and tasks, as a page at `/` and as JSON at `/state`, and the fault switches at `/faults`,
- * which `PUT` sets as a whole and `DELETE` takes away. Where there is a scheduler beside it, its jobs are there as well, and
- * `POST /scheduler/jobs/{name}:run` runs one now.
+ * The admin server for people: queues and tasks as a page at `/` and as JSON at `/state`, fault switches at `/faults`
+ * (`PUT` replaces, `DELETE` clears). With a scheduler it also shows jobs, and `POST /scheduler/jobs/{name}:run` runs
+ * one now.
  */
 export interface AdminServer {
   readonly url: string;
@@ -54,13 +54,13 @@ export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
 
 interface Reply {
   readonly status: number;
-  /** A text is a page, anything else is JSON. */
+  /** A string is an HTML page, anything else is JSON. */
   readonly body: unknown;
   readonly fields?: Readonly<Record<string, string>>;
 }
 
 async function answer(request: IncomingMessage, options: AdminOptions): Promise<Reply> {
-  // A page of another site that makes its own name mean this machine (DNS rebinding) sends that name.
+  // Against DNS rebinding: a web page whose host name resolves to this machine sends that name.
   if (!isLoopbackHost(request.headers.host ?? ''))
     return failure(403, 'The Host field does not name this machine as loopback.');
   const [path = ''] = (request.url ?? '').split('?');
@@ -99,7 +99,7 @@ async function answerScheduler(
   const [, name] = /^\/scheduler\/jobs\/([^/:]+):run$/.exec(path) ?? [];
   if (name === undefined) return failure(404, 'There is nothing at this path.');
   if (method !== 'POST') return wrongMethod('POST');
-  // Any page may send a POST without a body to any address; browsers then say where it comes from.
+  // Any web page may send a POST without a body to any address; browsers then add `Origin`.
   if (headers.origin !== undefined) return failure(403, 'A page of the web may not run a job.');
   const run = scheduler.run(name);
   if (run === undefined) return failure(404, 'There is no such job.');
@@ -124,7 +124,7 @@ function runView({ dueAt, startedAt, endedAt, ...rest }: JobRun) {
   return { ...rest, dueAt: due, startedAt: started, endedAt: ended };
 }
 
-/** Nothing, which is no set of switches, for what is not JSON or too much. */
+/** `undefined`, which is no valid set of switches, for invalid JSON and for a body that is too large. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -152,12 +152,12 @@ function shownState({ state, faults, scheduler }: AdminOptions) {
     jobs: scheduler?.jobs().map(jobView) ?? [],
     queues: lanes.map((lane) => ({
       queue: queueView(lane.record),
-      /** The part of its rate that is in use since its targets said that they get too much. */
+      /** The share of its rate that remains after its targets reported overload. */
       rateShare: lane.rate.share,
       running: lane.running,
       ready: lane.ready.size,
       taskCount: lane.tasks.size,
-      /** The oldest of them, without their bodies. */
+      /** The oldest tasks, without their bodies. */
       tasks: firstOf(state.tasks(lane), tasksShownMax).map(({ record }) => ({
         ...taskView(record, 'BASIC'),
         scheduledAt: new Date(record.progress.scheduledAt).toISOString(),
@@ -176,7 +176,7 @@ function failure(status: number, error: string): Reply {
 
 function send(response: ServerResponse, { status, body, fields = {} }: Reply): void {
   const isPage = typeof body === 'string';
-  // A body that was not read to its end would be taken for the next request.
+  // The rest of an unread body would be parsed as the next request.
   const ending = response.req.complete ? {} : { connection: 'close' };
   response.writeHead(status, {
     'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',

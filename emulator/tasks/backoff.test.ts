@@ -18,7 +18,7 @@ describe('the time to the next attempt', () => {
     expect(times).toEqual([10, 20, 40, 80, 160, 240, 300, 300, 300]);
   });
 
-  /** The words of the protocol, taken one after the other: from the interval before to the next one. */
+  /** The protocol's description taken literally: each interval follows from the previous one. */
   function* model({ minBackoffMs, maxBackoffMs, maxDoublings }: RetryRules): Generator<number> {
     let interval = minBackoffMs;
     for (let doubled = 0; doubled < maxDoublings && interval < maxBackoffMs; doubled += 1) {
@@ -47,7 +47,7 @@ describe('the time to the next attempt', () => {
       }));
     fc.assert(
       fc.property(anyRules, (given) => {
-        // Doublings of nothing would never end the first part of the model.
+        // Doubling zero would never end the first part of the model.
         const expected = model(given.minBackoffMs === 0 ? { ...given, maxDoublings: 0 } : given);
         for (let failures = 1; failures <= 60; failures += 1)
           expect(backoffMs(given, failures)).toBe(expected.next().value);

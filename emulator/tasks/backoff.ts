@@ -1,9 +1,9 @@
 import type { RetryRules, TaskProgress } from './model.ts';
 
 /**
- * How long after its failure a task is tried again. The interval begins with the least one, doubles `maxDoublings` times, then
- * grows by what it had reached each time, and stays at the greatest: 10 s, 300 s and 3 doublings give 10, 20, 40, 80, 160,
- * 240, 300, 300, … (comment of `RetryConfig.max_doublings`).
+ * The delay before the next attempt. It starts at the minimum, doubles `maxDoublings` times, then grows by the value
+ * it had reached, up to the maximum: 10 s, 300 s and 3 doublings give 10, 20, 40, 80, 160, 240, 300, 300, … (comment
+ * of `RetryConfig.max_doublings`).
  */
 export function backoffMs(retry: RetryRules, failures: number): number {
   const { minBackoffMs, maxBackoffMs, maxDoublings } = retry;
@@ -14,8 +14,8 @@ export function backoffMs(retry: RetryRules, failures: number): number {
 }
 
 /**
- * Whether a task that has failed is given up: when each limit that is set will have been reached at `nextAt`, the time of its
- * next attempt. So the duration alone ends a task whose attempts are not limited, and attempts alone one whose duration is not.
+ * Whether to give a failed task up: when every limit that is set is reached at `nextAt`, the time of the next
+ * attempt. A task with only one of the two limits ends by that one.
  */
 export function isGivenUp(retry: RetryRules, progress: TaskProgress, nextAt: number): boolean {
   const { maxAttempts, maxRetryDurationMs } = retry;
@@ -29,11 +29,11 @@ export function isGivenUp(retry: RetryRules, progress: TaskProgress, nextAt: num
 
 const secondsMax = 30 * 86_400;
 
-/** A `Retry-After` field (RFC 9110 section 10.2.3) as milliseconds from now; 0 for one that says nothing. */
+/** A `Retry-After` field (RFC 9110 section 10.2.3) as milliseconds from now; 0 for an invalid one. */
 export function retryAfterMs(field: string | null, now: number): number {
   if (field === null) return 0;
   if (/^\d{1,10}$/.test(field.trim())) return Math.min(Number(field), secondsMax) * 1000;
-  // Only the form with a weekday and GMT: Date.parse takes far more for a date than HTTP does.
+  // Require the weekday and GMT: Date.parse accepts far more than HTTP dates.
   if (!/^[A-Z][a-z]{2,8},? .+ GMT$/.test(field.trim())) return 0;
   const at = Date.parse(field);
   return Number.isNaN(at) ? 0 : Math.min(Math.max(0, at - now), secondsMax * 1000);

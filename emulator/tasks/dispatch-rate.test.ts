@@ -5,7 +5,7 @@ import type { RateLimits } from './model.ts';
 
 const limits: RateLimits = { maxDispatchesPerSecond: 5, maxBurstSize: 10, maxConcurrentDispatches: 1000 };
 
-/** How many tokens there are until one has to be waited for, and for how long. */
+/** Takes tokens until the bucket is empty; returns their number and the wait for the next one. */
 function drain(rate: DispatchRate, now: number, given = limits): { taken: number; waitMs: number } {
   for (let taken = 0; ; taken += 1) {
     const waitMs = rate.take(given, now);

@@ -1,14 +1,14 @@
 import type { RateLimits } from './model.ts';
 
-// However often a target says that it is overloaded, so much of the rate is left.
+// The least share of the rate, after any number of overload answers.
 const shareMin = 1 / 16;
 const recoveryPerSuccess = 1 / 16;
-// So that a sum of fractions counts as the whole it should be.
+// Lets a sum of fractions count as the whole number it should be.
 const tolerance = 1e-9;
 
 /**
- * The token bucket of one queue: one token for each dispatch, refilled at the rate of the queue. A target that says that it is
- * overloaded (429, 503) halves the rate and the size of the bucket, and each success gives a little of it back.
+ * The token bucket of one queue: one token per dispatch, refilled at the queue's rate. An overload answer (429, 503)
+ * halves the rate and the bucket size; each success restores a little.
  */
 export class DispatchRate {
   #tokens: number;
@@ -20,12 +20,12 @@ export class DispatchRate {
     this.#filledAt = now;
   }
 
-  /** The part of the rate that is in use. */
+  /** The share of the rate in use. */
   get share(): number {
     return this.#share;
   }
 
-  /** Takes a token, or answers in how many milliseconds there is one; 0 when it was taken. */
+  /** Takes a token and returns 0, or returns the milliseconds until one is available. */
   take(limits: RateLimits, now: number): number {
     this.fill(limits, now);
     if (this.#tokens >= 1 - tolerance) {
@@ -35,7 +35,7 @@ export class DispatchRate {
     return Math.max(1, Math.ceil(((1 - this.#tokens) / this.#rate(limits)) * 1000 - tolerance));
   }
 
-  /** What was filled until now is of these limits, before they change. */
+  /** Fills the bucket up to now under the old limits, before they change. */
   fill(limits: RateLimits, now: number): void {
     const added = (Math.max(0, now - this.#filledAt) / 1000) * this.#rate(limits);
     this.#tokens = Math.min(this.#size(limits), this.#tokens + added);

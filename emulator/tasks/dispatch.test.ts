@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { startOidcIssuer } from '../oidc-issuer.ts';
 import { stage, target, taskOf, type WireTask } from './stage.fixture.ts';
 
-/** What a real target gets over a real socket. */
+/** Requests to a real target over a real socket. */
 
-/** One request of a task of that kind. */
+/** Sends one task of that kind and returns its request. */
 async function sentFor(id: string, request: WireTask['httpRequest'], path = '') {
   const to = await target();
   const all = await stage();

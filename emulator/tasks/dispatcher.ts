@@ -29,7 +29,7 @@ export interface DispatcherOptions {
   readonly store: TasksStore;
   readonly faults: Faults;
   readonly mintToken: (token: NonNullable<TargetRequest['oidcToken']>) => Promise<string>;
-  /** Ends a task; its name is held for a time. */
+  /** Ends a task; its name stays reserved for a time. */
   readonly end: (lane: Lane, task: HeldTask) => void;
 }
 
@@ -42,7 +42,7 @@ interface Sent {
 const timerMsMax = 86_400_000;
 const reorderedWithin = 16;
 
-/** Sends tasks when their time has come, as far as the rate of their queue allows, and again when that has failed. */
+/** Sends due tasks within the rate of their queue, and retries them after failures. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #underWay = new Set<Promise<void>>();
@@ -53,7 +53,7 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** Waits for the time of a task, which is in the lane. */
+  /** Starts the timer of a task, which is in the lane. */
   schedule(lane: Lane, task: HeldTask): void {
     lane.withdraw(task);
     const { name, progress } = task.record;
@@ -63,7 +63,7 @@ export class Dispatcher {
     this.#awaitTime(lane, task, progress.scheduledAt + lateMs);
   }
 
-  /** Sends what may be sent now. */
+  /** Sends every task that may be sent now. */
   pump(lane: Lane): void {
     const { clock, timers } = this.#options.world;
     while (this.#maySend(lane)) {
@@ -81,7 +81,7 @@ export class Dispatcher {
     }
   }
 
-  /** Sends a task now, whatever its queue says. `calledAt` is when somebody asked for it. */
+  /** Sends a task now and ignores the queue's state and rate. `calledAt` is the time of the request for it. */
   attempt(lane: Lane, task: HeldTask, calledAt?: number): void {
     if (this.#stopping) return;
     const { name, progress } = task.record;
@@ -92,7 +92,7 @@ export class Dispatcher {
     this.#underWay.add(attempt);
   }
 
-  /** Sends nothing more. Resolves when what is under way has been answered, or given up after `graceMs`. */
+  /** Stops sending. Resolves when active attempts are answered, or cancelled after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     const giveUp = (): void => {
@@ -130,7 +130,7 @@ export class Dispatcher {
     });
   }
 
-  /** The task whose turn it is, or another one of the first. Never asked of a lane in which none is ready. */
+  /** The first ready task, or another one if the reorder switch strikes. The lane must have a ready task. */
   #next({ ready }: Lane): HeldTask {
     const first = firstOf(ready, reorderedWithin);
     const [turn] = first;
@@ -148,7 +148,7 @@ export class Dispatcher {
     lane.running += 1;
     const sent = await this.#send(task.record, before);
     lane.running -= 1;
-    // What was broken off is tried again by whoever starts after this.
+    // The emulator stops: its next start retries a cancelled attempt.
     if (sent === null) return;
     this.#slowOrRecover(lane, sent.outcome);
     if (!task.gone) {
@@ -181,7 +181,7 @@ export class Dispatcher {
     this.#options.store.putProgress(task.record.name, progress);
   }
 
-  /** Nothing where it was broken off because the emulator stops. */
+  /** `null` if the emulator cancelled the attempt because it stops. */
   async #send(task: TaskRecord, before: TaskProgress): Promise<Sent | null> {
     const { faults, mintToken } = this.#options;
     const subject = `${task.name}\n${before.attempts}`;

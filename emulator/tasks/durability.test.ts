@@ -24,7 +24,7 @@ async function folder(): Promise<string> {
 interface Running {
   readonly child: ChildProcess;
   readonly client: ReturnType<typeof clientOf>;
-  /** Ends it as a power failure would. */
+  /** Ends the process as a power failure would. */
   kill(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ async function run(dataDir: string, ...more: string[]): Promise<Running> {
   return { child, client: clientOf(await addressOf(child)), kill };
 }
 
-/** From the line that says that it is ready; throws what it says instead. */
+/** Parses the line that reports readiness; throws the output if there is none. */
 async function addressOf(child: ChildProcess): Promise<{ host: string; port: number }> {
   if (child.stdout === null || child.stderr === null) throw new Error('there is no output to read');
   for await (const line of createInterface({ input: child.stdout })) {

@@ -1,30 +1,30 @@
 import { hash } from 'node:crypto';
 import { grpcCodes } from './refusal.ts';
 
-/** How often something goes wrong. The same seed decides the same about the same attempt, whatever else happens. */
+/** The probability of a fault. The same seed decides the same for the same attempt, independently of all else. */
 export interface Chance {
   /** From 0 to 1. */
   readonly probability: number;
   readonly seed: number;
 }
 
-/** What can go wrong on purpose; what is absent does not. */
+/** The faults to inject; an absent switch injects none. */
 export interface FaultSwitches {
-  /** A task that is due ends without having been sent. */
+  /** A due task ends without having been sent. */
   readonly lose?: Chance;
   /** A request is sent twice at the same time; the answer of the first counts. */
   readonly duplicate?: Chance;
-  /** A task is due later than it says, by up to `ms`. */
+  /** A task is due up to `ms` later than scheduled. */
   readonly delay?: Chance & { readonly ms: number };
-  /** Another of the tasks that are due is sent before the one whose turn it is. */
+  /** Another due task is sent before the first one. */
   readonly reorder?: Chance;
   /** Nothing is sent, and the attempt ends as if the target had answered with `status`. */
   readonly fail?: Chance & { readonly status: number };
-  /** A call of the API ends with the code of gRPC, without or, with `carriedOut`, after having been carried out. */
+  /** An API call ends with this gRPC code; with `carriedOut` only after it has taken effect. */
   readonly refuse?: Chance & {
     readonly code: number;
     readonly carriedOut: boolean;
-    /** Which calls, `CreateTask`; all where it is absent. */
+    /** The affected calls, such as `CreateTask`; absent: all. */
     readonly methods?: readonly string[];
   };
 }
@@ -33,7 +33,7 @@ export type FaultName = keyof FaultSwitches;
 
 export const faultNames: readonly FaultName[] = ['lose', 'duplicate', 'delay', 'reorder', 'fail', 'refuse'];
 
-/** The switches in a JSON value, or a sentence that says what is wrong with it. */
+/** Parses switches from JSON; for invalid ones returns a sentence that names the fault. */
 export function readFaults(value: unknown): FaultSwitches | string {
   if (!isObject(value)) return 'The switches must be an object.';
   for (const [name, given] of Object.entries(value)) {
@@ -45,7 +45,7 @@ export function readFaults(value: unknown): FaultSwitches | string {
   return value;
 }
 
-type Check = readonly [ok: (value: unknown) => boolean, what: string];
+type Check = readonly [ok: (value: unknown) => boolean, expected: string];
 const chance: Readonly<Record<string, Check>> = {
   probability: [(value) => isNumber(value) && value >= 0 && value <= 1, 'a number from 0 to 1'],
   seed: [(value) => Number.isSafeInteger(value), 'a whole number'],
@@ -74,8 +74,8 @@ function faultIn(name: FaultName, given: unknown): string | undefined {
   const known = members[name];
   const unknown = Object.keys(given).find((member) => !Object.hasOwn(known, member));
   if (unknown !== undefined) return `has no member ${JSON.stringify(unknown)}.`;
-  for (const [member, [ok, what]] of Object.entries(known))
-    if (!ok(given[member])) return `${member} must be ${what}.`;
+  for (const [member, [ok, expected]] of Object.entries(known))
+    if (!ok(given[member])) return `${member} must be ${expected}.`;
   return undefined;
 }
 
@@ -91,7 +91,7 @@ function isWhole(value: unknown, min: number, max: number): boolean {
   return isNumber(value) && Number.isInteger(value) && value >= min && value <= max;
 }
 
-/** The switches as they stand, and how often each has struck. */
+/** The current switches and the number of times each has struck. */
 export class Faults {
   #switches: FaultSwitches;
   readonly #struck = new Map<FaultName, number>();
@@ -113,7 +113,7 @@ export class Faults {
     this.#struck.clear();
   }
 
-  /** The switch, where it strikes the subject: what is to happen, with all that the switch says. */
+  /** The switch and its settings if it strikes the subject, else `null`. */
   strike<Name extends FaultName>(name: Name, subject: string): NonNullable<FaultSwitches[Name]> | null {
     const chosen = this.#switches[name];
     if (chosen === undefined || draw(chosen.seed, name, subject) >= chosen.probability) return null;
@@ -121,12 +121,12 @@ export class Faults {
     return chosen;
   }
 
-  /** A number from 0 to 1, without it, of a switch that strikes the subject. */
+  /** A number from 0 up to, not including, 1 for a switch that strikes the subject. */
   amount(name: FaultName, subject: string): number {
     return draw(this.#switches[name]?.seed ?? 0, `${name} amount`, subject);
   }
 }
 
-function draw(seed: number, what: string, subject: string): number {
-  return Number.parseInt(hash('sha256', `${seed}\n${what}\n${subject}`).slice(0, 12), 16) / 2 ** 48;
+function draw(seed: number, purpose: string, subject: string): number {
+  return Number.parseInt(hash('sha256', `${seed}\n${purpose}\n${subject}`).slice(0, 12), 16) / 2 ** 48;
 }

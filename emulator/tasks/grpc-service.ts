@@ -15,7 +15,7 @@ import { CallRefusal, grpcCodes } from './refusal.ts';
 import * as taskCalls from './task-calls.ts';
 import type { TasksState } from './tasks-state.ts';
 
-/** `google.cloud.tasks.v2.CloudTasks` over gRPC. What is not here is answered with UNIMPLEMENTED by the server itself. */
+/** `google.cloud.tasks.v2.CloudTasks` over gRPC. The gRPC server answers absent methods with UNIMPLEMENTED. */
 
 type Call = (state: TasksState, request: object) => Promise<object>;
 
@@ -35,13 +35,13 @@ const calls: Readonly<Record<string, Call>> = {
   RunTask: taskCalls.runTask,
 };
 
-// Above the largest task, so that one that is too large is refused by its size and not as a message.
+// Above the largest task, so that an oversized task is refused for its size and not as a message.
 const messageBytesMax = 16 * 1024 * 1024;
 const stopTimeoutMs = 2000;
 
 export interface GrpcService {
   readonly port: number;
-  /** Takes no more calls; resolves when those under way are answered. */
+  /** Accepts no new calls; resolves when those in progress are answered. */
   stop(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export async function startGrpcService(options: GrpcServiceOptions): Promise<Grp
   return { port, stop: () => shutDown(server) };
 }
 
-/** The descriptors that the official client has beside its code; loading the client itself would cost more. */
+/** The descriptors that ship with the official client; loading the client itself would cost more. */
 function serviceDefinition(): ServiceDefinition {
   const client = createRequire(import.meta.url).resolve('@google-cloud/tasks');
   const path = join(dirname(client), '../../protos/protos.json');

@@ -4,22 +4,22 @@ import type { QueueRecord, TaskRecord } from './model.ts';
 /** A task in memory. */
 export interface HeldTask {
   record: TaskRecord;
-  /** Takes back the timer that waits for its time. */
+  /** Cancels the timer for the task's time. */
   disarm: (() => void) | null;
-  /** It has ended, or its queue has. What is still under way of it changes nothing any more. */
+  /** The task or its queue has ended. Results of an active attempt are ignored. */
   gone: boolean;
 }
 
-/** A queue in memory: its tasks, and those whose time has come. */
+/** A queue in memory with its tasks and its ready tasks. */
 export class Lane {
   record: QueueRecord;
   readonly tasks = new Map<string, HeldTask>();
   /** In the order in which they became due. */
   readonly ready = new Set<HeldTask>();
   readonly rate: DispatchRate;
-  /** Attempts under way. */
+  /** The number of active attempts. */
   running = 0;
-  /** Takes back the timer that waits for a token. */
+  /** Cancels the timer for the next token. */
   disarm: (() => void) | null = null;
 
   constructor(record: QueueRecord, now: number) {
@@ -27,7 +27,7 @@ export class Lane {
     this.rate = new DispatchRate(record.rateLimits, now);
   }
 
-  /** Takes a task off whatever it waits for. */
+  /** Cancels a task's timer and removes it from the ready tasks. */
   withdraw(task: HeldTask): void {
     this.ready.delete(task);
     task.disarm?.();
@@ -40,7 +40,7 @@ export class Lane {
     this.tasks.delete(task.record.name);
   }
 
-  /** Of a queue that is no more. */
+  /** Clears a queue that was deleted. */
   clear(): void {
     for (const task of this.tasks.values()) this.remove(task);
     this.disarm?.();
@@ -48,7 +48,7 @@ export class Lane {
   }
 }
 
-/** Names that cannot be taken again yet. Each kind is held for the same time, so that the oldest are the first to be free. */
+/** Reserved names. Every name is reserved for the same time, so the oldest expire first. */
 export class HeldNames {
   readonly #until = new Map<string, number>();
 
@@ -65,7 +65,7 @@ export class HeldNames {
     return (this.#until.get(name) ?? Number.NEGATIVE_INFINITY) > now;
   }
 
-  /** Forgets the names that begin so. */
+  /** Releases all names with this prefix. */
   forgetAll(prefix: string): void {
     for (const name of this.#until.keys()) if (name.startsWith(prefix)) this.#until.delete(name);
   }

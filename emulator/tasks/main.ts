@@ -64,7 +64,7 @@ function wholeNumber(name: string, text: string, max: number): number {
   throw new Error(`--${name} must be a whole number from 0 to ${max}.`);
 }
 
-/** Resolves with the first signal to stop; the second one ends the process at once. */
+/** Resolves with the first stop signal; the second one ends the process at once. */
 function firstSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let stopping = false;

@@ -1,4 +1,4 @@
-/** What is kept of a queue and of its tasks. All times are milliseconds, with fractions where the protocol has them. */
+/** The stored state of a queue and its tasks. Times are milliseconds, with fractions as in the protocol. */
 
 export interface RateLimits {
   readonly maxDispatchesPerSecond: number;
@@ -21,7 +21,7 @@ export interface QueueRecord {
   readonly state: 'RUNNING' | 'PAUSED';
   readonly rateLimits: RateLimits;
   readonly retry: RetryRules;
-  /** Kept for whoever asks; nothing is logged by it. */
+  /** Stored and returned only; nothing is logged by it. */
   readonly loggingRatio: number | null;
   readonly purgedAt: number | null;
 }
@@ -32,12 +32,12 @@ export interface TargetRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
   readonly oidcToken: { readonly serviceAccountEmail: string; readonly audience: string } | null;
-  /** Absent where the default counts. */
+  /** Absent: the default counts. */
   readonly dispatchDeadlineMs: number | null;
 }
 
 export interface AttemptOutcome {
-  /** Absent where no response came. */
+  /** Absent if no response came. */
   readonly httpStatus: number | null;
   readonly code: number;
   readonly message: string;
@@ -46,7 +46,7 @@ export interface AttemptOutcome {
 export interface TaskAttempt {
   readonly scheduledAt: number;
   readonly dispatchedAt: number;
-  /** Absent while it is under way. */
+  /** Absent while the attempt is active. */
   readonly ended: { readonly at: number; readonly outcome: AttemptOutcome } | null;
 }
 
@@ -55,7 +55,7 @@ export interface TaskProgress {
   readonly scheduledAt: number;
   readonly attempts: number;
   readonly responses: number;
-  /** Responses but those of 5xx, which say that the request may not have reached its handler. */
+  /** Responses except 5xx, which may come from a proxy before the handler. */
   readonly executions: number;
   readonly firstDispatchedAt: number | null;
   readonly lastAttempt: TaskAttempt | null;
@@ -63,7 +63,7 @@ export interface TaskProgress {
 
 export interface TaskRecord {
   readonly name: string;
-  /** Greater than that of each task that was created before. */
+  /** Greater than the number of every task created earlier. */
   readonly number: number;
   readonly createdAt: number;
   readonly request: TargetRequest;

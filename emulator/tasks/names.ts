@@ -1,6 +1,6 @@
 import { invalid } from './refusal.ts';
 
-/** Names of resources, in the form that the comments of `queue.proto` and `task.proto` give them. */
+/** Resource names in the form that the comments of `queue.proto` and `task.proto` define. */
 
 const location = 'projects/[A-Za-z0-9.:-]{1,100}/locations/[A-Za-z0-9-]{1,100}';
 const queue = `${location}/queues/[A-Za-z0-9-]{1,100}`;

@@ -11,17 +11,17 @@ export interface Page<Item> {
 }
 
 interface Listing<Item> {
-  /** Whose list it is: the token of one is not that of another. */
+  /** The identity of the list: a token of one list is invalid for another. */
   readonly scope: string;
   /** In the order of their keys. */
   readonly items: Iterable<Item>;
   readonly key: (item: Item) => string | number;
   readonly sizeMax: number;
-  /** A page has no more of them together, but at least one item. */
+  /** The limit of a page in bytes; a page has at least one item. */
   readonly bytes?: { readonly of: (item: Item) => number; readonly max: number };
 }
 
-/** One page of a list: what comes after the last item of the page before, whatever has come or gone meanwhile. */
+/** One page of a list. It continues after the last item of the previous page, even if items were added or removed. */
 export function pageOf<Item>(request: PageRequest, listing: Listing<Item>): Page<Item> {
   const { scope, key, sizeMax, bytes } = listing;
   const asked = request.pageSize ?? 0;
@@ -51,7 +51,7 @@ function readToken(token: string, scope: string): string | number {
     if (Array.isArray(value) && value[0] === scope && ['string', 'number'].includes(typeof value[1]))
       return value[1] as string | number;
   } catch {
-    // The same as any other token that was not given out here.
+    // A malformed token gets the same answer as any foreign token.
   }
   throw invalid('pageToken is not one that this list has given out.');
 }

@@ -8,7 +8,7 @@ import { CallRefusal, invalid } from './refusal.ts';
 import type { TasksState } from './tasks-state.ts';
 import { queueView } from './wire-view.ts';
 
-/** The calls about queues. Each answers when what it has changed is settled. */
+/** The queue calls. Each answers after the store has persisted its changes. */
 
 const pageSizeMax = 9800;
 
@@ -44,7 +44,7 @@ export async function listQueues(
   return { queues: items.map((name) => queueView(state.lane(name).record)), nextPageToken };
 }
 
-/** Creates a queue that is not there. */
+/** Creates the queue if it does not exist. */
 export async function updateQueue(
   state: TasksState,
   { queue, updateMask }: protos.google.cloud.tasks.v2.IUpdateQueueRequest,

@@ -3,7 +3,7 @@ import type { QueueRecord, RateLimits, RetryRules } from './model.ts';
 import { CallRefusal, invalid } from './refusal.ts';
 import { msOfDuration } from './wire-time.ts';
 
-/** The settings of a queue as a caller gives them, checked and completed. */
+/** The queue settings of a request, validated and completed. */
 
 export type WireQueue = protos.google.cloud.tasks.v2.IQueue;
 
@@ -26,7 +26,7 @@ const defaults: Settings = {
   loggingRatio: null,
 };
 
-/** For a queue that is created, or updated without a mask: what is not given is the default. */
+/** For a created queue, or an update without a mask: absent settings take their defaults. */
 export function settingsOf(queue: WireQueue): Settings {
   return checked(queue, completed(queue));
 }
@@ -40,10 +40,10 @@ function completed(queue: WireQueue): Settings {
   };
 }
 
-// Output only, or fixed: what is said of them is passed over.
+// Output only, or fixed: values for them are ignored.
 const ignoredPaths = new Set(['name', 'state', 'purge_time', 'rate_limits.max_burst_size']);
 
-/** The members below a path of the mask, by what they are called here. */
+/** Maps the paths of a mask to the names in this code. */
 const rateMembers: ReadonlyMap<string, keyof RateLimits> = new Map([
   ['max_dispatches_per_second', 'maxDispatchesPerSecond'],
   ['max_concurrent_dispatches', 'maxConcurrentDispatches'],
@@ -56,7 +56,7 @@ const retryMembers: ReadonlyMap<string, keyof RetryRules> = new Map([
   ['max_doublings', 'maxDoublings'],
 ]);
 
-/** For an update: only what the paths of the mask name is taken from what is given. */
+/** For an update: takes only the members that the mask names. */
 export function settingsUpdated(current: Settings, queue: WireQueue, paths: readonly string[]): Settings {
   if (paths.length === 0) return settingsOf(queue);
   const all = completed(queue);
@@ -72,7 +72,7 @@ export function settingsUpdated(current: Settings, queue: WireQueue, paths: read
       rateLimits = { ...rateLimits, [rateMember]: all.rateLimits[rateMember] };
     else if (area === 'retry_config' && member === undefined) retry = all.retry;
     else if (area === 'retry_config' && retryMember !== undefined)
-      // Named by the mask, a count of no doublings is meant: the wire has no other form of it.
+      // With the mask, an absent count means no doublings: the wire has no other form for 0.
       retry = { ...retry, [retryMember]: retryOf(queue, true)[retryMember] };
     else if (path === 'stackdriver_logging_config' || path === 'stackdriver_logging_config.sampling_ratio')
       loggingRatio = all.loggingRatio;
@@ -87,7 +87,7 @@ function unknownPath(path: string): CallRefusal {
   return invalid(`The update mask names ${JSON.stringify(path)}, which no queue has. Paths are snake_case.`);
 }
 
-/** In a message, 0 and nothing are one and the same: the default. */
+/** In a message, 0 and absent are the same: the default. */
 function rateLimitsOf({ rateLimits }: WireQueue): RateLimits {
   const rate = rateLimits?.maxDispatchesPerSecond || defaults.rateLimits.maxDispatchesPerSecond;
   return {
@@ -98,7 +98,7 @@ function rateLimitsOf({ rateLimits }: WireQueue): RateLimits {
   };
 }
 
-/** Output only: the service picks it by the rate, 100 for its greatest. */
+/** Output only: Cloud Tasks derives it from the rate, at most 100. */
 function burstOf(rate: number): number {
   return Math.min(burstMax, Math.max(burstMin, Math.ceil(rate / 5)));
 }
@@ -125,7 +125,7 @@ function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1000) * 1000;
 }
 
-/** To whole seconds, but below one second as it is: the default itself is a tenth, and has to survive being sent back. */
+/** Whole seconds, but unchanged below one second: the default is a tenth and must survive a round trip. */
 function cutBackoff(ms: number): number {
   return ms < 1000 ? Math.floor(ms) : wholeSeconds(ms);
 }

@@ -1,4 +1,4 @@
-/** The codes of gRPC that a call can end with here (grpc/grpc, doc/statuscodes.md). */
+/** The gRPC codes with which a call can end here (grpc/grpc, doc/statuscodes.md). */
 export const grpcCodes = {
   ok: 0,
   cancelled: 1,
@@ -21,7 +21,7 @@ export const grpcCodes = {
 
 export type GrpcCodeName = keyof typeof grpcCodes;
 
-/** A call that is not carried out, and why. */
+/** A refused call and the reason. */
 export class CallRefusal extends Error {
   override readonly name = 'CallRefusal';
   readonly code: number;

@@ -1,7 +1,7 @@
 import type { TaskRecord } from './model.ts';
 import { idOf, queueOfTask } from './names.ts';
 
-// What the service computes itself, and what belongs to the connection and not to the request.
+// Fields that Cloud Tasks computes itself, and fields of the connection.
 const replaced = new Set([
   'host',
   'content-length',
@@ -17,7 +17,7 @@ const replaced = new Set([
 ]);
 const reserved = /^x-(?:google|appengine|cloudtasks)-/;
 
-/** The fields of one attempt, of a task whose attempt has begun. `previous` is the task before it. */
+/** The header fields of one attempt of a task whose attempt has begun. `previous` is the task's state before it. */
 export function requestHeaders(
   task: TaskRecord,
   previous: TaskRecord['progress'],
@@ -42,7 +42,7 @@ export function requestHeaders(
     if (outcome.httpStatus !== null)
       headers['x-cloudtasks-taskpreviousresponse'] = String(outcome.httpStatus);
   }
-  // In the place of whatever the task has there.
+  // Replaces an `authorization` of the task.
   if (token !== null) headers['authorization'] = `Bearer ${token}`;
   return headers;
 }

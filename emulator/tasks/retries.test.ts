@@ -7,7 +7,7 @@ import { createTask, runTask } from './task-calls.ts';
 import { TasksState } from './tasks-state.ts';
 import { memoryTasksStore } from './tasks-store.ts';
 
-/** When tasks are sent, on a clock that the test moves. */
+/** The times at which tasks are sent, on a clock that the test moves. */
 
 const url = 'http://localhost/';
 const minuteMs = 60_000;
@@ -205,7 +205,7 @@ describe('the rate of a queue', () => {
     expect(world.sent).toHaveLength(10);
     await client.updateQueue({ queue: { name: queue, rateLimits: { maxDispatchesPerSecond: 500 } } });
     await world.pass(10);
-    // At the new rate from now on: the second that has passed is worth a hundredth of a token.
+    // The new rate counts from now on: the second that has passed is worth a hundredth of a token.
     expect(world.times.slice(10)).toEqual([1002, 1004]);
   });
 
@@ -224,7 +224,7 @@ describe('the rate of a queue', () => {
     await world.pass(0);
     expect(await share()).toBe(1 / 4);
     await world.pass(minuteMs);
-    // A quarter of the burst of ten, and then one in two seconds, a little faster with each.
+    // A quarter of the burst of ten, then one task in two seconds, a little faster after each.
     world.sent.splice(0);
     for (let count = 0; count < 5; count += 1) await create(`s${count}`);
     await world.pass(minuteMs);

@@ -1,6 +1,6 @@
 import type { ShownState } from './admin.ts';
 
-/** What the page of a running emulator shows, as lines. Throws an Error where none answers. */
+/** The state of a running emulator as lines. Throws an Error if no emulator answers. */
 export async function showState(adminUrl: string): Promise<string> {
   let answer: Response;
   try {

@@ -28,8 +28,8 @@ interface TaskRow {
 }
 
 /**
- * A file of SQLite in a folder, for one process alone. What is said within one turn of the event loop is written in one
- * transaction with one fsync. Throws where another process has the file, and where it is of another version.
+ * A SQLite file in a folder, for one process. All changes of one event-loop turn share a transaction and an fsync.
+ * Throws if another process has the file, and for a file of another version.
  */
 export function openSqliteTasksStore(folder: string, now: number): TasksStore {
   mkdirSync(folder, { recursive: true });
@@ -46,7 +46,7 @@ export function openSqliteTasksStore(folder: string, now: number): TasksStore {
 }
 
 function prepareFile(database: DatabaseSync, now: number): void {
-  // Held until the file is closed, so that a second emulator does not send the same tasks.
+  // Held until the file is closed, so that a second emulator cannot send the same tasks.
   database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec('BEGIN IMMEDIATE');
   const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
@@ -92,7 +92,7 @@ class SqliteTasksStore implements TasksStore {
   dropQueue(name: string, heldUntil: number): void {
     this.#write(() => {
       this.#sql('DELETE FROM queues WHERE name = ?').run(name);
-      // No id has a character between the slash and the zero that follows it.
+      // No id contains a character between the slash and the zero after it.
       for (const table of ['tasks', 'held'])
         this.#sql(`DELETE FROM ${table} WHERE name > ? AND name < ?`).run(`${name}/`, `${name}0`);
       this.#hold(name, heldUntil);
@@ -156,11 +156,11 @@ class SqliteTasksStore implements TasksStore {
         }
       });
     });
-    // Whoever does not wait for it is not concerned; whoever comes after hears of it.
+    // The promise may have no waiter; a later caller of `settled` still gets the failure.
     this.#writing.catch(() => undefined);
   }
 
-  /** After a failure nothing is written any more: what is in memory is no longer what the file says. */
+  /** Stop writing after a failure: memory and file differ from then on. */
   #flush(): void {
     const changes = this.#pending;
     this.#pending = [];
@@ -188,7 +188,7 @@ class SqliteTasksStore implements TasksStore {
 
 function taskOf({ number, name, created_at: createdAt, request, body, progress }: TaskRow): TaskRecord {
   const parsed = JSON.parse(request) as Omit<TargetRequest, 'body'>;
-  // Fields of any name, which an object literal could not keep apart from its prototype.
+  // Without a prototype: an object literal would confuse some field names with inherited ones.
   const headers = Object.assign(Object.create(null) as Record<string, string>, parsed.headers);
   return {
     number,

@@ -19,7 +19,7 @@ export interface Stage {
   readonly queue: string;
 }
 
-/** The emulator with one queue in a project of its own, and the official client of it over a real socket. */
+/** The emulator with one queue in a project of its own, and the official client connected over a real socket. */
 export async function stage(options: TasksEmulatorOptions = {}, settings: WireQueue = {}): Promise<Stage> {
   const emulator = await startTasksEmulator({ stopGraceMs: 0, ...options });
   onTestFinished(() => emulator.stop());
@@ -63,11 +63,11 @@ export interface ReceivedRequest {
 export interface Target {
   readonly url: string;
   readonly received: ReceivedRequest[];
-  /** The next request that was not taken yet, as soon as it is there. */
+  /** The next unread request, as soon as it arrives. */
   next(): Promise<ReceivedRequest>;
 }
 
-/** A real HTTP server that answers as its test says. */
+/** A real HTTP server whose answers the test decides. */
 export async function target(): Promise<Target> {
   const received: ReceivedRequest[] = [];
   const untaken: ReceivedRequest[] = [];
@@ -112,19 +112,19 @@ function answerWith(response: ServerResponse, status: number, headers: Record<st
 }
 
 export interface Sending {
-  /** Since the world began. */
+  /** Since the start of the world. */
   readonly at: number;
   readonly id: string;
   readonly call: TargetCall;
 }
 
-/** A world whose time a test lets pass, and whose targets answer at once as it says, or never. */
+/** A world whose time a test advances, and whose targets answer at once or never. */
 export class TimedWorld {
   readonly #manual = new ManualWorld();
   readonly #dues = new Map<object, number>();
   readonly #start = this.#manual.now;
   readonly sent: Sending[] = [];
-  /** What a target answers; nothing for a target that never does. */
+  /** The answer of a target; `null` for a target that never answers. */
   answer: (sending: Sending) => number | TargetAnswer | null = () => 200;
   #drawn = 0;
 
@@ -164,7 +164,7 @@ export class TimedWorld {
     });
   };
 
-  /** Since the world began. */
+  /** Since the start of the world. */
   get now(): number {
     return this.#manual.now - this.#start;
   }
@@ -173,7 +173,7 @@ export class TimedWorld {
     return this.#manual.now;
   }
 
-  /** Lets time pass from timer to timer, and what follows from each be done before the next. */
+  /** Advances from timer to timer; the effects of each are complete before the next one fires. */
   async pass(ms: number): Promise<void> {
     const end = this.#manual.now + ms;
     await turns();
@@ -187,7 +187,7 @@ export class TimedWorld {
     await turns();
   }
 
-  /** When each request was sent. */
+  /** The time of each sent request. */
   get times(): number[] {
     return this.sent.map(({ at }) => at);
   }
@@ -201,7 +201,7 @@ export function seconds(count: number): { seconds: number } {
   return { seconds: count };
 }
 
-/** What a call ends with; nothing for one that is carried out. */
+/** The gRPC code of a failed call; `undefined` for a successful one. */
 export async function codeOf(call: Promise<unknown>): Promise<number | undefined> {
   try {
     await call;

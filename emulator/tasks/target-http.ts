@@ -2,7 +2,9 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 
-/** One request to a target. Not `fetch`, which waits for an answer no longer than five minutes and adds fields of its own. */
+/**
+ * One request to a target. `fetch` does not fit: it waits at most five minutes for an answer and adds header fields.
+ */
 export type TargetHttp = (call: TargetCall) => Promise<TargetAnswer>;
 
 export interface TargetCall {
@@ -18,7 +20,7 @@ export interface TargetAnswer {
   readonly retryAfter: string | null;
 }
 
-/** Any name that was let through is one of this machine, and no name server is asked for it. */
+/** Every accepted name means this machine, so no name server is asked. */
 const loopbackLookup: LookupFunction = (_name, options, callback) => {
   const addresses = [
     { address: '127.0.0.1', family: 4 },

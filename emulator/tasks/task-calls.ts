@@ -9,13 +9,13 @@ import { scheduledAtOf, targetRequestOf, type WireTask } from './task-request.ts
 import type { TasksState } from './tasks-state.ts';
 import { taskView } from './wire-view.ts';
 
-/** The calls about tasks. Each answers when what it has changed is settled. */
+/** The task calls. Each answers after the store has persisted its changes. */
 
 const pageSizeMax = 1000;
-// A full view has bodies of up to 1 MiB, and a client that does not say otherwise takes messages of 4 MiB.
+// A full view has bodies of up to 1 MiB, and a client accepts messages of 4 MiB by default.
 const pageBytesMax = 3 * 1024 * 1024;
 
-/** A task is sent once it is settled, so that none is that its caller was told nothing of. */
+/** Send a task only after it is persisted: otherwise a task could run although its creation failed. */
 export async function createTask(
   state: TasksState,
   { parent, task: given, responseView }: protos.google.cloud.tasks.v2.ICreateTaskRequest,
@@ -78,7 +78,7 @@ export async function deleteTask(
   return {};
 }
 
-/** Sends the task whatever its queue says, and answers with it as it is then, before its target has answered. */
+/** Sends the task regardless of its queue's state and answers with the task before its target has answered. */
 export async function runTask(
   state: TasksState,
   { name, responseView }: protos.google.cloud.tasks.v2.IRunTaskRequest,
@@ -105,7 +105,7 @@ function freeName(state: TasksState, lane: Lane): string {
   }
 }
 
-/** Twenty digits, as the service makes them. */
+/** Twenty digits, as Cloud Tasks makes them. */
 function newTaskId(random: RandomSource): string {
   return Buffer.from(random.bytes(8)).readBigUInt64BE().toString().padStart(20, '0');
 }

@@ -2,9 +2,9 @@ import { backoffMs, isGivenUp } from './backoff.ts';
 import type { AttemptOutcome, RetryRules, TaskProgress, TaskRecord } from './model.ts';
 import { type GrpcCodeName, grpcCodes } from './refusal.ts';
 
-/** How a task goes from attempt to attempt. */
+/** The state changes of a task from attempt to attempt. */
 
-/** A task of this age is deleted, whether it was dispatched or not. */
+/** A task of this age is deleted, dispatched or not. */
 const retentionMs = 31 * 86_400_000;
 
 export function isTooOld({ createdAt }: TaskRecord, now: number): boolean {
@@ -36,12 +36,12 @@ export interface EndedAttempt {
   readonly dispatchedAt: number;
   readonly scheduledAt: number;
   readonly endedAt: number;
-  /** From when the time to the next attempt counts. */
+  /** The time from which the delay to the next attempt counts. */
   readonly retryFrom: number;
   readonly retryAfterMs: number;
 }
 
-/** What becomes of a task when one of its attempts has ended; nothing where the task has ended with it. */
+/** The task's state after an attempt has ended; `null` if the task has ended too. */
 export function afterAttempt(
   progress: TaskProgress,
   retry: RetryRules,
@@ -63,7 +63,7 @@ export function afterAttempt(
   };
 }
 
-/** Of a target that says that it gets too much. */
+/** The target reported overload. */
 export function isOverload({ httpStatus }: AttemptOutcome): boolean {
   return httpStatus === 429 || httpStatus === 503;
 }
@@ -72,7 +72,7 @@ export function isSuccess({ httpStatus }: AttemptOutcome): boolean {
   return httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
 }
 
-/** As google/rpc/code.proto maps codes to statuses. */
+/** The map of statuses to codes of google/rpc/code.proto. */
 const codeOfStatus: Readonly<Record<number, GrpcCodeName>> = {
   400: 'invalidArgument',
   401: 'unauthenticated',

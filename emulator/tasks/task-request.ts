@@ -4,7 +4,7 @@ import type { TargetRequest } from './model.ts';
 import { CallRefusal, invalid } from './refusal.ts';
 import { msOfDuration, msOfTimestamp } from './wire-time.ts';
 
-/** What a caller asks to be sent, checked as the service does it. */
+/** Validates the HTTP request of a task as Cloud Tasks does. */
 
 export type WireTask = protos.google.cloud.tasks.v2.ITask;
 type WireHttpRequest = protos.google.cloud.tasks.v2.IHttpRequest;
@@ -42,7 +42,7 @@ export function targetRequestOf(task: WireTask): TargetRequest {
   return request;
 }
 
-/** Now, where nothing is said or the time is over. */
+/** Now, if no time is given or it has passed. */
 export function scheduledAtOf({ scheduleTime }: WireTask, now: number): number {
   if (!scheduleTime) return now;
   const at = msOfTimestamp(scheduleTime, 'Task.scheduleTime');
@@ -79,7 +79,7 @@ function headersOf(given: Readonly<Record<string, string>>): Record<string, stri
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
       throw invalid(`HttpRequest.headers has ${JSON.stringify(name)}, which is not a field name.`);
-    // Visible characters of Latin-1, spaces and tabs (RFC 9110 section 5.5): nothing that could begin another field.
+    // Visible Latin-1 characters, spaces and tabs (RFC 9110 section 5.5): nothing can start another field.
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
       throw invalid(`HttpRequest.headers has a value of ${JSON.stringify(name)} that no field can have.`);
     bytes += Buffer.byteLength(name) + Buffer.byteLength(value);

@@ -14,50 +14,53 @@ import { TasksState, type TasksWorld } from './tasks-state.ts';
 import { memoryTasksStore } from './tasks-store.ts';
 
 /**
- * Cloud Tasks on one machine: the gRPC service that the official client speaks. It listens on loopback only and sends to
- * loopback only, since whoever is on this machine may have it send whatever he likes, with a token of any account.
+ * Cloud Tasks on one machine: the gRPC service for the official client. It listens on loopback and sends to loopback
+ * only, because any process on this machine can make it send any request with a token of any account.
  */
 export interface TasksEmulator {
-  /** Where the client finds it: its `apiEndpoint` and `port`. */
+  /** The `apiEndpoint` and `port` for the client. */
   readonly host: string;
   readonly port: number;
   /** The page of its queues and tasks, and its fault switches. */
   readonly adminUrl: string;
-  /** Whose tokens it sends. */
+  /** The issuer of the tokens it sends. */
   readonly issuer: Pick<OidcIssuer, 'issuer' | 'keySetUrl'>;
-  /** Sends nothing more, and waits a moment for targets that are answering; calls are still taken. */
+  /** Stops sending and waits a moment for active targets; it still accepts calls. */
   hold(): Promise<void>;
-  /** Takes no more calls, waits a moment for targets that are answering, and ends. */
+  /** Accepts no more calls, waits a moment for active targets, and ends. */
   stop(): Promise<void>;
 }
 
 export interface TasksEmulatorOptions {
-  /** An address of loopback; default 127.0.0.1. */
+  /** A loopback address; default 127.0.0.1. */
   readonly host?: string;
-  /** 0, the default of both, takes a free one. */
+  /** 0, the default of both, takes a free port. */
   readonly port?: number;
   readonly adminPort?: number;
-  /** A folder for what outlives the process; without it nothing does. */
+  /** A folder for state that survives the process; absent: state is in memory only. */
   readonly dataDir?: string;
-  /** Queues that are created where they are missing; for what they do not say, the settings of the service count. */
+  /** Queues to create if they are missing; absent settings take the defaults of Cloud Tasks. */
   readonly queues?: readonly WireQueue[];
-  /** Who signs the tokens of tasks. Without one, one of its own is started. */
+  /** Signs the tokens of tasks. Absent: the emulator starts an issuer of its own. */
   readonly issuer?: Pick<OidcIssuer, 'issuer' | 'keySetUrl' | 'mint'>;
-  /** How long the name of a task that has ended cannot be taken again; default an hour. */
+  /** The time for which the name of an ended task stays reserved; default an hour. */
   readonly taskNameHeldMs?: number;
-  /** How long the name of a queue that was deleted cannot be taken again; default seven days. */
+  /** The time for which the name of a deleted queue stays reserved; default seven days. */
   readonly queueNameHeldMs?: number;
   readonly faults?: FaultSwitches;
-  /** How long a stop waits for targets that are answering; default 5 seconds. */
+  /** The time that a stop waits for active targets; default 5 seconds. */
   readonly stopGraceMs?: number;
   readonly world?: Partial<TasksWorld>;
-  /** Whose jobs the page shows as well. */
+  /** The scheduler whose jobs the page shows too. */
   readonly scheduler?: Pick<Scheduler, 'jobs' | 'run'>;
 }
 
 const hourMs = 3_600_000;
 
-/** Throws an Error for a host that others could reach, for a port in use and for a folder that another process has. */
+/**
+ * Throws an Error for a host that other machines could reach, for a port in use and for a folder that another process
+ * has.
+ */
 export async function startTasksEmulator(options: TasksEmulatorOptions = {}): Promise<TasksEmulator> {
   const { host = '127.0.0.1' } = options;
   if (!isLoopbackHost(host.includes(':') ? `[${host}]` : host))

@@ -17,7 +17,7 @@ export interface TasksStateOptions extends Omit<DispatcherOptions, 'end' | 'worl
   readonly queueNameHeldMs: number;
 }
 
-/** All queues and tasks, as the calls and the dispatcher share them. */
+/** All queues and tasks, shared by the calls and the dispatcher. */
 export class TasksState {
   readonly world: TasksWorld;
   readonly store: TasksStore;
@@ -37,14 +37,14 @@ export class TasksState {
     this.#load();
   }
 
-  /** Begins to send what was stored, the oldest first. */
+  /** Starts to send the stored tasks, the oldest first. */
   start(): void {
     const stored = this.#stored.splice(0);
     stored.sort((left, right) => scheduledAt(left.task) - scheduledAt(right.task));
     for (const { lane, task } of stored) this.dispatcher.schedule(lane, task);
   }
 
-  /** Sends nothing more, waits for what is under way, and lets all go. */
+  /** Stops sending, waits for active attempts, and closes the store and the targets. */
   async stop(graceMs: number): Promise<void> {
     await this.dispatcher.stop(graceMs);
     for (const lane of this.lanes.values()) lane.clear();
@@ -92,7 +92,7 @@ export class TasksState {
     this.store.dropQueue(name, until);
   }
 
-  /** By a task that is there, or by one that ended not long enough ago. */
+  /** Whether a task exists under this name, or the name of an ended one is still reserved. */
   isTaken(lane: Lane, name: string): boolean {
     this.#endOld(lane, lane.tasks.get(name));
     return lane.tasks.has(name) || this.#heldTasks.isHeld(name, this.now());
@@ -112,7 +112,7 @@ export class TasksState {
     throw new CallRefusal('notFound', 'The task does not exist, or no longer.');
   }
 
-  /** In the order in which they were created. */
+  /** In the order of their creation. */
   tasks(lane: Lane): Iterable<HeldTask> {
     for (const task of lane.tasks.values()) if (!this.#endOld(lane, task)) break;
     return lane.tasks.values();
@@ -145,7 +145,7 @@ export class TasksState {
     return task;
   }
 
-  /** A task waits for no timer to become too old: it is found to be so when somebody asks for it or sends it. */
+  /** No timer ends old tasks: a read or a dispatch finds their age and ends them. */
   #endOld(lane: Lane, task: HeldTask | undefined): boolean {
     if (task === undefined || !isTooOld(task.record, this.now())) return false;
     this.endTask(lane, task);

@@ -1,33 +1,33 @@
 import type { QueueRecord, TaskProgress, TaskRecord } from './model.ts';
 
-/** Where queues and tasks outlive the process. Everything is also in memory: it is read once, at the start. */
+/** Persists queues and tasks. Everything is also in memory: the file is read once, at the start. */
 export interface TasksStore {
   load(): StoredTasks;
   putQueue(queue: QueueRecord): void;
-  /** With all its tasks. The name is held until then. */
+  /** Drops the queue and its tasks, and reserves the name until then. */
   dropQueue(name: string, heldUntil: number): void;
   putTask(task: TaskRecord): void;
   putProgress(name: string, progress: TaskProgress): void;
-  /** The name is held until then. */
+  /** Reserves the name until then. */
   endTask(name: string, heldUntil: number): void;
-  /** Resolves when everything that was said so far survives the end of the process and of the machine. */
+  /** Resolves when all earlier changes survive a crash of the process and of the machine. */
   settled(): Promise<void>;
-  /** After what was said so far is settled. */
+  /** Closes after all earlier changes are persisted. */
   close(): Promise<void>;
 }
 
 export interface StoredTasks {
   readonly queues: readonly QueueRecord[];
-  /** In the order in which they were created. */
+  /** In the order of their creation. */
   readonly tasks: readonly TaskRecord[];
-  /** Names of queues and tasks that have ended, and until when they are held. */
+  /** Names of ended queues and tasks, and the end of their reservation. */
   readonly held: readonly (readonly [name: string, until: number])[];
 }
 
 const nothing = (): void => undefined;
 const done = (): Promise<void> => Promise.resolve();
 
-/** Keeps nothing. */
+/** Stores nothing. */
 export const memoryTasksStore: TasksStore = {
   load: () => ({ queues: [], tasks: [], held: [] }),
   putQueue: nothing,

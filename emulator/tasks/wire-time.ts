@@ -9,7 +9,7 @@ interface SecondsAndNanos {
   readonly nanos: number;
 }
 
-/** Cut to microseconds, as all times of the protocol are. */
+/** Cut to microseconds, like all times of the protocol. */
 export function timestampOf(ms: number): SecondsAndNanos {
   const micros = Math.round(ms * 1000);
   const seconds = Math.floor(micros / 1e6);
@@ -22,17 +22,17 @@ export function durationOf(ms: number): SecondsAndNanos {
 }
 
 /** Milliseconds since 1970. */
-export function msOfTimestamp(value: WireTimestamp, what: string): number {
+export function msOfTimestamp(value: WireTimestamp, field: string): number {
   const { seconds, nanos } = partsOf(value);
   if (!Number.isSafeInteger(seconds) || nanos < 0 || nanos > 999_999_999)
-    throw invalid(`${what} is not a point in time.`);
+    throw invalid(`${field} is not a point in time.`);
   return seconds * 1000 + Math.floor(nanos / 1000) / 1000;
 }
 
-export function msOfDuration(value: WireDuration, what: string): number {
+export function msOfDuration(value: WireDuration, field: string): number {
   const { seconds, nanos } = partsOf(value);
   if (!Number.isSafeInteger(seconds) || seconds < 0 || nanos < 0 || nanos > 999_999_999)
-    throw invalid(`${what} must be a duration of 0 or more.`);
+    throw invalid(`${field} must be a duration of 0 or more.`);
   return seconds * 1000 + nanos / 1e6;
 }
 

@@ -2,7 +2,7 @@ import type { protos } from '@google-cloud/tasks';
 import type { QueueRecord, TaskAttempt, TaskRecord } from './model.ts';
 import { durationOf, timestampOf } from './wire-time.ts';
 
-/** Queues and tasks as the protocol shows them. */
+/** Queues and tasks in the form of the protocol. */
 
 type WireQueue = protos.google.cloud.tasks.v2.IQueue;
 type WireTask = protos.google.cloud.tasks.v2.ITask;
@@ -65,7 +65,7 @@ function attemptView({ scheduledAt, dispatchedAt, ended }: TaskAttempt): WireAtt
     ...(ended === null
       ? {}
       : {
-          // An attempt that was given up has a status, but no response.
+          // A cancelled attempt has a status, but no response.
           ...(ended.outcome.httpStatus === null ? {} : { responseTime: timestampOf(ended.at) }),
           responseStatus: { code: ended.outcome.code, message: ended.outcome.message },
         }),
