@@ -6,16 +6,21 @@ import { settleDue } from '../../functions/runs/settle.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { START, testWorld } from '../support/canonical.ts';
 import { ExecutionClient, executionInstance, type InstanceOptions } from '../support/execution.ts';
+import { ManualWorld } from '../support/manual-world.ts';
 
 export const HANDLER = 'test.work';
 export const OTHER = 'test.other';
 export const PLUGIN = 'test.plugin';
 
-/** One instance over runs of its own, at a time that stands where the test puts it. */
+/**
+ * One instance over runs of its own, at a time that stands where the test puts it. No timer of it fires: on a busy machine a
+ * queue would deliver a run whose lease the test lets end, and settle it before the test does.
+ */
 export function ownRuns(store: RecordStore, options: InstanceOptions = {}) {
   const clock = { now: START };
+  const { timers } = new ManualWorld();
   const instance = executionInstance(store, {
-    world: testWorld(clock),
+    world: { ...testWorld(clock), timers },
     external: [{ handlerId: HANDLER, pluginId: PLUGIN }, { handlerId: OTHER }],
     ...options,
   });

@@ -68,10 +68,9 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
   }
 
   test('when nothing is confirmed, the caller is told so, soon', async () => {
-    const { store } = openBroken('commit', 14, 'before', 1000);
-    const started = Date.now();
+    const { store, state } = openBroken('commit', 14, 'before', 1000);
     await expect(increment(store)).rejects.toMatchObject({ failure: 'unavailable' });
-    expect(Date.now() - started).toBeLessThan(10_000);
+    expect(state.sent).toBeLessThan(10);
   });
 
   test('a removal whose answer was lost is not taken for a rival’s', async () => {
@@ -221,9 +220,8 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
     const batch = client.batch();
     for (let index = 0; index < 6; index += 1)
       batch.set(client.doc(`big/${index}`), { bytes: Buffer.alloc(900_000) });
-    const started = Date.now();
+    // A transport that repeats the call would outlast the test.
     await expect(sendBatch(batch, 'commit')).rejects.toMatchObject({ code: 8 });
-    expect(Date.now() - started).toBeLessThan(5_000);
     await client.terminate();
   });
 });

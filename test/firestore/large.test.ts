@@ -25,9 +25,7 @@ describe.skipIf(firestoreMissing !== undefined)(`large writes ${firestoreMissing
       recordNamed(`${index}`, { body: incompressible(900_000) }),
     );
     rpcs.take();
-    const started = Date.now();
     await expect(write(store, scope, ...records)).rejects.toMatchObject({ failure: 'too_large' });
-    expect(Date.now() - started).toBeLessThan(3_000);
     expect(rpcs.take()).toEqual({ batchGetDocuments: 1 });
   });
 

@@ -12,7 +12,6 @@ describe.skipIf(firestoreMissing !== undefined)(`rivals ${firestoreMissing ?? ''
 
   test('of 20 callers with one intent on four instances one creates, the others see what it made', async () => {
     const gate = keyOf('receipt');
-    const started = Date.now();
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, caller) =>
         stores[caller % 4]!.transact(scope, { gate, keys: [{ key: gate, expectAbsent: true }] }, (found) => {
@@ -27,7 +26,6 @@ describe.skipIf(firestoreMissing !== undefined)(`rivals ${firestoreMissing ?? ''
     );
     expect(outcomes.filter(({ created }) => created)).toHaveLength(1);
     expect(new Set(outcomes.map(({ by }) => by)).size).toBe(1);
-    expect(Date.now() - started).toBeLessThan(8_000);
   });
 
   test('8 contenders on one record lose no increment', async () => {

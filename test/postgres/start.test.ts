@@ -120,9 +120,8 @@ describe.skipIf(postgresMissing !== undefined)(`opening PostgreSQL ${postgresMis
     const { port } = silent.address() as { port: number };
     const connectionString = `postgresql://svc:hunter2@127.0.0.1:${port}/svc`;
     const store = openPostgresStore({ ...postgresOptions(), connectionString, connectTimeoutMs: 200 });
-    const begun = Date.now();
+    // Without the time limit the call would outlast the test.
     await expect(store.ping()).rejects.toMatchObject(unavailable);
-    expect(Date.now() - begun).toBeLessThan(5_000);
     await store.close();
     silent.close();
   });
