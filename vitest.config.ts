@@ -13,8 +13,9 @@ export default defineConfig({
     maxWorkers: '100%',
     reporters: ['default', 'json'],
     outputFile: { json: 'dist/test-reports/latest.json' },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // These end a test that hangs. A machine under load takes many times what a quiet one does.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     projects: [
       {
         extends: true,

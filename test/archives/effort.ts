@@ -4,7 +4,7 @@ const factor = Math.max(1, Number(process.env['SVC_ARCHIVES_FACTOR'] ?? '1'));
 export const seed = Number(process.env['SVC_ARCHIVES_SEED'] ?? '0');
 
 /** How long one test may take, in milliseconds. */
-export const patienceMs = 60_000 * factor;
+export const patienceMs = 180_000 * factor;
 
 export function rounds(count: number): number {
   return Math.round(count * factor);

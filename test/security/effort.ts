@@ -6,7 +6,7 @@ const factor = Number(process.env['SVC_SECURITY_FACTOR'] ?? '1');
 const shift = Number(process.env['SVC_SECURITY_SEED'] ?? '0');
 
 /** How long one test may take, in milliseconds. */
-export const patienceMs = 60_000 * Math.max(1, factor);
+export const patienceMs = 180_000 * Math.max(1, factor);
 
 /** `count` cases at the factor of this run. */
 export function cases(count: number): number {
