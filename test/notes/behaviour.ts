@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { describeAdmission } from './behaviour-admission.ts';
+import { describeJobLife } from './behaviour-life.ts';
+import { describeViews } from './behaviour-views.ts';
+
+export interface NotesConformance {
+  readonly store: () => RecordStore;
+  /** For what needs two processes over one queue in memory; a queue that delivers knows one address. */
+  readonly local: (name: string, run: () => Promise<void>) => void;
+}
+
+/** What a group with a write, a read and a job can rely on, against any provider. */
+export function describeNotes(
+  name: string,
+  open: () => Promise<RecordStore>,
+  options: { readonly skip?: string | undefined; readonly delivers?: boolean } = {},
+): void {
+  describe.skipIf(options.skip !== undefined)(`jobs of a group on ${name}${options.skip ?? ''}`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(() => store.close());
+    const conformance: NotesConformance = {
+      store: () => store,
+      local: options.delivers === true ? () => undefined : (...given) => test(...given),
+    };
+    describeAdmission(conformance);
+    describeViews(conformance);
+    describeJobLife(conformance);
+  });
+}

@@ -1,0 +1,2 @@
+/** Where the generated files look for it. */
+export * from '../../../contracts/operation.ts';
