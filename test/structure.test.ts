@@ -2,7 +2,17 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../contracts/generated/operations.ts';
-import { banFaults, bans, importCycles, importFaults, importsOf, patternsOf, roomOf } from './structure.ts';
+import type { OperationEntry } from '../contracts/operation.ts';
+import {
+  banFaults,
+  bans,
+  importCycles,
+  importFaults,
+  importsOf,
+  namedFaults,
+  patternsOf,
+  roomOf,
+} from './structure.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const files = globSync('functions/**/*.ts', { cwd: root })
@@ -211,6 +221,24 @@ describe('what only the composition and the providers may touch', () => {
     expect(banFaults('functions/config/machine.ts', 'process.env')).toEqual([]);
     expect(banFaults('functions/compose/compose.ts', 'process.env')).toHaveLength(1);
   });
+});
+
+test('http names no group, no class and no path parameter of the contract', () => {
+  const entries = Object.values<OperationEntry>(operations);
+  const named = [
+    ...entries.flatMap(({ authorizationClass }) =>
+      authorizationClass === 'anonymous' ? [] : authorizationClass,
+    ),
+    ...entries.map(({ group }) => group).filter((group) => group !== 'server'),
+    ...entries.flatMap(({ routes }) => routes.flatMap(({ path }) => path.map(({ name }) => name))),
+    'artifact',
+  ];
+  // Words of HTTP and of the language as well.
+  const names = [...new Set(named)].filter((name) => !['id', 'key', 'name'].includes(name));
+  expect(names).toEqual(expect.arrayContaining(['canonical', 'tenantId', 'runId', 'execution-policy']));
+  expect(files.flatMap((path) => namedFaults(path, textOf(path), names))).toEqual([]);
+  expect(namedFaults('functions/http/x.ts', `const limited = 'canonical-policy';`, names)).toHaveLength(1);
+  expect(namedFaults('functions/http/x.ts', 'const { tenantId } = params;', names)).toHaveLength(1);
 });
 
 test('regular expressions are told from divisions, strings and comments', () => {

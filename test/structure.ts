@@ -217,6 +217,13 @@ export function banFaults(path: string, text: string): string[] {
     .map(({ what, instead }) => `${path} uses ${what}; use ${instead}`);
 }
 
+/** Groups and fields of single operations, by which `http` must not tell requests apart: the contract describes them. */
+export function namedFaults(path: string, text: string, names: readonly string[]): string[] {
+  if (roomOf(path) !== 'http') return [];
+  const words = new Set(withoutComments(text).match(/[A-Za-z]+(?:-[a-z]+)*/g) ?? []);
+  return names.filter((name) => words.has(name)).map((name) => `${path} names ${name}`);
+}
+
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
 }

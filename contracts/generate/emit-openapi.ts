@@ -47,9 +47,10 @@ export function openApiDocument(source: ContractSource): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     for (const route of operation.routes) {
-      const item = paths[route.path] ?? {};
+      const path = route.path.replace('+}', '}');
+      const item = paths[path] ?? {};
       item[route.method.toLowerCase()] = routeObject(operation, route, source) as Json;
-      paths[route.path] = item;
+      paths[path] = item;
     }
   }
   return {
@@ -97,6 +98,8 @@ function routeObject(operation: CatalogOperation, route: CatalogRoute, source: C
       : undefined,
     responses: responses(operation, source.problems),
     'x-svc-operation-id': operation.id,
+    // OpenAPI has no parameter that takes the rest of a path.
+    'x-svc-catch-all': /\{([^{}+]*)\+\}$/.exec(route.path)?.[1],
     'x-svc-stability': stability,
     'x-svc-authorization-class': operation.authorizationClass,
     'x-svc-access-operation': operation.accessOperation,

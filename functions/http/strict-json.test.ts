@@ -142,34 +142,6 @@ test('G11: 10^5 names that collide, of any stride, are read in under 200 ms a pi
   }
 });
 
-test('a commit of 70 KB costs less than three times what JSON.parse alone costs', () => {
-  const mutations = Array.from({ length: 100 }, (_, n) => ({
-    operation: 'upsert',
-    document: {
-      documentType: 'a',
-      id: `d${n}`,
-      schemaVersion: '1',
-      data: { x: 'y'.repeat(500), n, list: [1, 2, 3] },
-      indexes: { a: '1' },
-    },
-    precondition: { mustNotExist: true },
-  }));
-  const bytes = Buffer.from(JSON.stringify({ idempotencyKey: 'k', mutations }));
-  const repeatedly = (action: () => unknown) => (): void => {
-    // The clock of the processor is too coarse for one.
-    for (let count = 0; count < 500; count += 1) action();
-  };
-  const strict = shortestCpuMs(
-    5,
-    repeatedly(() => parseStrictJson(bytes)),
-  );
-  const plain = shortestCpuMs(
-    5,
-    repeatedly(() => JSON.parse(bytes.toString())),
-  );
-  expect(strict / plain).toBeLessThan(3);
-});
-
 /** Every code unit of a name as an escape. */
 function spelt(name: string): string {
   return [...Array(name.length).keys()]

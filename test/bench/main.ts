@@ -1,7 +1,7 @@
 /**
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
- *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,timing,execution,
+ *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
  */
@@ -21,6 +21,7 @@ import { benchExecutionWaits } from './execution-waits.ts';
 import { benchGrowth } from './growth.ts';
 import { benchProviders } from './providers.ts';
 import { benchSdk } from './sdk.ts';
+import { benchStrictJson } from './strict-json.ts';
 import { benchTiming } from './timing.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object>>> = {
@@ -31,6 +32,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'copies-http': benchCopiesHttp,
   'cold-start': benchColdStart,
   sdk: benchSdk,
+  'strict-json': benchStrictJson,
   timing: benchTiming,
   execution: benchExecution,
   'execution-waits': benchExecutionWaits,

@@ -43,6 +43,20 @@ def handler() -> str:
     return f"h-{next(_ids) + 1}"
 
 
+def test_reads_a_checkpoint_back_whatever_its_key(client: Client, handler: str) -> None:
+    keys = ["k/1", "a\\b", "50%", "a?b", "a#b", "%2F"]
+
+    def work(context: RunContext) -> None:
+        for key in keys:
+            context.checkpoint(key, {"key": key})
+
+    run_id = start(client, handler, None)
+    worker, _ = worker_of(client, {handler: work})
+    with worker:
+        ended(client, run_id)
+    assert [client.get_execution_run_checkpoint(run_id, key)["key"] for key in keys] == keys
+
+
 def test_carries_out_a_run_and_tells_of_it(client: Client, handler: str) -> None:
     def work(context: RunContext) -> object:
         context.check()
