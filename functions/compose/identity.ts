@@ -145,7 +145,12 @@ async function openApiKeyFile(path: string, { clock, timers }: World, log: Log):
       cause: error,
     });
   }
-  return createApiKeyFile({ read, clock, timers, tell: (message) => log({ severity: 'ERROR', message }) });
+  return createApiKeyFile({
+    read,
+    clock,
+    timers,
+    reportFault: (message) => log({ severity: 'ERROR', message }),
+  });
 }
 
 async function workloadOf(

@@ -17,9 +17,9 @@ const hidden = ['content-length', 'transfer-encoding', 'content-encoding', 'expe
 let installed = false;
 
 export interface BridgeListeners {
-  /** Told of each such server before it listens. */
+  /** Called with each such server before it listens. */
   readonly onServer: (server: Server) => void;
-  /** Told of each request before anything of the framework runs. */
+  /** Called with each request before any code of the framework runs. */
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
 }
 

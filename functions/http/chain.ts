@@ -40,7 +40,7 @@ export function createChain(options: ChainOptions): Chain {
   };
 }
 
-/** What the chain knows of one request so far. */
+/** The state of one request on its way through the chain. */
 interface State {
   readonly exchange: Exchange;
   correlationId: string;

@@ -9,7 +9,7 @@ import type { Exchange } from './exchange.ts';
 import { ByteStream, type Chain, type RawRequest, type RawResponse } from './message.ts';
 import { problemOf } from './problem.ts';
 
-/** What a server does with connections whose requests never reach the chain by themselves. */
+/** Answers connections whose requests Node rejects before the chain sees them. */
 
 export interface ConnectionTimeouts {
   /** For the whole header section. */
@@ -19,10 +19,10 @@ export interface ConnectionTimeouts {
   readonly keepAliveMs: number;
 }
 
-// Kept alive longer than the 60 s after which load balancers give up an idle connection, so that they close first.
+// Longer than the 60 s after which load balancers close an idle connection, so that they close first.
 export const connectionTimeouts: ConnectionTimeouts = {
   headersMs: 10_000,
-  // As long as the largest body takes that keeps the slowest pace.
+  // The time of the largest body at the slowest allowed pace.
   requestMs:
     (limits.requestBodySeconds +
       Math.ceil(limits.restoreBodyBytesMax / limits.requestBodyBytesPerSecondMin)) *
@@ -112,7 +112,7 @@ function requestLine(packet: Buffer | undefined): RequestLine | null {
   return line ? { method: line[1] ?? '', target: line[2] ?? '' } : null;
 }
 
-/** Of such a request nothing but its first line is taken; the version is one that needs no Host. */
+/** Takes only the first line of such a request; the version is one that needs no Host. */
 function bodiless({ method, target }: RequestLine, socket: Socket): RawRequest {
   return {
     method,

@@ -3,8 +3,8 @@ import type { RandomSource } from '../kernel/world.ts';
 
 export const correlationHeader = 'X-Correlation-ID';
 
-// A subset of the visible ASCII that the contract promises to echo: nothing in it has a meaning in a log line, in HTML
-// or in a shell. What falls outside is replaced, never repaired.
+// A subset of the visible ASCII that the contract promises to echo: no character has a meaning in a log line, in HTML
+// or in a shell. Any other value is replaced, never repaired.
 const safe = /^[A-Za-z0-9._:-]+$/;
 
 /** The caller's correlation id where it is safe to repeat, else a fresh one of 32 hexadecimal digits. */

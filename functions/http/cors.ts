@@ -8,7 +8,7 @@ export interface CorsSettings {
 }
 
 export interface Cors {
-  /** The answer to a preflight request, or `null` where the request is none that may be answered. */
+  /** The answer to a preflight request of an allowed origin; `null` for any other request. */
   preflight(method: string, headers: Headers): RawResponse | null;
   /** The fields to add to an answer. */
   headersFor(headers: Headers): readonly (readonly [string, string])[];
@@ -49,7 +49,7 @@ export function createCors(settings: CorsSettings): Cors {
   };
 }
 
-/** The names that the browser asked for, where they are names. */
+/** The header names that the browser asks for, without invalid ones. */
 function allowedHeaders(headers: Headers): string {
   const asked = (headers.get('access-control-request-headers') ?? '').split(',').map((name) => name.trim());
   const names = asked.filter((name) => /^[A-Za-z0-9-]{1,64}$/.test(name)).slice(0, 32);

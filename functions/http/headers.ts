@@ -2,8 +2,8 @@ import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
- * What the header section of a request may hold. It is read from the fields as they were sent, because Node's own view
- * keeps the first of two `Authorization` fields and joins others, and so hides that there were two.
+ * The limits of the header section of a request. They are checked on the fields as sent: Node's parsed view keeps the
+ * first of two `Authorization` fields and joins others, and so hides the second.
  */
 
 export interface HeaderLimits {
@@ -20,7 +20,7 @@ export const headerLimits: HeaderLimits = {
 export interface Headers {
   /** The value; several fields of one name joined by a comma, as RFC 9110 section 5.3 allows. */
   get(name: string): string | undefined;
-  /** Whether there were several fields of the name, so that the value is not what any one of them said. */
+  /** Whether the request holds several fields of the name, so that the value is a list. */
   repeats(name: string): boolean;
 }
 
@@ -40,8 +40,8 @@ const single = new Set([
 ]);
 
 /**
- * Reads and judges the fields: too many or too large, a field twice that decides about identity or framing, a coding that
- * we would have to undo. `alsoSingle` names further fields that may occur once, such as a configured API key header.
+ * Reads the fields. Refuses too many or too large ones, a repeated field that decides identity or framing, and a coding
+ * that the server would have to undo. `alsoSingle` names further fields that may occur once, such as a configured API key header.
  */
 export function readHeaders(
   rawHeaders: readonly string[],
@@ -71,14 +71,14 @@ export function readHeaders(
   if (bytes > most.bytesMax) {
     throw new ServiceError('headers_too_large', `The header fields take more than ${most.bytesMax} bytes.`);
   }
-  // Only names of the list above are repeated here, never one that the caller made up.
+  // The refusal names known headers only, never a name that the caller chose.
   if (repeated !== null)
     throw new ServiceError('malformed_request', `The header ${repeated} occurs more than once.`);
   refuseCodings(fields);
   return { get: (name) => fields.get(name), repeats: (name) => repeats.has(name) };
 }
 
-/** How the body is framed. */
+/** The framing of the body. */
 export interface Framing {
   /** The declared length, or `null` where the body comes in chunks. */
   readonly length: number | null;
@@ -117,7 +117,7 @@ export function requireJson(headers: Headers): void {
   }
 }
 
-/** A body is taken as it is: nothing is ever inflated, so that a small body cannot become a large one. */
+/** The server inflates no body, so that a small body cannot become a large one. */
 function refuseCodings(fields: ReadonlyMap<string, string>): void {
   const encoding = fields.get('content-encoding');
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {

@@ -10,7 +10,7 @@ import type { Chain } from './message.ts';
 export interface FrameworkHostOptions {
   readonly world: Pick<World, 'timers' | 'random'>;
   readonly log: Log;
-  /** Lets go of stores and clients, after the last request and before the process ends. */
+  /** Closes stores and clients, after the last request and before the process ends. */
   readonly close: () => Promise<void>;
   /** The platform kills the instance 10 s after SIGTERM. */
   readonly drainMs?: number;
@@ -18,7 +18,7 @@ export interface FrameworkHostOptions {
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 const faults = ['uncaughtException', 'unhandledRejection'] as const;
-// What is still under way after a fault gets this long to be answered.
+// The time for requests under way to be answered after a fault.
 const faultDrainMs = 1_000;
 const faultExitCode = 16;
 

@@ -19,16 +19,16 @@ export interface NodeHost {
   readonly address: AddressInfo;
   /** For a person: `http://127.0.0.1:5220`. */
   readonly url: string;
-  /** Accepts nothing more, waits for what is under way, then closes. */
+  /** Accepts no more requests, waits for those under way, then closes. */
   stop(): Promise<void>;
 }
 
-// More than the chain allows, so that the chain's problem document answers what is a little too large.
+// More than the chain allows, so that the chain answers a slightly larger header section with a problem document.
 const headerBytesMax = 64 * 1024;
 const checkIntervalMs = 1_000;
-// For a handler that was told to stop to say so.
-// How long kept connections may still bring the requests that were on their way.
+// How long kept connections may still bring requests that clients have just sent.
 const lastRequestsMs = 100;
+// The time for aborted handlers to answer.
 const abortGraceMs = 500;
 
 /** Serves the chain on plain `node:http`; resolves when the port is open. */
@@ -56,8 +56,8 @@ export async function serveNode(chain: Chain, options: NodeHostOptions): Promise
     address,
     url: `http://${name}:${address.port}`,
     async stop() {
-      // From here on every answer ends its connection. What clients have just sent on kept connections is answered so,
-      // where closing at once would reset it.
+      // Every later answer closes its connection. The delay lets the server answer requests that clients have just sent;
+      // closing at once would reset them.
       exchange.closeConnections();
       await delay(world.timers, lastRequestsMs);
       const closed = new Promise<void>((resolve) => {

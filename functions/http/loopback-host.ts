@@ -1,9 +1,9 @@
 import { isIPv4 } from 'node:net';
 
 /**
- * Whether a `Host` field (RFC 9112 section 3.2) names this very machine: `localhost` and what is below it (RFC 6761
+ * Whether a `Host` field (RFC 9112 section 3.2) names this very machine: `localhost` and its subdomains (RFC 6761
  * section 6.3), 127.0.0.0/8 or ::1, on any port. A page of another site can have its own name resolve to 127.0.0.1, and
- * then reaches a service on loopback as if from its own origin; what it cannot do is call itself by one of these names.
+ * then reaches a service on loopback as if from its own origin; but its requests cannot carry one of these names.
  */
 export function isLoopbackHost(host: string): boolean {
   const [, name = ''] = /^(\[::1\]|[A-Za-z0-9.-]{1,253})(?::\d{0,5})?$/.exec(host.trim()) ?? [];

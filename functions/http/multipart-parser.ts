@@ -32,7 +32,7 @@ export function boundaryOf(contentType: string): string {
 export class MultipartParser {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #delimiter: Buffer;
-  /** What has arrived and was not handed on. Begins with a line end, so that the first delimiter is like the others. */
+  /** Bytes that arrived and are not handed on yet. Begins with a line end, so that all delimiters look alike. */
   #held: Buffer = lineEnd;
   #state: 'start' | 'content' | 'delimited' | 'end' = 'start';
 

@@ -22,7 +22,7 @@ export interface GroupValidators {
 /** The handlers of all groups by operation id; `GroupHandlers` checks each group's handlers against the contract. */
 export type HandlerMap = Readonly<Record<string, (input: never, context: CallContext) => Promise<Answer>>>;
 
-/** What a call needs, in process or over HTTP. */
+/** The parts of a call, in process or over HTTP. */
 export interface CallOptions {
   /** The operations to serve. Creating the call throws for an operation without a handler. */
   readonly operations: Readonly<Record<string, OperationEntry>>;
@@ -35,7 +35,7 @@ export interface CallOptions {
   readonly validateResponses?: boolean;
 }
 
-/** What the HTTP chain needs beside the call. */
+/** The parts of the HTTP chain beside the call. */
 export interface ChainOptions extends CallOptions {
   readonly authenticator: Authenticator;
   readonly log: Log;

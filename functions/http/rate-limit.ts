@@ -26,11 +26,11 @@ export interface RateLimitWorld {
 }
 
 export interface RateLimiter {
-  /** Takes a permit, waits for one where the queue allows, or throws `rate_limited`; tells the header fields either way. */
+  /** Takes a permit, waits for one where the queue allows, or throws `rate_limited`; reports the header fields either way. */
   acquire(
     address: string,
     signal: AbortSignal,
-    tell: (fields: readonly HeaderField[]) => void,
+    report: (fields: readonly HeaderField[]) => void,
   ): Promise<void>;
   /** How many addresses are being counted. */
   readonly size: number;
@@ -43,7 +43,7 @@ interface Window {
   used: number;
   /** First come, first served. */
   readonly waiting: (() => void)[];
-  /** Takes back the one timer for the end of the window, which is set while somebody waits. */
+  /** Cancels the one timer for the end of the window, which is set while requests wait. */
   cancelEnd: (() => void) | null;
 }
 
@@ -81,7 +81,7 @@ class FixedWindows implements RateLimiter {
   async acquire(
     address: string,
     signal: AbortSignal,
-    tell: (fields: readonly HeaderField[]) => void,
+    report: (fields: readonly HeaderField[]) => void,
   ): Promise<void> {
     const window = this.#windowOf(address);
     try {
@@ -90,7 +90,7 @@ class FixedWindows implements RateLimiter {
         await this.#queue(window, signal);
       else throw this.#refusal(window);
     } finally {
-      tell(this.#fields(window));
+      report(this.#fields(window));
     }
   }
 
@@ -102,12 +102,12 @@ class FixedWindows implements RateLimiter {
     window ??= { startedAt: now, used: 0, waiting: [], cancelEnd: null };
     this.#windows.set(address, window);
     const elapsed = now - window.startedAt;
-    // A clock that was set back must not freeze a window. Who waits is let in by the timer, before any newcomer.
+    // A clock that was set back must not freeze a window. The timer admits waiting requests before new ones.
     if ((elapsed >= this.#windowMs || elapsed < 0) && window.waiting.length === 0) begin(window, now);
     return window;
   }
 
-  /** Forgets the least recently used address that nobody waits for. */
+  /** Forgets the least recently used address without waiting requests. */
   #evict(): void {
     for (const [address, window] of this.#windows) {
       if (window.waiting.length > 0) continue;
@@ -136,7 +136,7 @@ class FixedWindows implements RateLimiter {
     }
   }
 
-  /** Each timer begins a window and lets a limit's worth in, so a second one would let in a second limit. */
+  /** Each timer begins a window and admits a full limit, so a second timer would admit a second limit. */
   #admitAtEnd(window: Window): void {
     const remainingMs = Math.max(1, window.startedAt + this.#windowMs - this.#world.clock.now());
     window.cancelEnd ??= this.#world.timers.after(remainingMs, () => {

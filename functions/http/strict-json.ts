@@ -3,12 +3,12 @@ import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
- * JSON read strictly. `JSON.parse` decides the grammar; around it stands what it lets pass: bytes that are not UTF-8, a
- * member named twice, `__proto__`, deep nesting, lone surrogates, and numbers that would silently become other numbers.
+ * Reads JSON strictly. `JSON.parse` decides the grammar; the code around it refuses input that `JSON.parse` accepts: bytes
+ * that are not UTF-8, repeated members, `__proto__`, deep nesting, lone surrogates, and numbers that a double cannot hold.
  *
  * One scan before parsing counts members and depth without looking at names, so that a hostile document is refused
- * before it costs memory. One walk after parsing counts the members that are left: fewer than were written means that
- * a name was written twice, in whatever spelling.
+ * before it costs memory. One walk after parsing counts the members that are left: a smaller number means that the
+ * text holds a name twice, whatever its escapes.
  */
 export interface StrictJsonLimits {
   readonly depthMax: number;
@@ -24,7 +24,7 @@ const strictJsonLimits: StrictJsonLimits = {
 
 const backslash = /\\/;
 
-// A byte order mark is kept, and then refused by JSON.parse.
+// Keeps a byte order mark, which JSON.parse then refuses.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function parseStrictJson(bytes: Uint8Array, most: StrictJsonLimits = strictJsonLimits): Json {
@@ -51,7 +51,7 @@ export function parseStrictJsonText(text: string, most: StrictJsonLimits = stric
   return value;
 }
 
-/** How many members and how many objects and arrays a JSON text holds that this service wrote. */
+/** Counts the members, and the objects and arrays, of a JSON text that this service wrote. */
 export function measureJson(text: string): { readonly members: number; readonly containers: number } {
   const counts = { members: 0, containers: 0 };
   scan(text, { depthMax: Infinity, membersMax: Infinity, containersMax: Infinity }, counts);
@@ -65,8 +65,8 @@ function scan(text: string, most: StrictJsonLimits, counts = { members: 0, conta
   let members = 0;
   let containers = 0;
   let position = 0;
-  // Where nothing is escaped, the next quote ends a string, and the engine finds it faster than a loop of ours. Asked with
-  // a pattern: the optimising compiler takes `includes` for free and asks again for every string (40 times slower).
+  // Without escapes the next quote ends a string, and the engine finds it faster than a loop. Tested with a pattern: the
+  // optimising compiler repeats `includes` for every string (40 times slower).
   const escapes = backslash.test(text);
   while (position < text.length) {
     const code = text.charCodeAt(position);
@@ -121,9 +121,8 @@ function endOfEscapedString(text: string, position: number): number {
 }
 
 /**
- * The position behind a number. Refuses what a double cannot hold: integers that would become other ones, and what
- * overflows to infinity. A large integer that is written as canonical JSON writes it is exact, and has to be read: 1e20 in
- * a document comes back from an export as 100000000000000000000.
+ * The position behind a number. Refuses integers that a double would change, and numbers that overflow to infinity. Accepts
+ * a large integer in the form of canonical JSON, which is exact: an export writes 1e20 as 100000000000000000000.
  */
 function endOfNumber(text: string, start: number): number {
   let end = start + 1;

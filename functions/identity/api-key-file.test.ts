@@ -22,7 +22,7 @@ function fileOf(text: string | null) {
     read,
     clock: world.clock,
     timers: world.timers,
-    tell: (fault) => void told.push(fault),
+    reportFault: (fault) => void told.push(fault),
   });
   return { world, told, disk, read, file };
 }

@@ -9,25 +9,25 @@ export interface ApiKeyFileOptions {
   readonly read: () => Promise<string>;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Told why the file was not taken, in words without anything that stands in it, each time it is tried. */
-  readonly tell?: (fault: string) => void;
+  /** Receives the reason why a reading of the file failed, without any text of the file. */
+  readonly reportFault?: (fault: string) => void;
 }
 
-/** Half of the minute in which a key that is taken out has to be refused; the other half is for slow readers. */
+/** The service must refuse a removed key within a minute: half of it passes before a reading, half is for the reading. */
 const rereadAfterMs = 30_000;
-/** The same where nobody is let in by the file: every request then waits for it to be good again. */
+/** The same while the service holds no valid list: every request with a key then waits for the next reading. */
 const retryAfterMs = 1_000;
 /**
- * How long a good reading does for, whatever became of the file. It counts from the reading and not from the first fault:
- * in a quiet hour nobody looks, and a key may have been taken out at any time since.
+ * How long a valid list serves while newer readings fail. The time counts from the reading, not from the first fault: the
+ * operator may have removed a key at any moment since.
  */
 const goodForMs = 60_000;
 const readWithinMs = 5_000;
 
 /**
- * API keys in a file that may change while the service runs: a key that is added, taken out or has ended is treated so
- * within a minute, without a restart. A file that cannot be read or understood changes nothing at first, and a minute after
- * its last good reading nobody is let in by it, because nobody knows which keys are still meant. `ListedApiKey` says what stands in it.
+ * API keys in a file that may change while the service runs. The service follows an added, removed or ended key within a
+ * minute, without a restart. While the file is invalid the last valid list serves for a minute; then every key of the file
+ * is refused, because the operator may have removed it.
  */
 export function createApiKeyFile(options: ApiKeyFileOptions): ApiKeyFile {
   return new RereadFile(options);
@@ -62,7 +62,7 @@ class RereadFile implements ApiKeyFile {
     return keys.filter(({ notAfter }) => notAfter === null || now <= notAfter).map(({ hash }) => hash);
   }
 
-  /** A clock that was set back makes nothing last longer: what was read before that is read again, or not used. */
+  /** A clock that was set back must not make a list last longer: the service reads the file again. */
   #noticeTime(now: number): void {
     if (now < this.#seenAt) this.#good = null;
     this.#seenAt = now;
@@ -74,13 +74,13 @@ class RereadFile implements ApiKeyFile {
   }
 
   async #read(at: number): Promise<void> {
-    const { read, clock, timers, tell } = this.#options;
+    const { read, clock, timers, reportFault } = this.#options;
     try {
       const late = () => new ApiKeyListFault(`reading it took longer than ${readWithinMs} ms`);
       const keys = readApiKeyList(await beforeDeadline(timers, readWithinMs, read(), late));
       this.#good = { keys, at: Math.min(at, clock.now()) };
     } catch (error) {
-      tell?.(`The file of API keys was not taken: ${reasonOf(error)}.`);
+      reportFault?.(`The file of API keys was not taken: ${reasonOf(error)}.`);
     }
   }
 }

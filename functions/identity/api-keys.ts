@@ -7,8 +7,8 @@ import { bearerToken, type CredentialHeaders } from './credentials.ts';
 export interface ApiKeys {
   /**
    * Whether the request carries a known key; `undefined` where it carries none. A non-blank key header is final: the
-   * bearer token is then not tried. Throws `unauthenticated` for an unknown key, and `unavailable` where it cannot be told
-   * because the keys in the file are not known.
+   * bearer token is not tried. Throws `unauthenticated` for an unknown key, and `unavailable` while the keys of the file
+   * are not known.
    */
   check(headers: CredentialHeaders): Promise<boolean | undefined>;
   /** Whether the request uses the key header, so that `Authorization` is not read for a key. */
@@ -16,7 +16,7 @@ export interface ApiKeys {
 }
 
 export interface ApiKeysOptions {
-  /** What `hashApiKey` makes of the keys. */
+  /** The hashes of the keys, made by `hashApiKey`. */
   readonly hashes: readonly string[];
   /** Name of the key header. */
   readonly headerName: string;
@@ -39,7 +39,7 @@ export function createApiKeys({ hashes, headerName, file }: ApiKeysOptions): Api
       const key = inHeader(headers) ?? bearerToken(headers.get('authorization'));
       if (key === undefined) return undefined;
       const listed = await listedIn(file);
-      // Every key, whatever it looks like, is compared with every digest before anything is answered.
+      // Compare every key with every digest, so that the time of the answer depends on neither.
       if (knows([...fixed, ...listed.digests], hash('sha256', key, 'buffer'))) return true;
       throw listed.fault ?? new ServiceError('unauthenticated', 'The API key was not accepted.');
     },
@@ -48,7 +48,7 @@ export function createApiKeys({ hashes, headerName, file }: ApiKeysOptions): Api
 
 interface Listed {
   readonly digests: readonly Buffer[];
-  /** Why the digests are not all that there may be. It counts only once the key is none of the fixed ones. */
+  /** Why the keys of the file are missing. It matters only for a key that is none of the fixed ones. */
   readonly fault: Error | null;
 }
 
@@ -61,7 +61,7 @@ async function listedIn(file: ApiKeyFile | undefined): Promise<Listed> {
   }
 }
 
-/** Digests have one length and tell nothing of the key, so comparing them leaks neither; every one is compared. */
+/** Compares all digests. They have one length and reveal no key, so the comparison leaks neither. */
 function knows(digests: readonly Buffer[], digest: Buffer): boolean {
   let known = false;
   for (const each of digests) known = timingSafeEqual(each, digest) || known;
@@ -74,7 +74,7 @@ function digestIn(text: string): Buffer {
   return Buffer.from(text.slice('sha256:'.length), 'hex');
 }
 
-/** `sha256:` and 64 lower-case hexadecimal digits. Enough for a secret of 256 bits, which nobody can try out. */
+/** `sha256:` and 64 lower-case hexadecimal digits. Enough for a secret of 256 bits: no attacker can try them all. */
 export function hashApiKey(key: string): string {
   return `sha256:${hash('sha256', key)}`;
 }
@@ -87,7 +87,7 @@ const checkLength = 6;
 
 /**
  * A new key: `svc_live_`, 256 random bits as 43 characters of base64url, and 6 more that check what precedes. It is shown
- * once; what is kept is its hash.
+ * once; the service keeps its hash.
  */
 export function createApiKeyText(random: RandomSource): string {
   const unchecked = `svc_live_${Buffer.from(random.bytes(32)).toString('base64url')}`;
@@ -95,8 +95,8 @@ export function createApiKeyText(random: RandomSource): string {
 }
 
 /**
- * Whether `text` is a key of the form above with the right check, so that a scanner finds a key that leaked and leaves
- * look-alikes alone. It decides nothing about who is let in.
+ * Whether `text` is a key of the form above with the right check, so that a scanner finds leaked keys and no
+ * look-alikes. Authentication does not use it.
  */
 export function looksLikeApiKey(text: string): boolean {
   if (!/^svc_live_[A-Za-z0-9_-]{49}$/.test(text)) return false;

@@ -10,7 +10,7 @@ export interface Authenticator {
   authenticate(headers: CredentialHeaders, operation: AuthenticatedOperation): Promise<Caller>;
 }
 
-/** What an authenticator has to know of the operation. */
+/** The members of an operation that an authenticator reads. */
 export type AuthenticatedOperation = Pick<OperationEntry, 'id' | 'authorizationClass'>;
 
 export interface AuthenticatorOptions {
@@ -20,7 +20,7 @@ export interface AuthenticatorOptions {
   readonly apiKeyRequired: boolean;
   /** By authorization class: a token is verified where a policy will read it, by the settings of that class. */
   readonly workloads?: Readonly<Record<string, WorkloadIdentity>>;
-  /** Who is calling where no credential was given, such as the open development identity. */
+  /** The caller of a request without a credential, such as the open development identity. */
   readonly otherwise: Caller;
 }
 
@@ -31,7 +31,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   if (apiKeyRequired && !apiKeys) throw new Error('an API key is required, but none is configured');
   return {
     async authenticate(headers, operation) {
-      // Open to everybody: no credential is read, so a wrong one does no harm to a health check.
+      // Ignore credentials of open operations: a wrong one must not fail a health check.
       if (operation.authorizationClass === 'anonymous') return anonymous;
       const keyKnown = (await apiKeys?.check(headers)) ?? false;
       if (apiKeyRequired && !keyKnown) throw new ServiceError('unauthenticated', 'An API key is needed.');

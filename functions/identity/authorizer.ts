@@ -28,7 +28,7 @@ export type ClassPolicy = (
   target: AuthorizationTarget,
 ) => void;
 
-/** The class of what the queue delivers: none of the contract, and asked for nothing but a proof of who delivers. */
+/** The class of deliveries by the queue. It is not in the contract and needs only a proof of the delivering identity. */
 export const DELIVERY_CLASS = 'execution-delivery';
 
 export interface AuthorizerOptions {
@@ -38,7 +38,7 @@ export interface AuthorizerOptions {
 
 /**
  * Refuses by default: only anonymous operations, the development identity and verified workloads that a policy lets in.
- * A refusal says the same whether or not what was asked for exists.
+ * A refusal is the same whether or not its target exists.
  */
 export function createAuthorizer({ policies = {} }: AuthorizerOptions = {}): Authorizer {
   return {

@@ -1,13 +1,13 @@
-/** Who is calling, as far as it was proven. */
+/** The identity of a caller, as far as it is proven. */
 export interface Caller {
   /**
-   * - `anonymous`: no credential was asked for.
+   * - `anonymous`: the operation needs no credential, or the request carries none.
    * - `development`: the open development mode.
    * - `api-key`: a known API key, which cannot express a tenant.
    * - `workload`: a verified identity, whose `principal` the access policies name.
    */
   readonly kind: 'anonymous' | 'development' | 'api-key' | 'workload';
-  /** The verified principal, or `null` where nobody was verified. */
+  /** The verified principal, or `null` without a verified identity. */
   readonly principal: string | null;
   /** When the proof of the principal was issued, in milliseconds of the Unix epoch, where that is known. */
   readonly issuedAt?: number | null;

@@ -3,7 +3,7 @@ import type { ClassPolicy, VerifiedCaller } from './authorizer.ts';
 import { grantsByPrincipal, permissionDenied } from './grants.ts';
 
 /**
- * Who may do what in the canonical store for which tenants: the identity policies of `Server:CanonicalAccess`. A call is
+ * The identity policies of `Server:CanonicalAccess`: principals, operations and tenants of the canonical store. A call is
  * allowed when one single grant of its principal holds both the access operation of the catalog and the tenant.
  */
 
@@ -23,14 +23,14 @@ export interface CanonicalAccessOptions {
 }
 
 /**
- * A restore replaces all that a tenant has, so a token that was stolen or left lying about must not do: the proof of
- * identity has to be this young (a step-up as in RFC 9470). A proof that does not say when it was issued is accepted.
+ * A restore replaces all data of a tenant, so an old stolen token must not suffice: the proof of identity has to be this
+ * young (a step-up as in RFC 9470). A proof without a time of issue is accepted.
  */
 const restoreProofAgeMaxMs = 10 * 60_000;
 
 /**
  * The policy of the class `canonical-policy`. Throws `permission_denied` with one text for every reason, and
- * `unauthenticated` where all that is missing is a young proof.
+ * `unauthenticated` where only a young proof is missing.
  *
  * An operation without a tenant in its path, and always `admin`, is about all tenants and needs a grant for `*`. `restore`
  * also needs `admin`, from any grant of the same principal. `admin` includes nothing else.
@@ -79,7 +79,7 @@ function covers(
 
 function requireYoungProof({ issuedAt }: VerifiedCaller, now: number): void {
   if (issuedAt === undefined || issuedAt === null) return;
-  // Written so that a moment that is no number is too old.
+  // In this form of the comparison NaN counts as too old.
   if (now - issuedAt <= restoreProofAgeMaxMs) return;
   throw new ServiceError(
     'unauthenticated',

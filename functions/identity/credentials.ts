@@ -2,8 +2,8 @@
 export interface CredentialHeaders {
   get(name: string): string | undefined;
   /**
-   * Whether the field came several times and its value is a list of them all. The known credentials cannot: such a request
-   * has been refused before. Absent where no field does.
+   * Whether the request holds the field several times, so that its value is a list. Requests with a repeated known
+   * credential are refused earlier. Absent where no field repeats.
    */
   repeats?(name: string): boolean;
 }

@@ -5,27 +5,27 @@ import type { CredentialHeaders } from './credentials.ts';
 import { PrincipalMemory } from './principal-memory.ts';
 import type { VerifiedIdentity, WorkloadIdentity } from './workload.ts';
 
-/** What a module of yours exports by default: a class without constructor parameters, or an object with this method. */
+/** The default export of an operator's module: a class without constructor parameters, or an object with this method. */
 export interface IdentityAuthenticator {
   /**
-   * The stable name of whoever the request proves to come from, `null` where it carries no credential of this kind. Throw
-   * for one that does not hold: whatever is thrown refuses the request, and nothing of it is told.
+   * The stable name of the proven caller, or `null` for a request without a credential of this kind. Throw for an invalid
+   * credential: the service refuses the request and reveals nothing of the error.
    */
   authenticate(request: IdentityRequest): Promise<string | null> | string | null;
 }
 
 export interface IdentityRequest {
   /**
-   * The value of a header, its name in any case. One that the request holds several times reads as absent: whoever sent the
-   * second could not be told from whoever sent the first. Where API keys are in use, `Authorization` is an attempt at a key and
-   * reads as absent: the identity then comes in `X-Serverless-Authorization`, or another header of yours.
+   * The value of a header; its name in any case. A repeated header reads as absent: a proxy and the caller may each have
+   * sent one. Where API keys are in use, `Authorization` carries a key and reads as absent: send the identity in
+   * `X-Serverless-Authorization` or in a header of your own.
    */
   readonly header: (name: string) => string | undefined;
-  /** Aborted when the answer comes too late to count. What goes on regardless keeps one of the places for calls. */
+  /** Aborted when the answer is too late. A call that continues still occupies one of the places for calls. */
   readonly signal: AbortSignal;
 }
 
-/** Throws where the default export of a module is no authenticator, naming what is wrong. */
+/** Throws an error that names the fault, where the default export of a module is no authenticator. */
 export function authenticatorFrom(exported: unknown): IdentityAuthenticator {
   const instance = typeof exported === 'function' ? constructed(exported) : exported;
   if (typeof instance !== 'object' || instance === null) {
@@ -56,14 +56,14 @@ export interface CustomIdentityOptions {
 }
 
 /**
- * How many calls may be under way. One that hangs counts until it ends, also after its time, so that those that never end
+ * How many calls may be under way. A hanging call counts until it ends, also after its timeout, so that hanging calls
  * cannot pile up.
  */
 const underWayMax = 100;
 
 /**
- * The identity that an authenticator of yours names. It is trusted to say who is calling and with nothing else: what it
- * throws is a refusal (401), and what is slow, no text, or another name for the same headers is not accepted (503).
+ * The identity that an operator's authenticator names. The service trusts the name alone: an error refuses the request
+ * (401); a late answer, an answer that is no text, or another name for the same headers is not accepted (503).
  */
 export function createCustomIdentity(options: CustomIdentityOptions): WorkloadIdentity {
   const { authenticator, timers, timeoutMs = 5000 } = options;
@@ -79,13 +79,13 @@ export function createCustomIdentity(options: CustomIdentityOptions): WorkloadId
       const ended = (): void => {
         underWay -= 1;
       };
-      // In an async function, so that what is thrown at once is treated as what is thrown later.
+      // In an async function, so that a synchronous error becomes a rejection like any other.
       const answer = (async (): Promise<unknown> =>
         authenticator.authenticate({ header, signal: stop.signal }))();
       void answer.then(ended, ended);
       const settled = answer.then(principalIn, () => Promise.reject(refused()));
       const principal = await beforeDeadline(timers, timeoutMs, settled, () => {
-        // Not at once: who listens may run anything, and must not come before the end of the time is settled.
+        // In a microtask: listeners run foreign code, which must not run before the timeout has settled the call.
         queueMicrotask(() => stop.abort());
         return unavailable();
       });
@@ -110,10 +110,10 @@ function headerReader(
   };
 }
 
-// Besides controls, what turns the direction of text: a name must not read as another to whoever looks through a log.
+// Controls, and characters that change the direction of text: in a log, one name must not look like another.
 const misleading = /[\p{Cc}\p{Bidi_Control}]/u;
 
-/** Bounds what may become the name of an actor, and what would be written to a log. */
+/** Bounds the name, because it becomes the name of an actor and stands in logs. */
 function principalIn(answer: unknown): string | null {
   if (answer === null) return null;
   if (typeof answer !== 'string') throw unavailable();

@@ -7,8 +7,8 @@ export interface DevelopmentIdentityOptions {
 }
 
 /**
- * Believes whoever says who they are: to try out access policies without an issuer of tokens. The configuration refuses
- * it outside Development, and nothing reads the header where it is not made.
+ * Takes the caller's name from a header without a proof, to try out access policies without an issuer of tokens. The
+ * configuration refuses it outside Development.
  */
 export function createDevelopmentIdentity({ headerName }: DevelopmentIdentityOptions): WorkloadIdentity {
   const header = headerName.toLowerCase();

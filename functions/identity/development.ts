@@ -1,4 +1,4 @@
 import type { Caller } from './caller.ts';
 
-/** The caller of the open development mode: nobody was verified, and every operation is allowed. */
+/** The caller of the open development mode: not verified, and allowed every operation. */
 export const developmentCaller: Caller = { kind: 'development', principal: null };

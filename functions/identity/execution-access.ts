@@ -4,8 +4,8 @@ import type { Caller } from './caller.ts';
 import { grantsByPrincipal, permissionDenied } from './grants.ts';
 
 /**
- * Who may do what with the runs of which product: the identity policies of `Server:ExecutionAccess`. Each decision must be
- * held by one single grant. Principals are compared without regard to the case of ASCII letters, all other ids exactly.
+ * The identity policies of `Server:ExecutionAccess`: principals, operations and the scopes of runs. One single grant must
+ * allow a decision. Principals are compared without regard to the case of ASCII letters, all other ids exactly.
  */
 
 export type ExecutionAccessOperation =
@@ -28,19 +28,19 @@ export interface ExecutionGrant {
   readonly operations: readonly ExecutionAccessOperation[];
 }
 
-/** Whose run it is. */
+/** The scope of a run. */
 export interface ExecutionScopeRef {
   readonly productId: string;
   readonly tenantId: string;
 }
 
-/** What has to be known of a run to decide about it. A run without a scope is nobody's, and nobody may touch it. */
+/** The members of a run that a decision reads. No caller may touch a run without a scope. */
 export interface ExecutionRunRef {
   readonly scope: ExecutionScopeRef | null;
   readonly handlerId: string;
 }
 
-/** Decides about verified callers. What refuses throws `permission_denied`, with one text for every reason. */
+/** Decides about verified callers. A refusal throws `permission_denied`, with one text for every reason. */
 export interface ExecutionAccess {
   /** Answers the service identity that the run is bound to: the verified principal. */
   authorizeStart(
@@ -59,13 +59,13 @@ export interface ExecutionAccess {
   authorizeLease(caller: VerifiedCaller, workerId: string, handlerIds: readonly string[]): void;
   /** Whether a run may be handed to the caller's worker: a grant for the worker must also cover the run. */
   mayLease(caller: VerifiedCaller, workerId: string, run: ExecutionRunRef): boolean;
-  /** For the calls of a worker that holds a lease. The lease token does the rest, and does not replace this. */
+  /** For the calls of a worker that holds a lease. The lease token is checked as well, and does not replace this. */
   authorizeWorker(caller: VerifiedCaller, workerId: string): void;
-  /** Maintenance is not bound to a product: any grant of the operation will do. */
+  /** Maintenance is not bound to a product: any grant of the operation suffices. */
   authorizeMaintenance(caller: VerifiedCaller): void;
   /**
-   * The handlers that the caller may start in the scope, sorted; `null` where no grant allows to start anything there. A
-   * caller that has yet to say a scope is shown none, and `null` if it may start nothing anywhere.
+   * The handlers that the caller may start in the scope, sorted; `null` where no grant allows a start there. A caller
+   * that names no scope gets an empty list, or `null` if no grant allows any start.
    */
   allowedHandlers(caller: VerifiedCaller, scope: ExecutionScopeRef | null): readonly string[] | 'all' | null;
 }
@@ -115,7 +115,7 @@ export function createExecutionAccess(
 
 /**
  * The policy of the class `execution-policy`, before anything is read: whether any grant of the principal holds the access
- * operation. Which runs it holds for is asked of `ExecutionAccess` once the run is known.
+ * operation. `ExecutionAccess` decides about the single run, once the service has read it.
  */
 export function createExecutionPolicy(
   grants: readonly ExecutionGrant[],
@@ -130,8 +130,8 @@ export function createExecutionPolicy(
 }
 
 /**
- * The service identity of a run is only ever the principal that was verified, `null` where nobody was: one that the body
- * names is refused rather than ignored, because whoever sends it believes that it counts. Throws `validation_failed`.
+ * The service identity of a run is the verified principal, or `null` without one. Throws `validation_failed` for another
+ * identity in the body: ignoring it would let its sender believe that it counts.
  */
 export function serviceIdentityOf(caller: Caller, supplied: string | null | undefined): string | null {
   if (supplied !== undefined && supplied !== null) {

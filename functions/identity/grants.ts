@@ -1,6 +1,6 @@
 import { ServiceError } from '../kernel/errors.ts';
 
-/** What the access policies have in common: whose grants count, and how a refusal reads. */
+/** Shared by the access policies: grants by principal, and the text of a refusal. */
 
 /** The one refusal: it reads the same whichever part of a grant was missing, and whether or not the target exists. */
 export function permissionDenied(): ServiceError {

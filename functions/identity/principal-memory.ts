@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 
-/** What was read of a request, by lower-case header name; `undefined` for a header that was not there. */
+/** The headers that an authenticator read, by lower-case name; `undefined` for an absent header. */
 export type ReadHeaders = ReadonlyMap<string, string | undefined>;
 
 /**
- * Remembers whom which headers named, to notice an authenticator that does not answer the same question with the same
- * name. Only hashes of the headers are kept, because there are credentials among them.
+ * Remembers the principal of each set of headers, to detect an authenticator that gives one set two principals. It keeps
+ * hashes of the headers only, because credentials are among them.
  */
 export class PrincipalMemory {
   // A Map keeps the order of insertion, so the first key is the least recently used.
@@ -20,7 +20,7 @@ export class PrincipalMemory {
     return this.#principals.size;
   }
 
-  /** Whether the headers named `principal` before, or nobody yet. Who was named first stays. */
+  /** Whether the headers belong to `principal` or to no principal yet. The first principal stays. */
   agrees(headers: ReadHeaders, principal: string): boolean {
     const fingerprint = fingerprintOf(headers);
     const first = this.#principals.get(fingerprint) ?? principal;

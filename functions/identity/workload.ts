@@ -1,6 +1,6 @@
 import type { CredentialHeaders } from './credentials.ts';
 
-/** Who a proof of identity named, and when the proof was made. */
+/** The principal that a proof of identity names, and the time of the proof. */
 export interface VerifiedIdentity {
   /** The stable name that the access policies use. */
   readonly principal: string;
@@ -10,8 +10,8 @@ export interface VerifiedIdentity {
 
 /**
  * A proof of identity that names a principal, such as an OIDC token. `identify` answers `null` where the request carries no
- * credential of this kind, throws `unauthenticated` for one that does not hold, and `unavailable` where whoever has to
- * check it cannot be asked.
+ * credential of this kind, throws `unauthenticated` for an invalid one, and `unavailable` where the service cannot
+ * check it now.
  */
 export interface WorkloadIdentity {
   identify(headers: CredentialHeaders, options: WorkloadIdentityOptions): Promise<VerifiedIdentity | null>;

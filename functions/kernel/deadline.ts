@@ -1,8 +1,8 @@
 import type { Timers } from './world.ts';
 
 /**
- * What `work` comes to, or `late()` thrown where that takes longer than `delayMs`. Whatever the work comes to afterwards
- * is ignored. `late` is called at the end of the time and may tell the work to stop.
+ * The result of `work`, or the error of `late()` thrown once `delayMs` has passed. A later result is ignored. `late` runs
+ * at the deadline and may stop the work.
  */
 export async function beforeDeadline<T>(
   timers: Timers,

@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../contracts/generated/errors.ts';
 
-/** What a problem document may say beside its code. Never a value taken from the request. */
+/** Members of a problem document beside its code. Never a value taken from the request. */
 export interface ProblemExtensions {
   /** Where in the request body, as JSON Pointers (RFC 6901), and what was wrong there. */
   readonly errors?: readonly ProblemDetail[];

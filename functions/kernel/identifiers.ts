@@ -30,7 +30,7 @@ export function optionalIdentifier(value: string | null | undefined, pointer: st
 
 /**
  * An identifier that is also one segment of a path: none of `/ \ % ? #`, neither `.` nor `..`, no invisible character,
- * and in Unicode's composed form (NFC), as the routes demand: what could not be named in a path is not accepted first.
+ * and in Unicode's composed form (NFC), as the routes demand: a name that no path can carry is refused when it is written.
  */
 export function pathIdentifier(value: string, pointer: string): string {
   const name = identifier(value, pointer);

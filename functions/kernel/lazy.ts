@@ -1,7 +1,7 @@
-/** A resource that the first call opens, that all callers share, and that a failed opening leaves to the next call. */
+/** A resource that the first call opens and all callers share. After a failed opening the next call tries again. */
 export interface Lazy<T> {
   readonly get: () => Promise<T>;
-  /** Lets go of what was opened; nothing is opened any more. */
+  /** Releases the resource; later calls of `get` are rejected. */
   readonly close: () => Promise<void>;
 }
 

@@ -18,9 +18,9 @@ export interface LogEvent {
   readonly correlationId?: string;
   /** The verified principal of the caller. */
   readonly principal?: string;
-  /** Where the caller came from, as the rate limit counts it. */
+  /** The caller's address, as the rate limit counts it. */
   readonly sourceAddress?: string;
-  /** The class of an unexpected error and the places it passed, without its message; what the store said of itself. */
+  /** The class and the stack frames of an unexpected error, without its message; or the reason that the store gave. */
   readonly failure?: string;
 }
 
@@ -52,14 +52,14 @@ export function createLog(write: (line: string) => void): Log {
       else if (typeof value === 'string')
         line[field] = withoutCredentials(value.slice(0, textLengthMax).toWellFormed());
     }
-    // JSON escapes line ends and control characters; these two separators it leaves to readers that break lines at them.
+    // JSON leaves these two separators unescaped, and some readers break lines at them.
     write(JSON.stringify(line).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
   };
 }
 
 /**
- * No field may hold a credential; should one get there all the same, such as in a correlation id, it is not written.
- * Taken word by word: a pattern of a whole token would search a hostile text again from every place in it.
+ * Removes credentials that reach a field by mistake, such as in a correlation id. Works word by word: a pattern of a
+ * whole token would search a hostile text again from every place in it.
  */
 function withoutCredentials(text: string): string {
   return text.replace(/[\w.~-]{20,}/g, (word) =>
@@ -69,8 +69,8 @@ function withoutCredentials(text: string): string {
 }
 
 /**
- * What a log may say of an error that nobody foresaw. Its message may quote a credential or stored data, so only the
- * class, a code such as `ECONNREFUSED` and the stack frames are kept.
+ * The text of an unexpected error for the log. Its message may quote a credential or stored data, so the log keeps only
+ * the class, a code such as `ECONNREFUSED` and the stack frames.
  */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;

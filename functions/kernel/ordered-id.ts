@@ -14,12 +14,12 @@ const LOW_BITS = 2 ** 13;
 const MICROS_MAX = 2 ** 50 - 1;
 const COUNTER_MAX = 15;
 const NODES = 512;
-/** Not given out: with the highest counter its ids would be those that end a range. */
+/** Reserved: with the highest counter its ids would equal the ends of ranges. */
 const NODE_RESERVED = NODES - 1;
 
 const ZERO = '0'.repeat(20);
 const LARGEST = '09223372036854775807';
-/** What a group of ten digits counts to. */
+/** The number of values of a group of ten digits. */
 const GROUP = 1e10;
 
 export interface OrderedIdOptions {
@@ -27,8 +27,8 @@ export interface OrderedIdOptions {
   /** 0 to 510; see `nodeOf`. */
   readonly node: number;
   /**
-   * Where in its millisecond the first id lies, which the clock does not tell. Without it all instances begin at the same
-   * microsecond, and two that have the same node make the same id whenever they draw in the same millisecond.
+   * The microsecond of the first id inside its millisecond, which the clock does not give. Without it, two instances with
+   * the same node would make the same id in the same millisecond.
    */
   readonly random?: RandomSource;
 }
@@ -59,7 +59,7 @@ export class OrderedIds {
   }
 
   /**
-   * Greater than every id that this instance gave, whatever the clock does, and greater than `after`. When the ids of a
+   * Greater than every earlier id of this instance, also where the clock was set back, and greater than `after`. When the ids of a
    * millisecond are used up, or `after` lies ahead of the clock, it runs ahead of the clock rather than wait for it. An
    * `after` from the future takes all later ids along, so it must come from what this service has stored.
    */
@@ -102,7 +102,7 @@ export class OrderedIds {
   }
 }
 
-/** What an id is made of, to the millisecond; `null` where the text is no ordered id. Zeros in front may be missing. */
+/** The parts of an id, to the millisecond; `null` where the text is no ordered id. Leading zeros may be missing. */
 export function parseOrderedId(text: string): OrderedIdParts | null {
   const [, digits] = /^\s*0*([1-9][0-9]{0,18})\s*$/.exec(text) ?? [];
   if (digits === undefined) return null;
@@ -137,7 +137,7 @@ function reference(ms: number, low: number): string {
 
 /**
  * The node of this instance: an integer counts by its remainder, another text by its hash, and without a setting `machine`
- * tells what makes this process different from all others. There are few nodes, so among some dozens of instances two are
+ * is a text that differs from that of every other process. There are few nodes, so among some dozens of instances two are
  * likely to share one: give each a number of its own where that matters.
  */
 export function nodeOf(setting: string | null, machine: () => string): number {
@@ -162,7 +162,7 @@ function groupText(group: number): string {
   return String(group).padStart(10, '0');
 }
 
-/** Throws for what is no ordered id of 20 digits. */
+/** Throws for a text that is no ordered id of 20 digits. */
 function halvesOf(text: string): { micros: number; low: number } {
   if (!/^[0-9]{20}$/.test(text) || text > LARGEST) throw new TypeError('not an ordered id');
   const high = Number(text.slice(0, 10));

@@ -7,13 +7,13 @@ interface Level {
   at: string | number;
 }
 
-// A string, what opens, closes and divides, and what lies between. Each begins where the last one ended: nothing is read
-// twice, whatever the text.
+// A string, a bracket or separator, or the text between them. Each match begins where the last one ended, so that no
+// text is read twice.
 const tokens = /("[^"\\]*(?:\\.[^"\\]*)*")|[{}[\],:]|[^"{}[\],:]+/gy;
 
 /**
- * The place of the first member that its object names twice, which `JSON.parse` passes over: it takes the last and says
- * nothing. `undefined` where there is none. The text must be one that `JSON.parse` takes. Names are compared as `spell`
+ * The place of the first member that its object names twice, which `JSON.parse` does not report: it takes the last
+ * one. `undefined` where there is none. The text must be one that `JSON.parse` takes. Names are compared as `spell`
  * makes them, after their escapes are read.
  */
 export function repeatedMember(

@@ -1,5 +1,5 @@
 /**
- * What the service needs of the machine it runs on, handed in so that a test decides every one of them.
+ * The clock, randomness, timers and outgoing HTTP of the machine, handed in so that a test controls them.
  * Nothing outside the composition root and the providers reads a clock, draws randomness or sets a timer.
  */
 
@@ -9,7 +9,7 @@ export interface Clock {
 }
 
 export interface RandomSource {
-  /** `size` bytes that nobody can predict. */
+  /** `size` unpredictable bytes. */
   bytes(size: number): Uint8Array;
 }
 

@@ -2,11 +2,11 @@ import type { VerifiedIdentity } from '../workload.ts';
 import type { JsonMembers } from './json-object.ts';
 import { refused } from './refusal.ts';
 
-/** What the claims of a token have to say (RFC 7519 section 4.1, OpenID Connect Core section 2). */
+/** The rules for the claims of a token (RFC 7519 section 4.1, OpenID Connect Core section 2). */
 export interface ClaimRules {
   readonly audiences: readonly string[];
   readonly issuers: readonly string[];
-  /** Whom `azp` may name; empty where it may name anybody or nobody. */
+  /** The accepted values of `azp`; empty to accept any value and none. */
   readonly authorizedParties: readonly string[];
   /** The claim that names the principal. */
   readonly principalClaim: 'email' | 'sub';
@@ -32,7 +32,7 @@ const emailLengthMax = 254;
  */
 export function identityOf(payload: JsonMembers, rules: ClaimRules, now: number): VerifiedIdentity {
   requireOneOf(payload['iss'], rules.issuers, 'The identity token is from another issuer.');
-  // A list is not accepted even where it holds our audience: whoever else it names could use the token here.
+  // A list is refused even where it holds our audience: another service in it could use the token here.
   requireOneOf(payload['aud'], rules.audiences, 'The identity token is for another audience.');
   if (rules.authorizedParties.length > 0) {
     const detail = 'The identity token was issued to a party that may not use it here.';
@@ -69,7 +69,7 @@ function subjectOf({ sub }: JsonMembers): string {
 }
 
 /**
- * One address has one spelling here, in lower case and ASCII: nothing is folded, so no look-alike can become somebody else.
+ * One address has one spelling here, in lower case and ASCII: nothing is folded, so no look-alike becomes another address.
  */
 function emailOf({ email, email_verified: verified }: JsonMembers): string {
   if (verified !== true || typeof email !== 'string')

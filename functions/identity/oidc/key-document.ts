@@ -14,7 +14,7 @@ const keyIdPattern = /^[\x21-\x7e]{1,256}$/;
  * The keys of a published set: a JSON Web Key Set (RFC 7517 section 5), or the object of key id → PEM certificate that
  * Google publishes beside it. Keys for other uses and broken ones are passed over. A set may have no usable key left: an
  * issuer that has withdrawn its keys says so, and that is no outage. Throws an Error for another document and for more than
- * 100 keys; an object of PEM texts without a usable one cannot be told from an error that an issuer answers with.
+ * 100 keys; an object of PEM texts without a usable one looks like an error document of the issuer.
  */
 export function readKeyDocument(text: string): Keys {
   const document: unknown = JSON.parse(text);

@@ -29,13 +29,13 @@ export async function fetchKeyDocument({ url, http, timers }: KeySource): Promis
     return await Promise.race([read(url, http, controller.signal), timedOut]);
   } finally {
     cancel();
-    // Lets go of the connection where the answer was not read to its end.
+    // Releases the connection of an answer that was not read to its end.
     controller.abort();
   }
 }
 
 async function read(url: string, http: OutgoingHttp, signal: AbortSignal): Promise<KeyDocument> {
-  // Whoever can answer with a redirect must not choose who says which keys are good.
+  // A redirect must not choose the source of the keys.
   const response = await http(url, { redirect: 'error', headers: { accept: 'application/json' }, signal });
   if (response.status !== 200 || response.redirected)
     throw new Error(`the key set was answered with the status ${response.status}`);

@@ -19,13 +19,13 @@ export interface KeySetOptions {
   readonly timers: Timers;
 }
 
-/** A set is used that long after it was asked for, where the issuer does not answer any more. */
+/** How long after its fetch a set serves while the issuer does not answer. */
 const usableMs = 86_400_000;
 /** After a failure the last good set serves at once, so that an outage does not cost every request the timeout. */
 const retryAfterMs = 10_000;
-/** The same where there is no set to serve with. */
+/** The same while there is no set. */
 const retryEmptyAfterMs = 1000;
-/** Anybody can name a key that does not exist; only one in that time makes us ask. */
+/** Any caller can name a key that does not exist; at most one fetch in this time follows from it. */
 const seekEveryMs = 60_000;
 
 export function createKeySet(options: KeySetOptions): KeySet {
@@ -42,7 +42,7 @@ class CachedKeySet implements KeySet {
   readonly #options: KeySetOptions;
   #held: HeldKeys | undefined;
   #failure: { readonly at: number; readonly cause: unknown } | undefined;
-  /** When a key that the set does not have last made us ask. */
+  /** The time of the last fetch for a key that the set lacks. */
   #soughtAt: number | undefined;
   #refreshing: Promise<void> | undefined;
 
@@ -67,7 +67,7 @@ class CachedKeySet implements KeySet {
     return true;
   }
 
-  /** Whether to ask for a key that the set does not have. Joining those who are asking already costs nothing. */
+  /** Whether to fetch because of a key that the set lacks. A call joins a fetch that is under way at no cost. */
   #maySeek(): boolean {
     if (this.#refreshing) return true;
     if (this.#failedLately() || this.#within(this.#soughtAt, seekEveryMs)) return false;
@@ -94,13 +94,13 @@ class CachedKeySet implements KeySet {
     return this.#within(this.#failure?.at, usable ? retryAfterMs : retryEmptyAfterMs);
   }
 
-  /** A clock that was set back must not make an old set young, nor stop us from asking. */
+  /** A clock that was set back must not make an old set young, nor stop fetches. */
   #within(at: number | undefined, ms: number): boolean {
     const now = this.#options.clock.now();
     return at !== undefined && at <= now && now - at < ms;
   }
 
-  /** One at a time, whoever waits for it. Never rejects: a failure leaves what is held. */
+  /** One fetch at a time, shared by all waiting calls. Never rejects: a failure keeps the old set. */
   #refresh(): Promise<void> {
     this.#refreshing ??= this.#load().finally(() => {
       this.#refreshing = undefined;

@@ -16,8 +16,8 @@ export interface OidcOptions extends ClaimRules {
 }
 
 /**
- * An OpenID Connect identity token (RFC 7519, RS256) as the proof of who is calling. Its form and its claims are judged
- * before any key is asked for, so that a token that could not be accepted anyway causes no outgoing request.
+ * An OpenID Connect identity token (RFC 7519, RS256) as the proof of a caller's identity. Its form and claims are
+ * checked before its key is fetched, so that an unacceptable token causes no outgoing request.
  *
  * Throws an Error for options without an audience or an issuer: every token would be accepted, or none.
  */
@@ -45,7 +45,7 @@ function requireSome(texts: readonly string[], detail: string): void {
   if (texts.length === 0 || texts.some((text) => text.trim() === '')) throw new Error(detail);
 }
 
-/** `X-Serverless-Authorization` is final where it says anything: one request has one identity, never a mix of two. */
+/** A non-blank `X-Serverless-Authorization` is final: one request has one identity, never a mix of two. */
 function tokenOf(headers: CredentialHeaders, fromAuthorization: boolean): string | undefined {
   const serverless = headers.get('x-serverless-authorization');
   if (serverless !== undefined && serverless.trim() !== '') {
@@ -56,7 +56,7 @@ function tokenOf(headers: CredentialHeaders, fromAuthorization: boolean): string
   return fromAuthorization ? exactToken(headers.get('authorization')) : undefined;
 }
 
-/** The bearer token with whatever white space stands around it: the guard then refuses that. */
+/** The bearer token with the white space around it, so that the guard refuses it. */
 function exactToken(value: string | undefined): string | undefined {
   return bearerToken(value) === undefined ? undefined : value?.slice('bearer '.length);
 }

@@ -18,13 +18,13 @@ export interface SignatureRules {
 }
 
 /**
- * The library judges the times once more, by the clock of the machine and with 300 s of tolerance. What the claims allow at
- * most, and some room, so that it refuses nothing that was accepted.
+ * The library checks the times again, by the clock of the machine and with 300 s of tolerance. The longest lifetime that
+ * the claims allow, and some room, so that the library refuses no token that the claims check accepted.
  */
 const lifetimeSeconds = lifetimeSecondsMax + 300;
 
 /**
- * Throws `unauthenticated` unless the key signed the token. What the library says is dropped: its messages hold the token.
+ * Throws `unauthenticated` unless the key signed the token. The errors of the library are dropped: their messages hold the token.
  */
 export async function verifySignature(signed: SignedToken, rules: SignatureRules): Promise<void> {
   const { token, payload, kid, pem } = signed;

@@ -7,13 +7,13 @@ import { refused } from './refusal.ts';
  */
 export interface GuardedToken {
   readonly kid: string;
-  /** Nobody has vouched for it yet. */
+  /** Not verified yet. */
   readonly payload: JsonMembers;
 }
 
 /**
- * Who verifies the signature: this application, or the platform in front of it, which then takes the signature out so that
- * nobody can use the token again.
+ * The verifier of the signature: this application, or the platform in front of it. The platform removes the signature, so
+ * that the token cannot be used again.
  */
 export type Verification = 'application' | 'platform';
 
@@ -27,7 +27,7 @@ const keyIdPattern = /^[\x21-\x7e]{1,256}$/;
  */
 const forbidden = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'zip', 'enc'];
 
-/** Throws `unauthenticated` for whatever is not exactly one token of that form. */
+/** Throws `unauthenticated` for a text that is not exactly one token of that form. */
 export function readToken(token: string, verification: Verification): GuardedToken {
   if (token.length > tokenBytesMax) throw malformed();
   const segments = token.split('.');
