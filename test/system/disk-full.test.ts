@@ -7,6 +7,7 @@ import type {
   CanonicalOutboxQueryResult,
 } from '../../contracts/generated/models.ts';
 import { Random } from '../simulation/random.ts';
+import { share } from '../support/nightly.ts';
 import { SmallDisk, smallDiskMissing } from './disk-full-disk.ts';
 import { Filler, isFull, readiness } from './disk-full-filler.ts';
 import { DISK_FLAWS, plantedFlaw } from './kill-loop-flaws.ts';
@@ -15,9 +16,7 @@ import { LoopServer } from './kill-loop-server.ts';
 const DISK_BYTES = 4 * 1024 * 1024;
 const PATIENCE_MS = 180_000;
 /** Times that the disk is filled at random moments and freed again. */
-const CYCLES = Number(
-  process.env['DISK_FULL_CYCLES'] ?? (process.env['SVC_TEST_NIGHTLY'] === undefined ? 3 : 12),
-);
+const CYCLES = Number(process.env['DISK_FULL_CYCLES'] ?? share(3, 12));
 /** After so many disks a flaw is taken for one that is not found. */
 const FLAW_DISKS = 12;
 const SEED = Number(process.env['KILL_LOOP_SEED'] ?? randomInt(2 ** 31));

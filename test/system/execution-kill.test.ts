@@ -9,6 +9,7 @@ import type {
   ExecutionRuntimeSurface,
   ExecutionTraceEvent,
 } from '../../contracts/generated/models.ts';
+import { share } from '../support/nightly.ts';
 import { postgresMissing, postgresUrl } from '../support/postgres.ts';
 import { Servers } from './servers.ts';
 
@@ -22,7 +23,7 @@ const KILLS: readonly { readonly after: number; readonly servers: readonly numbe
   { after: 0.75, servers: [1] },
   { after: 0.95, servers: [0] },
 ];
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 600_000;
 const HANDLERS = [
   'kill.short',
   'kill.steps',
@@ -48,7 +49,7 @@ describe('two servers, killed while they and their workers execute runs', () => 
   it('end every run once, on one SQLite file', { timeout: PATIENCE_MS }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-execution-kill-'));
     folders.push(folder);
-    await check({ SVC_DATA_DIR: folder }, 600);
+    await check({ SVC_DATA_DIR: folder }, share(240, 600));
   });
 
   const missing = postgresMissing === undefined ? '' : `, left out: ${postgresMissing}`;
@@ -63,7 +64,7 @@ describe('two servers, killed while they and their workers execute runs', () => 
         SVC_CANONICAL_STORE_PROVIDER: 'postgresql',
         SVC_CANONICAL_CONNECTION_STRING: postgresUrl(),
       };
-      await check(env, 300);
+      await check(env, share(120, 300));
     },
   );
 });

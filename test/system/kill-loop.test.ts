@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { share } from '../support/nightly.ts';
 import { KillLoop, type KillLoopReport } from './kill-loop.ts';
 import { FLAWS, plantedFlaw } from './kill-loop-flaws.ts';
 
 const inCi = process.env['CI'] !== undefined;
-const nightly = process.env['SVC_TEST_NIGHTLY'] !== undefined;
 /** Kills in all. CI makes as many as the rare calls need to happen; a nightly run makes more. */
-const KILLS = Number(process.env['KILL_LOOP_KILLS'] ?? (nightly ? 240 : inCi ? 80 : 24));
+const KILLS = Number(process.env['KILL_LOOP_KILLS'] ?? share(inCi ? 80 : 24, 240));
 /** Each run explores other moments; the seed of a failure repeats what was asked, though not who came first. */
 const SEED = Number(process.env['KILL_LOOP_SEED'] ?? randomInt(2 ** 31));
 /** With fewer kills, what is rare may well not have happened. */

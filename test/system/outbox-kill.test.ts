@@ -8,6 +8,7 @@ import type {
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
 import { HttpTenant } from '../support/http.ts';
+import { share } from '../support/nightly.ts';
 import { postgresMissing, postgresUrl } from '../support/postgres.ts';
 import { Consumers } from './outbox-consumers.ts';
 import { type Fault, faultsOf, type Seen } from './outbox-log.ts';
@@ -24,7 +25,7 @@ const KILLS: readonly { readonly after: number; readonly servers: readonly numbe
   { after: 0.9, servers: [0] },
 ];
 /** Many times what a quiet machine takes. */
-const PATIENCE_MS = 180_000;
+const PATIENCE_MS = 600_000;
 
 describe('two servers, killed while consumers work through one outbox', () => {
   const folders: string[] = [];
@@ -33,7 +34,7 @@ describe('two servers, killed while consumers work through one outbox', () => {
   it('lose no event and give none to two, on one SQLite file', { timeout: PATIENCE_MS }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-outbox-kill-'));
     folders.push(folder);
-    await check({ SVC_DATA_DIR: folder }, 10_000);
+    await check({ SVC_DATA_DIR: folder }, share(4_000, 10_000));
   });
 
   const missing = postgresMissing === undefined ? '' : `, left out: ${postgresMissing}`;
@@ -43,7 +44,7 @@ describe('two servers, killed while consumers work through one outbox', () => {
       SVC_CANONICAL_STORE_PROVIDER: 'postgresql',
       SVC_CANONICAL_CONNECTION_STRING: postgresUrl(),
     };
-    await check(env, 4_000);
+    await check(env, share(2_000, 4_000));
   });
 });
 
