@@ -1,0 +1,131 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
+import { compose, machine } from '../../functions/compose/compose.ts';
+import type { ExecutionRole } from '../../functions/compose/execution.ts';
+import { faultsText } from '../../functions/config/fault.ts';
+import { loadConfiguration } from '../../functions/config/load.ts';
+import { type InjectedRequest, inject } from '../../functions/http/host-inject.ts';
+import { serveNode } from '../../functions/http/host-node.ts';
+import { firestoreHost, firestoreMissing, firestoreProject } from '../support/firestore.ts';
+import type { NoteImportJob } from './contracts/generated/models.ts';
+import { notesGroup } from './group/composed.ts';
+import { BATCH, type ImportParts } from './group/import-notes.ts';
+import { answered, notesOf } from './notes-stage.ts';
+
+const COUNT = 3 * BATCH;
+const PATIENCE = { timeout: 30_000, interval: 50 };
+
+/** The functions of one deployment: they share Firestore and Cloud Tasks, and nothing else. */
+describe.skipIf(firestoreMissing !== undefined)('jobs of a group as functions in the local cloud', () => {
+  let tasks: TasksEmulator;
+  let settings: Readonly<Record<string, string>>;
+  let port: number;
+  const stops: (() => Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    tasks = await startTasksEmulator({
+      queues: [
+        {
+          name: 'projects/demo-svc/locations/local/queues/svc-runs',
+          retryConfig: { maxAttempts: -1, minBackoff: { nanos: 100_000_000 }, maxBackoff: { seconds: 1 } },
+        },
+      ],
+      stopGraceMs: 0,
+    });
+    port = await freePort();
+    settings = {
+      'CanonicalStore:Provider': 'firestore',
+      'Firestore:ProjectId': firestoreProject(),
+      'Firestore:EmulatorHost': firestoreHost(),
+      'ExecutionRuntime:Adapter': 'google',
+      'ExecutionRuntime:LeaseSeconds': '2',
+      'ExecutionRuntime:Google:ProjectId': 'demo-svc',
+      'ExecutionRuntime:Google:LocationId': 'local',
+      'ExecutionRuntime:Google:QueueId': 'svc-runs',
+      'ExecutionRuntime:Google:EmulatorHost': `${tasks.host}:${tasks.port}`,
+      'ExecutionRuntime:Google:WorkerUrl': `http://127.0.0.1:${port}/tasks/execution`,
+      'Server:LogLevel': 'error',
+      'Server:DrainSeconds': '0',
+    };
+  });
+  afterAll(async () => {
+    for (const stop of stops.toReversed()) await stop();
+    await tasks.stop();
+  });
+
+  function composed(role: ExecutionRole, hooks: Pick<ImportParts, 'beforeBatch'> = {}) {
+    const loaded = loadConfiguration({
+      host: 'embedded',
+      env: {},
+      argv: Object.entries(settings).map(([key, value]) => `--${key}=${value}`),
+      readFile: () => undefined,
+    });
+    if (loaded.settings === undefined) throw new Error(faultsText(loaded.faults));
+    const service = compose(loaded.settings, {
+      role,
+      extraGroups: [notesGroup(hooks)],
+      writeLog: () => undefined,
+    });
+    return service;
+  }
+
+  async function startWorker(hooks: Pick<ImportParts, 'beforeBatch'> = {}) {
+    const service = composed('worker', hooks);
+    const chain = await service.functionChain('worker');
+    const host = await serveNode(chain, { host: '127.0.0.1', port, world: machine, drainMs: 0 });
+    let stopped = false;
+    const stop = async () => {
+      if (stopped) return;
+      stopped = true;
+      await host.stop();
+      // Its engine renews no lease from now on, as that of a process that is gone.
+      await service.close();
+    };
+    stops.push(stop);
+    return { stop };
+  }
+
+  test('the function admits, a worker executes, and another one continues where it died', async () => {
+    const api = composed('service');
+    stops.push(() => api.close());
+    const chain = await api.chain(['notes']);
+    const call = (request: InjectedRequest) => inject(chain, request);
+    const job = async (id: string) =>
+      answered<NoteImportJob>(await call({ method: 'GET', path: `/note-imports/${id}` }));
+    let began = 0;
+    const hangs = (_: unknown, at: number) => {
+      began = at;
+      return at === BATCH ? new Promise<never>(() => undefined) : Promise.resolve();
+    };
+    const first = await startWorker({ beforeBatch: hangs });
+    const body = { notes: notesOf(COUNT), idempotencyKey: 'k' };
+    const request = { method: 'POST', path: '/notebooks/inbox/import/jobs', body };
+    const { id } = answered<NoteImportJob>(await call(request), 202);
+    await vi.waitFor(() => expect(began).toBe(BATCH), PATIENCE);
+    expect(await job(id)).toMatchObject({ status: 'running', attempted: BATCH });
+    await first.stop();
+    const batches: number[] = [];
+    await startWorker({ beforeBatch: async (_, at) => void batches.push(at) });
+    await vi.waitFor(async () => expect((await job(id)).status).toBe('succeeded'), PATIENCE);
+    expect(batches).toEqual([BATCH, 2 * BATCH]);
+    expect(answered<NoteImportJob>(await call(request), 202)).toMatchObject({
+      id,
+      admission: { replayed: true },
+    });
+    for (const note of body.notes) {
+      const answer = await call({ method: 'GET', path: `/notebooks/inbox/notes/${note.id}` });
+      expect(answered(answer)).toMatchObject({ revision: 1, importedBy: id });
+    }
+  });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
