@@ -3,12 +3,12 @@ import { machine } from '../functions/compose/compose.ts';
 import { createApiKeyText, hashApiKey } from '../functions/identity/api-keys.ts';
 import { say, warn } from './output.ts';
 
-/** `svc api-key`: keys that callers present. Only their hashes are given to the service. */
+/** `svc api-key`: creates keys for callers. The service gets only their hashes. */
 export function apiKeyCommand(): Command {
-  const command = new Command('api-key').description('makes keys that callers present');
+  const command = new Command('api-key').description('creates API keys for callers');
   command
     .command('create')
-    .description('makes a key of 256 random bits; prints it once, with the hash for the settings')
+    .description('creates a key of 256 random bits; prints it once, with the hash for the settings')
     .action(create);
   return command;
 }

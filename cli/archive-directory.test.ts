@@ -20,7 +20,7 @@ async function writeTwo(sink: ChunkSink): Promise<string> {
   return 'written';
 }
 
-/** The error of `call`, which must be one for people and not a stack. */
+/** The error of `call`, which must be a message for people without a stack. */
 async function refusalOf(call: Promise<unknown>): Promise<Error> {
   const error = await call.then(
     () => undefined,
@@ -79,7 +79,7 @@ describe('an archive is written', () => {
       });
       await expect(writing).rejects.toMatchObject({ code: 'EEXIST' });
       expect(String(await readFile(outside))).toBe('precious');
-      // What somebody else put there is not ours to remove.
+      // The tool must not remove files of another owner.
       expect(await readdir(directory)).toEqual([second]);
     }));
 

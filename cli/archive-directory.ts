@@ -7,15 +7,15 @@ import { SnapshotError } from '../functions/groups/canonical/copies/snapshot/sna
 import { exitCodes, ToolError, warn } from './output.ts';
 
 /**
- * An archive as a folder of files. What is read may come from anywhere, so nothing in the folder is trusted: no link is
- * followed, nothing but plain files is opened, and no name leads out of it. What is written is for nobody else to read.
+ * An archive as a folder of files. Files to read may come from anywhere: the reader follows no link, opens plain
+ * files only, and accepts no name that leads out of the folder. Written files are readable by their owner only.
  */
 
 const plainName = /^(?:manifest\.json|chunk-[0-9]{6,7}\.bin)$/;
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** Runs `write` with a folder to write into, which must be absent or empty. When it fails, nothing of it is left. */
+/** Runs `write` with a folder that is absent or empty. If it fails, everything it wrote is removed. */
 export async function writeArchiveDirectory<R>(
   directory: string,
   write: (sink: ChunkSink) => Promise<R>,
@@ -26,7 +26,7 @@ export async function writeArchiveDirectory<R>(
     const result = await write({
       async write(name, content) {
         refuseName(name);
-        // An archive that has a manifest is whole: what it names must be on the disk before.
+        // A manifest marks an archive as complete: sync the chunks before it is written.
         if (name === MANIFEST_NAME) await syncDirectory(directory);
         await writeNew(join(directory, name), content, () => written.push(name));
       },
@@ -39,7 +39,7 @@ export async function writeArchiveDirectory<R>(
   }
 }
 
-/** Whether it had to be made. */
+/** Whether the folder had to be created. */
 async function makeEmpty(directory: string): Promise<boolean> {
   try {
     await mkdir(directory, { mode: 0o700 });
@@ -80,13 +80,15 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** The manifest first: at no moment is there one whose chunks are gone. */
+/** Remove the manifest first, so that no manifest ever names missing chunks. */
 async function remove(directory: string, written: readonly string[], made: boolean): Promise<void> {
   try {
     for (const name of written.toReversed()) await unlink(join(directory, name));
     if (made) await rmdir(directory);
   } catch {
-    warn(`${directory}: what was written could not all be removed. It is no archive: it has no manifest.`);
+    warn(
+      `${directory}: some of the written files could not be removed. They are no archive: they have no manifest.`,
+    );
   }
 }
 
@@ -130,7 +132,7 @@ async function readFile(directory: string, name: string, bytesMax: number): Prom
   const path = join(directory, name);
   let file: FileHandle;
   try {
-    // Looked at before it is opened: opening a device can do something. Not waiting for whoever writes into a pipe.
+    // Check the type before opening: opening a device can have effects, and opening a pipe can block.
     if (!(await lstat(path)).isFile()) throw notPlain(name);
     file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
@@ -148,7 +150,7 @@ async function readFile(directory: string, name: string, bytesMax: number): Prom
   }
 }
 
-/** To the end of the file, which may have grown since it was looked at. */
+/** Reads to the end of the file, which may have grown since its size was read. */
 async function readBounded(
   file: FileHandle,
   name: string,

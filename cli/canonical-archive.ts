@@ -48,7 +48,7 @@ type VerifyOptions = Pick<
   readonly tenant?: string;
 };
 
-/** `svc canonical-archive-export`: a tenant of any size as a folder of chunks. */
+/** `svc canonical-archive-export`: writes a tenant of any size as a folder of chunks. */
 export function canonicalArchiveExportCommand(): Command {
   const command = new Command('canonical-archive-export')
     .description('writes a tenant of any size, as of one moment, into a folder of compressed chunks')
@@ -59,7 +59,7 @@ export function canonicalArchiveExportCommand(): Command {
     .action((_, invoked: Command) => exportArchive(invoked.optsWithGlobals<ArchiveExportOptions>()));
 }
 
-/** `svc canonical-archive-restore`: replaces a tenant by what such a folder holds. */
+/** `svc canonical-archive-restore`: replaces a tenant with the content of such a folder. */
 export function canonicalArchiveRestoreCommand(): Command {
   const command = new Command('canonical-archive-restore')
     .description('replaces all that a tenant has by an archive of it, at one moment or not at all')
@@ -69,10 +69,10 @@ export function canonicalArchiveRestoreCommand(): Command {
     .action((_, invoked: Command) => restoreArchive(invoked.optsWithGlobals<ArchiveRestoreOptions>()));
 }
 
-/** `svc canonical-archive-verify`: whether such a folder is whole. Needs no database. */
+/** `svc canonical-archive-verify`: checks that such a folder is complete and undamaged. Needs no database. */
 export function canonicalArchiveVerifyCommand(): Command {
   return new Command('canonical-archive-verify')
-    .description('reads an archive to its end and tells whether it is whole; needs no database')
+    .description('checks that an archive is complete and undamaged; needs no database')
     .addOption(pathOption('--directory <path>', 'the folder of the archive'))
     .addOption(tenantOption())
     .addOption(expectedHashOption('archive'))
@@ -86,7 +86,7 @@ async function exportArchive(options: ArchiveExportOptions): Promise<void> {
   const progress = newProgress(options);
   await interruptible('no archive was written', (signal) =>
     withStore(options, { verbose: options.verbose === true }, async ({ store, place, isGone }) => {
-      const how = { now: machine.clock.now(), isGone, chunkBytes, signal, onProgress: progress.tell };
+      const how = { now: machine.clock.now(), isGone, chunkBytes, signal, onProgress: progress.show };
       const manifest = await writeArchiveDirectory(directory, (sink) =>
         exportTenantArchive(store, tenant, sink, how),
       );
@@ -105,8 +105,8 @@ async function restoreArchive(options: ArchiveRestoreOptions): Promise<void> {
   let begun = false;
   await interruptible('nothing was replaced', async (signal) => {
     const source = await archiveDirectory(directory);
-    const how = { ...expected(options), signal, onProgress: progress.tell };
-    // Before anybody is asked, and before a database is made.
+    const how = { ...expected(options), signal, onProgress: progress.show };
+    // Verify before the confirmation and before a database is created.
     const next = asking || create ? contentOf(await verifyTenantArchive(tenant, source, how)) : null;
     const use = { verbose: options.verbose === true, create };
     const parts = { tenantId: tenant, progress, signal };
@@ -140,12 +140,12 @@ async function verifyArchive(options: VerifyOptions): Promise<void> {
   const manifest = await interruptible('the archive was not read to its end', async (signal) => {
     const source = await archiveDirectory(directory);
     const tenant = options.tenant ?? (await tenantOf(source));
-    return verifyTenantArchive(tenant, source, { ...expected(options), signal, onProgress: progress.tell });
+    return verifyTenantArchive(tenant, source, { ...expected(options), signal, onProgress: progress.show });
   }).finally(() => progress.end());
   sayResult(output, { tenantId: manifest.tenantId, ...archiveResult(directory, manifest) });
 }
 
-/** Whose archive it says it is; what else the manifest says is checked with it. */
+/** The tenant that the manifest names; reading it also validates the manifest. */
 async function tenantOf(source: ChunkSource): Promise<string> {
   const bytes = await source.read(MANIFEST_NAME, MANIFEST_BYTES_MAX);
   if (bytes === null) throw new SnapshotError('incomplete', 'is missing', { object: MANIFEST_NAME });
@@ -153,7 +153,7 @@ async function tenantOf(source: ChunkSource): Promise<string> {
   try {
     ({ tenantId } = JSON.parse(Buffer.from(bytes).toString('utf8')) as { readonly tenantId?: unknown });
   } catch {
-    // The reader of manifests says what is wrong with it.
+    // The manifest reader reports the fault.
   }
   return typeof tenantId === 'string' ? tenantId : '';
 }
@@ -177,8 +177,8 @@ function archiveResult(directory: string, manifest: ArchiveManifest) {
 
 const exportExamples = `
 The folder gets chunk-000000.bin, chunk-000001.bin …, and at the end manifest.json with the hash of each: an export that was
-cut short has no manifest and cannot be restored. Memory is taken for a few chunks, whatever the size of the tenant.
-Keep the content hash that is printed: with it the archive can be told from every other one.
+interrupted has no manifest and cannot be restored. The command holds a few chunks in memory, for a tenant of any size.
+Keep the printed content hash: it distinguishes this archive from every other one.
 
 Examples:
   $ svc canonical-archive-export --tenant acme --directory backups/acme-2026-01-02
@@ -186,11 +186,11 @@ Examples:
   $ svc canonical-archive-export --provider firestore --project my-project --tenant acme --directory acme --output json`;
 
 const restoreExamples = `
-The archive is read twice: whole, before anything is written, and again while it is loaded beside what the tenant has. Then
-it takes its place at one moment. Everything is replaced: documents, revisions, fences, outbox events and idempotency
+The command reads the archive twice: once to verify all of it, and again to load it beside the tenant's current content.
+Then it replaces that content in one atomic step: documents, revisions, fences, outbox events and idempotency
 receipts. Keys used since the export are free again, events delivered since then are pending again, and every lease ends.
-Other tenants and the migration ledger are not touched. On a terminal the tenant's name has to be typed; elsewhere --yes is
-needed. What is refused or interrupted leaves the tenant as it was.
+Other tenants and the migration ledger are not touched. On a terminal the command asks for the tenant's name; elsewhere it
+needs --yes. A refused or interrupted restore leaves the tenant unchanged.
 
 Examples:
   $ svc canonical-archive-restore --tenant acme --directory backups/acme-2026-01-02 --dry-run
@@ -199,7 +199,7 @@ Examples:
   $ svc canonical-archive-restore --provider postgresql --connection-string-file db.url --tenant acme --directory acme --create`;
 
 const verifyExamples = `
-Without --tenant it is whoever the archive says it is of. What an archive holds is never printed.
+Without --tenant the command takes the tenant that the archive names. It never prints the content of an archive.
 
 Examples:
   $ svc canonical-archive-verify --directory backups/acme-2026-01-02

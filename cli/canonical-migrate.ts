@@ -14,7 +14,7 @@ import { exitCodes, sayResult, ToolError } from './output.ts';
 import { readJsonBytes } from './snapshot-file.ts';
 import { withStore } from './store.ts';
 
-/** A batch as it may be sent, with room for the spaces of a file made for people. */
+/** The largest batch of a request, with room for the white space of an edited file. */
 const FILE_BYTES_MAX = limits.migrationBodyBytesMax * 4;
 
 interface MigrateOptions extends DatabaseOptions {
@@ -22,7 +22,7 @@ interface MigrateOptions extends DatabaseOptions {
   readonly create?: true;
 }
 
-/** `svc canonical-migrate`: records migrations in the ledger, as the operation of this name does. */
+/** `svc canonical-migrate`: records migrations in the ledger, like the operation of this name. */
 export function canonicalMigrateCommand(): Command {
   const command = new Command('canonical-migrate')
     .description('records migrations that a consumer has made to its data: all of a file or none')
@@ -53,7 +53,7 @@ async function readBatch(file: string): Promise<CanonicalMigrationInputList> {
   return batch;
 }
 
-/** A receipt, as another ledger lists it, says when that ledger recorded it; this one says when it does. */
+/** A receipt from another ledger carries that ledger's recording time; this ledger sets its own. */
 function withoutMoments(value: Json): Json {
   if (!Array.isArray(value)) throw new ToolError('The file must hold a JSON array', exitCodes.failed);
   return value.map((item: Json) => {
@@ -64,9 +64,9 @@ function withoutMoments(value: Json): Json {
 }
 
 const examples = `
-Each has a namespace, an id and a checksum, and may have a description. One that the ledger holds with the same checksum
-stays as it is; one that it holds with another checksum refuses the whole file (exit code 4). Nothing is executed: the
-ledger only tells later what was done. At most ${limits.migrationsPerRequestMax} stand in one file.
+Each migration has a namespace, an id and a checksum, and may have a description. If the ledger already holds it with the
+same checksum, nothing changes; with another checksum the command refuses the whole file (exit code 4). The command
+executes no migration: it only records it. One file holds at most ${limits.migrationsPerRequestMax} migrations.
 
 Example of a file:
   [{ "namespace": "billing", "id": "0001-orders", "checksum": "sha256:9f86…", "description": "Orders have a due date" }]

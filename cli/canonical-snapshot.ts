@@ -29,18 +29,18 @@ interface SnapshotRestoreOptions extends RestoreOptions {
   readonly file: string;
 }
 
-/** `svc canonical-export`: a tenant as one JSON file. */
+/** `svc canonical-export`: writes a tenant as one JSON file. */
 export function canonicalExportCommand(): Command {
   const command = new Command('canonical-export')
     .description('writes a tenant, as of one moment, into one JSON file of at most 64 MiB of content')
     .addOption(pathOption('--file <path>', 'the file to write; - is standard output'))
-    .option('--force', 'replaces the file where there is one');
+    .option('--force', 'replaces an existing file');
   return tenantCommand(command)
     .addHelpText('after', exportExamples)
     .action((_, invoked: Command) => exportSnapshot(invoked.optsWithGlobals<ExportOptions>()));
 }
 
-/** `svc canonical-restore`: replaces a tenant by what such a file holds. */
+/** `svc canonical-restore`: replaces a tenant with the content of such a file. */
 export function canonicalRestoreCommand(): Command {
   const command = new Command('canonical-restore')
     .description('replaces all that a tenant has by a JSON snapshot of it, at one moment or not at all')
@@ -67,7 +67,7 @@ async function exportSnapshot(options: ExportOptions): Promise<void> {
       return { tenantId: tenant, database: place, file: fileName(file), counts, contentHash };
     }),
   );
-  // Standard output is the snapshot then, and nothing else.
+  // Standard output then holds the snapshot and nothing else.
   if (file === '-') warn(resultText(output, result));
   else say(resultText(output, result));
 }
@@ -78,7 +78,7 @@ async function restoreSnapshot(options: SnapshotRestoreOptions): Promise<void> {
   let begun = false;
   await interruptible('nothing was replaced', async (signal) => {
     const snapshot = await readSnapshotFile(file, process.stdin);
-    // Before a database is opened, and before anybody is asked.
+    // Read the snapshot before a database is opened and before the confirmation.
     const { contentHash } = readSnapshot(tenant, snapshot, expectedContentHash ?? null);
     const counts = countsOf(snapshot as unknown as TenantSnapshot);
     const use = { verbose: options.verbose === true, create: options.create === true };
@@ -107,7 +107,7 @@ async function restoreSnapshot(options: SnapshotRestoreOptions): Promise<void> {
   });
 }
 
-/** As an archive counts them. */
+/** The counts in the form of an archive. */
 function countsOf({ documents, fences, outbox, transactions }: TenantSnapshot): Counts {
   return {
     commits: transactions.length,
@@ -117,7 +117,7 @@ function countsOf({ documents, fences, outbox, transactions }: TenantSnapshot): 
   };
 }
 
-/** A tenant that was never written to has an export like any other, and so has one whose name is misspelt. */
+/** The export of an unknown tenant is empty, so a misspelt tenant id would look like a success. */
 export function warnIfEmpty(tenantId: string, counts: Counts): void {
   if (Object.values(counts).some((count) => count > 0)) return;
   warn(`WARNING: the tenant ${tenantId} holds nothing. Is its name right, and the database?`);
@@ -132,8 +132,8 @@ function fileName(file: string): string {
 }
 
 const exportExamples = `
-The file holds documents with their revisions, fences, outbox events and idempotency receipts, a record a line. Whoever
-holds a lease is not in it. It is written whole or not at all, and only its owner may read it. A tenant of more than
+The file holds documents with their revisions, fences, outbox events and idempotency receipts, one record per line, and
+no leases. The file appears only when it is complete, and only its owner may read it. A tenant of more than
 64 MiB goes into an archive: canonical-archive-export.
 
 Examples:
@@ -143,10 +143,10 @@ Examples:
   $ svc canonical-export --provider firestore --project my-project --tenant acme --file - | gzip > acme.json.gz`;
 
 const restoreExamples = `
-Everything that the tenant has is replaced at one moment: documents, revisions, fences, outbox events and idempotency
+The command replaces the whole content of the tenant in one atomic step: documents, revisions, fences, outbox events and idempotency
 receipts. Keys used since the export are free again, events delivered since then are pending again, and every lease ends.
-Other tenants and the migration ledger are not touched. On a terminal the tenant's name has to be typed; elsewhere --yes is
-needed. What is refused or interrupted leaves the tenant as it was.
+Other tenants and the migration ledger are not touched. On a terminal the command asks for the tenant's name; elsewhere it
+needs --yes. A refused or interrupted restore leaves the tenant unchanged.
 
 Examples:
   $ svc canonical-restore --tenant acme --file acme.json --dry-run

@@ -5,11 +5,11 @@ import { interruptible } from './interruption.ts';
 import { sayResult } from './output.ts';
 import { withStore } from './store.ts';
 
-/** `svc canonical-sweep`: deletes what restores have replaced and what loads that died have left. */
+/** `svc canonical-sweep`: deletes content that restores replaced or that failed restores left behind. */
 export function canonicalSweepCommand(): Command {
   return databaseCommand(
     new Command('canonical-sweep').description(
-      'deletes what restores have replaced, and what dead ones left',
+      'deletes content that restores replaced or that failed restores left behind',
     ),
   )
     .addHelpText('after', examples)
@@ -17,7 +17,7 @@ export function canonicalSweepCommand(): Command {
 }
 
 async function sweep(options: DatabaseOptions): Promise<void> {
-  await interruptible('what was not deleted yet is left to the next sweep', (signal) =>
+  await interruptible('the next sweep deletes the rest', (signal) =>
     withStore(options, { verbose: options.verbose === true }, async ({ store, place }) => {
       // Closing the store ends the sweep.
       await Promise.race([store.sweep(), aborted(signal)]);
@@ -26,11 +26,14 @@ async function sweep(options: DatabaseOptions): Promise<void> {
   );
 }
 
-/** What a sweep never touches. How much it deleted says little: opening a SQL database has swept most of it already. */
+/**
+ * The content that a sweep keeps. A count of deletions would mislead: opening a SQL database has already swept most
+ * of it.
+ */
 function leftBy({ provider }: RecordStore): string {
   return provider === 'firestore'
-    ? 'what was replaced, or written by a restore that did not end, less than an hour ago'
-    : 'what a restore that did not end wrote less than an hour ago';
+    ? 'data that was replaced, or written by an unfinished restore, less than an hour ago'
+    : 'data that an unfinished restore wrote less than an hour ago';
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
@@ -40,10 +43,10 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 const examples = `
-A restore loads the new content beside the old one. On SQL databases what it replaced is deleted behind it, and by every
-process that opens the database. On Firestore it rests for an hour, because a reader elsewhere may still know it, and then
-goes with the next restore of the same tenant, or with this command: run it once a day there. A restore that was killed is
-taken for dead after an hour without a write. Nothing that any reader can see is ever deleted.
+A restore loads the new content beside the old one. On SQL databases the restore deletes the old content itself, and so
+does every process that opens the database. On Firestore the old content stays for an hour, because another reader may
+still use it; then the next restore of the tenant deletes it, or this command: run it there once a day. A restore without
+a write for an hour counts as failed. The sweep never deletes content that a reader can see.
 
 Examples:
   $ svc canonical-sweep

@@ -28,7 +28,7 @@ mkdirSync(join(folder, 'sub'));
 const scripts = { bash: bashScript(program), zsh: zshScript(program), fish: fishScript(program) };
 for (const [shell, script] of Object.entries(scripts)) writeFileSync(join(folder, `script.${shell}`), script);
 
-/** The words of a line as bash splits them: also at `=`, `:` and `@`. The last is the one that is completed. */
+/** Splits a line into words as bash does: also at `=`, `:` and `@`. The last word is the one to complete. */
 function bash(...words: string[]): string[] {
   const text = `
     source script.bash
@@ -39,14 +39,14 @@ function bash(...words: string[]): string[] {
   return offered.split('\0').filter(Boolean).sort();
 }
 
-/** Everything that fish offers for the line, without descriptions. */
+/** All completions of fish for the line, without descriptions. */
 function fish(line: string): string[] {
   const text = `source script.fish; complete -C ${quoted(line)}`;
   const offered = execFileSync('fish', ['--no-config', '-c', text], { cwd: folder, encoding: 'utf8' });
   return sortedLines(offered.replace(/\t.*$/gm, ''));
 }
 
-/** What becomes of the line when a person presses the key, in a zsh that has a terminal. */
+/** The line after a person pressed the key, in a zsh with a terminal. */
 function zsh(line: string): string {
   const text = `
     zmodload zsh/zpty

@@ -11,10 +11,10 @@ const scripts: Readonly<Record<string, (program: CompletedProgram) => string>> =
   fish: fishScript,
 };
 
-/** `svc completion`: what a shell needs to complete this tool, made from its commands as they are. */
+/** `svc completion`: prints a completion script, generated from the commands. */
 export function completionCommand(): Command {
   return new Command('completion')
-    .description('prints what lets a shell complete commands, options and operation ids')
+    .description('prints a script with which a shell completes commands, options and operation ids')
     .addArgument(new Argument('<shell>', 'which').choices(Object.keys(scripts)))
     .addHelpText(
       'after',

@@ -12,17 +12,21 @@ interface ShowOptions {
   readonly changed?: true;
 }
 
-/** `svc config`: what the service would be configured with, here and now. */
+/** `svc config`: shows the configuration that the service would start with here. */
 export function configCommand(): Command {
-  const command = new Command('config').description('looks at the settings of this folder and environment');
+  const command = new Command('config').description(
+    'shows and checks the settings of this folder and environment',
+  );
   command.addCommand(
     reading('show', 'shows every setting in force, without secrets, and where it comes from')
-      .option('--changed', 'only what does not have its default')
-      .addOption(new Option('--output <form>', 'how').choices(['table', 'json']).default('table'))
+      .option('--changed', 'only settings that differ from their default')
+      .addOption(
+        new Option('--output <form>', 'the form of the list').choices(['table', 'json']).default('table'),
+      )
       .action((_: unknown, options: ShowOptions, { args }: Command) => show(options, args)),
   );
   command.addCommand(
-    reading('check', 'tells every fault of the settings; exits with 1 where there is one').action(
+    reading('check', 'lists every fault of the settings; exits with 1 if there is one').action(
       (_: unknown, options: Pick<ShowOptions, 'for'>, { args }: Command) => check(options, args),
     ),
   );
@@ -33,7 +37,7 @@ export function configCommand(): Command {
   return command;
 }
 
-/** A command that reads the settings: it takes the same arguments as the service, such as `--Server:Port=1`. */
+/** A command that reads the settings: it takes the service's arguments, such as `--Server:Port=1`. */
 function reading(name: string, description: string): Command {
   return new Command(name)
     .description(description)

@@ -9,25 +9,25 @@ export interface ConfirmOptions {
 }
 
 export interface AskingOptions {
-  /** `--yes`: the answer was given before. */
+  /** `--yes`: skips the confirmation. */
   readonly yes: boolean;
   readonly input: { readonly isTTY?: boolean };
 }
 
-/** Whether somebody has to be asked; throws where nobody can be. */
+/** Whether a confirmation is needed; throws if it is needed and there is no terminal. */
 export function mustAsk({ yes, input }: AskingOptions): boolean {
   if (yes) return false;
   if (input.isTTY === true) return true;
   throw new ToolError(
-    'A restore replaces all that the tenant has. There is no terminal to ask on: give --yes to go on, or --dry-run to see what would happen',
+    'A restore replaces the whole content of the tenant. There is no terminal for the confirmation: give --yes to go on, or --dry-run to see the effect',
     exitCodes.usage,
   );
 }
 
-/** Goes on only where the tenant's name is typed, which nobody does from habit. */
+/** Asks for the tenant's name: typing a name, unlike `y`, does not become a habit. */
 export async function confirmByName({ tenantId, input, output, signal }: ConfirmOptions): Promise<void> {
   const reader = createInterface({ input, output, terminal: false });
-  // Settles also when the input ends without an answer.
+  // Also settles if the input ends without an answer.
   const ended = new Promise<null>((settle) => reader.once('close', () => settle(null)));
   try {
     const question = reader.question('Type the name of the tenant to replace all that it has: ', { signal });

@@ -5,10 +5,10 @@ import { type OutputForm, outputOption } from './output.ts';
 import { filled, withStoreOptions } from './store.ts';
 import type { StoreOptions } from './store-settings.ts';
 
-/** What every command that works on a database takes. */
+/** The options of every command on a database. */
 export interface DatabaseOptions extends StoreOptions {
   readonly output: OutputForm;
-  /** Of the program, before or behind the name of the command. */
+  /** A program option; accepted before or after the command name. */
   readonly verbose?: true;
 }
 
@@ -27,12 +27,12 @@ export function tenantOption(): Option {
   return new Option('--tenant <id>', 'the tenant').argParser(tenantId);
 }
 
-/** As the routes demand it: a tenant that no request can name was mistyped. */
+/** The same check as in the routes: no request could name another tenant id, so it must be a typing error. */
 export function tenantId(text: string): string {
   try {
     if (pathIdentifier(text, '') === text) return text;
   } catch {
-    // Told below, in one way.
+    // The error below covers this case too.
   }
   throw new InvalidArgumentError('It is no id of a tenant.');
 }
@@ -69,18 +69,21 @@ export function databaseCommand(command: Command): Command {
   return withStoreOptions(command).addOption(outputOption());
 }
 
-/** What every restore takes. */
+/** The options of every restore. */
 export function restoreCommand(command: Command, of: string): Command {
   return tenantCommand(
     command
       .addOption(expectedHashOption(of))
-      .option('--dry-run', 'verifies everything, tells what would be replaced, and changes nothing')
+      .option(
+        '--dry-run',
+        'verifies everything, shows the content that would be replaced, and changes nothing',
+      )
       .option('--yes', 'replaces without asking'),
   ).addOption(createOption());
 }
 
 export function createOption(): Option {
-  return new Option('--create', 'makes the database where there is none: the file, or the tables in it');
+  return new Option('--create', 'creates a missing database: the file, or the tables in it');
 }
 
 export function pathOption(flags: string, description: string): Option {

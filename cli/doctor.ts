@@ -23,10 +23,10 @@ interface DoctorOptions {
   readonly verbose?: true;
 }
 
-/** `svc doctor`: what on this machine, in its settings or at a service keeps things from working, and what to do. */
+/** `svc doctor`: finds problems of this machine, its settings or a service, and names the remedies. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('looks for what keeps the service from working here, and says what to do')
+    .description('finds problems that keep the service from working here, and names the remedies')
     .argument('[settings...]', 'settings as the service takes them: --Key=value, --settings FILE')
     .addOption(new Option('--server <url>', 'a running service to look at, too').env('SVC_SERVER'))
     .addOption(timeoutOption(10))
@@ -57,12 +57,12 @@ async function allChecks(
   return [node, ...(await Promise.all(found)).flat()];
 }
 
-/** What follows from the settings. Where they have faults nothing does: no other database is looked at by mistake. */
+/** The checks that depend on the settings. Faulty settings skip them, so that no wrong database is checked. */
 async function localChecks(input: ConfigurationInput): Promise<Check[]> {
   const { settings, faults } = readSettings(input);
   if (faults.length > 0) {
     const remedy =
-      'Mend them; svc config show tells what is in force. What depends on them was not looked at.';
+      'Mend them; svc config show lists the settings in force. Checks that depend on them were skipped.';
     return [failed('settings', faultsText(faults), remedy)];
   }
   const { host, port } = settings.server;

@@ -6,10 +6,10 @@ import { ServiceError } from '../functions/kernel/errors.ts';
 import { ConnectionStringError, StoreError, type StoreFailure } from '../functions/store/port.ts';
 import { exitCodes, ToolError, type Translation } from './output.ts';
 
-/** What the parts behind the tool throw, in its words and exit codes. */
+/** Translate errors of other parts into messages and exit codes of the tool. */
 export const translations: readonly Translation[] = [refusedCopy, refusedRequest, storeFailure, fileFailure];
 
-/** A snapshot, an archive or a file of one that is damaged, foreign or not the expected one. */
+/** A snapshot or archive that is damaged, of another tenant, or not the expected one. */
 function refusedCopy(error: unknown): ToolError | undefined {
   if (!(error instanceof SnapshotError)) return undefined;
   const hint = copyHints[error.fault] ?? '';
@@ -24,8 +24,8 @@ const copyHints: Partial<Readonly<Record<SnapshotFault, string>>> = {
 };
 
 /**
- * The failure of a restore, with what it leaves behind. A store that no longer answers, once the restore was `begun`, may
- * have replaced the tenant just before; everything else that is thrown means that it did not.
+ * The error of a failed restore and the state it left. If a store stops answering after the restore has `begun`, the
+ * tenant may already be replaced; every other error means that it is not.
  */
 export function restoreFailure(error: unknown, begun: boolean): unknown {
   if (!(error instanceof SnapshotError) && !(error instanceof StoreError)) return error;
@@ -38,7 +38,7 @@ export function restoreFailure(error: unknown, begun: boolean): unknown {
   return new ToolError(`${withoutStop(known.message)}. ${after}`, known.exitCode, { cause: error });
 }
 
-/** Some of what is thrown is a sentence with its full stop, and some is not. */
+/** Some messages end with a full stop and some do not. */
 function withoutStop(text: string): string {
   return text.replace(/\.+$/, '');
 }
@@ -84,7 +84,7 @@ const fileWords: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
-/** What the file system refused. Its own message names the path, but not in words for people. */
+/** The file system's own message names the path, but not in words for people. */
 function fileFailure(error: unknown): ToolError | undefined {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
   const { code, path } = error as NodeJS.ErrnoException;
@@ -96,7 +96,7 @@ function fileFailure(error: unknown): ToolError | undefined {
   return new ToolError(`${place}${fileWordsOf(code)}`, exitCodes.failed, { cause: error });
 }
 
-/** What the system answers with `code`, in words for people. */
+/** The system error `code` in words for people. */
 export function fileWordsOf(code: string | undefined): string {
   return fileWords[String(code)] ?? `the file system answers ${String(code)}`;
 }

@@ -4,7 +4,7 @@ import { ToolError } from './output.ts';
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export type StopSignal = (typeof names)[number];
 
-/** A signal asked to stop, and what was under way did. */
+/** A signal asked the command to stop, and the work has stopped. */
 class Interruption extends Error {
   readonly signalName: StopSignal;
 
@@ -15,15 +15,15 @@ class Interruption extends Error {
   }
 }
 
-/** What a process says of its signals; the process itself unless a test stands in. */
+/** The source of signals: the process, or a test. */
 export interface SignalSource {
   once(name: StopSignal, listener: () => void): unknown;
   off(name: StopSignal, listener: () => void): unknown;
 }
 
 /**
- * Runs `work` so that a signal ends it in good order: it gets a signal of its own to stop by. The second one ends the
- * process at once. `after` says how things stand when the work was given up; work that ends all the same has its result.
+ * Runs `work` so that a signal stops it in good order through an AbortSignal. A second signal ends the process at
+ * once. `after` describes the state after a stop; work that completes anyway keeps its result.
  */
 export async function interruptible<R>(
   after: string,
@@ -32,7 +32,7 @@ export async function interruptible<R>(
 ): Promise<R> {
   const controller = new AbortController();
   const listeners = names.map((name) => {
-    // `once`: the next one of this name meets the system's own answer.
+    // `once`: the next signal of this name gets the system's default action.
     const listener = () => controller.abort(new Interruption(name));
     source.once(name, listener);
     return { name, listener };
@@ -49,7 +49,7 @@ export async function interruptible<R>(
   }
 }
 
-/** Streams wrap the reason that they were given. */
+/** Streams wrap the abort reason. */
 function comesFrom(error: unknown, reason: Interruption): boolean {
   if (error === reason) return true;
   return error instanceof Error && error.cause !== undefined && comesFrom(error.cause, reason);

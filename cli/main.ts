@@ -20,12 +20,14 @@ import { endingOf, stackOf, warn } from './output.ts';
 import { preflightCommand } from './preflight.ts';
 import { watchStandardOutput } from './standard-output.ts';
 
-/** The operator tool: `npm run -s svc -- <command>`. Data goes to standard output, everything else to standard error. */
+/**
+ * The operator tool: `npm run -s svc -- <command>`. Data goes to standard output, everything else to standard error.
+ */
 const program = new Command('svc')
   .description(`${release.service} ${release.version}: the operator tool.`)
   .version(release.version, '-v, --version', 'shows the release')
   .helpOption('-h, --help', 'shows this')
-  .option('--verbose', 'tells what is done, and of a failure where it came from')
+  .option('--verbose', 'logs each step, and the stack of a failure')
   .addHelpText('after', exits())
   .commandsGroup('This machine:')
   .addCommand(doctorCommand())
@@ -47,19 +49,19 @@ const program = new Command('svc')
 for (const command of everyCommand(program)) {
   command
     .exitOverride()
-    .showHelpAfterError('(--help shows what there is)')
+    .showHelpAfterError('(--help shows the commands and options)')
     .configureHelp({ showGlobalOptions: true });
   refuseRepeated(command);
 }
 
-const isTold = watchStandardOutput();
+const isReported = watchStandardOutput();
 
 try {
   const typedIn = folderOfNpmRun('svc');
   if (typedIn !== undefined) process.chdir(typedIn);
   await program.parseAsync(process.argv);
 } catch (error) {
-  if (!isTold(error)) end(error);
+  if (!isReported(error)) end(error);
 }
 
 function end(error: unknown): void {
@@ -76,12 +78,12 @@ function exits(): string {
   return `
 Exit codes:
   0  done
-  1  failed: what was asked for is not so, such as an archive that is damaged
+  1  failed, such as a damaged archive
   2  the command line is not understood
   3  something named does not exist
-  4  conflict with what is stored
+  4  conflict with stored data
   5  a credential is missing or not enough
   6  a database or a service does not answer; trying again can help
   130, 143  ended by a signal
-  141  whoever read the output left before its end`;
+  141  the reader of the output closed it early`;
 }

@@ -2,10 +2,9 @@ import { CommanderError, Option } from 'commander';
 import { printable } from './remote/printable.ts';
 
 /**
- * How a command ends. A damaged archive and a hash that differs are `failed`; `auth` is a credential that is missing or not
- * enough; `unavailable` is a database or a service that did not answer, so that trying again can help.
- *
- * A command that a signal ended has 128 and the signal's number instead, as shells count: 130, 143.
+ * The exit codes. `failed`: a damaged archive or a different hash; `auth`: a missing or insufficient credential;
+ * `unavailable`: no answer from a database or service, so a retry can help. A command ended by a signal exits with
+ * 128 plus its number, as in shells: 130, 143.
  */
 export const exitCodes = {
   ok: 0,
@@ -19,7 +18,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** A command that ends otherwise than well. The message is for people: a line, and nothing in it is secret. */
+/** The failure of a command. The message is one line for people and holds no secret. */
 export class ToolError extends Error {
   readonly exitCode: number;
 
@@ -35,7 +34,7 @@ export function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** As `say`; tells whether it arrived. */
+/** Like `say`; resolves with whether the text was written. */
 export function said(text: string): Promise<boolean> {
   return new Promise((done) => {
     process.stdout.write(`${text}\n`, (error) => done(error === null || error === undefined));
@@ -56,7 +55,7 @@ export function outputOption(): Option {
     .default('table' satisfies OutputForm);
 }
 
-/** Columns as wide as their longest cell; the last one as it is. */
+/** Columns as wide as their longest cell; the last one unpadded. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
@@ -69,8 +68,8 @@ export function textTable(rows: readonly (readonly string[])[]): string {
 }
 
 /**
- * What one command found, as text: JSON for programs, with its members as they are; for people a line each, nested members
- * under their path. Ends without a line feed.
+ * The result of a command as text: JSON for programs; for people one line per member, nested members under their
+ * path. Without a final line feed.
  */
 export function resultText(form: OutputForm, result: Readonly<Record<string, unknown>>): string {
   if (form === 'json') return JSON.stringify(result, null, 2);
@@ -104,23 +103,23 @@ export function sayResult(form: OutputForm, result: Readonly<Record<string, unkn
   say(resultText(form, result));
 }
 
-/** How the process ends after `error`, and what it says; `null` where commander has said it. */
+/** The exit code and message for `error`; `null` if commander has already printed it. */
 export interface Ending {
   readonly exitCode: number;
   readonly message: string | null;
 }
 
-/** What turns an error of another part into the tool's words; `undefined` passes it to the next. */
+/** Translates an error of another part into a `ToolError`; `undefined` passes it to the next translation. */
 export type Translation = (error: unknown) => ToolError | undefined;
 
 export function endingOf(error: unknown, translations: readonly Translation[] = []): Ending {
   if (error instanceof CommanderError) {
-    // Help and version are what was asked for; the rest is a command line that cannot be understood.
+    // Commander also throws for help and version; every other error of it is an invalid command line.
     return { exitCode: error.exitCode === 0 ? exitCodes.ok : exitCodes.usage, message: null };
   }
   for (const translate of [own, ...translations]) {
     const known = translate(error);
-    // Line feeds in it are the tool's own.
+    // Keep line feeds: the tool wrote them.
     if (known !== undefined) return { exitCode: known.exitCode, message: printable(known.message, '\n') };
   }
   const message = error instanceof Error ? error.message : String(error);
@@ -132,7 +131,7 @@ function own(error: unknown): ToolError | undefined {
   return error instanceof ToolError ? error : undefined;
 }
 
-/** The stack of an error and of what caused it, for `--verbose`. */
+/** The stack of an error and of its causes, for `--verbose`. */
 export function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? '' : `\ncaused by: ${stackOf(error.cause)}`;

@@ -12,7 +12,7 @@ interface PreflightOptions {
   readonly output: OutputForm;
 }
 
-/** `svc canonical-preflight`: whether the store of a running service is fit to serve, told by the service itself. */
+/** `svc canonical-preflight`: asks a running service whether its store is ready. */
 export function preflightCommand(inputs: Inputs = processInputs()): Command {
   const command = new Command('canonical-preflight')
     .description('asks a running service whether its canonical store is fit to serve')
@@ -39,7 +39,10 @@ async function preflight(remote: Remote, { probe, output }: PreflightOptions): P
   return exitCodes.failed;
 }
 
-/** A store that is not fit is told by a report, too, with 503; what else comes with it, such as a problem, is a refusal. */
+/**
+ * The service also reports an unready store in this form, with 503; every other body, such as a problem, is a
+ * refusal.
+ */
 function reportIn(mediaType: string, body: Buffer): CanonicalPreflightReport | undefined {
   if (mediaType !== 'application/json') return undefined;
   try {

@@ -21,12 +21,12 @@ const told = (records: number, recordsTotal: number | null = 4_000_000) => ({
 
 test('on a terminal one line is drawn anew, ten times a second at most, and taken away', () => {
   const { clock, written, progress } = line({ isTTY: true });
-  progress.tell(told(1));
-  progress.tell(told(2));
+  progress.show(told(1));
+  progress.show(told(2));
   clock.at += 99;
-  progress.tell(told(3));
+  progress.show(told(3));
   clock.at += 1_901;
-  progress.tell(told(1_000_000));
+  progress.show(told(1_000_000));
   progress.end();
   progress.end();
   expect(written).toEqual([
@@ -38,15 +38,15 @@ test('on a terminal one line is drawn anew, ten times a second at most, and take
 
 test('a new step is drawn at once, with a rate of its own', () => {
   const { clock, written, progress } = line({ isTTY: true });
-  progress.tell({ step: 'verifying', records: 10, recordsTotal: 10 });
+  progress.show({ step: 'verifying', records: 10, recordsTotal: 10 });
   clock.at += 5_000;
-  progress.tell(told(1, null));
+  progress.show(told(1, null));
   expect(written).toEqual(['\r\x1b[Kverifying: 10 of 10 records (100%)', '\r\x1b[Krestoring: 1 records']);
 });
 
 test('elsewhere it is quiet', () => {
   const { written, progress } = line({ isTTY: false });
-  progress.tell(told(1));
+  progress.show(told(1));
   progress.end();
   expect(written).toEqual([]);
 });
@@ -54,10 +54,10 @@ test('elsewhere it is quiet', () => {
 test('elsewhere, verbose, a line for each step', () => {
   const { clock, written, progress } = line({ isTTY: false, verbose: true });
   for (const records of [1, 2, 3]) {
-    progress.tell({ step: 'verifying', records, recordsTotal: 3 });
+    progress.show({ step: 'verifying', records, recordsTotal: 3 });
     clock.at += 1_000;
   }
-  progress.tell(told(1));
+  progress.show(told(1));
   progress.end();
   expect(written).toEqual(['verifying …\n', 'restoring …\n']);
 });

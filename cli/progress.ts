@@ -1,9 +1,9 @@
 import type { Clock } from '../functions/kernel/world.ts';
 
-/** Between two drawings of the line. */
+/** The minimum time between two redraws. */
 const PAUSE_MS = 100;
 
-/** As copies tell it, and in one word more what the tool does on its own. */
+/** The progress of a copy, with the additional steps of the tool. */
 export interface Progress {
   readonly step: string;
   readonly records: number;
@@ -13,11 +13,11 @@ export interface Progress {
 export interface ProgressOptions {
   readonly stream: { readonly isTTY?: boolean; write(text: string): unknown };
   readonly clock: Clock;
-  /** Where there is no terminal: a line for every step. */
+  /** Without a terminal: prints a line for each step. */
   readonly verbose: boolean;
 }
 
-/** How far a copy has come: one line that is drawn anew on a terminal, nothing elsewhere. */
+/** Shows the progress of a copy: one redrawn line on a terminal, nothing elsewhere. */
 export class ProgressLine {
   readonly #options: ProgressOptions;
   #step: string | null = null;
@@ -29,7 +29,7 @@ export class ProgressLine {
     this.#options = options;
   }
 
-  readonly tell = (progress: Progress): void => {
+  readonly show = (progress: Progress): void => {
     const { stream, clock, verbose } = this.#options;
     if (stream.isTTY !== true && !verbose) return;
     const now = clock.now();
@@ -45,7 +45,7 @@ export class ProgressLine {
     stream.write(`\r\x1b[K${lineOf(progress, now - this.#begunAt)}`);
   };
 
-  /** Takes the line away, so that what follows stands by itself. */
+  /** Clears the line before other output. */
   end(): void {
     if (this.#drawn) this.#options.stream.write('\r\x1b[K');
     this.#drawn = false;

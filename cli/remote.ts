@@ -10,7 +10,7 @@ import { answerHead, type Redact, redactorOf, requestHead } from './remote/heads
 import type { Inputs } from './remote/inputs.ts';
 import { exitCodeOf, refusalLines } from './remote/problem.ts';
 
-/** What the options of `remoteOptions` and the tool's own `--verbose` give. */
+/** The values of `remoteOptions` and of the program's own `--verbose`. */
 export interface RemoteOptions {
   readonly server: string;
   readonly apiKey?: string;
@@ -23,7 +23,7 @@ export interface RemoteOptions {
   readonly verbose?: true;
 }
 
-/** The options of a command that speaks to a running service. */
+/** The options of a command that calls a running service. */
 export function remoteOptions(server: 'required' | 'local'): Option[] {
   const address = new Option('--server <url>', 'address of the service').env('SVC_SERVER');
   return [
@@ -58,12 +58,12 @@ export function timeoutOption(seconds: number): Option {
     .default(seconds);
 }
 
-/** The connection that a command was told to use. */
+/** The connection to the service that the options name. */
 export class Remote {
   readonly server: URL;
-  /** What must not be repeated in what is told beside the answer. */
+  /** Removes credentials from everything printed besides the answer. */
   readonly redact: Redact;
-  /** Whether there is anything to be known by. */
+  /** Whether the connection has a credential. */
   readonly hasCredentials: boolean;
   readonly #credentials: readonly (readonly [string, string])[];
   readonly #options: Pick<RemoteOptions, 'timeout' | 'insecure' | 'verbose'>;
@@ -80,7 +80,10 @@ export class Remote {
     this.redact = redactorOf(credentials.map(([, value]) => value.replace(/^Bearer /, '')));
   }
 
-  /** Sends once, with the credentials, and answers with the head of the answer; its body is read by `bodyOf` or a pipe. */
+  /**
+   * Sends the request once, with the credentials, and resolves with the head of the answer; `bodyOf` or a pipe reads
+   * its body.
+   */
   async send(request: RemoteRequest): Promise<IncomingMessage> {
     const { timeout, insecure, verbose } = this.#options;
     const own = [
@@ -90,17 +93,17 @@ export class Remote {
     const headers = [...own, ...this.#credentials, ...request.headers];
     const complete = { ...request, headers };
     if (verbose)
-      this.#tell(requestHead(this.server, complete, targetOf(this.server, request.path), this.redact));
+      this.#print(requestHead(this.server, complete, targetOf(this.server, request.path), this.redact));
     const answer = await exchange(complete, {
       server: this.server,
       silenceMaxMs: timeout * 1000,
       thisMachineOnly: this.hasCredentials && this.server.protocol === 'http:' && insecure !== true,
     });
-    if (verbose) this.#tell(answerHead(answer, this.redact));
+    if (verbose) this.#print(answerHead(answer, this.redact));
     return answer;
   }
 
-  /** The chunks of an answer's body; what breaks it off is told in words. */
+  /** The chunks of an answer's body; a broken connection throws an error in words for people. */
   async *chunksOf(answer: IncomingMessage): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of answer) yield chunk as Buffer;
@@ -111,7 +114,7 @@ export class Remote {
     }
   }
 
-  /** The whole body, as long as it is not larger than what anybody would look at. */
+  /** The whole body; throws if it is larger than `bytesMax`. */
   async bodyOf(answer: IncomingMessage, bytesMax = 256 * 1024 * 1024): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -123,7 +126,7 @@ export class Remote {
     return Buffer.concat(chunks);
   }
 
-  /** Tells an answer that is no success on standard error, and how the tool is to end. */
+  /** Prints an error answer on standard error and returns the exit code. */
   async refuse(answer: IncomingMessage, read?: Buffer): Promise<number> {
     const status = answer.statusCode ?? 0;
     const body = (read ?? (await this.bodyOf(answer))).toString('utf8');
@@ -135,7 +138,7 @@ export class Remote {
       location,
       body,
     };
-    this.#tell(refusalLines(refusal, this.redact));
+    this.#print(refusalLines(refusal, this.redact));
     if (status === 401 && !this.hasCredentials) {
       warn(
         '  No credential was given: --api-key-file, --identity-token-file, SVC_API_KEY, SVC_IDENTITY_TOKEN.',
@@ -144,14 +147,14 @@ export class Remote {
     return exitCodeOf(status);
   }
 
-  #tell(lines: readonly string[]): void {
+  #print(lines: readonly string[]): void {
     for (const line of lines) warn(line);
   }
 }
 
 /**
- * The connection that the options name. The key goes in its own header and the token in `X-Serverless-Authorization`, which
- * the service always reads for an identity; `Authorization` is for the key, or a platform, where keys are in use.
+ * The connection that the options name. The key has its own header. The token goes into `X-Serverless-Authorization`,
+ * which the service always reads; with keys in use, `Authorization` is for the key or the platform.
  */
 export async function connect(command: Command, inputs: Inputs): Promise<Remote> {
   const options = command.optsWithGlobals<RemoteOptions>();
@@ -183,12 +186,12 @@ function keyHeader(name: string): string {
   throw new ToolError('--api-key-header is not the name of a header.', exitCodes.usage);
 }
 
-/** Without parameters, in lower case; '' where there is none. */
+/** Without parameters, in lower case; '' if there is none. */
 export function mediaTypeOf(answer: IncomingMessage): string {
   return (answer.headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
 }
 
-/** Where a redirect leads. Its path and query may hold what somebody signed in with. */
+/** The origin of a redirect's target. Its path and query may hold credentials. */
 function redirectOrigin(location: string | undefined, server: URL): string | undefined {
   if (location === undefined || !URL.canParse(location, server.href)) return undefined;
   return new URL(location, server).origin;

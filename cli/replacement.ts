@@ -12,20 +12,20 @@ import type { OpenStore, ReadStore } from './store.ts';
 
 const PAGE_RECORDS = 300;
 
-/** What a tenant holds, or would hold. */
+/** The content that a tenant has, or would have. */
 export interface TenantContent {
   readonly counts: Counts;
   /** SHA-256 of its lines: the same on every provider. */
   readonly contentHash: string;
 }
 
-/** What the restore of `next` would replace, in the words of a result. */
+/** The effect that a restore of `next` would have. */
 export interface ReplacementPlan {
   readonly tenantId: string;
   readonly database: string;
   readonly current: TenantContent;
   readonly replacement: TenantContent;
-  /** Then only what no copy holds would change: leases end. */
+  /** If true, a restore changes only state that no copy holds: leases end. */
   readonly sameContent: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface PlanParts {
   readonly signal: AbortSignal;
 }
 
-/** Reads the tenant as an export would, and keeps only what it amounts to. */
+/** Reads the tenant like an export and keeps only its counts and hash. */
 export async function planReplacement(parts: PlanParts): Promise<ReplacementPlan> {
   const { opened, tenantId, next } = parts;
   const current = await contentOf(parts);
@@ -45,7 +45,7 @@ export async function planReplacement(parts: PlanParts): Promise<ReplacementPlan
   return { tenantId, database: opened.place, current, replacement: next, sameContent };
 }
 
-/** Tells a person what is about to happen and has the tenant's name typed; throws where it is not. */
+/** Shows the effect of the restore and asks for the tenant's name; throws if the name differs. */
 export async function confirmReplacement(parts: PlanParts): Promise<void> {
   const plan = await planReplacement(parts);
   parts.progress.end();
@@ -54,7 +54,7 @@ export async function confirmReplacement(parts: PlanParts): Promise<void> {
   await confirmByName({ tenantId, input: process.stdin, output: process.stderr, signal });
 }
 
-/** A dry run: prints what would happen. `from` names the copy. */
+/** For a dry run: prints the effect. `from` names the copy. */
 export async function sayPlan(output: OutputForm, from: object, parts: PlanParts): Promise<void> {
   const plan = await planReplacement(parts);
   parts.progress.end();
@@ -62,7 +62,7 @@ export async function sayPlan(output: OutputForm, from: object, parts: PlanParts
   warn('Nothing was changed: this was a dry run.');
 }
 
-/** Prints what a restore did. Where that cannot be printed it must not be taken for one that failed. */
+/** Prints the result of a restore. A failure to print must not look like a failed restore. */
 export async function sayReplaced(
   output: OutputForm,
   result: Readonly<Record<string, unknown>> & { readonly tenantId: string },
@@ -72,8 +72,8 @@ export async function sayReplaced(
 }
 
 /**
- * Deletes what a restore has replaced, as far as that may go now. The restore is done whatever comes of it: what is left
- * goes with the next sweep.
+ * Deletes replaced content as far as it may be deleted now. A failure does not affect the restore: the next sweep
+ * deletes the rest.
  */
 export async function sweepBehind({
   opened,
@@ -81,14 +81,14 @@ export async function sweepBehind({
   progress,
   signal,
 }: Omit<PlanParts, 'next' | 'opened'> & { readonly opened: OpenStore }): Promise<void> {
-  progress.tell({ step: 'deleting what was replaced', records: 0, recordsTotal: null });
+  progress.show({ step: 'deleting the replaced content', records: 0, recordsTotal: null });
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
   try {
     await Promise.race([opened.store.sweep(tenantScope(tenantId)), stopped]);
   } catch {
-    warn('The restore is done. What it replaced is not all deleted yet: canonical-sweep goes on with that.');
+    warn('The restore is done. Some of the replaced content is not deleted yet: canonical-sweep deletes it.');
   } finally {
     progress.end();
   }
@@ -105,7 +105,7 @@ async function contentOf({ opened, tenantId, progress, signal }: PlanParts): Pro
     signal.throwIfAborted();
     tally.add(line);
     if (line.entry !== null)
-      progress.tell({ step: 'reading what is there', records: ++records, recordsTotal: null });
+      progress.show({ step: 'reading the current content', records: ++records, recordsTotal: null });
   }
   return { counts: tally.counts, contentHash: tally.contentHash() };
 }

@@ -100,7 +100,7 @@ test('what is written of a snapshot is that snapshot, a record a line', async ()
   expect(Object.keys(JSON.parse(text) as object)).toEqual(Object.keys(snapshot));
   const { documents, revisions, fences, outbox, transactions } = snapshot;
   const records = [documents, revisions, fences, outbox, transactions].map(({ length }) => length);
-  // Three members of their own, and five lists that open on a line.
+  // Three plain members, and five lists that start on a line of their own.
   expect(text.trim().split('\n')).toHaveLength(records.reduce((sum, count) => sum + count, 0) + 3 + 5);
 });
 

@@ -13,7 +13,7 @@ import { exitCodes, ToolError } from './output.ts';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
-/** Throws where `path` may not be written: at the beginning, before the work is done. */
+/** Throws if `path` may not be written. Called before the work starts. */
 export async function checkTarget(path: string, force: boolean): Promise<void> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
@@ -47,8 +47,8 @@ export interface FileOptions {
 }
 
 /**
- * Writes a file that is there whole or not at all: under another name in the same folder, to the disk, then under its own.
- * It holds a tenant's data, so nobody else may read it.
+ * Writes a file that is complete or absent: under a draft name in the same folder, synced, then renamed. Only its
+ * owner may read it, because it holds tenant data.
  */
 export async function writeWhole(
   path: string,
@@ -77,7 +77,7 @@ export async function writeWhole(
   await syncFolder(folder);
 }
 
-/** What stands in the way is told of the folder: nobody has typed the name of the draft. */
+/** Report the folder: the user does not know the draft's name. */
 async function openDraft(draft: string, folder: string): Promise<FileHandle> {
   try {
     return await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
@@ -87,7 +87,7 @@ async function openDraft(draft: string, folder: string): Promise<FileHandle> {
   }
 }
 
-/** A link is refused where the name is taken meanwhile; a file system without links is looked at once more. */
+/** A link fails if the name was taken meanwhile; on a file system without links, check once more. */
 async function name(draft: string, path: string, force: boolean): Promise<void> {
   if (force) return rename(draft, path);
   try {
@@ -113,7 +113,10 @@ async function syncFolder(folder: string): Promise<void> {
 
 const LISTS = ['documents', 'revisions', 'fences', 'outbox', 'transactions'] as const;
 
-/** The snapshot as JSON with a record a line: for tools that compare and search, and never one text as long as all of it. */
+/**
+ * The snapshot as JSON with one record per line, for tools that compare and search. A generator, because the whole
+ * text may be too long for one string.
+ */
 export function* snapshotText(snapshot: TenantSnapshot): Generator<string, void, undefined> {
   yield `{"tenantId":${JSON.stringify(snapshot.tenantId)}`;
   for (const list of LISTS) {
@@ -126,7 +129,7 @@ export function* snapshotText(snapshot: TenantSnapshot): Generator<string, void,
   yield `,\n"exportedAtUtc":${JSON.stringify(exportedAtUtc)},\n"contentHash":${JSON.stringify(contentHash)}}\n`;
 }
 
-/** To a stream that stays open, such as standard output. */
+/** Writes to a stream that stays open, such as standard output. */
 export async function writeStream(
   stream: Writable,
   parts: Iterable<string>,
@@ -140,14 +143,14 @@ const snapshotJson: StrictJsonLimits = {
   membersMax: limits.restoreJsonMembersMax,
 };
 
-/** Reads a snapshot of at most the size that a restore takes over HTTP. */
+/** Reads a snapshot up to the size limit of a restore over HTTP. */
 export async function readSnapshotFile(path: string, input: Readable): Promise<Json> {
   const bytes = await readJsonBytes(path, input, limits.restoreBodyBytesMax);
   const place = { object: path === '-' ? 'standard input' : path };
   return placed(place, () => parseStrictJson(bytes, snapshotJson));
 }
 
-/** The bytes of a file, or of `input` where the path is `-`. */
+/** The bytes of a file, or of `input` if the path is `-`. */
 export async function readJsonBytes(path: string, input: Readable, bytesMax: number): Promise<Buffer> {
   if (path === '-') return collect(path, input, bytesMax);
   let file: FileHandle;

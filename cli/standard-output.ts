@@ -1,14 +1,13 @@
 import { fileWordsOf } from './failures.ts';
 import { exitCodes, warn } from './output.ts';
 
-/** Whoever reads our output may have seen enough. It is cut short, so the end is not a good one: that of SIGPIPE. */
+/** The reader closed our output early. The output is cut short, so the exit code is that of SIGPIPE. */
 const BROKEN_PIPE = 141;
 
 /**
- * Looks after standard output, which may be a pipe that nobody reads any more, or a disk that is full. Work that is under
- * way goes on: a restore is not left half swept because its result cannot be printed. But the process does not end well.
- *
- * The answer says whether a failure is nothing but that one, which has been told.
+ * Handles errors of standard output, such as a closed pipe or a full disk. The work continues: a restore must not
+ * stop because its result cannot be printed. The exit code then reports the failure. The returned function says
+ * whether an error is only this one, which was already reported.
  */
 export function watchStandardOutput(): (error: unknown) => boolean {
   let broken: NodeJS.ErrnoException | undefined;
@@ -24,7 +23,7 @@ export function watchStandardOutput(): (error: unknown) => boolean {
   return (error) => broken !== undefined && comesFrom(error, broken);
 }
 
-/** What pipes into a stream that broke gets its error, or one that says it is closed. */
+/** Pipes into a broken stream fail with its error, or with one that says it is closed. */
 function comesFrom(error: unknown, broken: NodeJS.ErrnoException): boolean {
   if (error === broken) return true;
   if (!(error instanceof Error)) return false;

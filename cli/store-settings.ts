@@ -6,7 +6,7 @@ import type { Provider } from '../functions/config/settings/storage.ts';
 import { lines, type Settings, table } from '../functions/config/table.ts';
 import { exitCodes, ToolError } from './output.ts';
 
-/** The options by which a command is told which database to work on. */
+/** The options that select the database. */
 export interface StoreOptions {
   readonly db?: string;
   readonly canonicalDb?: string;
@@ -24,8 +24,8 @@ type ConnectionInput = Omit<ConfigurationInput, 'host' | 'argv'>;
 const commandLine = 'command line';
 
 /**
- * The settings of the service, read from the same file and environment, with what the options say laid over them: so one
- * set of rules checks both. Throws a `ToolError` that tells every fault which bears on the database.
+ * Reads the service's settings from the same file and environment and applies the options on top, so that one set of
+ * rules validates both. Throws a `ToolError` with every fault that concerns the database.
  */
 export function readStoreSettings(options: StoreOptions, input: ConnectionInput): Settings {
   const read = readSettings({ ...input, host: 'embedded', argv: argumentsOf(options, input) });
@@ -40,12 +40,12 @@ export function readStoreSettings(options: StoreOptions, input: ConnectionInput)
   return read.settings;
 }
 
-/** The options in the words of the settings. */
+/** The options as settings arguments. */
 export function argumentsOf(
   options: StoreOptions,
   { readFile }: Pick<ConnectionInput, 'readFile'>,
 ): string[] {
-  const said: (readonly [{ readonly key: string }, string | undefined])[] = [
+  const given: (readonly [{ readonly key: string }, string | undefined])[] = [
     [table.canonicalStore.provider, options.provider ?? impliedProvider(options)],
     [table.canonicalStore.databasePath, options.canonicalDb ?? canonicalSibling(options.db)],
     [table.canonicalStore.connectionString, connectionStringOf(options, readFile)],
@@ -53,11 +53,11 @@ export function argumentsOf(
     [table.firestore.databaseId, options.database],
     [table.firestore.emulatorHost, options.emulatorHost],
   ];
-  const settings = said.flatMap(([{ key }, value]) => (value === undefined ? [] : [`--${key}=${value}`]));
+  const settings = given.flatMap(([{ key }, value]) => (value === undefined ? [] : [`--${key}=${value}`]));
   return options.settings === undefined ? settings : [`--settings=${options.settings}`, ...settings];
 }
 
-/** `svc.sqlite` names the records beside `svc.canonical.sqlite`; the latter stands for itself. */
+/** `svc.sqlite` names the records file beside `svc.canonical.sqlite`; the latter stands for itself. */
 export function canonicalSibling(db: string | undefined): string | undefined {
   if (db === undefined || db.endsWith('.canonical.sqlite')) return db;
   const { dir, name } = parse(db);
@@ -80,7 +80,7 @@ function connectionStringOf(
   return text;
 }
 
-/** The failure to read a folder does not name it. */
+/** The error of reading a folder does not name it. */
 function readConnectionFile(path: string, readFile: ConnectionInput['readFile']): string | undefined {
   try {
     return readFile(path);
@@ -100,7 +100,7 @@ const ownedOptions: readonly (readonly [keyof StoreOptions, flag: string, owners
   ['connectionStringFile', '--connection-string-file', ['postgresql', 'mysql']],
 ];
 
-/** An option that only one provider has chooses it: whoever names a file does not mean the database of the settings. */
+/** An option of one provider selects that provider: a user who names a file does not mean the configured database. */
 function impliedProvider(options: StoreOptions): Provider | undefined {
   for (const [option, , [owner, another]] of ownedOptions) {
     if (options[option] !== undefined && another === undefined) return owner;
@@ -110,7 +110,7 @@ function impliedProvider(options: StoreOptions): Provider | undefined {
   return scheme.toLowerCase() === 'postgres' ? 'postgresql' : 'mysql';
 }
 
-/** An option that would have no effect was meant for another database than the one that would be changed. */
+/** An option without effect was meant for another database than the one that would be changed. */
 function refuseMisplaced(options: StoreOptions, { settings, faults, sourcesOf }: ReadSettings): void {
   const { key } = table.canonicalStore.provider;
   if (faults.some((fault) => fault.key === key)) return;
@@ -134,13 +134,13 @@ const otherKeys = lines
   .filter((key) => !ownKeys.some((own) => own.toLowerCase() === key));
 
 /**
- * Whether the fault can change which database is meant. Who may call the service does not matter here; a key that nobody
- * knows does, because it may be one of ours misspelt.
+ * Whether the fault could change which database is used. Access settings cannot; an unknown key can, because it may
+ * be a misspelt database setting.
  */
 function bears({ key, source }: Fault, { settings, sourcesOf }: ReadSettings): boolean {
   const name = key.toLowerCase();
   if (otherKeys.some((other) => name === other || name.startsWith(`${other}:`))) return false;
-  // What the service's own settings say of another database than the one the options chose.
+  // Ignore configured settings of another provider than the one the options select.
   const chosen = sourcesOf(table.canonicalStore.provider.key).includes(commandLine);
   const takesNone = !['postgresql', 'mysql'].includes(settings.canonicalStore.provider);
   const { connectionString } = table.canonicalStore;
@@ -160,7 +160,7 @@ export function placeOf(settings: Settings): string {
   return emulatorHost === null ? where : `${where} on the emulator ${emulatorHost}`;
 }
 
-/** Host, port and database of a URL; nothing where another part may have slipped into them. */
+/** Host, port and database of a URL; '' if a secret may be part of them. */
 function addressOf(connectionString: string): string {
   const url = URL.parse(connectionString);
   if (url === null || /@/.test(url.pathname + url.search + url.hash)) return '';

@@ -11,7 +11,7 @@ import { NoStoreError, type RecordStore } from '../functions/store/port.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 import { placeOf, readStoreSettings, type StoreOptions } from './store-settings.ts';
 
-/** For options: a variable of the shell that is not set must not mean the default. */
+/** Refuses an empty option: an unset shell variable must not mean the default. */
 export function filled(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It is blank.');
   return text;
@@ -32,7 +32,7 @@ const options: readonly (readonly [flags: string, description: string])[] = [
   ['--settings <file>', 'a settings file instead of svcsettings.json'],
 ];
 
-/** The options that say which database. Without them it is the one of the service that would start here. */
+/** The options that select the database. Default: the database of the service with these settings. */
 export function withStoreOptions(command: Command): Command {
   command.optionsGroup('Which database (unless given: as the settings of the service say):');
   for (const [flags, description] of options) {
@@ -41,27 +41,27 @@ export function withStoreOptions(command: Command): Command {
   return command.optionsGroup('Other options:');
 }
 
-/** What a dry run needs of a store. */
+/** The part of a store that a dry run uses. */
 export interface ReadStore {
   readonly scan: RecordStore['scan'];
-  /** Which one, in words that are safe to show. */
+  /** The database in words that are safe to show. */
   readonly place: string;
-  /** Whether a delivered event is past the retention that the settings give. */
+  /** Whether a delivered event is past its configured retention. */
   readonly isGone: (event: EventState, now: number) => boolean;
 }
 
-/** A store that a command works on. */
+/** A store for a command. */
 export interface OpenStore extends ReadStore {
   readonly store: RecordStore;
 }
 
 export interface StoreUse {
   readonly verbose: boolean;
-  /** Whether a file of SQLite, or tables of PostgreSQL or MySQL, are made where there are none. */
+  /** Whether to create a missing SQLite file, or missing PostgreSQL or MySQL tables. */
   readonly create?: boolean;
 }
 
-/** Opens the store, hands it to `work`, and closes it however that ends. */
+/** Opens the store, passes it to `work`, and always closes it. */
 export async function withStore<R>(
   storeOptions: StoreOptions,
   use: StoreUse,
@@ -75,9 +75,7 @@ export async function withStore<R>(
   });
 }
 
-/**
- * As `withStore`, and makes nothing: what `create` would make is read as empty.
- */
+/** Like `withStore`, but creates nothing: a missing database reads as empty. */
 export async function withStoreToRead<R>(
   storeOptions: StoreOptions,
   { verbose, create = false }: StoreUse,
@@ -135,7 +133,7 @@ function retention(
   return (event, now) => kept.isGone(event, now);
 }
 
-/** Opening makes a missing file and the tables in it: after a slip of the pen, an empty database that looks like a right one. */
+/** Opening creates a missing file: a mistyped path would give an empty database that looks right. */
 function checkFile(path: string, create: boolean): void {
   if (!existsSync(path)) {
     if (create) return;

@@ -12,11 +12,11 @@ export interface AnswerTarget {
   readonly output: OutputForm;
   /** A file instead of standard output. */
   readonly out?: string | undefined;
-  /** Whether a person looks at standard output. */
+  /** Whether standard output is a terminal. */
   readonly terminal: boolean;
 }
 
-/** Puts an answer where it was asked for. JSON for a program is passed on byte for byte, whatever its size. */
+/** Writes an answer to its target. JSON for a program passes unchanged, byte for byte, at any size. */
 export async function deliver(remote: Remote, answer: IncomingMessage, target: AnswerTarget): Promise<void> {
   const type = mediaTypeOf(answer);
   const isJson = /^application\/(?:[\w.-]+\+)?json$/.test(type);
@@ -34,12 +34,12 @@ export async function deliver(remote: Remote, answer: IncomingMessage, target: A
   await pass(remote.chunksOf(answer), process.stdout, isJson ? '\n' : '');
 }
 
-/** Indented, and nothing in it moves the cursor. What is escaped is still the same JSON. */
+/** Indented JSON; control characters are escaped, so that nothing moves the cursor and the JSON stays the same. */
 function forTerminal(text: string): string {
   return printable(JSON.stringify(JSON.parse(text), null, 2), '\n');
 }
 
-/** Standard output stays open: it is not ours to close. */
+/** Leave standard output open: other code still writes to it. */
 async function pass(chunks: AsyncIterable<Buffer>, output: Writable, end: string): Promise<void> {
   let empty = true;
   async function* withEnd() {
@@ -53,8 +53,8 @@ async function pass(chunks: AsyncIterable<Buffer>, output: Writable, end: string
 }
 
 /**
- * A file appears whole or not at all: what is half there has another name. It is for its owner alone, since answers hold
- * what tenants stored. Something else than a file, such as a pipe or /dev/null, is written to as it is.
+ * Writes the file under a draft name and renames it, so that it is complete or absent. Only its owner may read it,
+ * since answers hold tenant data. A pipe or a device such as /dev/null is written directly.
  */
 async function writeFile(chunks: AsyncIterable<Buffer>, path: string): Promise<void> {
   const there = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -64,7 +64,7 @@ async function writeFile(chunks: AsyncIterable<Buffer>, path: string): Promise<v
   if (there !== undefined && !there.isFile()) {
     return pipeline(Readable.from(chunks), createWriteStream(path, { flags: 'w' }));
   }
-  // Behind a symbolic link the file is replaced, not the link.
+  // Replace the target of a symbolic link, not the link.
   const place = there === undefined ? path : await realpath(path);
   const partial = `${place}.${process.pid}.part`;
   try {

@@ -2,7 +2,10 @@ import type { OperationEntry, OperationRoute } from '../../contracts/operation.t
 import { exitCodes, ToolError } from '../output.ts';
 import type { Inputs } from '../remote/inputs.ts';
 
-/** The bytes of `--body`: the JSON itself, `@file`, or `@-` for standard input. They go as they are; the service reads them. */
+/**
+ * The bytes of `--body`: the JSON itself, `@file`, or `@-` for standard input. They are sent unchanged; the service
+ * validates them.
+ */
 export async function readBody(
   {
     id,

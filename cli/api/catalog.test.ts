@@ -13,7 +13,7 @@ test('every route of the contract can be called, by its own id', () => {
   expect(new Set(routes).size).toBe(routes.length);
   const commands = apiCommand().commands.map((command) => command.name());
   expect(commands).toEqual(['list', ...routes]);
-  // Commands of our own, which an operation would hide behind.
+  // Commands of the tool that an operation of that name would shadow.
   for (const id of routes) expect(['list', 'help']).not.toContain(id);
 });
 

@@ -2,7 +2,7 @@ import { operations } from '../../contracts/generated/operations.ts';
 import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
 import surface from '../../contracts/public-sdk-surface.json' with { type: 'json' };
 
-/** One way to call an operation: each route of the catalog has an id of its own. */
+/** One way to call an operation: each route of the catalog has its own id. */
 export interface ApiOperation {
   readonly id: string;
   readonly entry: OperationEntry;
@@ -20,7 +20,7 @@ export interface ApiParameter {
   readonly description: string;
 }
 
-/** What the published catalog tells of an operation in words. */
+/** The descriptive texts of an operation in the published catalog. */
 interface Described {
   readonly id: string;
   readonly summary: string;
@@ -42,7 +42,7 @@ const described: ReadonlyMap<string, Described> = new Map(
   (surface.operations as readonly Described[]).map((operation) => [operation.id, operation]),
 );
 
-/** Every operation and every other route of it, in the order of the catalog. */
+/** Every operation and each of its other routes, in catalog order. */
 export const apiOperations: readonly ApiOperation[] = Object.values<OperationEntry>(operations).flatMap(
   (entry) => entry.routes.map((route) => apiOperation(entry, route)),
 );
@@ -82,7 +82,7 @@ function descriptionOf(
   return all.find((parameter) => parameter.in === place && parameter.name === name)?.description ?? '';
 }
 
-/** The title of each group, by its name. */
+/** The title of each group, by name. */
 export function groupTitle(group: string): string {
   return (surface.groups as Readonly<Record<string, { readonly title: string }>>)[group]?.title ?? group;
 }

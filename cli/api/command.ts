@@ -10,13 +10,13 @@ import { type ApiOperation, apiOperations, groups, groupTitle } from './catalog.
 import { operationHelp, takesBody } from './help.ts';
 import { requestOf } from './request.ts';
 
-/** `svc api`: every operation of the contract against a running service. */
+/** `svc api`: calls any operation of the contract on a running service. */
 export function apiCommand(inputs: Inputs = processInputs()): Command {
   const command = new Command('api')
     .description('calls an operation of a running service by its id; alone, lists them')
     .usage('[options] <operationId> [--param name=value …] [--body JSON|@file|@-]')
     .argument('[operationId]', 'one of the commands below')
-    // An id that is not known is told as that, whatever comes behind it.
+    // Report an unknown id before unknown options behind it.
     .allowUnknownOption()
     .allowExcessArguments()
     .action((id: string | undefined) => withoutOperation(id));
@@ -32,7 +32,7 @@ export function apiCommand(inputs: Inputs = processInputs()): Command {
 }
 
 interface CallOptions {
-  /** Absent where the operation has none. */
+  /** Absent if the operation has no parameters. */
   readonly param?: readonly string[];
   readonly body?: string;
   readonly idempotencyKey?: string;
@@ -58,7 +58,7 @@ function operationCommand(operation: ApiOperation, inputs: Inputs): Command {
     });
 }
 
-/** `--param name=value`, of which a shell can offer the names. */
+/** `--param name=value`; a shell can complete the names. */
 export class ParamOption extends Option {
   readonly names: readonly string[];
 
@@ -92,7 +92,7 @@ async function call(
       throw error;
     });
   const status = answer.statusCode ?? 0;
-  // Also an answer that is no success may be one that the contract describes, such as the report of a preflight.
+  // An answer with an error status can be one that the contract describes, such as a preflight report.
   const isDescribed = entry.responses.some((response) => response.status === status);
   if (!isDescribed || mediaTypeOf(answer) === problemType) return remote.refuse(answer);
   await deliver(remote, answer, { output, out, terminal: process.stdout.isTTY });
@@ -101,11 +101,11 @@ async function call(
 
 function doubt({ entry }: ApiOperation): string {
   const how =
-    entry.idempotency.location === null ? 'look before you repeat it' : 'repeat it with the same key';
-  return `Whether the operation was carried out is not known: ${how}.`;
+    entry.idempotency.location === null ? 'check before you repeat it' : 'repeat it with the same key';
+  return `It is unknown whether the service executed the operation: ${how}.`;
 }
 
-/** Without an operation there is a list; with one that is not known there is not. */
+/** Without an id, lists the operations; for an unknown id, fails. */
 function withoutOperation(id: string | undefined): void {
   if (id === undefined) return say(listText('table'));
   if (id.startsWith('-'))
@@ -140,5 +140,5 @@ function listText(output: OutputForm): string {
     ]);
     return `${groupTitle(group)}\n${textTable(lines)}`;
   });
-  return `${sections.join('\n\n')}\n\nsvc api <operationId> --help tells what one takes.`;
+  return `${sections.join('\n\n')}\n\nsvc api <operationId> --help shows its parameters and its body.`;
 }

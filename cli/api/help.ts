@@ -3,7 +3,7 @@ import type { ParameterSpec } from '../../contracts/operation.ts';
 import { textTable } from '../output.ts';
 import type { ApiOperation, ApiParameter } from './catalog.ts';
 
-/** What `svc api <operationId> --help` tells beside the options. */
+/** The text of `svc api <operationId> --help` below the options. */
 export function operationHelp(operation: ApiOperation): string {
   const { entry, route, pathTemplate, parameters } = operation;
   const facts: [string, string][] = [
@@ -73,7 +73,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-/** The members of a model, a row each. The bundle is read when somebody asks for help, and not before. */
+/** The members of a model, one row each. Reads the bundle on demand, to keep the start of other commands fast. */
 function membersOf(model: string): string[][] {
   const read = createRequire(import.meta.url);
   const { $defs } = read('../../contracts/generated/schemas/svc-public.schema.json') as {

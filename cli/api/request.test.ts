@@ -13,7 +13,7 @@ function operation(id: string): ApiOperation {
   return found;
 }
 
-/** An operation with parameters of every kind, of which the contract has none yet. */
+/** An operation with parameters of every kind; the contract has none yet. */
 function invented(): ApiOperation {
   const spec = (name: string, more: Partial<ParameterSpec> = {}): ParameterSpec => ({
     name,
@@ -77,7 +77,7 @@ test('what a path or a query may hold arrives as it was given', () => {
       fc.pre(limit.isWellFormed());
       const { path } = requestOf(invented(), { params: [`id=${id}`, `other=${other}`, `limit=${limit}`] });
       expect(path).toMatch(/^[\x21-\x7e]+$/);
-      // No more segments than the route has, and no second query: nothing that was given changes what is asked.
+      // No value may add a path segment or a second query, which would change the requested resource.
       const target = splitTarget(path);
       const segments = splitPath(target.path);
       expect(segments.length).toBe(3);

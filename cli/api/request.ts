@@ -3,7 +3,7 @@ import { exitCodes, ToolError } from '../output.ts';
 import type { RemoteRequest } from '../remote/exchange.ts';
 import type { ApiOperation, ApiParameter } from './catalog.ts';
 
-/** What was given for a call beside its body. */
+/** The input of a call besides its body. */
 export interface CallGiven {
   /** Each `name=value`. */
   readonly params: readonly string[];
@@ -12,12 +12,12 @@ export interface CallGiven {
 
 type Head = Omit<RemoteRequest, 'body'>;
 
-/** Method, path and headers of a call; refuses, all at once, what the operation does not know or is not given. */
+/** Builds method, path and headers of a call. Reports all unknown and missing parameters in one error. */
 export function requestOf(operation: ApiOperation, given: CallGiven): Head {
   const { values, faults } = readParams(operation.parameters, given.params);
   faults.push(...keyFaults(operation.entry.idempotency.location, given.idempotencyKey));
   if (faults.length > 0) {
-    const help = `svc api ${operation.id} --help tells what it takes`;
+    const help = `svc api ${operation.id} --help shows its parameters`;
     throw new ToolError(`${faults.join('; ')} (${help}).`, exitCodes.usage);
   }
   const query = [...values].filter(([, { parameter }]) => parameter.in === 'query');
@@ -29,7 +29,7 @@ export function requestOf(operation: ApiOperation, given: CallGiven): Head {
   );
   const { location } = operation.entry.idempotency;
   if (given.idempotencyKey !== undefined) {
-    // The service reads a key of the body from this header, too.
+    // The service also reads a key of the body from this header.
     headers.push([location?.in === 'header' ? location.name : 'Idempotency-Key', given.idempotencyKey]);
   }
   return {
@@ -81,10 +81,10 @@ function unknownText(parameters: readonly ApiParameter[], name: string): string 
   return `there is no parameter ${name}: ${known.length === 0 ? 'it takes none' : `it takes ${known.join(', ')}`}`;
 }
 
-/** Only what would make another request of it: the rest is for the service to judge. */
+/** Checks only what would turn this into another request; the service judges the rest. */
 function valueFaults({ in: place }: ApiParameter, name: string, value: string): string[] {
   if (!value.isWellFormed()) return [`the parameter ${name} is no text`];
-  // Everything on the way may take these out of a path, and what is left is the path of something else.
+  // Clients and proxies may normalize these segments away, and the rest would be the path of another resource.
   if (place === 'path' && ['', '.', '..'].includes(value)) {
     return [`the parameter ${name} cannot be ${value === '' ? 'empty' : value}`];
   }

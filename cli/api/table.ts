@@ -4,8 +4,8 @@ import { printableValues, shortened } from '../remote/printable.ts';
 const cellLengthMax = 60;
 
 /**
- * An answer for people: a list as one line an item, anything else as one line a member. Members beside a list, such as the
- * token of the next page, stand below it. What tenants stored cannot move the cursor.
+ * Formats an answer for people: a list as one line per item, anything else as one line per member. Members beside a
+ * list, such as the next page's token, follow it. Tenant data cannot move the cursor.
  */
 export function answerTable(received: unknown): string {
   const answer = printableValues(received);
@@ -26,7 +26,7 @@ function wholeText(answer: unknown): string {
   return JSON.stringify(answer);
 }
 
-/** The one list of objects that an answer is, or holds beside nothing but plain values. */
+/** The list of objects that the answer is, or that it holds beside plain values only. */
 function listIn(answer: unknown): { list: readonly Members[] | undefined; rest: Members } {
   if (isListOfObjects(answer)) return { list: answer, rest: {} };
   if (!isObject(answer)) return { list: undefined, rest: {} };

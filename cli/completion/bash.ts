@@ -1,6 +1,6 @@
 import { type CompletedProgram, type CompletedValue, optionsAt, quoted } from './tree.ts';
 
-/** Works from bash 3.2, the one of macOS, on. */
+/** Works from bash 3.2, the version of macOS, on. */
 export function bashScript(program: CompletedProgram): string {
   const { name, commands, valued } = program;
   const words = commands.map(({ path, words: below }) => {
@@ -26,7 +26,7 @@ function valueLine(place: string, value: CompletedValue): string {
   return `    ${quoted(place)}) kind=${value.kind}; values=${quoted(words)} ;;`;
 }
 
-// The line is split at = and @, too: `--output=json` and `--body @file` are three words.
+// bash also splits the line at = and @: `--output=json` and `--body @file` are three words.
 const template = `# Completion of @name@ for bash: source <(@name@ completion bash)
 _@name@() {
   local current="\${COMP_WORDS[COMP_CWORD]}" option='' path='@name@' at word

@@ -11,7 +11,7 @@ export function fishScript({ name, commands, valued }: CompletedProgram): string
   ].join('\n');
 }
 
-/** Tells which command the line has come to, and tests it. */
+/** Prints the command on the line, or tests for one. */
 function pathFunction(
   name: string,
   commands: readonly CompletedCommand[],

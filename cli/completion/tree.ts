@@ -1,19 +1,19 @@
 import type { Argument, Command, Option } from 'commander';
 import { ParamOption } from '../api/command.ts';
 
-/** A program as a shell has to know it: every command by its path, such as `svc api list`. */
+/** The program for a completion script: every command by its path, such as `svc api list`. */
 export interface CompletedProgram {
   readonly name: string;
   readonly commands: readonly CompletedCommand[];
-  /** Every name of an option that takes the next word; the same everywhere. */
+  /** The names of all options that take the next word as a value; the same for every command. */
   readonly valued: readonly string[];
 }
 
 export interface CompletedCommand {
   readonly path: string;
-  /** Commands below it, and what its first argument may be. */
+  /** Its subcommands, and the values of its first argument. */
   readonly words: readonly Described[];
-  /** Its own; those of the commands above it hold as well. */
+  /** Its own options; those of its parent commands also apply. */
   readonly options: readonly CompletedOption[];
 }
 
@@ -29,7 +29,7 @@ export interface CompletedOption {
   readonly value: CompletedValue | null;
 }
 
-/** What may stand for the value of an option. `starts` are beginnings, which go on. */
+/** The possible values of an option. `starts` are prefixes that a person continues. */
 export type CompletedValue =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'starts'; readonly words: readonly string[] }
@@ -74,7 +74,7 @@ function valueOf(option: Option): CompletedValue | null {
   return { kind: /<[^>]*(file|folder|directory|path)[^>]*>/.test(option.flags) ? 'file' : 'any' };
 }
 
-/** The options that hold for a command: its own, and those of the commands above it. */
+/** The options of a command: its own and those of its parents. */
 export function optionsAt({ commands }: CompletedProgram, path: string): CompletedOption[] {
   return commands
     .filter((command) => path === command.path || path.startsWith(`${command.path} `))

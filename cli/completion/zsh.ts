@@ -5,7 +5,7 @@ export function zshScript({ name, commands, valued }: CompletedProgram): string 
   const words = commands.map(
     ({ path, words: below }) => `    ${quoted(path)}) below=(${below.map(entry).join(' ')}) ;;`,
   );
-  // Without the end of a case (;|) a command has the options of those above it as well.
+  // Each case falls through (;|), so that a command also gets the options of its parents.
   const options = commands.map(
     ({ path, options: own }) =>
       `    ${quoted(path)}|${quoted(`${path} `)}*) options+=(${own.flatMap(optionEntries).join(' ')}) ;|`,
@@ -29,7 +29,7 @@ export function zshScript({ name, commands, valued }: CompletedProgram): string 
     .replace('@values@', () => values.join('\n'));
 }
 
-/** `name:description`, as _describe wants it. */
+/** `name:description`, the form that _describe reads. */
 function entry({ name, description }: Described): string {
   const escaped = name.replaceAll(':', '\\:');
   return quoted(description === '' ? escaped : `${escaped}:${description}`);

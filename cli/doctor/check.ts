@@ -1,9 +1,9 @@
-/** What one look at the machine found. */
+/** The result of one check. */
 export interface Check {
   readonly id: string;
   readonly status: 'ok' | 'warning' | 'failed';
   readonly message: string;
-  /** What to do about it; `null` where nothing is to be done. */
+  /** The remedy; `null` if none is needed. */
   readonly remedy: string | null;
 }
 

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { EmulatorNotFound, findJar, findJava } from '../../emulator/firestore.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
 
-/** The release that the project brings is the one it is tested on. `found` and `tested` are such as `24.21.0`. */
+/** The project's own release is the tested one. `found` and `tested` look like `24.21.0`. */
 export function nodeCheck(found: string, tested: string): Check {
   const [major, wanted] = [found, tested].map((version) => Number.parseInt(version, 10));
   if (major === wanted) return ok('node', `Node ${found}.`);
@@ -39,7 +39,7 @@ function sizeText(bytes: number): string {
     : `${Math.floor(bytes / 1024 ** 2)} MiB`;
 }
 
-/** What the local cloud stands on. Nothing else does, so that it is no failure to be without. */
+/** The needs of the local cloud. Nothing else needs them, so their absence is no failure. */
 export async function emulatorCheck(env: Readonly<Record<string, string | undefined>>): Promise<Check> {
   if (env['FIRESTORE_EMULATOR_HOST'])
     return ok('emulator', 'FIRESTORE_EMULATOR_HOST names a running emulator.');

@@ -5,7 +5,7 @@ import { Remote } from '../remote.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { getJson } from './server.ts';
 
-/** Whether the embedded server could listen where the settings say, and else who does. */
+/** Whether the embedded server can listen on its configured address; otherwise, which program does. */
 export async function portCheck(host: string, port: number): Promise<Check> {
   if (port === 0) return ok('port', 'The server takes a free port.');
   const place = `${host}:${port}`;
@@ -22,7 +22,7 @@ export async function portCheck(host: string, port: number): Promise<Check> {
   return warning('port', message, `Stop it to start this release, ${release.version}.`);
 }
 
-/** Listens for a moment; nobody is answered. */
+/** Listens for a moment and answers no request. */
 function listenFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

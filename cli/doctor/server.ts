@@ -5,10 +5,10 @@ import { addressText } from '../remote/address.ts';
 import type { Remote } from '../remote.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
 
-/** What lies further apart makes good identity tokens look expired, or not valid yet. */
+/** With a larger clock difference, valid identity tokens look expired or not yet valid. */
 const clockToleranceMs = 60_000;
 
-/** A running service as it tells of itself to everybody: no credential is sent. */
+/** Checks a running service through its public routes: no credential is sent. */
 export async function serverChecks(remote: Remote, now: () => number): Promise<Check[]> {
   const address = addressText(remote.server);
   try {
@@ -28,7 +28,7 @@ export async function serverChecks(remote: Remote, now: () => number): Promise<C
   }
 }
 
-/** The answer as far as it is JSON; `undefined` for anything else. */
+/** The answer as JSON; `undefined` for anything else. */
 export async function getJson<T>(remote: Remote, path: string): Promise<T | undefined> {
   const answer = await remote.send({ method: 'GET', path, headers: [], body: null });
   const text = (await remote.bodyOf(answer, 1024 ** 2)).toString('utf8');
@@ -57,27 +57,27 @@ export function clockCheck(checkedAt: string, now: number): Check {
   return warning(
     'server-clock',
     message,
-    'Set both by a time server: identity tokens are judged by the clock.',
+    'Set both from a time server: the clock decides whether an identity token is valid.',
   );
 }
 
 export function readinessCheck(report: ServerReadinessReport | undefined): Check {
   if (report === undefined) {
-    return failed('server-readiness', 'The service does not tell whether it is ready.', 'Look into its log.');
+    return failed('server-readiness', 'The service does not report its readiness.', 'Read its log.');
   }
   if (!report.ready) {
-    const remedy = 'svc api getReadiness tells more; so does the log of the service.';
+    const remedy = 'svc api getReadiness and the log of the service show the details.';
     return failed('server-readiness', `${report.summary} ${report.blockers.join(' ')}`.trim(), remedy);
   }
   if (report.warnings.length === 0) return ok('server-readiness', report.summary);
   return warning(
     'server-readiness',
     `${report.summary} ${report.warnings.join(' ')}`,
-    'In Development this may be as it should; elsewhere see docs/security.md.',
+    'This may be intended in Development; otherwise see docs/security.md.',
   );
 }
 
-/** How bad the outcome is for whoever asked. */
+/** The exit code for the worst result. */
 export function exitCodeOfChecks(checks: readonly Check[]): number {
   return checks.some(({ status }) => status === 'failed') ? exitCodes.failed : exitCodes.ok;
 }

@@ -34,7 +34,7 @@ const statuses = (checks: readonly Check[]) =>
   Object.fromEntries(checks.map(({ id, status }) => [id, status]));
 const of = (checks: readonly Check[], id: string) => checks.find((check) => check.id === id);
 
-/** A folder with a database as the service makes it. */
+/** A folder with a database in the form that the service creates. */
 async function served(): Promise<string> {
   const folder = freshFolder();
   const service = compose(settingsOf(`--data-dir=${folder}`), { writeLog: () => undefined });

@@ -12,7 +12,7 @@ import { spaceCheck } from './machine.ts';
 const answerMaxMs = 15_000;
 const closeMaxMs = 2_000;
 
-/** The database that the settings name, and on this machine the place where it lies. */
+/** Checks the configured database, and its folder if it is a local file. */
 export async function storageChecks(settings: Settings): Promise<Check[]> {
   const { enabled, provider } = settings.canonicalStore;
   if (!enabled) return [ok('database', 'The canonical store is disabled.')];
@@ -21,12 +21,12 @@ export async function storageChecks(settings: Settings): Promise<Check[]> {
   const folder = await folderCheck(dirname(path));
   if (folder.check.status === 'failed') return [folder.check];
   const file = await fileCheck(path);
-  // Opening it would make what is missing, and bring on what is old: neither is for somebody who only looks.
+  // Opening the store would create a missing database or migrate an old one; a check must do neither.
   const database = file.check.status === 'ok' && file.openable ? await openCheck(settings) : file.check;
   return [folder.check, await spaceCheck(folder.nearest), database];
 }
 
-/** Whether the folder can be written to, or made; and the nearest one that exists. */
+/** Whether the folder is writable or can be created; and its nearest existing parent. */
 async function folderCheck(folder: string): Promise<{ check: Check; nearest: string }> {
   const remedy = 'Give the service a folder that it may write to: SVC_DATA_DIR or Server:DataDirectory.';
   let nearest = folder;
@@ -55,7 +55,7 @@ async function existing(folder: string): Promise<true | undefined> {
 
 interface FileCheck {
   readonly check: Check;
-  /** Whether opening it changes nothing. */
+  /** Whether opening the file changes nothing. */
   readonly openable: boolean;
 }
 
@@ -63,7 +63,7 @@ function is(check: Check, openable = false): FileCheck {
   return { check, openable };
 }
 
-/** What the file says of itself, read without changing it. */
+/** The header of the file, read without changing it. */
 async function fileCheck(path: string): Promise<FileCheck> {
   const file = await stat(path).catch(() => undefined);
   if (file === undefined) return is(ok('database', `${path} is not there yet; the first start makes it.`));
@@ -103,12 +103,12 @@ function look(path: string): { version: number; tables: number; own: number } {
   }
 }
 
-/** Opens the store as the service does and asks it whether it answers. */
+/** Opens the store as the service does and checks that it answers. */
 async function openCheck(settings: Settings): Promise<Check> {
   const { provider } = settings.canonicalStore;
   const service = compose(settings, { writeLog: () => undefined });
   const fault = await within(answerMaxMs, () => faultOf(async () => (await service.store()).ping()));
-  // What hangs while it answers hangs while it closes, too.
+  // A store that hangs on a read may hang on close too.
   const closed = await within(closeMaxMs, () => faultOf(() => service.close()));
   if (closed === silence) leaveSoon();
   if (fault === undefined) return ok('database', `The provider ${provider} answers.`);
@@ -121,7 +121,7 @@ async function openCheck(settings: Settings): Promise<Check> {
 
 const silence = 'it says nothing';
 
-/** The outcome, or `silence` where it takes longer. */
+/** The outcome, or `silence` if it takes longer. */
 function within(delayMs: number, work: () => Promise<string | undefined>): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const cancel = machine.timers.after(delayMs, () => resolve(silence));
@@ -129,7 +129,7 @@ function within(delayMs: number, work: () => Promise<string | undefined>): Promi
   });
 }
 
-/** A driver that still waits for its database must not keep the tool. */
+/** Exit even if a driver still waits for its database. */
 function leaveSoon(): void {
   setTimeout(() => process.exit(), 1_000).unref();
 }

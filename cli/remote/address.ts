@@ -1,12 +1,12 @@
 import { isLoopbackHost } from '../../functions/http/loopback-host.ts';
 import { exitCodes, ToolError } from '../output.ts';
 
-/** Where the embedded server listens unless it is told otherwise. */
+/** The default address of the embedded server. */
 export const localServer = 'http://127.0.0.1:5220';
 
 /**
- * The address of a service. What is refused is not quoted: it may hold a password. A path is kept, for services that a
- * gateway serves below one.
+ * Parses the address of a service. The error does not quote it: it may hold a password. A path is kept, for services
+ * behind a gateway's path prefix.
  */
 export function serverAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -21,17 +21,17 @@ export function serverAddress(text: string): URL {
   return url;
 }
 
-/** Whether what is sent there can be read on the way: plain HTTP, and not to this machine itself. */
+/** Whether others can read the traffic: plain HTTP to another machine. */
 export function isReadableOnTheWay(server: URL): boolean {
   return server.protocol === 'http:' && !isLoopbackHost(server.hostname);
 }
 
-/** Path and query of a request line: the server's own path before that of the operation. */
+/** Path and query of a request line: the server's own path, then that of the operation. */
 export function targetOf(server: URL, path: string): string {
   return `${server.pathname === '/' ? '' : server.pathname}${path}`;
 }
 
-/** For a person: no slash at the end. */
+/** For people: without the slash at the end. */
 export function addressText(server: URL): string {
   return server.href.replace(/\/$/, '');
 }

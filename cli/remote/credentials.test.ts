@@ -4,7 +4,7 @@ import { apiKeyKind, type CredentialGiven, identityTokenKind, readCredential } f
 
 const key = 'svc_live_0123456789';
 
-/** Files by their path; what was warned of. */
+/** Files by path; and the printed warnings. */
 function inputs(files: Readonly<Record<string, string>> = {}) {
   const warnings: string[] = [];
   return {

@@ -1,24 +1,24 @@
 import { exitCodes, ToolError } from '../output.ts';
 import type { Inputs } from './inputs.ts';
 
-/** How a credential may be given. Files and the environment are not seen by other users of the machine. */
+/** The sources of a credential. Other users of the machine cannot see files and the environment. */
 export interface CredentialGiven {
   /** The text itself, from the command line or the environment. */
   readonly text?: string | undefined;
   /** `-` is standard input. */
   readonly file?: string | undefined;
-  /** Whether the text stood on the command line. */
+  /** Whether the text was on the command line. */
   readonly onCommandLine: boolean;
 }
 
 export interface CredentialKind {
   readonly name: string;
-  /** The option that gives it in clear. */
+  /** The option that takes it in clear text. */
   readonly option: string;
   readonly pattern: RegExp;
 }
 
-// What the service takes for a key, and what RFC 6750 section 2.1 takes for a token.
+// The characters that the service accepts in a key, and those of a token in RFC 6750 section 2.1.
 export const apiKeyKind: CredentialKind = {
   name: 'The API key',
   option: '--api-key',
@@ -31,8 +31,8 @@ export const identityTokenKind: CredentialKind = {
 };
 
 /**
- * The credential, `undefined` where none was given. An option on the command line goes before the environment; two options
- * for one credential are refused. Messages hold nothing of it.
+ * Returns the credential, or `undefined` if none was given. An option overrides the environment; two options for one
+ * credential are refused. Messages never contain it.
  */
 export async function readCredential(
   kind: CredentialKind,

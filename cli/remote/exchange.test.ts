@@ -12,7 +12,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-/** A real server, whatever it does. */
+/** A real server with any behaviour. */
 async function http(listener: RequestListener): Promise<URL> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -20,7 +20,7 @@ async function http(listener: RequestListener): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }
 
-/** What is no HTTP server. */
+/** A server that does not speak HTTP. */
 async function tcp(accept: (socket: Socket) => void): Promise<URL> {
   const sockets: Socket[] = [];
   const server = createTcpServer((socket) => {
@@ -42,7 +42,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(await answer.toArray()).toString();
 }
 
-/** What a request is answered with, by a server that repeats it. */
+/** The answer of a server that repeats the request. */
 async function repeated(
   request: RemoteRequest,
   path = '',
@@ -133,7 +133,7 @@ describe('what goes wrong on the way is told in words, and is exit code 6:', () 
   test('silence, after the request went out', async () => {
     const server = await http(() => undefined);
     const failure = failing(server, { silenceMaxMs: 100 });
-    await expect(failure).rejects.toMatchObject(told(/said nothing for longer than --timeout/, true));
+    await expect(failure).rejects.toMatchObject(told(/sent nothing for longer than --timeout/, true));
   });
 
   test('a connection that is cut off before the answer', async () => {
@@ -177,7 +177,7 @@ describe('an answer that breaks off', () => {
   test('by silence neither', async () => {
     const server = await tcp((socket) => socket.once('data', () => socket.write(half)));
     await expect(bodyOf(server, 0.1)).rejects.toMatchObject({
-      message: expect.stringContaining('said nothing'),
+      message: expect.stringContaining('sent nothing'),
       exitCode: exitCodes.unavailable,
     });
   });

@@ -5,10 +5,10 @@ import { BlockList, type LookupFunction } from 'node:net';
 import { targetOf } from './address.ts';
 import { failureOf } from './failure.ts';
 
-/** One request, complete. */
+/** One complete request. */
 export interface RemoteRequest {
   readonly method: string;
-  /** Path and query as they go over the wire. */
+  /** Path and query as sent. */
   readonly path: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer | null;
@@ -16,21 +16,20 @@ export interface RemoteRequest {
 
 export interface ExchangeOptions {
   readonly server: URL;
-  /** How long the other side may say nothing. */
+  /** The longest time without a byte from the server. */
   readonly silenceMaxMs: number;
-  /** A name that claims to be this machine must be: what is sent is for nobody else. */
+  /** Refuses a host name that resolves to another machine: the request is meant for this one only. */
   readonly thisMachineOnly: boolean;
 }
 
 const connectMaxMs = 10_000;
-// Larger bodies wait for the server to want them, so that a refusal by the headers is read instead of a broken pipe.
+// Larger bodies wait for `100 Continue`: the tool can then read a refusal instead of a broken pipe.
 const askedFirstBytes = 64 * 1024;
 const goOnMaxMs = 2_000;
 
 /**
- * Sends the request once and answers when the head of the answer has come; the body is read by the caller. Redirects are
- * answers like others. On node:http and not on fetch: paths stay as they are, no time limit is built in, and the reasons of
- * failures are not wrapped.
+ * Sends the request once and resolves with the head of the answer; the caller reads the body. Redirects are not
+ * followed. It uses node:http, because fetch changes paths, has its own time limit and wraps failure reasons.
  */
 export function exchange(request: RemoteRequest, options: ExchangeOptions): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
@@ -55,7 +54,7 @@ export function exchange(request: RemoteRequest, options: ExchangeOptions): Prom
     outgoing.once('close', () => clearTimeout(connecting));
     outgoing.once('response', (answer) => {
       answered = true;
-      // Whoever reads the body is told why it broke off, in words.
+      // Mark a timeout, so that the reader of the body can report it.
       answer.once('error', (error) => Object.assign(error, { silent: cause === 'silence' }));
       resolve(answer);
     });
@@ -73,7 +72,7 @@ function open({ method, path, headers, body }: RemoteRequest, options: ExchangeO
   if (isAskedFirst(body)) fields.push('Expect', '100-continue');
   return (server.protocol === 'https:' ? requestTls : requestPlain)({
     method,
-    // URL writes an IPv6 address in brackets, which a socket does not know.
+    // URL writes an IPv6 address in brackets, which a socket does not accept.
     host: server.hostname.replace(/^\[|\]$/g, ''),
     port: server.port === '' ? undefined : Number(server.port),
     path: targetOf(server, path),
@@ -93,7 +92,7 @@ function write(outgoing: ClientRequest, body: Buffer | null, isAnswered: () => b
     outgoing.end(body ?? undefined);
     return;
   }
-  // Some proxies never say it: then the body goes without being asked for.
+  // Some proxies never send `100 Continue`: then send the body anyway.
   const patience = setTimeout(send, goOnMaxMs);
   outgoing.once('continue', send);
   outgoing.once('response', () => clearTimeout(patience));
@@ -112,7 +111,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
-/** Looks a name up and gives its addresses of this machine alone; a name that has none fails. */
+/** Resolves a name to its loopback addresses only; fails if it has none. */
 export function loopbackLookup(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

@@ -1,9 +1,9 @@
 import { exitCodes, ToolError } from '../output.ts';
 import { addressText } from './address.ts';
 
-/** The service was not reached, or went silent. */
+/** The service was not reached, or stopped answering. */
 export class RemoteFailure extends ToolError {
-  /** Whether the request was on its way, so that it may have been carried out. */
+  /** Whether the request was sent: the service may then have executed it. */
   readonly sent: boolean;
 
   constructor(message: string, sent: boolean, cause: unknown) {
@@ -15,18 +15,18 @@ export class RemoteFailure extends ToolError {
 
 export interface FailureCircumstances {
   readonly server: URL;
-  /** What we waited for when time was up. */
+  /** The phase in which the time ran out. */
   readonly cause?: 'connect' | 'silence' | undefined;
   readonly sent: boolean;
 }
 
-/** What went wrong on the way, in words for people. */
+/** A network failure in words for people. */
 export function failureOf(error: Error, { server, cause, sent }: FailureCircumstances): RemoteFailure {
   const address = addressText(server);
   const failure = (message: string, mayBeDone = false) =>
     new RemoteFailure(message, mayBeDone && sent, error);
   if (cause === 'connect') return failure(`${address} did not take a connection in time.`);
-  if (cause === 'silence') return failure(`${address} said nothing for longer than --timeout.`, true);
+  if (cause === 'silence') return failure(`${address} sent nothing for longer than --timeout.`, true);
   const { code = '' } = error as NodeJS.ErrnoException;
   const words = Object.hasOwn(reasons, code) ? reasons[code] : undefined;
   if (words !== undefined) return failure(`${address} ${words}`);

@@ -2,17 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import type { RemoteRequest } from './exchange.ts';
 import { printable } from './printable.ts';
 
-/** Takes secrets out of whatever is told beside the answer itself. */
+/** Removes secrets from text that is printed besides the answer. */
 export type Redact = (text: string) => string;
 
-/** Replaces the given texts wherever they stand, also where somebody else repeats them. */
+/** Replaces the given texts wherever they occur, also where a server repeats them. */
 export function redactorOf(secrets: readonly string[]): Redact {
   // Longer ones first: one may be a part of another.
   const all = [...secrets].sort((left, right) => right.length - left.length);
   return (text) => all.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
 }
 
-/** What a request's head shows; the values of other headers may let somebody in. */
+/** The request headers that are printed with values; values of other headers may be credentials. */
 const shownHeaders = new Set(['host', 'user-agent', 'accept', 'content-type', 'idempotency-key']);
 
 export function requestHead(server: URL, request: RemoteRequest, target: string, redact: Redact): string[] {

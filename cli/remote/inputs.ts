@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { exitCodes, ToolError, warn } from '../output.ts';
 
-/** What a command reads beside its arguments. */
+/** The inputs of a command besides its arguments. */
 export interface Inputs {
-  /** The content of a file; `-` is standard input, which can be read once. `bytesMax` bounds what is taken in. */
+  /** The content of a file; `-` is standard input, which can be read once. `bytesMax` limits the size. */
   read(path: string, bytesMax?: number): Promise<Buffer>;
   warn(text: string): void;
 }
@@ -24,7 +24,7 @@ export function processInputs(): Inputs {
 }
 
 async function readWithin(path: string, bytesMax: number): Promise<Buffer> {
-  // Told by its size where it has one: nothing is read that is too large anyway.
+  // Check a known size first, so that an oversized file is not read.
   const found = await stat(path);
   if (found.isDirectory()) throw new ToolError(`${path}: is a folder; name the file in it`);
   if (found.size > bytesMax) throw tooLarge(path, bytesMax);
@@ -44,6 +44,8 @@ async function readStdin(bytesMax: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function tooLarge(what: string, bytesMax: number): ToolError {
-  return new ToolError(`${what} is larger than the ${bytesMax.toLocaleString('en')} bytes that may be sent.`);
+function tooLarge(source: string, bytesMax: number): ToolError {
+  return new ToolError(
+    `${source} is larger than the ${bytesMax.toLocaleString('en')} bytes that may be sent.`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * What others wrote, as text that a terminal shows and does not obey: no control, format or separator character but those
- * that `keep` names. They are written as JSON would write them.
+ * Makes foreign text safe for a terminal: escapes control, format and separator characters as in JSON, except those
+ * in `keep`.
  */
 export function printable(text: string, keep = ''): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
@@ -15,7 +15,7 @@ function escaped(character: string): string {
   ).join('');
 }
 
-/** The same for every text in a JSON value, names of members included. */
+/** The same for every string in a JSON value, including member names. */
 export function printableValues<T>(value: T): T {
   if (typeof value === 'string') return printable(value) as T;
   if (Array.isArray(value)) return value.map(printableValues) as T;
@@ -25,7 +25,7 @@ export function printableValues<T>(value: T): T {
   ) as T;
 }
 
-/** At most so many characters, the last of them an ellipsis where something was left out. */
+/** At most `lengthMax` characters; an ellipsis marks removed text. */
 export function shortened(text: string, lengthMax: number): string {
   const characters = Array.from(text);
   return characters.length <= lengthMax ? text : `${characters.slice(0, lengthMax - 1).join('')}…`;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { problems } from '../../contracts/generated/errors.ts';
 import { exitCodeOf, refusalLines } from './problem.ts';
 
-// Pinned: scripts decide by them.
+// Pinned: scripts depend on these codes.
 test.each([
   [200, 0],
   [204, 0],

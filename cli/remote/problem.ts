@@ -5,7 +5,7 @@ import { printable, shortened } from './printable.ts';
 /** RFC 9457. */
 export const problemType = 'application/problem+json';
 
-/** An answer that is no success, as far as it matters to a person. */
+/** The parts of an error answer that matter to a person. */
 export interface Refusal {
   readonly status: number;
   readonly reason: string;
@@ -14,7 +14,7 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** How the tool ends after an answer of this status. */
+/** The exit code for an answer of this status. */
 export function exitCodeOf(status: number): number {
   if (status >= 200 && status < 300) return exitCodes.ok;
   if (status === 404) return exitCodes.notFound;
@@ -23,7 +23,7 @@ export function exitCodeOf(status: number): number {
   return status === 429 || status >= 500 ? exitCodes.unavailable : exitCodes.failed;
 }
 
-/** The refusal in lines for people. Whatever the other side wrote cannot move the cursor, and repeats no credential. */
+/** The refusal as lines for people. Text from the server cannot move the cursor and repeats no credential. */
 export function refusalLines(refusal: Refusal, redact: Redact): string[] {
   const problem = problemIn(refusal);
   const lines = problem === undefined ? foreignLines(refusal) : problemLines(refusal.status, problem);
@@ -42,8 +42,8 @@ function problemIn({ mediaType, body }: Refusal): Members | undefined {
   }
 }
 
-/** Members that the lines say in their own way, or that only repeat another. */
-const told = new Set(
+/** Members that the lines already show, or that repeat another member. */
+const alreadyShown = new Set(
   'type title status detail instance code retryable correlationId errors retryAfterSeconds'.split(' '),
 );
 
@@ -59,7 +59,8 @@ function problemLines(status: number, problem: Members): string[] {
     );
   }
   for (const [name, value] of Object.entries(problem)) {
-    if (!told.has(name) && value !== null) lines.push(`  ${name}: ${shortened(JSON.stringify(value), 500)}`);
+    if (!alreadyShown.has(name) && value !== null)
+      lines.push(`  ${name}: ${shortened(JSON.stringify(value), 500)}`);
   }
   if (typeof retryAfterSeconds === 'number') lines.push(`  try again after ${retryAfterSeconds} s`);
   else if (retryable === true) lines.push('  can be tried again');
@@ -67,7 +68,7 @@ function problemLines(status: number, problem: Members): string[] {
   return lines;
 }
 
-/** What a proxy, or a server that is none of ours, answers. */
+/** The lines for an answer of a proxy or of another kind of server. */
 function foreignLines({ status, reason, mediaType, location, body }: Refusal): string[] {
   const lines = [`${status} ${reason}`.trimEnd()];
   if (status >= 300 && status < 400) {

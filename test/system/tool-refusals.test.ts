@@ -114,7 +114,7 @@ test('a sweep tells what it leaves', () =>
     expect(jsonOf(await svc(['canonical-sweep', ...db, '--output', 'json']))).toEqual({
       database: `sqlite ${at('svc.canonical.sqlite')}`,
       swept: true,
-      left: 'what a restore that did not end wrote less than an hour ago',
+      left: 'data that an unfinished restore wrote less than an hour ago',
     });
   }));
 
