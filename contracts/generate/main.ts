@@ -13,7 +13,7 @@ try {
   const outputs = await generate(readSource(root), root);
   if (process.argv.includes('--check')) {
     const paths = drift(root, outputs);
-    for (const path of paths) console.error(`${path} is not what npm run generate makes`);
+    for (const path of paths) console.error(`${path} differs from the output of npm run generate`);
     process.exitCode = paths.length === 0 ? 0 : 1;
   } else {
     for (const path of write(root, outputs)) console.log(path);

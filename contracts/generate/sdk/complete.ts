@@ -6,7 +6,7 @@ export type Models = ReadonlyMap<string, Pick<SdkModel, 'members' | 'type' | 'ex
 
 export const MOMENT = '2026-01-02T03:04:05.678+01:00';
 
-/** A value of a model in which every member that there is stands: as the value has it, else as examples have it, else made. */
+/** A value of a model with every member set: from the value, else from examples, else generated. */
 export function completed(
   name: string,
   value: Json | undefined,
@@ -16,7 +16,7 @@ export function completed(
   const model = models.get(name);
   if (model === undefined) throw new Error(`there is no model ${name}`);
   const given = value ?? model.example;
-  // A model within itself would never be whole.
+  // Stop at a model that contains itself: a complete value would be infinite.
   if (open.includes(name)) return given;
   const inside = [...open, name];
   if (model.members === null) return completedType(model.type ?? { kind: 'json' }, given, models, inside);
@@ -57,7 +57,7 @@ function completedType(
   }
 }
 
-/** The model of a union that a value is of: the first where there is no value. */
+/** The union's model that matches a value; the first one if there is no value. */
 function memberOf(
   { models: names, discriminator }: Extract<SdkType, { kind: 'union' }>,
   value: Json | undefined,
@@ -68,7 +68,7 @@ function memberOf(
   return (said === undefined ? names[0] : found) ?? '';
 }
 
-/** What means something and is easily lost: `false`, fractions, moments with an offset, JSON that is not ASCII. */
+/** Values that encoders easily lose: `false`, fractions, times with an offset, JSON that is not ASCII. */
 function made(type: SdkType): Json {
   switch (type.kind) {
     case 'string':

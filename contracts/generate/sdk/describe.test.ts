@@ -4,7 +4,7 @@ import { sdkOutputs } from './outputs.ts';
 
 const outputs = sdkOutputs(readSource(process.cwd()));
 
-/** The words between two marks of a generated file, on one line. */
+/** The text between two marks of a generated file, on one line. */
 function words(path: string, from: string, to: string): string {
   const text = outputs.get(path) ?? expect.fail(`there is no ${path}`);
   const [, after = ''] = text.split(from, 2);
@@ -32,6 +32,6 @@ test.each([
   ],
 ])('%s says in its own words how a list comes in pages', (path, from, to, first) => {
   expect(words(path, from, to)).toContain(
-    `A list in pages, asked for as it is used. ${first} the first page; iterated, every entry of \`items\` up to the last page.`,
+    `A paged list, requested on demand. ${first} the first page; iterated, every entry of \`items\` up to the last page.`,
   );
 });

@@ -1,15 +1,15 @@
 import type { SdkOperation, SdkRequest } from './ir.ts';
 
 /**
- * What a reader of a method's comment has to know, in words that hold in every language: what it does, its route, its
- * bounds, when a client repeats it. Each says where the rule stands. `firstPage` is how a language asks for one page alone.
+ * The paragraphs of a method's comment, for every language: its purpose, route, limits and retries. `firstPage` is
+ * the language's phrase for a request of one page.
  */
 export function docParagraphs(operation: SdkOperation, firstPage: string): readonly string[] {
   const { summary, description, stability, deprecation } = operation;
   return [
     `${summary}. ${description}`,
     stability === 'preview'
-      ? '**Preview**: opt-in, and may change in any release, also in ways that break callers.'
+      ? '**Preview**: opt-in; any release may change it in ways that break callers.'
       : '',
     deprecation === null
       ? ''
@@ -19,7 +19,7 @@ export function docParagraphs(operation: SdkOperation, firstPage: string): reado
     repeatSentence(operation),
     operation.paging === null
       ? ''
-      : `A list in pages, asked for as it is used. ${firstPage} the first page; iterated, every entry of \`${operation.paging.items}\` up to the last page.`,
+      : `A paged list, requested on demand. ${firstPage} the first page; iterated, every entry of \`${operation.paging.items}\` up to the last page.`,
   ].filter((text) => text !== '');
 }
 
@@ -31,7 +31,7 @@ function routeSentence({
   anonymous,
 }: SdkOperation): string {
   const access = anonymous
-    ? 'open to everybody'
+    ? 'needs no credential'
     : accessOperation === null
       ? `access by \`${authorizationClass}\``
       : `needs the access operation \`${accessOperation}\` of \`${authorizationClass}\``;
@@ -47,20 +47,20 @@ function requestSentence(request: SdkRequest): string {
     return `The request is a form of the parts ${parts.join(', ')}, ${limit} together${more}.`;
   }
   const repeats = request.repeatsRoute.map((name) => `\`${name}\``).join(' and ');
-  const route = repeats === '' ? '' : ` Its ${repeats} can be left out: the route says it.`;
+  const route = repeats === '' ? '' : ` You can omit its ${repeats}: the route supplies it.`;
   return `The request is JSON, ${limit}${more}.${route}`;
 }
 
 function repeatSentence({ retry, idempotency }: SdkOperation): string {
   const { place, requirement } = idempotency;
-  if (retry === 'safe') return 'A read: the client sends it again after a failure that may pass.';
+  if (retry === 'safe') return 'A read: the client retries it after a transient failure.';
   if (place === null)
-    return `The client never sends it again by itself: it takes no idempotency key (in the contract: ${requirement}).`;
+    return `The client never retries it: it takes no idempotency key (in the contract: ${requirement}).`;
   const places = [
     ...(place.in === 'header' ? [`the header \`${place.name}\``] : []),
     ...(place.member === null ? [] : [`the member \`${place.member}\` of the request`]),
   ];
-  return `The client sends it again only with an idempotency key of yours, which goes into ${places.join(' or ')} (in the contract: ${requirement}).`;
+  return `The client retries it only with your idempotency key, which goes into ${places.join(' or ')} (in the contract: ${requirement}).`;
 }
 
 function grouped(value: number): string {

@@ -5,7 +5,7 @@ import type { ContractSource } from '../source.ts';
 import type { ModelShape, SdkModel, SdkOperation } from './ir.ts';
 import { modelsIn, sdkType } from './types.ts';
 
-/** The models that more than operations in preview use. */
+/** The models that an operation outside preview uses. */
 export function settledModels(
   operations: readonly SdkOperation[],
   models: ReadonlyMap<string, ModelShape>,

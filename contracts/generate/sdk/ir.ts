@@ -17,18 +17,17 @@ import { pagingOf, type SdkPaging } from './paging.ts';
 import { type SdkType, sdkType } from './types.ts';
 
 /**
- * The contract as a client sees it, in no language: what the emitters of the SDKs are given. Nothing in it names a group or
- * an operation, so that it holds for whatever the catalog holds. Internal operations and models that only they reach are
- * left out; aliases are other ways to the same operation, so a client has no use for them.
+ * The contract from a client's view, independent of any language: the input of all SDK emitters. It names no group
+ * and no operation. Internal operations, models that only they reach, and aliases are left out.
  */
 export interface SdkContract {
-  /** Of the release, and so of the packages. */
+  /** The version of the release and of the packages. */
   readonly version: string;
-  /** Those with operations, in the order of the catalog. */
+  /** The groups with operations, in catalog order. */
   readonly groups: readonly SdkGroup[];
-  /** In the order of the catalog. */
+  /** In catalog order. */
   readonly operations: readonly SdkOperation[];
-  /** In the order of the schema files; each of them is reached by an operation, or by every problem. */
+  /** In the order of the schema files; an operation or the problem model reaches each of them. */
   readonly models: readonly SdkModel[];
   /** The closed vocabulary of problem codes. */
   readonly problems: readonly ProblemSource[];
@@ -51,7 +50,7 @@ export interface SdkOperation {
   /** Sentences. */
   readonly description: string;
   readonly stability: Exclude<Stability, 'internal'>;
-  /** Exactly where `stability` is `deprecated`. `replacement` is the id of another operation. */
+  /** Set if `stability` is `deprecated`. `replacement` is the id of another operation. */
   readonly deprecation: SdkDeprecation | null;
   /** The canonical route. */
   readonly method: CatalogOperation['routes'][number]['method'];
@@ -60,27 +59,27 @@ export interface SdkOperation {
   /** Positional in every language, before the request. */
   readonly path: readonly SdkParameter[];
   readonly query: readonly SdkParameter[];
-  /** Without the headers of the idempotency key, which `idempotency` tells of. */
+  /** Without the idempotency-key headers, which `idempotency` describes. */
   readonly headers: readonly SdkParameter[];
   readonly request: SdkRequest | null;
   /**
-   * What the operation answers and a method returns: also a status of 400 and above that has a model of its own, such as a
-   * report that says what is wrong. Every other answer is a problem, and thrown.
+   * The results of a method. A status of 400 and above with its own model, such as a report, is a result too; every
+   * other such answer is a thrown problem.
    */
   readonly responses: readonly SdkResponse[];
   readonly idempotency: SdkIdempotency;
   /**
-   * Whether a client may send the operation again by itself: `safe` reads, `with-key` only when the caller gave a key in
-   * the place of `idempotency`, `never` otherwise.
+   * Whether a client may retry the operation: `safe` for reads, `with-key` only with the caller's key in the place of
+   * `idempotency`, `never` otherwise.
    */
   readonly retry: 'safe' | 'with-key' | 'never';
   readonly paging: SdkPaging | null;
-  /** Codes of the problems that the operation may answer, in the order of the vocabulary. */
+  /** The problem codes that the operation may answer, in the order of the vocabulary. */
   readonly problems: readonly string[];
   readonly authorizationClass: string;
-  /** Whether no credential is asked for. */
+  /** Whether the operation needs no credential. */
   readonly anonymous: boolean;
-  /** What an access policy must grant; null where nothing is asked. */
+  /** The permission that an access policy must grant; null if none is needed. */
   readonly accessOperation: string | null;
   readonly mutation: CatalogOperation['mutation'];
   readonly completion: CatalogOperation['completion'];
@@ -93,22 +92,22 @@ export interface SdkDeprecation {
 }
 
 export interface SdkParameter {
-  /** On the wire. Of a prefix: what every name begins with, its last dot included. */
+  /** The wire name. For a prefix: the common start of all names, including the last dot. */
   readonly name: string;
   /**
-   * In an SDK, as words in lower case: `['run', 'id']` is `runId` or `run_id`. Unique among the query and header parameters
-   * of an operation, and among those of its path.
+   * The SDK name as lower-case words: `['run', 'id']` is `runId` or `run_id`. Unique among the query and header
+   * parameters of an operation, and among its path parameters.
    */
   readonly words: readonly string[];
   readonly required: boolean;
-  /** A map whose entries are parameters named `name` and then the key. */
+  /** A map: each entry is a parameter named `name` plus the key. */
   readonly prefix: boolean;
   /** A string, integer, number, boolean or literal. On the wire always text. */
   readonly type: SdkType;
   readonly description: string;
-  /** What the server takes where none is given. */
+  /** The server's default. */
   readonly default: string | number | boolean | null;
-  /** A value, where not every text is one. */
+  /** An example, if not every text is valid. */
   readonly example: string | null;
 }
 
@@ -116,11 +115,11 @@ export type SdkRequest = (
   | {
       readonly kind: 'json';
       readonly model: string;
-      /** Whether the body may be left out, which then stands for `{}`. */
+      /** Whether the body may be omitted, which then means `{}`. */
       readonly optional: boolean;
-      /** Members that say again what a path parameter of the same name says; the server takes them from the route. */
+      /** Members that repeat a path parameter of the same name; the server takes them from the route. */
       readonly repeatsRoute: readonly string[];
-      /** Absent: the same bounds as everywhere. */
+      /** Absent: the limits of every other request. */
       readonly json: JsonBounds | null;
     }
   | {
@@ -133,14 +132,14 @@ export type SdkRequest = (
   readonly mediaType: string;
   /** The largest body in bytes as sent. */
   readonly bytesMax: number;
-  /** How a larger one is refused; null: `payload_too_large`. */
+  /** The problem of a larger body; null: `payload_too_large`. */
   readonly overLimit: OverLimit | null;
 };
 
 export interface SdkPart {
   readonly name: string;
   readonly required: boolean;
-  /** `bytes` are streamed, with a file name and a media type of the caller's; everything else is sent as JSON. */
+  /** `bytes` are streamed with the caller's file name and media type; everything else is sent as JSON. */
   readonly type: SdkType;
   readonly description: string;
 }
@@ -168,7 +167,7 @@ export interface SdkIdempotency {
     | {
         readonly in: 'header';
         readonly name: string;
-        /** A member of the request that says the same; null where there is none. A key in either place is a key. */
+        /** A request member that also carries the key; null if there is none. The server accepts either place. */
         readonly member: string | null;
       }
     | null;
@@ -176,22 +175,22 @@ export interface SdkIdempotency {
 
 export interface SdkModel {
   readonly name: string;
-  /** The schema file without its ending: `common`, or a group. */
+  /** The schema file without its extension: `common`, or a group. */
   readonly file: string;
   /** With its bounds in words. */
   readonly description: string;
   readonly deprecated: boolean;
-  /** A request is closed: a member that is not here is refused. An answer is open: members may be added. */
+  /** A request is closed: the server refuses an unknown member. An answer is open: a release may add members. */
   readonly role: 'request' | 'response' | 'both';
-  /** Whether only operations in preview use it, so that it may change in any release as they may. */
+  /** Whether only preview operations use it: any release may then change it. */
   readonly preview: boolean;
-  /** The members of an object with named members; null where the model is another name for `type`. */
+  /** The members of an object; null if the model is an alias of `type`. */
   readonly members: readonly SdkMember[] | null;
   readonly type: SdkType | null;
   readonly example: Json;
 }
 
-/** What is known of a model by itself. */
+/** The properties of a model that need no operation. */
 export type ModelShape = Omit<SdkModel, 'preview'>;
 
 export interface SdkMember {
@@ -203,7 +202,7 @@ export interface SdkMember {
   readonly deprecated: boolean;
 }
 
-/** The intermediate form of a sound contract. Throws where names of an operation would collide in an SDK. */
+/** Builds the intermediate form of a valid contract. Throws if names of an operation would collide in an SDK. */
 export function sdkContract(source: ContractSource): SdkContract {
   const { catalog, problems, version } = source;
   const shapes = modelShapes(source);
@@ -365,7 +364,7 @@ function sdkResponse({ status, mediaType, schema, description, headers = [] }: C
   };
 }
 
-function refuseRepeated(names: readonly string[], what: string): void {
+function refuseRepeated(names: readonly string[], kind: string): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`${what} collide: ${twice}`);
+  if (twice !== undefined) throw new Error(`${kind} collide: ${twice}`);
 }

@@ -10,10 +10,10 @@ import { wireRequests } from './wire.ts';
 
 const TYPESCRIPT = 'sdk/typescript/src/generated';
 
-/** The folders that hold generated files of the SDKs and nothing else. */
+/** The folders that hold only generated files of the SDKs. */
 export const SDK_FOLDERS: readonly string[] = [TYPESCRIPT, PYTHON_GENERATED];
 
-/** The generated files of the SDKs, by their path from the root. */
+/** The generated files of the SDKs, by path from the root. */
 export function sdkOutputs(source: ContractSource): ReadonlyMap<string, string> {
   const contract = sdkContract(source);
   return new Map([

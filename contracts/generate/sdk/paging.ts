@@ -1,19 +1,19 @@
 import type { ModelShape, SdkParameter, SdkRequest, SdkResponse } from './ir.ts';
 import type { SdkType } from './types.ts';
 
-/** How lists are cut into pages, by the names that a request and its answer use. */
+/** A paging convention: the names that a request and its answer use. */
 export interface PagingRule {
-  /** The member of the request, or the query parameter, that says where the page before ended. Text, and optional. */
+  /** The request member or query parameter with the position after the previous page. Optional text. */
   readonly requestToken: string;
-  /** The member of the answer that asks for the next page; null or absent after the last. */
+  /** The answer member with the next page's token; null or absent on the last page. */
   readonly responseToken: string;
-  /** The member of the answer that holds the entries of the page: a list. */
+  /** The answer member with the entries of the page: a list. */
   readonly items: string;
-  /** The member or query parameter that bounds a page, where there is one. */
+  /** The request member or query parameter that limits a page. */
   readonly limit: string;
 }
 
-/** The first rule that fits an operation is the operation's. A group that pages otherwise adds a line. */
+/** The first rule that fits an operation applies. A group with another convention adds a line. */
 export const PAGING_RULES: readonly PagingRule[] = [
   {
     requestToken: 'continuationToken',
@@ -24,14 +24,14 @@ export const PAGING_RULES: readonly PagingRule[] = [
 ];
 
 export interface SdkPaging {
-  /** Where the token of the request goes. */
+  /** The place of the request's token. */
   readonly tokenIn: 'body' | 'query';
   readonly requestToken: string;
   readonly responseToken: string;
   readonly items: string;
   /** The type of one entry. */
   readonly item: SdkType;
-  /** The name that bounds a page, in the same place as the token; null where the operation has none. */
+  /** The name of the page limit, in the same place as the token; null if there is none. */
   readonly limit: string | null;
 }
 
@@ -43,8 +43,8 @@ export interface Pageable {
 }
 
 /**
- * How a read is paged; null where no rule fits. Asked of the request is an optional token, of the one answer with a body
- * the token and a list.
+ * The paging of a read; null if no rule fits. A rule needs an optional token in the request, and the token and a list
+ * in the only answer with a body.
  */
 export function pagingOf(
   operation: Pageable,
@@ -52,7 +52,7 @@ export function pagingOf(
   rules: readonly PagingRule[] = PAGING_RULES,
 ): SdkPaging | null {
   const [answer, ...more] = operation.responses.filter(({ body }) => body !== null);
-  // To ask again is to read again: a write that answers a token is not paged by repeating it.
+  // Page reads only: fetching the next page repeats the operation, which a write must not do.
   if (operation.retry !== 'safe' || more.length > 0 || answer?.body?.kind !== 'json') return null;
   const members = membersOf(models.get(answer.body.model));
   for (const rule of rules) {

@@ -15,14 +15,14 @@ import {
   pythonType,
 } from './python-text.ts';
 
-/** What the clients have beside their operations. */
+/** Client attributes that no operation may use as its name. */
 const TAKEN = new Set(
   'base_url with_options with_raw_response with_streaming_response wait_for_execution_run close aclose'.split(
     ' ',
   ),
 );
 
-/** What methods have beside the parameters of the contract. */
+/** Parameter names that every method already uses. */
 const RESERVED: ReadonlySet<string> = new Set(['self', 'request', 'options']);
 
 export interface PythonFlavour {
@@ -52,12 +52,14 @@ export const ASYNC: PythonFlavour = {
   streamed: 'AsyncStreamedResponse',
 };
 
-/** What a method gives: the content, that with status and headers, or the answer with its body unread. */
+/**
+ * The result form of a method: the content, the content with status and headers, or the answer with its body unread.
+ */
 type View = 'data' | 'raw' | 'streamed';
 
 export const VIEWS = { raw: 'WithRawResponse', streamed: 'WithStreamingResponse' } as const;
 
-/** `client.py` or `async_client.py`: one method an operation, under its name in the catalog. */
+/** `client.py` or `async_client.py`: one method per operation, under its catalog name. */
 export function pythonClient(contract: SdkContract, flavour: PythonFlavour): string {
   const { operations, client } = flavour;
   const methods = inGroups(contract, (operation) => methodText(operation, contract, flavour));
@@ -66,7 +68,7 @@ export function pythonClient(contract: SdkContract, flavour: PythonFlavour): str
       `\n\nclass ${operations}${view}(${operations}):\n    """\`${client}.${viewProperty(view)}\`."""\n`,
   );
   const text = `class ${operations}:
-${docstring([`The operations of the contract. \`${client}\` brings what makes the calls.`], '    ')}
+${docstring([`The operations of the contract. \`${client}\` adds the transport.`], '    ')}
     def __init__(self, caller: Any) -> None:
         self._caller = caller
 ${methods}${views.join('')}`;
@@ -86,7 +88,7 @@ ${typed.join('')}
 ${text}`;
 }
 
-/** `client.pyi` or `async_client.pyi`: the types of all that, those of the other views included. */
+/** `client.pyi` or `async_client.pyi`: the types of those methods, including the other views. */
 export function pythonStub(contract: SdkContract, flavour: PythonFlavour): string {
   const classes = (['data', 'raw', 'streamed'] as const).map((view) => {
     const name = `${flavour.operations}${view === 'data' ? '' : VIEWS[view]}`;
@@ -143,7 +145,7 @@ export interface Arguments {
   readonly keywords: readonly Argument[];
 }
 
-/** The arguments that a method takes, without the options. Also what the index shows. */
+/** The arguments of a method, without the options. The index shows them too. */
 export function argumentsOf({ path, query, headers, request, idempotency, id }: SdkOperation): Arguments {
   const positional: Argument[] = path.map((parameter) => ({
     name: argumentName(parameter),
@@ -190,7 +192,7 @@ function signature(operation: SdkOperation, flavour: PythonFlavour, view: View):
   return pythonCall(`${head} ${name}`, parts, ` -> ${result}:`, '    ');
 }
 
-/** A list in pages is not asked for yet, so that its method is no coroutine; what it gives in another view is one. */
+/** A paged method returns a lazy list and is no coroutine; its other views are coroutines. */
 function given(type: string, isAsync: boolean, paged: boolean, view: View): readonly [string, string] {
   if (!isAsync || (paged && view === 'data')) return ['def', type];
   return paged ? ['def', `Coroutine[Any, Any, ${type}]`] : ['async def', type];
@@ -204,7 +206,7 @@ function resultType(operation: SdkOperation, { pages, streamed }: PythonFlavour,
   return paging === null ? answer : `${pages}[${pythonType(paging.item, 'response', 'models.')}, ${answer}]`;
 }
 
-/** What the body of an answer holds. Without one: None. */
+/** The type of an answer's body; None without a body. */
 export function answerType({ responses }: SdkOperation, bytes: string): string {
   const types = responses.map(({ body }) => {
     if (body === null) return 'None';

@@ -4,7 +4,7 @@ import type { PythonFlavour } from './python-client.ts';
 import { deprecationText } from './python-operations.ts';
 import { argumentName } from './python-text.ts';
 
-/** What a method's docstring says: what it does, its bounds, what it takes, gives and raises, and where that stands. */
+/** A method's docstring: purpose, limits, arguments, results, errors, and a link to the reference. */
 export function methodDoc(
   operation: SdkOperation,
   contract: SdkContract,
@@ -33,14 +33,16 @@ function argumentLines({ path, query, headers, request, idempotency }: SdkOperat
       : [`request: ${request.kind === 'bytes' ? request.mediaType : `\`${request.model}\``}.`];
   const key =
     idempotency.place?.in === 'header'
-      ? ['idempotency_key: A name for this one intent. Repeated with the same request, it is done once.']
+      ? [
+          'idempotency_key: Identifies this operation: a repeated call with the same key and request takes effect once.',
+        ]
       : [];
   return [
     ...path.map((parameter) => `${argumentName(parameter)}: ${parameter.description}`),
     ...body,
     ...[...query, ...headers].map((parameter) => `${argumentName(parameter)}: ${parameter.description}`),
     ...key,
-    'options: Of this call: time in seconds, headers, correlation id, repeats.',
+    'options: For this call: timeout in seconds, headers, correlation id, retries.',
   ];
 }
 

@@ -18,14 +18,14 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 """Any JSON object, as \`json.loads\` gives it."""
 `;
 
-/** What stands in types, and so cannot be a member of a class whose later members mean the type. */
+/** Names used in types: a class member of such a name would hide the type from later members. */
 const TYPE_NAMES = new Set(
   'str int float bool object list dict Mapping Sequence Literal NotRequired FilePart JsonValue JsonObject'.split(
     ' ',
   ),
 );
 
-/** `models.py`: one type a model, by the names and shapes of the wire. */
+/** `models.py`: one type per model, with the names and shapes of the wire. */
 export function pythonModels({ models, version }: SdkContract): string {
   const byFile = Map.groupBy(models, ({ file }) => file);
   const parts = [...byFile].map(([file, all]) => {
@@ -45,7 +45,7 @@ export function pythonModels({ models, version }: SdkContract): string {
     .join('\n')
     .replace('from typing import ', `from typing import ${required ? 'TYPE_CHECKING, ' : ''}`);
   return `${PYTHON_HEADER}
-${docstring([`The models of release ${version}: what goes over the wire, by its names.`])}
+${docstring([`The models of release ${version}: the types of requests and answers, under their wire names.`])}
 from __future__ import annotations
 
 ${required ? 'import sys\n' : ''}${head}
@@ -56,7 +56,7 @@ ${names.map((name) => `    ${pythonLiteral(name)},\n`).join('')}]
 ${body}`;
 }
 
-// Type checkers bring typing_extensions themselves; who runs on 3.10 needs it to read annotations back, and for nothing else.
+// Type checkers bring typing_extensions themselves; Python 3.10 needs it only to resolve annotations at run time.
 const NOT_REQUIRED = `
 if sys.version_info >= (3, 11):
     from typing import NotRequired
@@ -82,7 +82,7 @@ function placeOf({ role }: SdkModel): Place {
   return role === 'request' ? 'request' : 'response';
 }
 
-/** Aliases are evaluated as they stand, so each comes after those that it names. Classes come before all of them. */
+/** Aliases are evaluated in order, so each follows those that it names. Classes come before all aliases. */
 function inOrder(aliases: readonly SdkModel[]): readonly SdkModel[] {
   const names = new Set(aliases.map(({ name }) => name));
   const done = new Map<string, SdkModel>();
@@ -108,7 +108,7 @@ function aliasText(model: SdkModel): string {
 function modelDoc({ description, deprecated, preview }: SdkModel): string[] {
   return [
     description,
-    preview ? 'Preview: may change in any release, also in ways that break callers.' : '',
+    preview ? 'Preview: any release may change it in ways that break callers.' : '',
     deprecated ? 'Deprecated.' : '',
   ].filter((text) => text !== '');
 }
@@ -122,7 +122,7 @@ function memberType({ type, required }: SdkMember, place: Place): string {
   return required ? text : `NotRequired[${text}]`;
 }
 
-/** Names that no class can have as members need the form of a call, which has no place for their docs. */
+/** Members whose names are invalid in a class need the functional syntax, which has no place for docstrings. */
 function functionalText(name: string, members: readonly SdkMember[], place: Place): string {
   const lines = members.map(
     (member) => `        ${pythonLiteral(member.name)}: ${pythonLiteral(memberType(member, place))},\n`,
@@ -138,14 +138,14 @@ function memberList(members: readonly SdkMember[]): string {
 export function pythonPublicModels({ models }: SdkContract): string {
   const names = ['JsonObject', 'JsonValue', ...models.map(({ name }) => name)].toSorted();
   return `${PYTHON_HEADER}
-"""The models: what goes over the wire, by its names."""
+"""The models: the types of requests and answers, under their wire names."""
 
 from ._generated.models import (
 ${names.map((name) => `    ${name} as ${name},\n`).join('')})
 `;
 }
 
-/** `problems.py`: the codes that an error can have. */
+/** `problems.py`: the codes of errors. */
 export function pythonProblems({ problems }: SdkContract): string {
   return `${PYTHON_HEADER}
 
@@ -157,7 +157,7 @@ ${problems.map(({ code }) => `    ${pythonLiteral(code)},\n`).join('')}]
 `;
 }
 
-/** `version.py`: the release. The package is built with it. */
+/** `version.py`: the release. The package build reads it. */
 export function pythonVersion({ version }: SdkContract): string {
   return `${PYTHON_HEADER}
 

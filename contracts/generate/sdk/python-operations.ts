@@ -21,7 +21,7 @@ const SPECS = [
   'PartSpec',
 ];
 
-/** `operations.py`: what the runtime has to know of each operation. */
+/** `operations.py`: the data that the runtime needs about each operation. */
 export function pythonOperations(contract: SdkContract): string {
   const text = contract.operations
     .map((operation) => {
@@ -88,7 +88,7 @@ function pagingSpec({ paging, query }: SdkOperation): readonly string[] {
   return [`paging=PagingSpec(${all.map(pythonLiteral).join(', ')})`];
 }
 
-/** What a caller is warned of when the method is called; null for what is settled. */
+/** The warning for callers of the method; null for a stable operation. */
 function noticeOf(
   operation: SdkOperation,
   contract: SdkContract,
@@ -100,7 +100,7 @@ function noticeOf(
   return { kind: 'preview', text: `${names.python} is a preview: it may change in any release` };
 }
 
-/** Since when, until when, and what to use; null for what is not deprecated. */
+/** The deprecation as text; null if the operation is not deprecated. */
 export function deprecationText({ deprecation }: SdkOperation, { operations }: SdkContract): string | null {
   if (deprecation === null) return null;
   const { since, removal, replacement } = deprecation;

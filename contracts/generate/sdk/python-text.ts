@@ -15,10 +15,10 @@ const KEYWORDS = new Set(
   ).split(' '),
 );
 
-/** Where a type stands: a request takes what is easy to give, an answer says what is there. */
+/** The position of a type: a request accepts convenient inputs, an answer states its exact type. */
 export type Place = 'request' | 'response';
 
-/** The Python type. `models` is put before names of models. */
+/** The Python type. `models` is the prefix of model names. */
 export function pythonType(type: SdkType, place: Place, models = ''): string {
   const inner = (part: SdkType) => pythonType(part, place, models);
   const request = place === 'request';
@@ -31,7 +31,7 @@ export function pythonType(type: SdkType, place: Place, models = ''): string {
       return 'float';
     case 'boolean':
       return 'bool';
-    // No type says that something can be written as JSON and takes what callers have: TypedDict, tuples, subclasses.
+    // No Python type covers every JSON-serializable value that callers have: TypedDict, tuples, subclasses.
     case 'json':
       return request ? 'object' : `${models}JsonValue`;
     case 'json-object':
@@ -53,20 +53,20 @@ export function pythonType(type: SdkType, place: Place, models = ''): string {
   }
 }
 
-/** A fraction is no literal in Python. */
+/** Python has no float literals in types. */
 function literalType(values: readonly Json[]): string {
   const sound = values.every((value) => typeof value !== 'number' || Number.isInteger(value));
   return sound ? `Literal[${values.map(pythonLiteral).join(', ')}]` : 'float';
 }
 
-/** A JSON value without members as Python writes it. */
+/** A JSON scalar in Python syntax. */
 export function pythonLiteral(value: Json): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   return JSON.stringify(value);
 }
 
-/** Whether a name can stand as it is. Two underscores at the beginning mean something else inside a class. */
+/** Whether the name is valid. Two leading underscores are mangled inside a class. */
 export function isPythonName(name: string): boolean {
   return /^(?!__)[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !KEYWORDS.has(name);
 }
@@ -78,7 +78,7 @@ export function argumentName({ words }: SdkParameter): string {
   return /^[0-9]/.test(name) ? `_${name}` : name;
 }
 
-/** A docstring: paragraphs, each wrapped; an indented line keeps its indent, and its own lines go deeper. */
+/** A docstring of wrapped paragraphs; an indented line keeps its indent, and its continuation lines go deeper. */
 export function docstring(paragraphs: readonly string[], indent = '', quotes = '"""'): string {
   const width = PYTHON_WIDTH - indent.length;
   const texts = paragraphs.filter((text) => text !== '').map((text) => wrapped(text, width));
@@ -94,7 +94,7 @@ export function docstring(paragraphs: readonly string[], indent = '', quotes = '
 function wrapped(text: string, width: number): string[] {
   return text.split('\n').flatMap((line, index) => {
     const own = /^ */.exec(line)?.[0] ?? '';
-    // The first line shares its place with the quotes.
+    // The quotes take space on the first line.
     const lines = wrap(line.trim(), width - own.length - (index === 0 ? 3 : 4));
     return lines.map((each, at) => `${own}${at === 0 || own === '' ? '' : '    '}${each}`);
   });
@@ -104,14 +104,14 @@ function escaped(line: string): string {
   return line.replaceAll('\\', '\\\\').replaceAll('"""', '\\"\\"\\"');
 }
 
-/** A call or a signature on one line, or with each of its parts on a line. */
+/** A call or a signature on one line, or with one part per line. */
 export function pythonCall(head: string, parts: readonly string[], tail: string, indent: string): string {
   const line = `${indent}${head}(${parts.join(', ')})${tail}`;
   if (line.length <= PYTHON_WIDTH) return line;
   return `${indent}${head}(\n${parts.map((part) => `${indent}    ${part},\n`).join('')}${indent})${tail}`;
 }
 
-/** A parameter with its type, whose literals stand on a line each where one line is not enough. */
+/** A parameter with its type; long literal types take one line per literal. */
 export function pythonParameter(text: string, indent: string): string {
   if (indent.length + text.length + 1 <= PYTHON_WIDTH) return text;
   return text.replace(/Literal\[([^\]]*)\]/, (_, values: string) => {
@@ -120,14 +120,14 @@ export function pythonParameter(text: string, indent: string): string {
   });
 }
 
-/** An argument that is a list in brackets, as it stands inside a call: on one line, or with each part on a line. */
+/** A bracketed list inside a call: on one line, or with one part per line. */
 export function pythonListed(
   name: string,
   parts: readonly string[],
   indent: string,
   [open, close]: readonly [string, string] = ['(', ')'],
 ): string {
-  // A tuple of one needs its comma.
+  // A tuple with one member needs a comma.
   const only = open === '(' && parts.length === 1 ? ',' : '';
   const line = `${name}=${open}${parts.join(', ')}${only}${close}`;
   if (indent.length + line.length + 1 <= PYTHON_WIDTH) return line;
@@ -138,7 +138,7 @@ export function pythonTuple(parts: readonly string[]): string {
   return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(', ')})`;
 }
 
-/** Imports of what a text names: from each module those of its names, in order. */
+/** Imports for a text: from each module the names that the text uses, sorted. */
 export function pythonImports(
   text: string,
   modules: readonly (readonly [string, readonly string[]])[],

@@ -177,7 +177,7 @@ describe('text', () => {
     const literal = (values: readonly (string | number | boolean)[]) =>
       pythonType({ kind: 'literal', values }, 'request');
     expect(literal(['a', 1, true])).toBe('Literal["a", 1, True]');
-    // There are no literals of fractions.
+    // Python has no float literals in types.
     expect(literal([0.5])).toBe('float');
     const list = { kind: 'array', items: { kind: 'nullable', of: { kind: 'json' } } } as const;
     expect([pythonType(list, 'request'), pythonType(list, 'response', 'm.')]).toEqual([

@@ -1,26 +1,26 @@
 import { type Json, nullableBranch, referenceName, type Schema, typesOf } from '../schema.ts';
 
 /**
- * A type in no language: what JSON Schema says in the profile of this contract (`profile-lint.ts`), without its bounds.
- * Emitters map each kind to one form; there are no others.
+ * A language-independent type: a JSON Schema of this contract's profile (`profile-lint.ts`) without its bounds.
+ * Emitters map each kind to one form; no other kinds exist.
  */
 export type SdkType =
-  /** Text. With `format` an RFC 3339 moment, which stays text in every language: nothing is lost by reading it. */
+  /** Text. With `format` an RFC 3339 time, which stays text in every language, so that no precision is lost. */
   | { readonly kind: 'string'; readonly format: 'date-time' | null }
   | { readonly kind: 'integer' | 'number' | 'boolean' }
   /** Any JSON value. */
   | { readonly kind: 'json' }
   /** Any JSON object. */
   | { readonly kind: 'json-object' }
-  /** Bytes, streamed where the language can. Only as a body, or as a part of one. */
+  /** Bytes, streamed if the language can. Only as a body or as a part of one. */
   | { readonly kind: 'bytes' }
   /** One of these values, none of them null. */
   | { readonly kind: 'literal'; readonly values: readonly Json[] }
   | { readonly kind: 'array'; readonly items: SdkType }
-  /** An object used as a map from any text. */
+  /** An object used as a map with any keys. */
   | { readonly kind: 'map'; readonly values: SdkType }
   | { readonly kind: 'model'; readonly name: string }
-  /** One of several models, told apart by the value of the member `discriminator`, which is a literal in each. */
+  /** One of several models; the literal member `discriminator` identifies the model. */
   | {
       readonly kind: 'union';
       readonly models: readonly string[];
@@ -29,7 +29,7 @@ export type SdkType =
   /** `of` or null; never nested. */
   | { readonly kind: 'nullable'; readonly of: SdkType };
 
-/** The type of a schema that follows the profile. Throws for one that does not. */
+/** The type of a schema in the profile. Throws for any other schema. */
 export function sdkType(schema: Schema): SdkType {
   const reference = referenceName(schema);
   if (reference !== undefined) return { kind: 'model', name: reference };

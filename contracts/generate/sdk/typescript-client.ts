@@ -3,10 +3,10 @@ import type { SdkContract, SdkGroup } from './ir.ts';
 import { groupNames, parametersName, takesParameters } from './typescript-group.ts';
 import { PACKAGE_NAMES } from './typescript-models.ts';
 
-/** What the package has beside its groups, so that no group can take the name: the entry for workers, and `package.json`. */
+/** Package entries that no group may use as its name: the worker entry and `package.json`. */
 const TAKEN_ENTRIES: ReadonlySet<string> = new Set(['worker', 'package.json']);
 
-/** Methods that are written by hand on top of an operation. The client of the operation's group gets them too. */
+/** Handwritten methods on top of an operation. The client of the operation's group gets them too. */
 const WRITTEN_BY_HAND = [
   {
     operation: 'getExecutionRun',
@@ -16,7 +16,7 @@ const WRITTEN_BY_HAND = [
     ],
     method: `
   /**
-   * Waits until the run has ended and returns it, whatever its \`status\`. Throws \`APITimeoutError\` if \`waitTimeout\`
+   * Waits until the run has ended and returns it with any \`status\`. Throws \`APITimeoutError\` if \`waitTimeout\`
    * passes first; the run then continues.
    */
   waitForExecutionRun(runId: string, options: RunWaitOptions = {}): Promise<ExecutionRun> {
@@ -41,7 +41,7 @@ import { ClientCore } from '../core.ts';
 import { flatten } from '../flatten.ts';
 ${imports.join('')}
 ${parameters.join('')}
-/** Every operation of the contract. \`SvcClient\` adds what is written by hand. */
+/** Every operation of the contract. \`SvcClient\` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
 export interface Operations${heritage} {}
@@ -50,7 +50,9 @@ flatten(Operations, [${all}]);
 `;
 }
 
-/** Exports the parameters of the group's operations, and not its class, which callers reach by their client alone. */
+/**
+ * Exports the parameter types of the group's operations, but not its class, which callers reach through their client.
+ */
 function parametersExport({ operations }: SdkContract, { name }: SdkGroup, folder: string): string {
   const names = operations
     .filter(({ group }) => group === name)
@@ -61,7 +63,7 @@ function parametersExport({ operations }: SdkContract, { name }: SdkGroup, folde
     : `export type {\n  ${names.join(',\n  ')},\n} from '${folder}/${name}.ts';\n`;
 }
 
-/** `clients/<group>.ts`: an entry of the package, with the client of one group. */
+/** `clients/<group>.ts`: a package entry with the client of one group. */
 export function typescriptGroupClient(contract: SdkContract, group: SdkGroup): string {
   const { operations, client } = groupNames(group);
   refuseTaken(contract, group);
@@ -80,9 +82,9 @@ ${imports.join('\n')}
 
 export * from '../../common.ts';
 ${parametersExport(contract, group, '../groups')}
-/** A client of the operations of one group: ${group.title}. A bundle with it holds no other group. */
+/** A client of the operations of one group: ${group.title}. A bundle with it contains no other group. */
 export class ${client} extends ${operations} {
-  /** Another client with the options of this one, replaced by those that are given here. */
+  /** Another client with the options of this one; the given options replace them. */
   withOptions(options: ClientOptions): ${client} {
     return new ${client}(changedOptions(this, options));
   }
@@ -101,7 +103,7 @@ function entry(path: string): object {
   return { types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` };
 }
 
-/** The entries of the package: one for each group, after the whole client. */
+/** The entries of the package: the whole client, then one per group. */
 export function typescriptEntries({ groups }: SdkContract): Readonly<Record<string, object | string>> {
   return {
     '.': entry('index'),
@@ -111,7 +113,7 @@ export function typescriptEntries({ groups }: SdkContract): Readonly<Record<stri
   };
 }
 
-/** `package.json` of the client: its version is that of the release, its entries follow the groups. */
+/** `package.json` of the client: the release's version and the groups' entries. */
 export function typescriptPackage(contract: SdkContract, license: string): string {
   const description = {
     name: '@svc-runtime/client',
@@ -126,6 +128,6 @@ export function typescriptPackage(contract: SdkContract, license: string): strin
     exports: typescriptEntries(contract),
     files: ['dist', 'api.md'],
   };
-  // One line for the short list, as the formatter of the project has it.
+  // The short list on one line, as the project's formatter writes it.
   return `${JSON.stringify(description, null, 2).replace(/\[\s+("dist"),\s+("api.md")\s+\]/, '[$1, $2]')}\n`;
 }

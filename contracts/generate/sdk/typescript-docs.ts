@@ -1,7 +1,7 @@
 import type { SdkContract, SdkOperation } from './ir.ts';
 import { keyOf } from './typescript-text.ts';
 
-/** What a caller gives and gets, as tags. */
+/** The parameters, results and errors as tags. */
 export function docTags(operation: SdkOperation, contract: SdkContract): readonly string[] {
   const { path, responses, problems, stability, deprecation, id, names } = operation;
   const status = new Map(contract.problems.map((problem) => [problem.code, problem.status]));

@@ -4,7 +4,7 @@ import type { SdkContract, SdkGroup, SdkOperation, SdkParameter } from './ir.ts'
 import { docTags } from './typescript-docs.ts';
 import { docBlock, keyOf, memberText, pascal, typeText } from './typescript-text.ts';
 
-/** What every object has, and what the client has beside its operations. */
+/** Names that every object has, and names of client members besides operations. */
 const TAKEN = new Set([
   'constructor',
   'baseUrl',
@@ -16,13 +16,13 @@ const TAKEN = new Set([
   'then',
 ]);
 
-/** The classes of a group: its operations, and the client with those alone. */
+/** The class names of a group: its operations, and its own client. */
 export function groupNames({ name }: SdkGroup): { readonly operations: string; readonly client: string } {
   const base = name.split('-').map(pascal).join('');
   return { operations: `${base}Operations`, client: `${base}Client` };
 }
 
-/** `groups/<group>.ts`: one method an operation, under its name in the catalog. */
+/** `groups/<group>.ts`: one method per operation, under its catalog name. */
 export function typescriptGroup(contract: SdkContract, group: SdkGroup): string {
   const own = contract.operations.filter(({ group: name }) => name === group.name);
   const withParameters = own.filter(takesParameters);
@@ -54,12 +54,12 @@ function imports(text: string, { name }: SdkGroup): string {
   ].join('');
 }
 
-/** Whether the operation has parameters of the query or of headers. */
+/** Whether the operation has query or header parameters. */
 export function takesParameters({ query, headers }: SdkOperation): boolean {
   return query.length + headers.length > 0;
 }
 
-/** The type that holds them. */
+/** The name of their type. */
 export function parametersName({ names }: SdkOperation): string {
   return `${pascal(names.typescript)}Parameters`;
 }
@@ -72,7 +72,9 @@ function parametersType(operation: SdkOperation): string {
       parameter.description,
     ),
   );
-  const doc = docComment(`What \`${operation.names.typescript}\` takes beside its path and its request.`);
+  const doc = docComment(
+    `The parameters of \`${operation.names.typescript}\` besides its path and its request.`,
+  );
   return `\n${doc}export interface ${parametersName(operation)} {\n${members.join('')}}\n`;
 }
 
@@ -86,11 +88,11 @@ interface Argument {
   readonly name: string;
   readonly type: string;
   readonly required: boolean;
-  /** What stands for it where it is left out. */
+  /** The default if the argument is omitted. */
   readonly fallback: string;
 }
 
-/** The arguments that a method takes, in their order. Also what the index shows. */
+/** The arguments of a method in order. The index shows them too. */
 export function argumentsOf(operation: SdkOperation): readonly Argument[] {
   const { path, request, query, headers, idempotency } = operation;
   const all: Argument[] = path.map((parameter) => ({
@@ -111,7 +113,7 @@ export function argumentsOf(operation: SdkOperation): readonly Argument[] {
   const keyed = idempotency.place?.in === 'header';
   const type = keyed ? 'KeyedCallOptions' : 'CallOptions';
   all.push({ name: 'options', type, required: false, fallback: '{}' });
-  // What stands before something that must be given must be given, too.
+  // An argument before a required one must be required too.
   const last = all.findLastIndex(({ required }) => required);
   return all.map((argument, index) => ({ ...argument, required: index <= last }));
 }
@@ -147,7 +149,7 @@ function joined(parameters: readonly string[], used: number): string {
   return line.length + used <= 100 ? line : `\n${parameters.map((each) => `    ${each},\n`).join('')}  `;
 }
 
-/** What a call gives. Without a body: nothing, or null where another status has one. */
+/** The result type of a call. Without a body: void, or null if another status has a body. */
 export function answerType({ responses }: SdkOperation): string {
   const bodies = responses.map(({ body }) => {
     if (body === null) return 'null';

@@ -6,11 +6,11 @@ const JSON_TYPES = `export type JsonValue = null | boolean | number | string | r
 
 export type JsonObject = { readonly [member: string]: JsonValue };
 
-/** What \`JSON.stringify\` writes as it is meant. */
+/** A value that \`JSON.stringify\` encodes without loss. */
 export type JsonInput = null | boolean | number | string | object;
 `;
 
-/** What the package exports beside models and parameters. A model of such a name would be hidden, without a word. */
+/** The package's exports besides models and parameters. They would silently hide a model of the same name. */
 export const PACKAGE_NAMES: ReadonlySet<string> = new Set(
   (
     'AnswerInfo Call PagedCall SvcClient Operations ProblemCode VERSION BinaryContent FilePart JsonValue JsonObject ' +
@@ -21,7 +21,7 @@ export const PACKAGE_NAMES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** `models.ts`: one type a model, by the names and shapes of the wire. */
+/** `models.ts`: one type per model, with the names and shapes of the wire. */
 export function typescriptModels({ models }: SdkContract): string {
   const hidden = models.find(({ name }) => PACKAGE_NAMES.has(name));
   if (hidden !== undefined) throw new Error(`the package has another ${hidden.name} than the model`);
@@ -46,7 +46,7 @@ function modelText(model: SdkModel): string {
   return `\n${doc}export type ${name} = {\n${texts.join('')}};\n`;
 }
 
-/** `problems.ts`: the codes that an error can have. */
+/** `problems.ts`: the codes of errors. */
 export function typescriptProblems({ problems }: SdkContract): string {
   const doc = docComment(
     'The closed vocabulary of problem codes. It only grows: a later service may answer others.',

@@ -3,7 +3,10 @@ import type { Json } from '../schema.ts';
 import type { SdkContract, SdkGroup, SdkOperation, SdkParameter, SdkRequest } from './ir.ts';
 import { keyOf } from './typescript-text.ts';
 
-/** `operations/<group>.ts`: what the runtime has to know of each operation, one constant each so that minifiers shorten its name. */
+/**
+ * `operations/<group>.ts`: the data that the runtime needs about each operation, one constant each so that minifiers
+ * shorten its name.
+ */
 export function typescriptOperations({ operations }: SdkContract, group: SdkGroup): string {
   const own = operations.filter(({ group: name }) => name === group.name);
   const constants = own.map(

@@ -3,10 +3,10 @@ import type { Json } from '../schema.ts';
 import type { SdkParameter } from './ir.ts';
 import type { SdkType } from './types.ts';
 
-/** Where a type stands: a request takes what is easy to give, an answer says what is there. */
+/** The position of a type: a request accepts convenient inputs, an answer states its exact type. */
 export type Place = 'request' | 'response';
 
-/** The TypeScript type. `models` is put before names of models. */
+/** The TypeScript type. `models` is the prefix of model names. */
 export function typeText(type: SdkType, place: Place, models = ''): string {
   const inner = (part: SdkType) => typeText(part, place, models);
   switch (type.kind) {
@@ -16,7 +16,7 @@ export function typeText(type: SdkType, place: Place, models = ''): string {
     case 'integer':
     case 'number':
       return 'number';
-    // An interface of the caller's is no JsonObject for the compiler, because others could add members to it.
+    // The compiler does not accept a caller's interface as JsonObject, because others could add members to it.
     case 'json':
       return place === 'request' ? `${models}JsonInput` : `${models}JsonValue`;
     case 'json-object':
@@ -55,7 +55,7 @@ export function pascal(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/** A doc comment of paragraphs and then tags, each wrapped. */
+/** A doc comment of wrapped paragraphs and then tags. */
 export function docBlock(paragraphs: readonly string[], tags: readonly string[] = [], indent = ''): string {
   const width = 107 - indent.length;
   const texts = paragraphs.filter((text) => text !== '').map((text) => wrap(text, width));

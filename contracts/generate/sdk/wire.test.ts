@@ -16,7 +16,7 @@ const fixture = fixtureSource(catalogSchema);
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Where values of a request lack what their schema knows. Read from the schemas alone, as they stand in their files. */
+/** The members that the values of a request lack, computed from the schema files alone. */
 function gaps(
   schema: Schema,
   values: readonly unknown[],
@@ -51,7 +51,7 @@ function gaps(
   return [...members, ...entries, ...named];
 }
 
-/** What a case that gives everything leaves out. */
+/** The inputs that a case with every input leaves out. */
 function leftOut(
   operation: CatalogOperation,
   { arguments: given }: WireCase,
@@ -60,7 +60,7 @@ function leftOut(
   const { location } = operation.idempotency;
   const parameters = routeParameters(operation, canonicalRoute(operation));
   const keyHeader = location?.in === 'header' ? location.name : null;
-  // Other names of the same header are for those who know no better.
+  // Other names of the same header are aliases for old callers.
   const keyHeaders = location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
   const words = new Set(given.parameters?.map((parameter) => parameter.words.join('')));
   const missing = parameters

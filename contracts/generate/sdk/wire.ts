@@ -4,29 +4,35 @@ import { completed, MOMENT, type Models } from './complete.ts';
 import type { SdkContract, SdkOperation, SdkParameter, SdkRequest } from './ir.ts';
 
 /**
- * One call of a method, and the request that it must make, byte for byte: what the SDKs of all languages are held against.
- * Made from the contract alone, so that an SDK and its oracle share no code.
+ * One method call and the exact request that it must make: the SDKs of all languages are tested against it. Built
+ * from the contract alone, so that an SDK and its oracle share no code.
  */
 export interface WireCase {
   readonly operation: string;
-  /** `example`: what must be given, as the models' examples say. `everything`: all that can be given, every member of every model too, in odd characters. */
+  /**
+   * `example`: the required inputs, from the models' examples. `everything`: all inputs and every member of every
+   * model, with unusual characters.
+   */
   readonly case: 'example' | 'everything';
   readonly typescript: string;
   readonly python: string;
   readonly arguments: {
     readonly path: readonly (string | number | boolean)[];
-    /** JSON; of a form an object of its parts, in which a file is `{ base64, filename, contentType }`; of bytes `{ base64 }`. */
+    /**
+     * JSON; for a form an object of its parts, in which a file is `{ base64, filename, contentType }`; for bytes `{
+     * base64 }`.
+     */
     readonly request: Json;
-    /** Those of the query and the headers, by their words; null where the operation has none. */
+    /** The query and header parameters by their words; null if the operation has none. */
     readonly parameters: readonly { readonly words: readonly string[]; readonly value: Json }[] | null;
-    /** Given as an option of the call. */
+    /** Passed as an option of the call. */
     readonly idempotencyKey: string | null;
   };
   readonly expect: {
     readonly method: string;
     /** Path and query as sent. */
     readonly target: string;
-    /** All that the call decides, by lower-case name. A form's boundary is left out. */
+    /** The headers that the call decides, by lower-case name. A form's boundary is left out. */
     readonly headers: Readonly<Record<string, string>>;
     readonly body: WireBody | null;
   };
@@ -99,7 +105,7 @@ function wireCase(operation: SdkOperation, kind: WireCase['case'], models: Model
   };
 }
 
-/** The first of these that the schema takes is the value: characters that must be encoded, or plain ones. */
+/** The first text that the schema accepts is the value: characters that need encoding, or plain ones. */
 const TEXTS = { everything: "ä b:'(1)*!~&=+", plain: 'sample-1' } as const;
 
 type Scalar = string | number | boolean;
@@ -114,7 +120,7 @@ function valueOf({ type, example }: SdkParameter, everything: boolean): Scalar {
   return everything ? TEXTS.everything : TEXTS.plain;
 }
 
-/** What the model's example says, of everything with every member; without what only repeats the route. */
+/** The model's example, for `everything` with every member; without members that repeat the route. */
 function exampleOf(request: SdkRequest | null, everything: boolean, models: Models): Json {
   if (request === null || request.kind === 'bytes') return null;
   const example = models.get(request.model)?.example ?? {};
@@ -125,7 +131,7 @@ function exampleOf(request: SdkRequest | null, everything: boolean, models: Mode
   return Object.fromEntries(Object.entries(whole ?? {}).filter(([name]) => !repeated.has(name)));
 }
 
-/** What the request says of the same thing, so that both agree; so does a key that can be given twice. */
+/** The request's value of the same name, so that both agree; the same holds for a key in two places. */
 function pathValue(parameter: SdkParameter, everything: boolean, request: Json): Scalar {
   return textNamed(request, parameter.name) ?? valueOf(parameter, everything);
 }
@@ -174,7 +180,7 @@ function withoutBase64({ name, filename, contentType, body }: WirePart): WirePar
   return { name, filename, contentType, body };
 }
 
-/** Of a prefix: two parameters. */
+/** For a prefix: two parameters. */
 function entriesOf(value: Scalar): Readonly<Record<string, Scalar>> {
   return { 'a b': value, c: value };
 }
@@ -194,7 +200,7 @@ function filled(template: string, values: readonly Scalar[]): string {
     .join('/');
 }
 
-/** RFC 3986: the unreserved characters as they are, every other byte of UTF-8 as two upper-case digits. */
+/** RFC 3986: unreserved characters unchanged, every other byte of UTF-8 as two upper-case digits. */
 function encoded(text: string): string {
   return [...Buffer.from(text)]
     .map((byte) => {
@@ -205,7 +211,7 @@ function encoded(text: string): string {
     .join('');
 }
 
-/** RFC 8785, for the values that examples hold. */
+/** RFC 8785, for the values of examples. */
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -13,7 +13,7 @@ export type {
   GetExecutionRunHistoryParameters,
 } from './groups/execution.ts';
 
-/** Every operation of the contract. `SvcClient` adds what is written by hand. */
+/** Every operation of the contract. `SvcClient` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
 export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations {}

@@ -4,7 +4,7 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 
 export type JsonObject = { readonly [member: string]: JsonValue };
 
-/** What `JSON.stringify` writes as it is meant. */
+/** A value that `JSON.stringify` encodes without loss. */
 export type JsonInput = null | boolean | number | string | object;
 
 // ---- canonical

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AsyncOperations:
-    """The operations of the contract. `AsyncClient` brings what makes the calls."""
+    """The operations of the contract. `AsyncClient` adds the transport."""
 
     def __init__(self, caller: Any) -> None:
         self._caller = caller
@@ -27,12 +27,12 @@ class AsyncOperations:
         """Tell that the process answers. Answers what the service is and what it is configured with. Touches
         no store.
 
-        `GET /health`; open to everybody.
+        `GET /health`; needs no credential.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ServerHealthStatus`. The service answers.
@@ -51,12 +51,12 @@ class AsyncOperations:
         """Tell whether the service can do its work. Runs the readiness checks. The answer is 200 also when
         the service is not ready: read `ready`.
 
-        `GET /readiness`; open to everybody.
+        `GET /readiness`; needs no credential.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ServerReadinessReport`. The report.
@@ -75,12 +75,12 @@ class AsyncOperations:
     async def openapi_contract(self, *, options: AsyncCallOptions | None = None) -> models.OpenApiDocument:
         """Get the OpenAPI document. Answers the OpenAPI 3.1 document of the public operations.
 
-        `GET /openapi/svc.json`; open to everybody.
+        `GET /openapi/svc.json`; needs no credential.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `OpenApiDocument`. The OpenAPI document.
@@ -103,12 +103,12 @@ class AsyncOperations:
     ) -> models.PublicSchemaBundle:
         """Get the JSON Schema bundle. Answers all public models as one JSON Schema 2020-12 document.
 
-        `GET /contracts/schemas/svc-public.schema.json`; open to everybody.
+        `GET /contracts/schemas/svc-public.schema.json`; needs no credential.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `PublicSchemaBundle`. The bundle.
@@ -139,16 +139,16 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/transactions`; needs the access operation `write` of
         `canonical-policy`.
 
-        The request is JSON, at most 8,388,608 bytes. Its `tenantId` can be left out: the route says it.
+        The request is JSON, at most 8,388,608 bytes. You can omit its `tenantId`: the route supplies it.
 
-        The client sends it again only with an idempotency key of yours, which goes into the member
-        `idempotencyKey` of the request (in the contract: required).
+        The client retries it only with your idempotency key, which goes into the member `idempotencyKey`
+        of the request (in the contract: required).
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             request: `CanonicalTransactionRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalTransactionResult`. The transaction is durable, now or since an earlier
@@ -184,15 +184,15 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/documents/read`; needs the access operation `read` of
         `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             request: `CanonicalDocumentReadRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalDocument`. The document.
@@ -224,15 +224,15 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/documents/revisions`; needs the access operation `read` of
         `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             request: `CanonicalDocumentRevisionQuery`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalDocumentRevisionList`. The revisions; empty for a document that was never
@@ -265,16 +265,15 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/outbox/leases`; needs the access operation `dispatch` of
         `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             request: `CanonicalOutboxLeaseRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalOutboxLeaseList`. The leases; empty when no event is due.
@@ -305,18 +304,18 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/outbox/query`; needs the access operation `dispatch` of
         `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
-        A list in pages, asked for as it is used. Awaited, the first page; iterated, every entry of `items`
-        up to the last page.
+        A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to
+        the last page.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             request: `CanonicalOutboxQuery`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalOutboxQueryResult`. A page of events.
@@ -348,18 +347,17 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/outbox/{eventId}/renew`; needs the access operation `dispatch`
         of `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` and `eventId` can be left out: the route
-        says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId` and `eventId`: the route
+        supplies it.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             event_id: The event: one path segment, percent-encoded. (1 to 160 characters)
             request: `CanonicalOutboxLeaseRenewalRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalOutboxLeaseRenewal`. The new end of the lease.
@@ -391,18 +389,17 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/outbox/{eventId}/ack`; needs the access operation `dispatch` of
         `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` and `eventId` can be left out: the route
-        says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId` and `eventId`: the route
+        supplies it.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             event_id: The event: one path segment, percent-encoded. (1 to 160 characters)
             request: `CanonicalOutboxAcknowledgement`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             204: None. The event is delivered.
@@ -435,18 +432,17 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack`; needs the access operation `dispatch`
         of `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` and `eventId` can be left out: the route
-        says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId` and `eventId`: the route
+        supplies it.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             event_id: The event: one path segment, percent-encoded. (1 to 160 characters)
             request: `CanonicalOutboxNackRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             204: None. The event is released.
@@ -478,18 +474,17 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/outbox/{eventId}/replay`; needs the access operation `dispatch`
         of `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` and `eventId` can be left out: the route
-        says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId` and `eventId`: the route
+        supplies it.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             event_id: The event: one path segment, percent-encoded. (1 to 160 characters)
             request: `CanonicalOutboxReplayRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             204: None. The event is ready.
@@ -522,18 +517,18 @@ class AsyncOperations:
         `POST /canonical/tenants/{tenantId}/documents/query`; needs the access operation `read` of
         `canonical-policy`.
 
-        The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+        The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
-        A list in pages, asked for as it is used. Awaited, the first page; iterated, every entry of `items`
-        up to the last page.
+        A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to
+        the last page.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             request: `CanonicalDocumentQuery`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalDocumentQueryResult`. A page of documents.
@@ -567,12 +562,12 @@ class AsyncOperations:
         `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of
         `canonical-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalTenantSnapshot`. The tenant.
@@ -608,14 +603,13 @@ class AsyncOperations:
 
         The request is JSON, at most 268,435,456 bytes (more: `snapshot_too_large`).
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
                 or number sign. (1 to 160 characters)
             request: `CanonicalRestoreRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             204: None. The tenant holds what the snapshot holds.
@@ -645,10 +639,10 @@ class AsyncOperations:
 
         `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalMigrationReceiptList`. The ledger.
@@ -679,12 +673,11 @@ class AsyncOperations:
 
         The request is JSON, at most 1,048,576 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `CanonicalMigrationInputList`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             204: None. The ledger holds every migration of the batch.
@@ -714,10 +707,10 @@ class AsyncOperations:
 
         `GET /canonical/preflight`; needs the access operation `admin` of `canonical-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalPreflightReport`. The store would serve.
@@ -747,11 +740,10 @@ class AsyncOperations:
 
         `POST /canonical/preflight/probe`; needs the access operation `admin` of `canonical-policy`.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `CanonicalPreflightReport`. Every check passed.
@@ -783,10 +775,10 @@ class AsyncOperations:
 
         `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionRuntimeSurface`. The runtime.
@@ -817,12 +809,12 @@ class AsyncOperations:
 
         `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             product_id: The product. (1 to 160 characters)
             tenant_id: The tenant. (1 to 160 characters)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `EffectiveExecutionRuntimeSurface`. What the caller may use.
@@ -852,10 +844,10 @@ class AsyncOperations:
         `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
         `execution-maintenance`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionMaintenanceStatus`. What is kept.
@@ -889,12 +881,11 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionMaintenancePruneRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionMaintenancePruneResult`. What was removed, or would be.
@@ -929,12 +920,11 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionMaintenanceDispatchReconcileRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionMaintenanceDispatchReconcileResult`. What was found and told.
@@ -967,12 +957,11 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionExternalWorkerLeaseRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionExternalWorkerLease`. The lease, with its token and the run.
@@ -1005,12 +994,11 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionExternalWorkerHeartbeatRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionExternalWorkerLease`. The lease with its new end.
@@ -1041,12 +1029,11 @@ class AsyncOperations:
 
         The request is JSON, at most 1,310,720 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionExternalWorkerReportRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionRun`. The run.
@@ -1076,12 +1063,11 @@ class AsyncOperations:
 
         The request is JSON, at most 131,072 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionExternalWorkerEventRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             204: None. The event is recorded.
@@ -1113,12 +1099,11 @@ class AsyncOperations:
 
         The request is JSON, at most 33,554,432 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionExternalWorkerArtifactRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionArtifact`. The artifact.
@@ -1152,12 +1137,11 @@ class AsyncOperations:
 
         The request is JSON, at most 1,310,720 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionExternalWorkerCheckpointRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionCheckpoint`. The checkpoint.
@@ -1190,11 +1174,11 @@ class AsyncOperations:
 
         The request is JSON, at most 65,536 bytes.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             request: `ExecutionExternalWorkerCheckpointReadRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionCheckpoint`. The checkpoint.
@@ -1227,12 +1211,11 @@ class AsyncOperations:
 
         The request is JSON, at most 1,310,720 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionExternalWorkerWaitRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionExternalWorkerWaitResponse`. Whether to stop, or how the wait ended.
@@ -1265,12 +1248,11 @@ class AsyncOperations:
 
         The request is JSON, at most 1,310,720 bytes.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             request: `ExecutionExternalWorkerCompletionRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionRun`. The run: terminal, or waiting for its retry.
@@ -1319,7 +1301,7 @@ class AsyncOperations:
 
         `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             handler_id: Only runs of this handler. (1 to 160 characters)
@@ -1339,7 +1321,7 @@ class AsyncOperations:
                 characters)
             limit: At most so many runs. (1 to 200, 50 when absent)
             include_result: Whether results are included; else they are null. (false when absent)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionRunList`. The runs.
@@ -1387,13 +1369,14 @@ class AsyncOperations:
 
         The request is JSON, at most 1,310,720 bytes.
 
-        The client sends it again only with an idempotency key of yours, which goes into the header
-        `Idempotency-Key` or the member `idempotencyKey` of the request (in the contract: supported).
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        or the member `idempotencyKey` of the request (in the contract: supported).
 
         Args:
             request: `ExecutionRunRequest`.
-            idempotency_key: A name for this one intent. Repeated with the same request, it is done once.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             202: `ExecutionRun`. The run is admitted, now or by an earlier start with the same key; then
@@ -1426,7 +1409,7 @@ class AsyncOperations:
 
         `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
@@ -1434,7 +1417,7 @@ class AsyncOperations:
             wait_seconds: How long the answer may wait for the run to become terminal, in seconds;
                 fractions allowed. The answer comes as soon as it is. A bounded number of calls waits; those
                 beyond it are answered at once. (0 to 20, 0 when absent)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionRun`. The run.
@@ -1464,12 +1447,11 @@ class AsyncOperations:
 
         `DELETE /execution/runs/{runId}`; needs the access operation `cancel_run` of `execution-policy`.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             run_id: The run. (1 to 160 characters)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionRun`. The run.
@@ -1500,15 +1482,14 @@ class AsyncOperations:
         `POST /execution/runs/{runId}/events`; needs the access operation `raise_event` of
         `execution-policy`.
 
-        The request is JSON, at most 1,310,720 bytes. Its `runId` can be left out: the route says it.
+        The request is JSON, at most 1,310,720 bytes. You can omit its `runId`: the route supplies it.
 
-        The client never sends it again by itself: it takes no idempotency key (in the contract:
-        unsupported).
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
 
         Args:
             run_id: The run. (1 to 160 characters)
             request: `ExecutionExternalEventRequest`.
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionExternalEvent`. The event is kept.
@@ -1540,14 +1521,14 @@ class AsyncOperations:
 
         `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
             limit: At most so many events. (1 to 200, 50 when absent)
             after_sequence_id: Only events after this one: a `sequenceId`, 20 decimal digits. (20 to 20
                 characters)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionTraceEventList`. The events.
@@ -1576,11 +1557,11 @@ class AsyncOperations:
         `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionArtifactList`. The artifacts.
@@ -1610,12 +1591,12 @@ class AsyncOperations:
         `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
             artifact_ref: Id or name of the artifact. (1 to 160 characters)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionArtifact`. The artifact.
@@ -1646,12 +1627,12 @@ class AsyncOperations:
         `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
         `execution-policy`.
 
-        A read: the client sends it again after a failure that may pass.
+        A read: the client retries it after a transient failure.
 
         Args:
             run_id: The run. (1 to 160 characters)
             key: Name of the checkpoint. (1 to 160 characters)
-            options: Of this call: time in seconds, headers, correlation id, repeats.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
             200: `ExecutionCheckpoint`. The checkpoint.

@@ -6,9 +6,9 @@ import { CanonicalOperations } from '../groups/canonical.ts';
 
 export * from '../../common.ts';
 
-/** A client of the operations of one group: Canonical store. A bundle with it holds no other group. */
+/** A client of the operations of one group: Canonical store. A bundle with it contains no other group. */
 export class CanonicalClient extends CanonicalOperations {
-  /** Another client with the options of this one, replaced by those that are given here. */
+  /** Another client with the options of this one; the given options replace them. */
   withOptions(options: ClientOptions): CanonicalClient {
     return new CanonicalClient(changedOptions(this, options));
   }

@@ -14,15 +14,15 @@ export type {
   GetExecutionRunHistoryParameters,
 } from '../groups/execution.ts';
 
-/** A client of the operations of one group: Execution runtime. A bundle with it holds no other group. */
+/** A client of the operations of one group: Execution runtime. A bundle with it contains no other group. */
 export class ExecutionClient extends ExecutionOperations {
-  /** Another client with the options of this one, replaced by those that are given here. */
+  /** Another client with the options of this one; the given options replace them. */
   withOptions(options: ClientOptions): ExecutionClient {
     return new ExecutionClient(changedOptions(this, options));
   }
 
   /**
-   * Waits until the run has ended and returns it, whatever its `status`. Throws `APITimeoutError` if `waitTimeout`
+   * Waits until the run has ended and returns it with any `status`. Throws `APITimeoutError` if `waitTimeout`
    * passes first; the run then continues.
    */
   waitForExecutionRun(runId: string, options: RunWaitOptions = {}): Promise<ExecutionRun> {

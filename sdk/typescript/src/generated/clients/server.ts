@@ -6,9 +6,9 @@ import { ServerOperations } from '../groups/server.ts';
 
 export * from '../../common.ts';
 
-/** A client of the operations of one group: Server. A bundle with it holds no other group. */
+/** A client of the operations of one group: Server. A bundle with it contains no other group. */
 export class ServerClient extends ServerOperations {
-  /** Another client with the options of this one, replaced by those that are given here. */
+  /** Another client with the options of this one; the given options replace them. */
   withOptions(options: ClientOptions): ServerClient {
     return new ServerClient(changedOptions(this, options));
   }

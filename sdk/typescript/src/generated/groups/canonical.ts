@@ -15,10 +15,10 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/transactions`; needs the access operation `write` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 8,388,608 bytes. Its `tenantId` can be left out: the route says it.
+   * The request is JSON, at most 8,388,608 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * The client sends it again only with an idempotency key of yours, which goes into the member
-   * `idempotencyKey` of the request (in the contract: required).
+   * The client retries it only with your idempotency key, which goes into the member `idempotencyKey` of the
+   * request (in the contract: required).
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -49,9 +49,9 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/documents/read`; needs the access operation `read` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -78,9 +78,9 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/documents/revisions`; needs the access operation `read` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -109,9 +109,9 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/outbox/leases`; needs the access operation `dispatch` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -137,12 +137,12 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/outbox/query`; needs the access operation `dispatch` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
-   * A list in pages, asked for as it is used. Awaited, the first page; iterated, every entry of `items` up to
-   * the last page.
+   * A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to the
+   * last page.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -168,10 +168,10 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/outbox/{eventId}/renew`; needs the access operation `dispatch` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` and `eventId` can be left out: the route says
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId` and `eventId`: the route supplies
    * it.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -201,10 +201,10 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/outbox/{eventId}/ack`; needs the access operation `dispatch` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` and `eventId` can be left out: the route says
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId` and `eventId`: the route supplies
    * it.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -235,10 +235,10 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack`; needs the access operation `dispatch` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` and `eventId` can be left out: the route says
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId` and `eventId`: the route supplies
    * it.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -268,10 +268,10 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/outbox/{eventId}/replay`; needs the access operation `dispatch` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` and `eventId` can be left out: the route says
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId` and `eventId`: the route supplies
    * it.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -303,12 +303,12 @@ export class CanonicalOperations extends ClientCore {
    * `POST /canonical/tenants/{tenantId}/documents/query`; needs the access operation `read` of
    * `canonical-policy`.
    *
-   * The request is JSON, at most 65,536 bytes. Its `tenantId` can be left out: the route says it.
+   * The request is JSON, at most 65,536 bytes. You can omit its `tenantId`: the route supplies it.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
-   * A list in pages, asked for as it is used. Awaited, the first page; iterated, every entry of `items` up to
-   * the last page.
+   * A paged list, requested on demand. Awaited, the first page; iterated, every entry of `items` up to the
+   * last page.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -338,7 +338,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of `canonical-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -365,7 +365,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * The request is JSON, at most 268,435,456 bytes (more: `snapshot_too_large`).
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
@@ -393,7 +393,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `CanonicalMigrationReceiptList`. The ledger.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -415,7 +415,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * The request is JSON, at most 1,048,576 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 204: no body. The ledger holds every migration of the batch.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -440,7 +440,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * `GET /canonical/preflight`; needs the access operation `admin` of `canonical-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `CanonicalPreflightReport`. The store would serve. 503: `CanonicalPreflightReport`. The
    * store would not serve safely: read the report.
@@ -462,7 +462,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * `POST /canonical/preflight/probe`; needs the access operation `admin` of `canonical-policy`.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `CanonicalPreflightReport`. Every check passed. 503: `CanonicalPreflightReport`. A check
    * failed, or the store would not serve safely: read the report.

@@ -6,7 +6,7 @@ import type { CallOptions, KeyedCallOptions } from '../../options.ts';
 import type * as Models from '../models.ts';
 import * as operations from '../operations/execution.ts';
 
-/** What `getEffectiveExecutionRuntime` takes beside its path and its request. */
+/** The parameters of `getEffectiveExecutionRuntime` besides its path and its request. */
 export interface GetEffectiveExecutionRuntimeParameters {
   /** The product. (1 to 160 characters) */
   readonly productId?: string | undefined;
@@ -14,7 +14,7 @@ export interface GetEffectiveExecutionRuntimeParameters {
   readonly tenantId?: string | undefined;
 }
 
-/** What `listExecutionRuns` takes beside its path and its request. */
+/** The parameters of `listExecutionRuns` besides its path and its request. */
 export interface ListExecutionRunsParameters {
   /** Only runs of this handler. (1 to 160 characters) */
   readonly handlerId?: string | undefined;
@@ -50,7 +50,7 @@ export interface ListExecutionRunsParameters {
   readonly includeResult?: boolean | undefined;
 }
 
-/** What `getExecutionRun` takes beside its path and its request. */
+/** The parameters of `getExecutionRun` besides its path and its request. */
 export interface GetExecutionRunParameters {
   /** Whether the result is included; else it is null. (true when absent) */
   readonly includeResult?: boolean | undefined;
@@ -62,7 +62,7 @@ export interface GetExecutionRunParameters {
   readonly waitSeconds?: number | undefined;
 }
 
-/** What `getExecutionRunHistory` takes beside its path and its request. */
+/** The parameters of `getExecutionRunHistory` besides its path and its request. */
 export interface GetExecutionRunHistoryParameters {
   /** At most so many events. (1 to 200, 50 when absent) */
   readonly limit?: number | undefined;
@@ -78,7 +78,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runtime`; needs the access operation `maintenance` of `execution-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `ExecutionRuntimeSurface`. The runtime.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -97,7 +97,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `EffectiveExecutionRuntimeSurface`. What the caller may use.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -122,7 +122,7 @@ export class ExecutionOperations extends ClientCore {
    * `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
    * `execution-maintenance`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `ExecutionMaintenanceStatus`. What is kept.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -147,7 +147,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionMaintenancePruneResult`. What was removed, or would be.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -175,7 +175,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionMaintenanceDispatchReconcileResult`. What was found and told.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -201,7 +201,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionExternalWorkerLease`. The lease, with its token and the run. 204: no body. No run
    * is due, also not after waiting.
@@ -227,7 +227,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionExternalWorkerLease`. The lease with its new end.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -252,7 +252,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 1,310,720 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionRun`. The run.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -277,7 +277,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 131,072 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 204: no body. The event is recorded.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -302,7 +302,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 33,554,432 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionArtifact`. The artifact.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -328,7 +328,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 1,310,720 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionCheckpoint`. The checkpoint.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -355,7 +355,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 65,536 bytes.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `ExecutionCheckpoint`. The checkpoint.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -382,7 +382,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 1,310,720 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionExternalWorkerWaitResponse`. Whether to stop, or how the wait ended.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -409,7 +409,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 1,310,720 bytes.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionRun`. The run: terminal, or waiting for its retry.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -433,7 +433,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `ExecutionRunList`. The runs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -458,8 +458,8 @@ export class ExecutionOperations extends ClientCore {
    *
    * The request is JSON, at most 1,310,720 bytes.
    *
-   * The client sends it again only with an idempotency key of yours, which goes into the header
-   * `Idempotency-Key` or the member `idempotencyKey` of the request (in the contract: supported).
+   * The client retries it only with your idempotency key, which goes into the header `Idempotency-Key` or the
+   * member `idempotencyKey` of the request (in the contract: supported).
    *
    * @returns 202: `ExecutionRun`. The run is admitted, now or by an earlier start with the same key; then it
    * may be over already.
@@ -484,7 +484,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @returns 200: `ExecutionRun`. The run.
@@ -508,7 +508,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `DELETE /execution/runs/{runId}`; needs the access operation `cancel_run` of `execution-policy`.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param runId The run. (1 to 160 characters)
    * @returns 200: `ExecutionRun`. The run.
@@ -529,9 +529,9 @@ export class ExecutionOperations extends ClientCore {
    *
    * `POST /execution/runs/{runId}/events`; needs the access operation `raise_event` of `execution-policy`.
    *
-   * The request is JSON, at most 1,310,720 bytes. Its `runId` can be left out: the route says it.
+   * The request is JSON, at most 1,310,720 bytes. You can omit its `runId`: the route supplies it.
    *
-   * The client never sends it again by itself: it takes no idempotency key (in the contract: unsupported).
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param runId The run. (1 to 160 characters)
    * @returns 200: `ExecutionExternalEvent`. The event is kept.
@@ -556,7 +556,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @returns 200: `ExecutionTraceEventList`. The events.
@@ -580,7 +580,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of `execution-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @returns 200: `ExecutionArtifactList`. The artifacts.
@@ -601,7 +601,7 @@ export class ExecutionOperations extends ClientCore {
    * `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
    * `execution-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @param artifactRef Id or name of the artifact. (1 to 160 characters)
@@ -628,7 +628,7 @@ export class ExecutionOperations extends ClientCore {
    * `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
    * `execution-policy`.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @param runId The run. (1 to 160 characters)
    * @param key Name of the checkpoint. (1 to 160 characters)

@@ -12,9 +12,9 @@ export class ServerOperations extends ClientCore {
    * Tell that the process answers. Answers what the service is and what it is configured with. Touches no
    * store.
    *
-   * `GET /health`; open to everybody.
+   * `GET /health`; needs no credential.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `ServerHealthStatus`. The service answers.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -30,9 +30,9 @@ export class ServerOperations extends ClientCore {
    * Tell whether the service can do its work. Runs the readiness checks. The answer is 200 also when the
    * service is not ready: read `ready`.
    *
-   * `GET /readiness`; open to everybody.
+   * `GET /readiness`; needs no credential.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `ServerReadinessReport`. The report.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -48,9 +48,9 @@ export class ServerOperations extends ClientCore {
   /**
    * Get the OpenAPI document. Answers the OpenAPI 3.1 document of the public operations.
    *
-   * `GET /openapi/svc.json`; open to everybody.
+   * `GET /openapi/svc.json`; needs no credential.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `OpenApiDocument`. The OpenAPI document.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
@@ -66,9 +66,9 @@ export class ServerOperations extends ClientCore {
   /**
    * Get the JSON Schema bundle. Answers all public models as one JSON Schema 2020-12 document.
    *
-   * `GET /contracts/schemas/svc-public.schema.json`; open to everybody.
+   * `GET /contracts/schemas/svc-public.schema.json`; needs no credential.
    *
-   * A read: the client sends it again after a failure that may pass.
+   * A read: the client retries it after a transient failure.
    *
    * @returns 200: `PublicSchemaBundle`. The bundle.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
