@@ -2,7 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { attackTable, occurrences } from '../test/security/registry.ts';
 
-/** `node scripts/attack-table.ts` writes the table of attacks and their tests into docs/security.md; `--check` only looks. */
+/**
+ * `node scripts/attack-table.ts` writes the table of attacks and their tests into docs/security.md; with `--check` it
+ * only compares.
+ */
 const root = resolve(import.meta.dirname, '..');
 const path = resolve(root, 'docs/security.md');
 const before = readFileSync(path, 'utf8');

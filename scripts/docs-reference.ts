@@ -7,9 +7,9 @@ import { gzipSync } from 'node:zlib';
 import { reference } from '../functions/groups/server/docs/reference.ts';
 
 /**
- * `node scripts/docs-reference.ts` fetches the API reference that the page `/docs` shows, as
- * `functions/groups/server/docs/reference.ts` names it, and refuses any other bytes. For a newer one, change the version there;
- * what this then finds instead of the old hashes it tells.
+ * `node scripts/docs-reference.ts` downloads the API reference of the page `/docs`, as
+ * `functions/groups/server/docs/reference.ts` names it, and refuses bytes with another hash. To update it, change the
+ * version there; this script then prints the new hashes.
  */
 const root = resolve(import.meta.dirname, '..');
 const { package: name, version, integrity, source, sha256, file } = reference;
@@ -61,7 +61,9 @@ function bring(into: string): void {
   const text = readFileSync(script);
   const hash = createHash('sha256').update(text).digest('hex');
   if (found !== integrity || hash !== sha256) {
-    console.error(`${name} ${version} is not what is written down:\n  integrity ${found}\n  sha256 ${hash}`);
+    console.error(
+      `${name} ${version} differs from the recorded hashes:\n  integrity ${found}\n  sha256 ${hash}`,
+    );
     process.exitCode = 1;
     return;
   }
@@ -69,10 +71,10 @@ function bring(into: string): void {
   writeFileSync(join(root, 'functions/docs/NOTICE.txt'), `${licence}\n${packagesIn(map).join('\n')}\n`);
 }
 
-/** The packages whose modules are in the file, by its source map. */
+/** The packages whose modules are in the file, read from its source map. */
 function packagesIn(map: string): string[] {
   const { sources } = JSON.parse(readFileSync(map, 'utf8')) as { sources: string[] };
-  // Those of others lie in `.pnpm/@scope+name@version_…`, the workspace's own in `../../../name`.
+  // Foreign packages are in `.pnpm/@scope+name@version_…`, the workspace's own in `../../../name`.
   const names = sources.flatMap((path) => {
     const [, scope = '', bare, at] = /\/\.pnpm\/(?:(@[^+/]+)\+)?([^@/]+)@([^_(/]+)/.exec(path) ?? [];
     if (bare !== undefined) return [`${scope === '' ? '' : `${scope}/`}${bare} ${at}`];

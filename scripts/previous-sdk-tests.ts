@@ -1,11 +1,11 @@
 /**
- * Whether who wrote against the last release can compile against this one: the SDK tests of the last tag are type-checked
- * against the sources of now, TypeScript by tsc, the typed usage of Python by pyright.
+ * Checks that code written for the last release compiles against this one: type-checks the SDK tests of the last tag
+ * against the current sources, TypeScript with tsc, the typed usage of Python with pyright.
  *
- *     npm run sdk:previous [-- --ref <commit>]     a tag, branch or commit, in place of the last tag
- *     npm run sdk:previous [-- --tree <folder>]    a folder with a release, or as much of it as differs
+ *     npm run sdk:previous [-- --ref <commit>]     a tag, branch or commit instead of the last tag
+ *     npm run sdk:previous [-- --tree <folder>]    a folder with a release, or with the part that differs
  *
- * A last tag without an SDK is told by its name and is no failure; whoever names a commit wants it compared.
+ * A last tag without an SDK is reported and is no failure; an explicit commit without one is.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -45,18 +45,18 @@ function main(): number {
   const checks = [checkTypeScript(released.tree), checkPython(released.tree)];
   for (const { output } of checks) if (output !== '') console.error(output);
   const failed = checks.some(({ ok }) => !ok);
-  const names = checks.map(({ what }) => what).join(', ');
+  const names = checks.map(({ name }) => name).join(', ');
   console.log(`${released.name}: ${names}: ${failed ? 'does not compile any more' : 'compiles'}`);
   return failed ? 1 : 0;
 }
 
 interface Released {
   readonly name: string;
-  /** A folder that holds it. */
+  /** The folder of the release. */
   readonly tree: string;
 }
 
-/** The release, unpacked; or why there is none to compare with. */
+/** The unpacked release, or the reason why none exists. */
 function release(): Released | { readonly none: string } {
   if (values.tree !== undefined) return { name: values.tree, tree: resolve(values.tree) };
   if (!existsSync(join(root, '.git'))) return { none: 'this is no clone' };
@@ -93,18 +93,18 @@ function git(...args: string[]): string {
 }
 
 interface Check {
-  readonly what: string;
+  readonly name: string;
   readonly ok: boolean;
   readonly output: string;
 }
 
 /**
- * The project of the release, in which only the source of the SDK is that of now: what else its tests lean on may change as it
- * likes. So may the inside of the SDK, and a test that imports it tells nothing of what was promised.
+ * Builds a project from the release in which only the SDK source is current: its other tools may change freely. Tests
+ * that import internal modules are left out, because those modules carry no promise.
  */
 function checkTypeScript(tree: string): Check {
   const tests = join(tree, TYPESCRIPT);
-  if (!existsSync(tests)) return { what: 'no tests in TypeScript', ok: true, output: '' };
+  if (!existsSync(tests)) return { name: 'no tests in TypeScript', ok: true, output: '' };
   const place = join(work, 'project');
   linkAllBut(place, ['.'], tree, ['sdk', 'tsconfig.json', 'dist', '.git', 'node_modules']);
   symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
@@ -118,8 +118,8 @@ function checkTypeScript(tree: string): Check {
   });
   const config = {
     extends: join(root, 'tsconfig.json'),
-    // Links stay what they are, so that the tests find the source of now where they expect that of their release. What the
-    // source does not use is no matter of who calls it.
+    // Keep symbolic links unresolved, so that the tests find the current source at the release's paths. Unused code
+    // in the source does not concern callers.
     compilerOptions: { preserveSymlinks: true, noUnusedLocals: false, noUnusedParameters: false },
     include: [TYPESCRIPT],
   };
@@ -128,7 +128,7 @@ function checkTypeScript(tree: string): Check {
   return checked(`tests in TypeScript${but}`, 'tsc', ['-p', place], place);
 }
 
-/** The files that import the inside of the SDK, themselves or through one another. */
+/** The files that import internal modules, directly or through one another. */
 function insideOf(tests: string): readonly string[] {
   const texts = new Map(
     readdirSync(tests, { withFileTypes: true })
@@ -136,20 +136,20 @@ function insideOf(tests: string): readonly string[] {
       .map(({ name }) => [name, readFileSync(join(tests, name), 'utf8')]),
   );
   const inner = new Set([...texts.keys()].filter((name) => looksInside(texts.get(name) ?? '')));
-  // A set hands out what is added to it meanwhile.
+  // Iterating a set also visits members added meanwhile.
   for (const found of inner)
     for (const [name, text] of texts) if (text.includes(`from './${found}'`)) inner.add(name);
   return [...texts.keys()].filter((name) => inner.has(name));
 }
 
-/** What callers import are the indexes alone. */
+/** Callers import the index files only. */
 function looksInside(text: string): boolean {
   return /from '\.\.\/src\/(?!(?:worker\/)?index\.ts')/.test(text);
 }
 
 function checkPython(tree: string): Check {
   const usage = join(tree, PYTHON);
-  if (!existsSync(usage)) return { what: 'no typed usage in Python', ok: true, output: '' };
+  if (!existsSync(usage)) return { name: 'no typed usage in Python', ok: true, output: '' };
   const place = join(work, 'python');
   mkdirSync(place);
   cpSync(usage, join(place, 'usage.py'));
@@ -164,16 +164,16 @@ function checkPython(tree: string): Check {
   return checked('typed usage in Python', 'pyright', ['-p', place], place);
 }
 
-function checked(what: string, tool: string, args: readonly string[], cwd: string): Check {
+function checked(name: string, tool: string, args: readonly string[], cwd: string): Check {
   const { status, stdout } = spawnSync(join(root, 'node_modules/.bin', tool), args, {
     cwd,
     encoding: 'utf8',
     env: { ...process.env, PYRIGHT_PYTHON_IGNORE_WARNINGS: '1' },
   });
-  return { what, ok: status === 0, output: status === 0 ? '' : stdout };
+  return { name, ok: status === 0, output: status === 0 ? '' : stdout };
 }
 
-/** Links what the release has in this folder, and from the project of now what it does not have. */
+/** Links the release's entries of this folder, and the current project's for the rest. */
 function linkAllBut(
   place: string,
   folder: readonly string[],

@@ -1,8 +1,8 @@
 /**
- * Writes the table of line coverage and mutation scores, and the mutants that no test found, into `docs/quality.md`,
- * out of what `npm run quality` has measured before it:
+ * Writes line coverage, mutation scores and surviving mutants into `docs/quality.md`, from the reports of `npm run
+ * quality`:
  *
- *     dist/mutation/report.json                       the mutants and what became of them
+ *     dist/mutation/report.json                       the mutants and their results
  *     dist/mutation/coverage/coverage-summary.json    the lines that the same tests reach
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -89,7 +89,7 @@ function percent(value: number): string {
   return value.toFixed(1);
 }
 
-/** As code on one line, whatever backticks it holds. */
+/** One line of code with enough backticks around it. */
 function quoted(code: string): string {
   const line = code.replace(/\s+/g, ' ').slice(0, 100);
   return line.includes('`') ? `\`\` ${line} \`\`` : `\`${line}\``;

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** One name of a declaration file. A class may have an interface of the same name beside it, which adds members. */
+/** One name of a declaration file. A class may have an interface of the same name, which adds members. */
 export interface Declaration {
   readonly name: string;
-  /** The declaration file, by which its bases are found. */
+  /** The declaration file, from which its base types are resolved. */
   readonly file: string;
   /** The lines of each part: the class first. */
   readonly parts: readonly (readonly string[])[];
@@ -12,13 +12,13 @@ export interface Declaration {
 
 export interface Export {
   readonly declaration: Declaration;
-  /** Callers get the type alone, so they cannot call its constructor. */
+  /** A type-only export: callers cannot call its constructor. */
   readonly isType: boolean;
 }
 
 const LOCAL = /^export (?:declare )?(?:abstract )?(?:class|interface|type|const|let|function) ([\w$]+)/;
 
-/** The exported declarations of a file, by their names. */
+/** The exported declarations of a file, by name. */
 export function declarationsOf(file: string): ReadonlyMap<string, Declaration> {
   const found = new Map<string, string[][]>();
   let open: string[] | null = null;
@@ -31,7 +31,7 @@ export function declarationsOf(file: string): ReadonlyMap<string, Declaration> {
   return new Map([...found].map(([name, parts]) => [name, { name, file, parts }]));
 }
 
-/** All that an entry exports: its own declarations, and those of the files that it exports from. */
+/** All exports of an entry: its own declarations and the files that it exports from. */
 export function exportsOf(entry: string): ReadonlyMap<string, Export> {
   const found = new Map<string, Export>();
   for (const [name, declaration] of declarationsOf(entry)) found.set(name, { declaration, isType: false });
@@ -49,7 +49,7 @@ export function exportsOf(entry: string): ReadonlyMap<string, Export> {
   return found;
 }
 
-/** The classes and interfaces that a declaration extends, as far as files of the package declare them. */
+/** The classes and interfaces that a declaration extends, if the package declares them. */
 export function basesOf({ parts, file }: Declaration, kind: 'all' | 'class' = 'all'): readonly Declaration[] {
   return parts
     .map(([head = '']) => head)

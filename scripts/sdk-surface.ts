@@ -1,11 +1,11 @@
 /**
- * Writes what callers of the SDKs can name, one member a line: `sdk/typescript/surface.txt`, of the declarations that are
- * published, and `sdk/python/surface.txt`. A release keeps both, and later ones are held against them
- * (`test/release.test.ts`). With `--check` it changes nothing, and fails where a file differs from what it would write.
+ * Writes the names that SDK callers can use, one member per line: `sdk/typescript/surface.txt` from the published
+ * declarations, and `sdk/python/surface.txt`. Each release keeps both, and `test/release.test.ts` compares later ones
+ * with them. `--check` only compares and fails on a difference.
  *
  *     node scripts/sdk-surface.ts [--check]
  *
- * Without a Python the list of Python stays as it is; the tests of that SDK hold it against the source.
+ * Without a Python the Python list stays unchanged; the tests of that SDK compare it with the source.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,13 +16,13 @@ import { basesOf, type Declaration, exportsOf } from './sdk-declarations.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** Of the sources in this folder. */
+/** From the sources in this folder. */
 export function typescriptSurface(project = join(root, 'sdk/typescript')): string {
   const declarations = mkdtempSync(join(tmpdir(), 'sdk-surface-'));
   try {
-    // What the sources say, whether or not it is sound: that is told elsewhere.
+    // Emit declarations without type checks: another step checks the types.
     const emitted = ['--noCheck', '--emitDeclarationOnly', '--removeComments', '--outDir', declarations];
-    // A copy of the sources in a folder of its own finds no types beside it.
+    // A copy of the sources in another folder has no types beside it.
     emitted.push('--typeRoots', join(root, 'node_modules/@types'));
     const tsc = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', project, ...emitted], {
       encoding: 'utf8',
@@ -49,7 +49,7 @@ function text(lines: readonly string[]): string {
   return `${[...new Set(lines)].toSorted().join('\n')}\n`;
 }
 
-/** The lines of every entry of the package. `exports` of its description names them. */
+/** The lines of every entry of the package, from `exports` in its package.json. */
 function exported(project: string, declarations: string): readonly string[] {
   const { exports: entries } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
     exports: Readonly<Record<string, string | { readonly types: string }>>;
@@ -61,7 +61,7 @@ function exported(project: string, declarations: string): readonly string[] {
   return all.flatMap(({ declaration, isType }) => linesOf(declaration, !isType, listed));
 }
 
-/** `canMake` says whether callers have more than the type, and so its constructor. */
+/** `canMake`: callers have the value and so its constructor. */
 function linesOf(declaration: Declaration, canMake: boolean, listed: ReadonlySet<string>): readonly string[] {
   const { name, parts } = declaration;
   const [first = '', ...rest] = parts[0] ?? [];
@@ -87,7 +87,7 @@ function isBlock([head = '', ...rest]: readonly string[]): boolean {
   return head.endsWith('{') && rest.slice(0, -1).every((line) => line.startsWith(' '));
 }
 
-/** The head without a base that callers cannot name: its members are listed instead. */
+/** The head without a base type that callers cannot name: its members are listed instead. */
 function withoutHidden(head: string, declaration: Declaration, listed: ReadonlySet<string>): string {
   const hidden = basesOf(declaration, 'class').find(({ name }) => !listed.has(name));
   return hidden === undefined ? head : head.replace(` extends ${hidden.name}`, '');
@@ -97,7 +97,7 @@ function ownMembers({ parts }: Declaration): readonly string[] {
   return parts.flatMap((lines) => membersOf(lines.slice(1, -1)));
 }
 
-/** The members of bases that callers cannot name. Behind a base that is listed, only the classes that it stands on count. */
+/** The members of base types that callers cannot name. Behind a listed base, only its base classes count. */
 function inheritedMembers(
   declaration: Declaration,
   listed: ReadonlySet<string>,
@@ -110,7 +110,7 @@ function inheritedMembers(
   );
 }
 
-/** What stands one step in; what stands further in belongs to it. */
+/** The lines with one level of indent; deeper lines belong to them. */
 function membersOf(lines: readonly string[]): readonly string[] {
   const members: string[][] = [];
   for (const line of lines) {
@@ -128,7 +128,7 @@ function nameOf(member: string): string {
   const found = /^(?:(?:static|readonly|get|set|abstract|protected) )*('[^']*'|\[[^\]]*\]|[\w$]+)/.exec(
     member,
   )?.[1];
-  if (found === undefined) throw new Error(`what is named here? ${member}`);
+  if (found === undefined) throw new Error(`unknown member form: ${member}`);
   return found.replaceAll(' ', '');
 }
 
@@ -137,7 +137,7 @@ export function alternatives(type: string): readonly string[] {
   return split(type, '|');
 }
 
-/** At this character, where it stands in no brackets and no text. */
+/** Splits at this character outside brackets and strings. */
 export function split(whole: string, at: string): readonly string[] {
   const parts = [''];
   let depth = 0;
@@ -163,7 +163,7 @@ function main(): void {
     if (surface === null) console.error(`${path}: there is no Python here to look with`);
     else if (!process.argv.includes('--check')) writeFileSync(join(root, path), surface);
     else if (readFileSync(join(root, path), 'utf8') !== surface) {
-      console.error(`${path} is not what npm run generate makes`);
+      console.error(`${path} differs from the output of npm run generate`);
       process.exitCode = 1;
     }
   }

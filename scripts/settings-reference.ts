@@ -4,7 +4,7 @@ import { settingsPage, settingsSchema } from '../functions/config/reference.ts';
 
 /**
  * `node scripts/settings-reference.ts` writes the reference of all settings and the schema of settings files; with
- * `--check` it changes nothing and fails where a file differs.
+ * `--check` it only compares and fails on a difference.
  */
 const root = resolve(import.meta.dirname, '..');
 const outputs = new Map([
@@ -14,7 +14,7 @@ const outputs = new Map([
 
 if (process.argv.includes('--check')) {
   const paths = drift(root, outputs, []);
-  for (const path of paths) console.error(`${path} is not what npm run generate makes`);
+  for (const path of paths) console.error(`${path} differs from the output of npm run generate`);
   process.exitCode = paths.length === 0 ? 0 : 1;
 } else {
   for (const path of write(root, outputs, [])) console.log(path);

@@ -1,6 +1,6 @@
-// Reads vitest's JSON reports. Prints the slowest files, the time by folder, each test that failed or was skipped, and as
-// the last line `N passed, N failed, N skipped` of all reports together. Fails where a report is missing or empty.
-// Plain JavaScript, so that any Node runs it, also when set-up itself has failed.
+// Reads vitest's JSON reports. Prints the slowest files, the time by folder, each failed or skipped test, and as the
+// last line `N passed, N failed, N skipped` for all reports together. Fails if a report is missing or empty. Plain
+// JavaScript: it runs on any Node, also after a failed set-up.
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { pathToFileURL } from 'node:url';

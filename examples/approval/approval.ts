@@ -2,10 +2,9 @@ import type { Json } from '../../functions/kernel/canonical-json.ts';
 import { definePlugin, type RunContext, RunFailure } from '../../functions/runs/plugin.ts';
 
 /**
- * The plugin: a payment that somebody has to approve. The run asks, waits for the event `approval`, tells the books what
- * was decided, and leaves the decision, signed by the books, as an artifact.
- *
- * The same file is executed by the embedded service and by the hosted worker of the cloud.
+ * The plugin: a payment that a person must approve. The run waits for the event `approval`, sends the decision to the
+ * books, and stores the signed decision as an artifact. The embedded service and the hosted worker of the cloud
+ * execute the same file.
  */
 export default definePlugin({
   pluginId: 'approvals',
@@ -14,34 +13,34 @@ export default definePlugin({
   handlers: [{ handlerId: 'payment.approve', displayName: 'Have a payment approved', run: approve }],
 });
 
-/** What a run is started with. */
+/** The input of a run. */
 export type Payment = { readonly order: string; readonly cents: number; readonly approvalSeconds: number };
 
-/** `expired`: nobody has decided in time. */
+/** `expired`: no decision came in time. */
 export type Decision = { readonly verdict: 'approved' | 'rejected' | 'expired'; readonly by: string | null };
 
-/** What is told to the books; they answer with its text and their signature. */
+/** The notice to the books; they answer with its text and their signature. */
 export type Notice = Decision & { readonly runId: string; readonly order: string; readonly cents: number };
 export type SignedNotice = { readonly text: string; readonly signature: string };
 
 const CALLBACK_TIMEOUT_MS = 10_000;
 
-/** Executed again from its beginning after the wait, a crash or a retry: what it has done by then is in checkpoints. */
+/** Runs again from its beginning after the wait, a crash or a retry: checkpoints hold the completed steps. */
 async function approve(run: RunContext): Promise<Json> {
   const { order, cents, approvalSeconds } = run.payload as Payment;
-  // The time begins when the run first asks, and does not begin anew when another process goes on.
+  // The period starts with the first execution; a later execution keeps its end.
   const { until } = await kept(run, 'asked', async () => ({ until: Date.now() + approvalSeconds * 1000 }));
   const decision = await kept(run, 'decision', () => decide(run, new Date(until)));
-  const signed = await tellBooks(run, { runId: run.runId, order, cents, ...decision });
+  const signed = await notifyBooks(run, { runId: run.runId, order, cents, ...decision });
   await run.putArtifact({ name: 'decision', content: signed });
   if (decision.verdict === 'expired') {
-    // Of a class that is not tried again: another attempt would find the same.
-    throw new RunFailure('validation', 'Nobody decided in time', { status: 'timed_out' });
+    // Not retryable: another attempt would find the same.
+    throw new RunFailure('validation', 'No decision came in time', { status: 'timed_out' });
   }
   return decision;
 }
 
-/** Ends this execution, by throwing, until somebody has decided or the time is over. */
+/** Ends this execution by throwing, until a decision arrives or the period ends. */
 async function decide(run: RunContext, until: Date): Promise<Decision> {
   const event = await run.waitForExternalEvent('approval', { timeoutAt: until });
   if (event === null) return { verdict: 'expired', by: null };
@@ -51,10 +50,10 @@ async function decide(run: RunContext, until: Date): Promise<Decision> {
 }
 
 /**
- * The callback. The run's id is its idempotency key: the same in every attempt, so the books take the decision once, however
- * often they are told. What may be over soon is `transient`, and the retry policy of the run says when it is tried again.
+ * The callback. Its idempotency key is the run's id, the same in every attempt, so the books accept the decision
+ * once. A failure that may pass is `transient`, and the run's retry policy sets the time of the next attempt.
  */
-async function tellBooks(run: RunContext, notice: Notice): Promise<SignedNotice> {
+async function notifyBooks(run: RunContext, notice: Notice): Promise<SignedNotice> {
   const body = JSON.stringify(notice);
   const headers = { 'content-type': 'application/json', 'idempotency-key': run.runId };
   const signal = AbortSignal.any([run.signal, AbortSignal.timeout(CALLBACK_TIMEOUT_MS)]);
@@ -64,7 +63,7 @@ async function tellBooks(run: RunContext, notice: Notice): Promise<SignedNotice>
     answer = { status: response.status, text: await response.text() };
   } catch (cause) {
     run.signal.throwIfAborted();
-    // Whether the books have taken it is not known: the next attempt asks with the same key.
+    // It is unknown whether the books accepted the notice: the next attempt sends the same key.
     throw new RunFailure('transient', 'The books did not answer', { cause });
   }
   const { status, text } = answer;
@@ -73,14 +72,17 @@ async function tellBooks(run: RunContext, notice: Notice): Promise<SignedNotice>
   throw new RunFailure(passing ? 'transient' : 'validation', `The books answered with status ${status}`);
 }
 
-/** Of the operator, never of the payload: whoever may start runs must not choose whom the service calls. */
+/**
+ * From the operator's configuration, never from the payload: a caller who may start runs must not choose this
+ * address.
+ */
 function callbackAddress(): string {
   const address = process.env['APPROVAL_CALLBACK'];
   if (address !== undefined) return address;
   throw new RunFailure('validation', 'APPROVAL_CALLBACK does not say where the books are');
 }
 
-/** What `make` answers is written down, and read by every later execution of the run. */
+/** Stores the result of `make` as a checkpoint; later executions of the run read it. */
 async function kept<T extends Json>(run: RunContext, key: string, make: () => Promise<T>): Promise<T> {
   const known = await run.readCheckpoint(key);
   if (known !== null) return known.content as T;

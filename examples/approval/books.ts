@@ -5,21 +5,21 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Notice, SignedNotice } from './approval.ts';
 
-/** A request as it came. */
-export interface Told {
+/** A received request. */
+export interface ReceivedRequest {
   readonly key: string;
   readonly body: string;
 }
 
 /**
- * Receives the callbacks, signs each decision and keeps it by its idempotency key. Of every key it refuses the first request,
- * and breaks off the second one after it has taken the decision: the answer comes with the third.
+ * Receives callbacks, signs each decision and stores it by idempotency key. For every key it refuses the first
+ * request and disconnects the second one after storing the decision; the third gets the answer.
  */
 export class Books {
   readonly address: string;
-  readonly told: Told[] = [];
-  /** What was taken, in its order. A request with a known key takes nothing. */
-  readonly taken: Told[] = [];
+  readonly received: ReceivedRequest[] = [];
+  /** The accepted notices in their order. A request with a known key adds nothing. */
+  readonly accepted: ReceivedRequest[] = [];
   readonly #server: Server;
   readonly #privateKey: KeyObject;
   readonly #publicKey: KeyObject;
@@ -40,7 +40,7 @@ export class Books {
     return new Books(server);
   }
 
-  /** What was signed; throws where the signature is not that of these books. */
+  /** Verifies and parses a signed notice; throws for a signature of another origin. */
   read({ text: signed, signature }: SignedNotice): Notice {
     const isOurs = verify(null, Buffer.from(signed), this.#publicKey, Buffer.from(signature, 'base64'));
     if (!isOurs) throw new Error('the signature is not that of the books');
@@ -54,28 +54,28 @@ export class Books {
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const told = { key: String(request.headers['idempotency-key']), body: await text(request) };
-    this.told.push(told);
-    // No request is to meet a connection that is being closed: they fail as they are made to, and no other way.
+    const notice = { key: String(request.headers['idempotency-key']), body: await text(request) };
+    this.received.push(notice);
+    // Close each connection, so that a request fails only in the way that the test intends.
     response.setHeader('connection', 'close');
-    if (this.told.filter(({ key }) => key === told.key).length === 1) {
+    if (this.received.filter(({ key }) => key === notice.key).length === 1) {
       response.writeHead(503).end();
       return;
     }
-    const known = this.#answers.get(told.key);
+    const known = this.#answers.get(notice.key);
     if (known === undefined) {
-      this.#take(told);
+      this.#accept(notice);
       response.destroy();
-    } else if (known.text !== told.body) {
+    } else if (known.text !== notice.body) {
       response.writeHead(409).end();
     } else {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(known));
     }
   }
 
-  #take(told: Told): void {
-    const signature = sign(null, Buffer.from(told.body), this.#privateKey).toString('base64');
-    this.#answers.set(told.key, { text: told.body, signature });
-    this.taken.push(told);
+  #accept(notice: ReceivedRequest): void {
+    const signature = sign(null, Buffer.from(notice.body), this.#privateKey).toString('base64');
+    this.#answers.set(notice.key, { text: notice.body, signature });
+    this.accepted.push(notice);
   }
 }

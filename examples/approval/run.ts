@@ -1,6 +1,6 @@
 /**
- * An approval from beginning to end: runs wait for somebody's decision, the service is killed while they wait and started
- * again, the decisions come, and a callback that fails at first is made once. Fails at the first thing that is not as promised.
+ * An approval from beginning to end: runs wait for decisions, the service is killed and restarted meanwhile, the
+ * decisions come, and a callback that fails at first takes effect once. Fails at the first broken promise.
  *
  *     npm run example:approval
  *     npm run example:approval:cloud
@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { EmulatorNotFound, startFirestoreEmulator } from '../../emulator/firestore.ts';
 import { Books } from './books.ts';
 import { Service, type ServiceProgram } from './service.ts';
-import { tell } from './story.ts';
+import { play } from './story.ts';
 
 const usage = `usage: npm run example:approval -- [--cloud] [--keep]
 
@@ -27,7 +27,7 @@ if (help) {
   process.exit(0);
 }
 
-/** What is undone in the end, the last thing first. */
+/** Clean-up steps, run in reverse order. */
 const undo: (() => Promise<unknown>)[] = [];
 const interrupted = new Promise<number>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(1));
@@ -54,9 +54,9 @@ async function main(): Promise<void> {
   const startedAt = performance.now();
   await service.start();
   console.log(`${cloud ? 'The local cloud' : 'The service'} answers on ${service.address}.`);
-  await tell(service, books, cloud ? 10 : 5);
+  await play(service, books, cloud ? 10 : 5);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  console.log(`\nEvery run ended once, and every decision was taken once, in ${seconds} s.`);
+  console.log(`\nEvery run ended once, and every decision was accepted once, in ${seconds} s.`);
 }
 
 function embedded(folder: string, { address }: Books): ServiceProgram {
@@ -68,8 +68,8 @@ function embedded(folder: string, { address }: Books): ServiceProgram {
 }
 
 /**
- * The database is a process of its own here, as in the cloud it is nobody's concern that a function ends: what is killed are
- * the queue, the scheduler and all functions, and the queue finds its tasks in the folder again.
+ * The database is a separate process here, as in the cloud. The kill ends the queue, the scheduler and all functions;
+ * the queue reloads its tasks from the folder.
  */
 async function localCloud(folder: string, { address }: Books): Promise<ServiceProgram> {
   const firestore = await startFirestoreEmulator();

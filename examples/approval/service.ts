@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** A program that serves, and what it is started with. */
+/** A program that serves, and its arguments. */
 export interface ServiceProgram {
   readonly script: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The service as a process: it may be killed, and comes back on the same address with the same data. */
+/** The service as a process: a test can kill it and restart it on the same address with the same data. */
 export class Service {
   address = '';
   readonly #program: ServiceProgram;
@@ -18,7 +18,7 @@ export class Service {
 
   constructor(program: ServiceProgram) {
     this.#program = program;
-    // However this process ends by itself, it leaves no service behind.
+    // Kill the service when this process exits for any reason.
     process.once('exit', () => this.#child?.kill('SIGKILL'));
   }
 
@@ -26,7 +26,7 @@ export class Service {
   async start(): Promise<void> {
     if (this.#isOver) throw new Error('the service was stopped');
     const { script, args, env } = this.#program;
-    // Tasks that are kept name the address to which they will be sent, so it stays.
+    // Stored tasks contain the address of their target, so a restart keeps the port.
     const port = this.address === '' ? '0' : new URL(this.address).port;
     const child = spawn(process.execPath, [script, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -43,18 +43,18 @@ export class Service {
     });
   }
 
-  /** Without a word, as the end of a machine would. */
+  /** Kills the process without warning, as a machine failure would. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** For good. */
+  /** Stops it for good. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#end('SIGTERM');
   }
 
-  /** Settles when its output is closed: then the processes that it had started, which write there too, are gone as well. */
+  /** Settles when its output is closed: its child processes, which share that output, are then gone too. */
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

@@ -4,7 +4,7 @@ import type { Decision, Payment, SignedNotice } from './approval.ts';
 import type { Books } from './books.ts';
 import type { Service } from './service.ts';
 
-/** A payment, what somebody will say to it, and how its run has to end. */
+/** A payment, its decision, and the expected end of its run. */
 interface Case {
   readonly payment: Payment;
   readonly said: Decision | null;
@@ -14,15 +14,15 @@ interface Case {
 
 const PATIENT_SECONDS = 600;
 const END_WITHIN_MS = 120_000;
-/** How often a run is looked at; the service is asked to wait that long where it has not ended. */
+/** The interval between reads of a run; the service waits that long for its end. */
 const LOOK_SECONDS = 0.2;
-/** `asked` and `decision`, each made once. */
+/** `asked` and `decision`, each stored once. */
 const CHECKPOINTS = 2;
-/** Refused, broken off, answered. */
+/** One refused, one disconnected, one answered. */
 const CALLBACKS = 3;
 
-/** What happens, step by step, and what has to be true in the end. Throws at the first thing that is not. */
-export async function tell(service: Service, books: Books, impatientSeconds: number): Promise<void> {
+/** The steps of the example and the checks at the end. Throws at the first difference. */
+export async function play(service: Service, books: Books, impatientSeconds: number): Promise<void> {
   const client = new SvcClient({ baseUrl: service.address });
   const cases = casesOf(impatientSeconds);
   const runs: [Case, string][] = [];
@@ -35,23 +35,23 @@ export async function tell(service: Service, books: Books, impatientSeconds: num
     );
   }
   await service.kill();
-  console.log('The service was killed (SIGKILL); nobody holds the runs.');
+  console.log('The service was killed (SIGKILL); no process executes the runs.');
   await service.start();
   console.log(`It is started again and answers on ${service.address}.`);
   for (const [{ payment, said }, id] of runs) {
     if (said === null) {
-      console.log(`${payment.order}: nobody says anything.`);
+      console.log(`${payment.order}: no decision comes.`);
       continue;
     }
     await client.raiseExecutionEvent(id, { name: 'approval', payload: said });
     console.log(`${payment.order}: ${said.by} says ${said.verdict}.`);
   }
   for (const [each, id] of runs) await showAndCheck(client, books, each, id);
-  expectEqual('requests that the books received', books.told.length, CALLBACKS * runs.length);
-  expectEqual('decisions that the books took', books.taken.length, runs.length);
+  expectEqual('requests that the books received', books.received.length, CALLBACKS * runs.length);
+  expectEqual('decisions that the books took', books.accepted.length, runs.length);
 }
 
-/** The impatient one is the last, so that its time is not over before all of them wait. */
+/** The impatient payment is last, so that its period does not end before all runs wait. */
 function casesOf(impatientSeconds: number): Case[] {
   return [
     {
@@ -110,14 +110,14 @@ async function showAndCheck(client: SvcClient, books: Books, expected: Case, id:
   expectEqual(`who decided on ${order}`, notice.by, expected.said?.by ?? null);
   console.log(`  artifact decision: ${notice.verdict}, and the signature is that of the books`);
 
-  const told = books.told.filter(({ body }) => body.includes(id));
-  expectEqual(`requests of ${order}`, told.length, CALLBACKS);
-  expectEqual(`keys of ${order}`, [...new Set(told.map(({ key }) => key))].join(), id);
-  expectEqual(`decisions of ${order}`, books.taken.filter(({ body }) => body.includes(id)).length, 1);
-  console.log(`  callback: ${told.length} requests with the key ${id}, taken once`);
+  const received = books.received.filter(({ body }) => body.includes(id));
+  expectEqual(`requests of ${order}`, received.length, CALLBACKS);
+  expectEqual(`keys of ${order}`, [...new Set(received.map(({ key }) => key))].join(), id);
+  expectEqual(`decisions of ${order}`, books.accepted.filter(({ body }) => body.includes(id)).length, 1);
+  console.log(`  callback: ${received.length} requests with the key ${id}, accepted once`);
 }
 
-/** It ended once, after one wait and two retries, and another process went on than had begun. */
+/** The run ended once, after one wait and two retries, and a new process continued it. */
 function checkHistory(order: string, history: readonly ExecutionTraceEvent[]): void {
   const count = (...types: string[]) => history.filter(({ type }) => types.includes(type)).length;
   expectEqual(`ends of ${order}`, count('run.completed', 'run.failed', 'run.rejected'), 1);
@@ -128,7 +128,7 @@ function checkHistory(order: string, history: readonly ExecutionTraceEvent[]): v
   expectEqual(`processes that executed ${order}`, workers.size, 2);
 }
 
-/** Of the details what a reader wants to know, and who has begun to execute. */
+/** The details that a reader needs, and the executor. */
 const SHOWN = ['name', 'key', 'outcome', 'delaySeconds', 'failureClass', 'error'];
 
 function lineOf({ timestampUtc, type, attempt, details, context }: ExecutionTraceEvent): string {
@@ -141,7 +141,7 @@ function lineOf({ timestampUtc, type, attempt, details, context }: ExecutionTrac
   return [time, `attempt ${attempt}`, type.padEnd(21), ...said].join('  ').trimEnd();
 }
 
-function expectEqual(what: string, actual: unknown, expected: unknown): void {
+function expectEqual(name: string, actual: unknown, expected: unknown): void {
   if (actual !== expected)
-    throw new Error(`${what}: ${String(actual)}, but ${String(expected)} was expected`);
+    throw new Error(`${name}: ${String(actual)}, but ${String(expected)} was expected`);
 }

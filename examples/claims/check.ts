@@ -6,7 +6,9 @@ import type { Service } from './service.ts';
 
 const READERS = 16;
 
-/** Compares the projection with the service, event by event and document by document; throws at the first difference. */
+/**
+ * Compares the projection with the service, event by event and document by document; throws at the first difference.
+ */
 export async function verify(
   service: Service,
   file: string,
@@ -33,7 +35,7 @@ export async function verify(
   await Promise.all(Array.from({ length: READERS }, reader));
 }
 
-/** Events of one claim may arrive in any order: the revision tells which one is the latest. */
+/** Events of one claim may arrive in any order: the revision shows which one is the latest. */
 function latestByClaim(entries: readonly Entry[]): Map<string, Entry> {
   const latest = new Map<string, Entry>();
   for (const entry of entries) {
@@ -54,7 +56,7 @@ async function compare(service: Service, id: string, projected: Entry | undefine
   );
 }
 
-function expectEqual(what: string, actual: unknown, expected: unknown): void {
+function expectEqual(name: string, actual: unknown, expected: unknown): void {
   if (actual !== expected)
-    throw new Error(`${what}: ${String(actual)}, but ${String(expected)} was expected`);
+    throw new Error(`${name}: ${String(actual)}, but ${String(expected)} was expected`);
 }

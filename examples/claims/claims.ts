@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** One insurance claim as a claims desk would keep it. */
+/** One insurance claim in the form of a claims desk. */
 export interface Claim {
   readonly claimNumber: string;
   readonly policyNumber: string;
@@ -42,7 +42,7 @@ const CITIES = ['Lyon', 'Kraków', 'Malmö', 'Porto', 'Graz', 'Gent', 'İzmir', 
 const KINDS = ['water', 'storm', 'theft', 'collision', 'glass', 'fire'];
 const ITEMS = ['survey', 'drying', 'parts', 'labour', 'rental car', 'replacement', 'disposal'];
 
-/** A number that follows from the names alone, so that every run imports the same claims. */
+/** A number derived from the names alone, so that every run imports the same claims. */
 function roll(sides: number, ...names: readonly (string | number)[]): number {
   return createHash('sha256').update(names.join('|')).digest().readUInt32BE(0) % sides;
 }
@@ -55,7 +55,7 @@ export function claimNumber(index: number): string {
   return `CL-2026-${String(index).padStart(6, '0')}`;
 }
 
-/** The claim as it was reported. */
+/** The claim as reported. */
 export function reportedClaim(index: number): Claim {
   const items = Array.from({ length: 1 + roll(4, index, 'items') }, (_, n) => ({
     label: pick(ITEMS, index, n, 'label'),
@@ -76,7 +76,7 @@ export function reportedClaim(index: number): Claim {
   };
 }
 
-/** The claim after an assessor has been there. */
+/** The claim after an assessor's visit. */
 export function assessedClaim(index: number): Claim {
   const claim = reportedClaim(index);
   return {
@@ -86,7 +86,7 @@ export function assessedClaim(index: number): Claim {
   };
 }
 
-/** What happens to the claim after it was reported. */
+/** The claim's next step after the report. */
 export function fate(index: number): 'assessed' | 'withdrawn' | 'open' {
   const dice = roll(10, index, 'fate');
   if (dice === 0) return 'withdrawn';

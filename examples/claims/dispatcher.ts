@@ -1,10 +1,9 @@
 /**
- * Delivers the outbox into the projection file until it is told to stop, or with `--until-drained` until no event is left
- * to deliver:
+ * Delivers the outbox to the projection file until SIGTERM, or with `--until-drained` until no event is left:
  *
  *     node examples/claims/dispatcher.ts <address> <file> [--until-drained]
  *
- * Prints the number of projected events as it grows. SIGTERM ends it after what is in hand.
+ * Prints the growing number of projected events. SIGTERM ends it after the active events.
  */
 import type { OutboxEvent } from '../../dispatcher/client.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
@@ -15,7 +14,7 @@ import { type EventPayload, Service, TENANT } from './service.ts';
 const CONCURRENCY = 100;
 const LEASE_SECONDS = 5;
 const WAIT_SECONDS = 20;
-/** How long after the last event the outbox is asked whether any is left. */
+/** The pause after the last event before the dispatcher checks whether the outbox is empty. */
 const QUIET_MS = 250;
 
 const [address, path, ...flags] = process.argv.slice(2);
@@ -50,7 +49,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 dispatcher.start();
 lookWhenQuiet();
 
-/** Returns once the event is on the disk; it is acknowledged after that. */
+/** Returns when the event is on the disk; the dispatcher acknowledges it after that. */
 async function project({ id, payload }: OutboxEvent): Promise<void> {
   const before = projection.size;
   await projection.add({ eventId: id, ...(payload as EventPayload) });
@@ -66,7 +65,7 @@ function lookWhenQuiet(): void {
   );
 }
 
-/** Whether every event was acknowledged, also those that a consumer now gone had leased. */
+/** Whether every event is acknowledged, including those leased by a consumer that died. */
 async function isDrained(): Promise<boolean> {
   for (const state of ['leased', 'scheduled', 'ready']) if ((await service.count(state)) > 0) return false;
   return true;

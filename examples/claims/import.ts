@@ -4,7 +4,7 @@ import { type Service, TENANT } from './service.ts';
 
 const CHUNK = 50;
 
-/** What the import wrote: the projection must end up with just this. */
+/** The result of the import; the projection must match it exactly. */
 export interface ImportSummary {
   readonly documents: number;
   readonly commits: number;
@@ -12,8 +12,8 @@ export interface ImportSummary {
 }
 
 /**
- * Imports the claims in chunks, each one atomic and under an idempotency key of its own, so that an import that was
- * interrupted is simply run again. Every claim number is fenced: it can never be given to a second claim.
+ * Imports the claims in chunks. Each chunk is atomic and has its own idempotency key, so an interrupted import can
+ * simply run again. A fence per claim number prevents a second claim with the same number.
  */
 export async function importClaims(service: Service, claims: number): Promise<ImportSummary> {
   const indexes = Array.from({ length: claims }, (_, n) => n);
@@ -97,7 +97,7 @@ function document(claim: Claim): object {
     id,
     schemaVersion: '1',
     data: claim,
-    // Amounts are padded, so that they sort as text the way they sort as numbers.
+    // Amounts are padded, so that they sort as text like numbers.
     indexes: { status, kind, reportedOn, reserveCents: String(reserveCents).padStart(12, '0') },
   };
 }

@@ -1,6 +1,6 @@
 const WIDTH = 30;
 
-/** A bar on a terminal; elsewhere one line for each quarter, so that logs stay short. All of it on standard error. */
+/** A bar on a terminal; elsewhere one line per quarter, so that logs stay short. Writes to standard error. */
 export function progress(label: string, total: number): (done: number) => void {
   const out = process.stderr;
   let quarter = 0;

@@ -7,8 +7,8 @@ export interface Entry extends EventPayload {
 }
 
 /**
- * A projection kept as a file of lines, one an event. Delivery is at least once, so it remembers which events it has
- * seen; a line is on the disk before its event is acknowledged, so none that was acknowledged is ever missing.
+ * A projection in a file with one line per event. Delivery is at least once, so it remembers the events it has seen.
+ * A line is on the disk before its event is acknowledged, so no acknowledged event is missing.
  */
 export class Projection {
   readonly #file: FileHandle;
@@ -23,7 +23,7 @@ export class Projection {
 
   static async open(path: string): Promise<Projection> {
     const { entries, wholeBytes } = readEntries(path);
-    // A line torn by a sudden end was never acknowledged: it is cut off, and its event comes again.
+    // The event of an incomplete last line was never acknowledged: remove the line, and the event returns.
     if (existsSync(path)) await truncate(path, wholeBytes);
     return new Projection(await open(path, 'a'), new Set(entries.map((entry) => entry.eventId)));
   }
@@ -32,7 +32,7 @@ export class Projection {
     return this.#seen.size;
   }
 
-  /** Adds the event where it is new, and returns once it is on the disk. Calls that come together share one flush. */
+  /** Adds a new event and returns when it is on the disk. Concurrent calls share one flush. */
   add(entry: Entry): Promise<void> {
     this.#waiting.push(entry);
     this.#flushing = this.#flushing.then(() => this.#flush());
@@ -55,7 +55,7 @@ export class Projection {
   }
 }
 
-/** The whole lines of the file, and how many bytes they take. */
+/** The complete lines of the file, and their size in bytes. */
 export function readEntries(path: string): { entries: Entry[]; wholeBytes: number } {
   if (!existsSync(path)) return { entries: [], wholeBytes: 0 };
   const text = readFileSync(path, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * A first success: starts the embedded service on a folder of its own, imports claims, drains the outbox into a
- * projection by a dispatcher that is killed half-way and started again, and checks that nothing was lost.
+ * A first success: starts the embedded service in its own folder, imports claims, drains the outbox into a projection
+ * with a dispatcher that is killed half-way and restarted, and checks that nothing is lost.
  *
  *     npm run example -- [--claims 3000] [--keep]
  */
@@ -69,7 +69,7 @@ try {
   else await rm(folder, { recursive: true, force: true });
 }
 
-/** Lets a dispatcher drain half of the events, kills it without warning, and lets a second one finish. */
+/** Starts a dispatcher, kills it after half of the events, and lets a second one finish. */
 async function drain(address: string, file: string, summary: ImportSummary): Promise<void> {
   const show = progress('draining the outbox', summary.events);
   const half = Math.floor(summary.events / 2);
@@ -82,11 +82,11 @@ async function drain(address: string, file: string, summary: ImportSummary): Pro
   );
   const second = run('examples/claims/dispatcher.ts', [address, file, '--until-drained']);
   await follow(second, summary.events, show);
-  // What the first one had leased and not acknowledged comes again once its leases have run out.
+  // Events leased by the first dispatcher and not acknowledged return after their leases expire.
   await ended(second);
 }
 
-/** Follows the counts that a dispatcher prints until they reach `goal`. */
+/** Reads the counts that a dispatcher prints until they reach `goal`. */
 async function follow(dispatcher: ChildProcess, goal: number, show: (done: number) => void): Promise<number> {
   let count = 0;
   for await (const line of linesOf(dispatcher)) {

@@ -1,4 +1,4 @@
-/** The few calls that the example needs, over plain HTTP, as any language would make them. */
+/** The calls of the example, over plain HTTP as in any language. */
 
 export const TENANT = 'claims-desk';
 
@@ -20,7 +20,7 @@ export class Service {
     return (await this.#post('/transactions', transaction)).json() as Promise<never>;
   }
 
-  /** How many events are in the state, or at least one page of them. */
+  /** The number of events in the state, or at least one page of them. */
   async count(state: string): Promise<number> {
     let total = 0;
     let continuationToken: string | null = null;

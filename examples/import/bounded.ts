@@ -1,4 +1,7 @@
-/** Works on at most `atOnce` items at a time. After a failure none is begun; it is thrown when the others have ended. */
+/**
+ * Processes at most `atOnce` items at a time. After a failure it starts no more, and throws when the others have
+ * ended.
+ */
 export async function forEachBounded<T>(
   items: AsyncIterable<T>,
   atOnce: number,

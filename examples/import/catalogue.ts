@@ -3,7 +3,7 @@ import type { Item } from './shapes.ts';
 
 export const PART_TYPE = 'part';
 
-/** One line of a parts catalogue as its supplier sends it. */
+/** One line of a supplier's parts catalogue. */
 interface Part {
   readonly sku: string;
   readonly name: string;
@@ -14,7 +14,7 @@ interface Part {
 
 const CATEGORIES = ['bearing', 'bolt', 'gasket', 'hose', 'valve'];
 
-/** Writes an edition of the catalogue, a part a line. Every edition has the same parts, at other prices. */
+/** Writes an edition of the catalogue, one part per line. All editions have the same parts at different prices. */
 export async function writeCatalogue(path: string, edition: number, parts: number): Promise<void> {
   await writeFile(
     path,

@@ -1,4 +1,4 @@
-/** What nobody sees, or ever will, is deleted here: imports that were given up, and versions that were superseded. */
+/** Deletes imports that no reader will see: abandoned ones and superseded versions. */
 import { CallError, type TenantClient, type Transaction } from './client.ts';
 import {
   abandonTransaction,
@@ -17,8 +17,8 @@ const ATTEMPTS_MAX = 10;
 const RECORDS_PAGE = 100;
 
 /**
- * Gives up an import that is not published: from then on it never will be, even if its importer is still at work. Gives
- * the state that it is in now, which is `published` for one that was quicker.
+ * Abandons an unpublished import: it can never be published afterwards, even if its importer still runs. Returns the
+ * current state, which is `published` if the importer was faster.
  */
 export async function abandonImport(client: TenantClient, importId: string): Promise<ImportState> {
   for (let attempt = 1; ; attempt++) {
@@ -31,15 +31,15 @@ export async function abandonImport(client: TenantClient, importId: string): Pro
 }
 
 /**
- * Deletes the documents of an abandoned or superseded import in chunks; gives their number. Whatever ends it half-way, the
- * same call goes on. Only a call that finds nothing marks the import as removed: when it was abandoned, chunks of an
- * importer that was still at work may have arrived behind an earlier call.
+ * Deletes the documents of an abandoned or superseded import in chunks and returns their number; a repeated call
+ * continues. Only a call that finds none marks the import as removed: a running importer may add chunks after an
+ * earlier call.
  */
 export async function removeStaged(client: TenantClient, importId: string): Promise<number> {
   const { record, revision } = await readImport(client, importId);
   if (record.removed) return 0;
   if (!isRemovable(record)) {
-    throw new Error(`${importId} is ${record.state}: only what was abandoned or superseded is removed`);
+    throw new Error(`${importId} is ${record.state}: only an abandoned or superseded import can be removed`);
   }
   let removed = 0;
   let pass: Pass;
@@ -51,7 +51,7 @@ export async function removeStaged(client: TenantClient, importId: string): Prom
   return removed;
 }
 
-/** Removes what the abandoned and superseded imports of a source left; meant to be run again and again. */
+/** Removes the documents of the abandoned and superseded imports of a source. Run it regularly. */
 export async function cleanUpSource(client: TenantClient, sourceId: string): Promise<number> {
   const indexes = { sourceId, cleanUp: CLEAN_UP_DUE };
   let removed = 0;
@@ -64,7 +64,7 @@ export async function cleanUpSource(client: TenantClient, sourceId: string): Pro
 
 interface Pass {
   readonly removed: number;
-  /** Another clean-up was quicker somewhere: what it had not come to is still there. */
+  /** Another clean-up was faster; documents that it has not reached remain. */
   readonly disturbed: boolean;
 }
 
@@ -92,7 +92,7 @@ async function readImport(client: TenantClient, importId: string) {
   return { record, revision: document.revision };
 }
 
-/** `false` when somebody changed what the transaction was made from. */
+/** `false` if the state that the transaction was built from has changed. */
 async function commitIfUnchanged(client: TenantClient, transaction: Transaction): Promise<boolean> {
   try {
     await client.commit(transaction);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CallError, type ClientMachine, TenantClient, waitMs } from './client.ts';
 import { collect } from './collect.fixture.ts';
 
-/** A machine that answers with these, one a call, and never waits. */
+/** A machine that returns these answers, one per call, and never waits. */
 class Answers implements ClientMachine {
   readonly sent: { url: string; init: RequestInit }[] = [];
   readonly pauses: number[] = [];

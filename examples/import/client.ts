@@ -1,6 +1,6 @@
 /**
- * One tenant of the service over HTTP, for programs that run unattended: every call is repeated until it is answered for
- * good. That is safe for commits because each carries an idempotency key of its caller's, and the same one each time.
+ * One tenant of the service over HTTP, for unattended programs: every call is retried until it has a final answer.
+ * That is safe for commits because the caller gives each one an idempotency key that its retries repeat.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 
@@ -46,7 +46,7 @@ export interface DocumentQuery {
   readonly limit: number;
 }
 
-/** What a client needs of the machine it runs on, handed in so that a test decides it. */
+/** The machine functions that a client uses, passed in so that a test controls them. */
 export interface ClientMachine {
   fetch(url: string, init: RequestInit): Promise<Response>;
   pause(delayMs: number, signal: AbortSignal): Promise<void>;
@@ -58,20 +58,20 @@ export interface TenantClientOptions {
   /** Such as `https://svc.example.com`. */
   readonly address: string;
   readonly tenantId: string;
-  /** Asked before every attempt, so that a token that expires can be a fresh one. */
+  /** Called before every attempt, so that the caller can replace an expired token. */
   readonly headers?: () => Promise<Readonly<Record<string, string>>>;
   /** Ends every call, and every pause between two attempts. */
   readonly signal?: AbortSignal;
-  /** How long one attempt may take. Default 30 s. */
+  /** The timeout of one attempt. Default 30 s. */
   readonly timeoutMs?: number;
-  /** How often a call is sent before its failure counts. Default 10. */
+  /** The number of attempts before a call fails. Default 10. */
   readonly attemptsMax?: number;
   readonly machine?: ClientMachine;
 }
 
-/** The service refused, or could not be asked; `retryable` when the same request may succeed later. */
+/** The service refused the call or was not reached; `retryable` if the same request may succeed later. */
 export class CallError extends Error {
-  /** `null` where no answer came: then it is not known whether the call took effect. */
+  /** `null` if no answer came: it is then unknown whether the call took effect. */
   readonly status: number | null;
   /** The code of the problem document, such as `fence_conflict`. */
   readonly code: string | null;
@@ -97,7 +97,7 @@ const ATTEMPTS_MAX_DEFAULT = 10;
 const BACKOFF_BASE_MS = 250;
 const BACKOFF_CAP_MS = 15_000;
 const RETRY_AFTER_MS_MAX = 3_600_000;
-/** Of answers that are no problem document of the service: those of a proxy before it. */
+/** For answers without a problem document, such as those of a proxy. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 
 const thisMachine: ClientMachine = {
@@ -121,12 +121,12 @@ export class TenantClient {
     this.#signal = options.signal ?? new AbortController().signal;
   }
 
-  /** Whether the commit was made by this call or by an earlier one under the same key is told by `replayed`. */
+  /** `replayed`: an earlier call with the same key had already made the commit. */
   async commit(transaction: Transaction): Promise<{ readonly replayed: boolean }> {
     return JSON.parse(await this.#post('/transactions', transaction)) as { replayed: boolean };
   }
 
-  /** The document, its tombstone where it was deleted, `null` where it never was. */
+  /** The document, its tombstone after a delete, or `null` if it never existed. */
   async read(documentType: string, id: string): Promise<StoredDocument | null> {
     try {
       const answer = await this.#post('/documents/read', { documentType, id, includeDeleted: true });
@@ -137,7 +137,7 @@ export class TenantClient {
     }
   }
 
-  /** Every page to the end. One may be short or empty and still not be the last. */
+  /** Reads all pages. A page may be short or empty and still not be the last. */
   async *pages(query: DocumentQuery): AsyncGenerator<readonly StoredDocument[], void> {
     let continuationToken: string | null = null;
     do {
@@ -168,7 +168,7 @@ export class TenantClient {
     let text: string;
     try {
       const signal = AbortSignal.any([this.#signal, late]);
-      // The headers may hold a credential, which is for this address only.
+      // The headers may hold a credential for this address only.
       const init: RequestInit = { method: 'POST', headers, body, signal, redirect: 'manual' };
       response = await this.#machine.fetch(`${this.#base}${path}`, init);
       text = await response.text();
@@ -182,7 +182,7 @@ export class TenantClient {
   }
 }
 
-/** How long to wait after that many attempts: what the service asked for in full, and a growing random time on top. */
+/** The delay after that many attempts: the full time that the service asked for, plus a growing random time. */
 export function waitMs(attempt: number, retryAfterMs: number | null, random: number): number {
   const ceiling = Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** Math.min(attempt - 1, 30));
   return Math.round((retryAfterMs ?? 0) + ceiling * (0.5 + random / 2));
@@ -194,7 +194,7 @@ function refusalOf(path: string, response: Response, text: string): CallError {
   const facts = {
     status,
     code: typeof code === 'string' ? code : null,
-    // The service knows: a full disk is a 503 that waiting does not mend.
+    // Prefer the service's statement: a full disk is a 503 that no retry resolves.
     retryable: typeof retryable === 'boolean' ? retryable : RETRYABLE_STATUSES.has(status),
     retryAfterMs: retryAfterOf(response.headers),
   };
@@ -211,7 +211,9 @@ function problemOf(text: string): { code?: unknown; retryable?: unknown; detail?
   }
 }
 
-/** Seconds, or a date, which is read against the date of the answer: the clock here may be another one. */
+/**
+ * Seconds or a date. A date is compared with the answer's own `Date`: the local clock may differ from the server's.
+ */
 function retryAfterOf(headers: Headers): number | null {
   const text = headers.get('retry-after');
   if (text === null) return null;

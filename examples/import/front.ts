@@ -10,8 +10,8 @@ interface Break {
 }
 
 /**
- * Stands between an importer and the service, and can break off one commit: before the service has it, or after the
- * service has made it and before the importer knows.
+ * A proxy between importer and service that can interrupt one commit: before it reaches the service, or after the
+ * service has made it and before the importer gets the answer.
  */
 export class Front {
   readonly address: string;
@@ -35,7 +35,7 @@ export class Front {
     return front;
   }
 
-  /** Settles when the first commit whose key begins so has come to the point; it is never answered. */
+  /** Settles when the first commit with this key prefix reaches that point; the commit gets no answer. */
   breakOff(when: Break['when'], keyPrefix: string): Promise<void> {
     return new Promise((resolve) => {
       this.#break = { keyPrefix, when, act: resolve };

@@ -1,10 +1,10 @@
 /**
- * Imports one edition of a catalogue. Run again with the same arguments it goes on where it was ended.
+ * Imports one edition of a catalogue. A second run with the same arguments continues an interrupted one.
  *
  *     node examples/import/import-file.ts --address <url> --tenant <id> --source <id> --version <number>
  *                                         --import-id <id> --file <path>
  *
- * Prints a JSON line for each step. Ends with 0 when the version is published, with 3 when it is refused.
+ * Prints a JSON line for each step. Exits with 0 when the version is published, with 3 when it is refused.
  */
 import { parseArgs } from 'node:util';
 import { itemOf } from './catalogue.ts';

@@ -15,24 +15,24 @@ import {
 } from './shapes.ts';
 
 export interface ImportOptions {
-  /** Chunks under way at a time. Default 4. */
+  /** The number of concurrent chunks. Default 4. */
   readonly chunksAtOnce?: number;
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
 export type ImportProgress =
-  /** A chunk is in the store; `answeredBefore` when an earlier attempt had put it there. */
+  /** A chunk is in the store; `answeredBefore` if an earlier attempt stored it. */
   | { readonly step: 'staged'; readonly documents: number; readonly answeredBefore: boolean }
-  /** Everything is staged and counted; the next call is the commit that publishes. */
+  /** Everything is staged and counted; the next call is the publishing commit. */
   | { readonly step: 'publishing' };
 
 export type ImportOutcome =
-  /** Readers see it, or have seen it; `before` when that was so already. */
+  /** Readers see it, or have seen it; `before` if that was already so. */
   | { readonly status: 'published'; readonly before: boolean }
-  /** Readers never will. Its documents are for `abandonImport` and `removeStaged` to delete. */
+  /** Readers will never see it. `abandonImport` and `removeStaged` delete its documents. */
   | { readonly status: 'refused'; readonly reason: Refusal };
 
-/** The import cannot go on, and repeating it changes nothing; nothing was published. */
+/** The import cannot continue, and a repetition would fail too; nothing was published. */
 export class ImportFault extends Error {}
 
 const CHUNKS_AT_ONCE_DEFAULT = 4;
@@ -40,11 +40,9 @@ const PUBLISH_ATTEMPTS_MAX = 10;
 const COUNT_PAGE = 1000;
 
 /**
- * Imports one version of a source: stages its items, counts them, publishes. Whatever ends it half-way, the same call with
- * the same source goes on where it ended; several at the same time do what one would.
- *
- * Throws `ImportFault` where the source is not what it says, or not what it was; `CallError` where the service could not
- * be asked for long, or refused.
+ * Imports one version of a source: stages its items, counts them, publishes. A repeated call with the same source
+ * continues an interrupted one; concurrent calls have the effect of one. Throws `ImportFault` if the source is
+ * invalid or has changed, and `CallError` if the service refuses or stays unreachable.
  */
 export async function importSource(
   client: TenantClient,
@@ -53,7 +51,7 @@ export async function importSource(
 ): Promise<ImportOutcome> {
   checkFacts(source);
   await begin(client, source);
-  // Whether this is over already is asked before the work, not only after it.
+  // Check first whether the import is already finished, to save the work.
   const early = await nextStep(client, source);
   if (early.kind !== 'commit') return outcomeOf(early);
   const staged = await stage(client, source, options);
@@ -73,7 +71,7 @@ async function begin(client: TenantClient, source: Source): Promise<void> {
   }
 }
 
-/** Sends every chunk, also those that are there: the answer to a known key is cheap, and proves that nothing changed. */
+/** Sends every chunk, including stored ones: the answer to a known key is cheap and proves that nothing changed. */
 async function stage(client: TenantClient, source: Source, options: ImportOptions): Promise<number> {
   let documents = 0;
   const send = async (chunk: Chunk): Promise<void> => {
@@ -102,7 +100,7 @@ async function commitChunk(client: TenantClient, source: Source, chunk: Chunk) {
   }
 }
 
-/** The receipts say that every chunk was committed once; only a look at the store says that all of it is still there. */
+/** Receipts prove that every chunk was committed once; only a read proves that all of it is still stored. */
 async function verify(
   client: TenantClient,
   { importId, expectedCount }: Source,
@@ -120,8 +118,8 @@ async function verify(
 }
 
 /**
- * Looks, decides, commits. A commit that meets another state than was looked at changes nothing: then everything is
- * looked at again. So does one whose key has been used with another request: this import's own, sent by another process.
+ * Reads the state, decides, commits. A commit against a changed state has no effect, and the loop reads again. The
+ * same holds for a key used with another request: another process sent this import's own commit.
  */
 async function publish(client: TenantClient, source: Source): Promise<ImportOutcome> {
   for (let attempt = 1; ; attempt++) {
@@ -139,7 +137,7 @@ async function publish(client: TenantClient, source: Source): Promise<ImportOutc
   }
 }
 
-/** The manifest first: what is published by then is told by the record, which is read after it. */
+/** Read the manifest first: the record, read after it, shows every import published by then. */
 async function nextStep(client: TenantClient, source: Source): Promise<Publication> {
   const manifest = await client.read(MANIFEST_TYPE, source.sourceId);
   const record = await client.read(IMPORT_TYPE, source.importId);
@@ -147,7 +145,7 @@ async function nextStep(client: TenantClient, source: Source): Promise<Publicati
 }
 
 function present(record: StoredDocument | null, { importId }: Source): StoredDocument {
-  // Its receipt says that it was begun: somebody has deleted the record, or put back an older state of the tenant.
+  // A receipt proves that the import began: someone has deleted the record or restored an older state of the tenant.
   if (record === null || record.deleted) throw new ImportFault(`the record of ${importId} is gone`);
   return record;
 }

@@ -14,9 +14,9 @@ export interface Job {
 
 type Said = ImportProgress | ImportOutcome;
 
-/** An importer in a process of its own, which may be killed at any moment. */
+/** An importer in its own process, which a test can kill at any time. */
 export class ImporterProcess {
-  /** How many chunks it sent that an earlier one had put there. */
+  /** The number of chunks it sent that an earlier importer had stored. */
   chunksThereBefore = 0;
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
@@ -32,7 +32,7 @@ export class ImporterProcess {
     this.#ended = once(this.#child, 'close').then(() => {});
   }
 
-  /** Its outcome; throws when it ends without one. */
+  /** The outcome; throws if the process ends without one. */
   async outcome(): Promise<ImportOutcome> {
     await this.#ended;
     if (this.#outcome === null)
@@ -40,12 +40,12 @@ export class ImporterProcess {
     return this.#outcome;
   }
 
-  /** Settles when it says that its next call publishes. */
+  /** Settles when the importer reports that its next call publishes. */
   async isPublishing(): Promise<void> {
     await this.unlessEnded(this.#publishing.promise);
   }
 
-  /** The promise, which has to settle before the process ends. */
+  /** Awaits the promise; throws if the process ends first. */
   async unlessEnded<T>(promise: Promise<T>): Promise<T> {
     const ended = this.#ended.then(() => {
       throw new Error(`the importer ended too early, with ${this.#how()}`);
@@ -53,7 +53,10 @@ export class ImporterProcess {
     return Promise.race([promise, ended]);
   }
 
-  /** Without a word, as the end of a machine would. Settles when it is gone; `false` when it had ended by itself. */
+  /**
+   * Kills it without warning, as a machine failure would. Settles when the process is gone; `false` if it had already
+   * ended.
+   */
   async kill(): Promise<boolean> {
     this.#child.kill('SIGKILL');
     await this.#ended;
@@ -71,7 +74,7 @@ export class ImporterProcess {
   }
 }
 
-/** The embedded service on a folder of its own. */
+/** The embedded service with its own folder. */
 export class ServiceProcess {
   readonly address: string;
   readonly #child: ChildProcess;

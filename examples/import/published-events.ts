@@ -16,10 +16,10 @@ interface Payload {
 
 const LATE_MS = 30_000;
 
-/** A consumer of what is published: remembers which imports it was told of, and holds each event against the manifest. */
+/** A consumer of publication events: it remembers the imports and compares each event with the manifest. */
 export class PublishedEvents {
-  /** By event id: delivery is at least once, so one event may come more than once. */
-  readonly #told = new Map<string, string>();
+  /** By event id: delivery is at least once, so an event may arrive more than once. */
+  readonly #deliveredImports = new Map<string, string>();
   readonly #address: string;
   readonly #client: TenantClient;
   readonly #dispatcher: Dispatcher;
@@ -44,26 +44,26 @@ export class PublishedEvents {
     this.#dispatcher.start();
   }
 
-  /** Settles when the event of the import has been delivered; throws where none comes. */
+  /** Settles when the event of the import is delivered; throws if none arrives. */
   async delivered(importId: string): Promise<void> {
     const late = AbortSignal.timeout(LATE_MS);
     late.addEventListener('abort', () => this.#wake());
-    while (![...this.#told.values()].includes(importId)) {
+    while (![...this.#deliveredImports.values()].includes(importId)) {
       this.#throwFaults();
       if (late.aborted) throw new Error(`the event of ${importId} did not come`);
       await new Promise<void>((wake) => this.#waiting.push(wake));
     }
   }
 
-  /** Checks that the outbox holds one event for each of these imports and none for another, each of them delivered. */
+  /** Checks that the outbox holds exactly one delivered event per import. */
   async check(importIds: readonly string[]): Promise<void> {
     await this.stop();
     const inOutbox = await this.#list();
     const published = inOutbox.map(({ payload }) => (payload as Payload).importId);
-    const told = [...this.#told.values()];
-    for (const [what, list] of Object.entries({ 'in the outbox': published, delivered: told })) {
+    const delivered = [...this.#deliveredImports.values()];
+    for (const [state, list] of Object.entries({ 'in the outbox': published, delivered })) {
       if (list.toSorted().join() !== importIds.toSorted().join()) {
-        throw new Error(`${PUBLISHED_TOPIC} ${what}: ${list.join(', ')}`);
+        throw new Error(`${PUBLISHED_TOPIC} ${state}: ${list.join(', ')}`);
       }
     }
     const open = inOutbox.filter(({ deliveredAtUtc }) => deliveredAtUtc === null);
@@ -76,15 +76,15 @@ export class PublishedEvents {
   }
 
   async #handle({ id, payload }: OutboxEvent): Promise<void> {
-    const told = payload as Payload;
-    const manifest = await resolveManifest(this.#client, told.sourceId);
-    // A later one may be published by the time at which this is delivered.
+    const event = payload as Payload;
+    const manifest = await resolveManifest(this.#client, event.sourceId);
+    // A later version may be published before this event is delivered.
     const agrees =
       manifest !== null &&
-      (manifest.sourceVersion > told.sourceVersion ||
-        isDeepStrictEqual({ ...manifest }, { ...told, status: 'published' }));
-    if (!agrees) this.#faults.push(new Error(`the event of ${told.importId} and the manifest disagree`));
-    this.#told.set(id, told.importId);
+      (manifest.sourceVersion > event.sourceVersion ||
+        isDeepStrictEqual({ ...manifest }, { ...event, status: 'published' }));
+    if (!agrees) this.#faults.push(new Error(`the event of ${event.importId} and the manifest disagree`));
+    this.#deliveredImports.set(id, event.importId);
   }
 
   async #list(): Promise<{ payload: unknown; deliveredAtUtc: string | null }[]> {

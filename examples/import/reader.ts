@@ -1,14 +1,14 @@
-/** How published sources are read: the manifest first, then the documents of its import and no others. */
+/** Reads published sources: the manifest first, then the documents of its import only. */
 import type { StoredDocument, TenantClient } from './client.ts';
 import { MANIFEST_TYPE, type Manifest, manifestOf, stagedId } from './shapes.ts';
 
 export interface SourceFilter {
   readonly documentType?: string;
-  /** Those that the items carry. */
+  /** The indexes of the items. */
   readonly indexes?: Readonly<Record<string, string>>;
 }
 
-/** Another version was published while this one was read: what was read may lack what a clean-up has deleted since. */
+/** Another version was published during the read: a clean-up may have deleted documents that the read missed. */
 export class SupersededError extends Error {
   constructor({ sourceId, sourceVersion }: Manifest) {
     super(`version ${sourceVersion} of ${sourceId} was superseded while it was read`);
@@ -19,7 +19,7 @@ export class SupersededError extends Error {
 const PAGE = 1000;
 const ATTEMPTS_MAX = 10;
 
-/** What readers see of a source now; `null` while nothing is published. */
+/** The version of a source that readers see now; `null` if none is published. */
 export async function resolveManifest(client: TenantClient, sourceId: string): Promise<Manifest | null> {
   const document = await client.read(MANIFEST_TYPE, sourceId);
   const manifest = document === null ? null : manifestOf(document);
@@ -27,8 +27,8 @@ export async function resolveManifest(client: TenantClient, sourceId: string): P
 }
 
 /**
- * The documents of a manifest's import, page by page. Ends only when all of them were read while the manifest still
- * named that import, and throws `SupersededError` otherwise.
+ * The documents of a manifest's import, page by page. Ends normally only if the manifest still names that import
+ * after the last page, and throws `SupersededError` otherwise.
  */
 export async function* pagesOf(
   client: TenantClient,
@@ -40,7 +40,9 @@ export async function* pagesOf(
   await checkCurrent(client, manifest);
 }
 
-/** Everything published of a source, of one version; `null` while nothing is. Begins anew where it was superseded. */
+/**
+ * All documents of the published version of a source; `null` if none is published. Starts again after a supersession.
+ */
 export async function readSource(
   client: TenantClient,
   sourceId: string,
@@ -53,7 +55,7 @@ export async function readSource(
   });
 }
 
-/** One item as it is published; `null` where the published version does not have it. */
+/** One published item; `null` if the published version does not contain it. */
 export async function readItem(
   client: TenantClient,
   sourceId: string,
@@ -63,7 +65,7 @@ export async function readItem(
   return whileCurrent(client, sourceId, async (manifest) => {
     const document = await client.read(documentType, stagedId(manifest.importId, itemId));
     if (document !== null && !document.deleted) return document;
-    // Not there, or not there any more?
+    // The item is absent, or a clean-up has just deleted it.
     await checkCurrent(client, manifest);
     return null;
   });

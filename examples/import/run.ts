@@ -1,7 +1,7 @@
 /**
- * Staged import from beginning to end: starts the embedded service on a folder of its own and imports two editions of a
- * catalogue by processes that are killed in the middle and around the commit that publishes, while readers look on and a
- * dispatcher delivers what was published. Fails at the first thing that is not as promised.
+ * A staged import from beginning to end: starts the embedded service in its own folder and imports two editions of a
+ * catalogue. Importers are killed midway and around the publishing commit, while readers read and a dispatcher
+ * delivers events. Fails at the first broken promise.
  *
  *     npm run example:import -- [--documents 10000] [--keep]
  */
@@ -39,7 +39,7 @@ const front = await Front.start(service.address);
 try {
   console.log(`The service answers on ${service.address}; its data is in ${folder}.`);
   const startedAt = performance.now();
-  await new Story(service.address, front, folder, documents).tell();
+  await new Story(service.address, front, folder, documents).play();
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`Every promise was kept: ${documents} documents twice, in ${seconds} s.`);
 } finally {

@@ -1,37 +1,39 @@
-/** The shapes of a staged import: its documents, its keys, and the commits that begin, fill, publish and end it. Pure. */
+/** The documents, keys and commits of a staged import. Pure. */
 import { createHash } from 'node:crypto';
 import type { Mutation, NewDocument, Precondition, StoredDocument, Transaction } from './client.ts';
 
-/** One a source, its id the source's: which import readers see. Nothing else decides what is visible. */
+/** One per source, under the source's id: the import that readers see. Nothing else decides visibility. */
 export const MANIFEST_TYPE = 'canon.source.manifest';
-/** One an import, its id the import's: how far it is. Readers never look at it. */
+/** One per import, under the import's id: its progress. Readers never read it. */
 export const IMPORT_TYPE = 'canon.source.import';
 export const PUBLISHED_TOPIC = 'canon.source.published';
 export const VERSION_FENCE = 'canon.source.version';
-/** The value of the index `cleanUp` in the record of an import whose documents are to be deleted. */
+/** The value of the index `cleanUp` in the record of an import whose documents must be deleted. */
 export const CLEAN_UP_DUE = 'due';
 
-/** As many as one transaction takes. */
+/** The limit of one transaction. */
 export const CHUNK_MUTATIONS_MAX = 100;
-/** A transaction takes 3 MiB of data; what the import adds to each document has to fit as well. */
+/** A transaction takes 3 MiB of data; the members that the import adds must fit too. */
 export const CHUNK_BYTES_MAX = 2 * 1024 * 1024;
 
-/** One version of a source, and the one attempt to import it that this is. */
+/** One version of a source and one attempt to import it. */
 export interface ImportName {
-  /** Chosen once and kept with the job, so that whoever resumes it uses the same. Never used for a second attempt. */
+  /**
+   * Chosen once and stored with the job, so that a resumed import uses the same id. A second attempt needs a new id.
+   */
   readonly importId: string;
   readonly sourceId: string;
   readonly sourceVersion: number;
 }
 
-/** What is known of a version before its first document is read. */
+/** The known facts of a version before its first document is read. */
 export interface SourceFacts extends ImportName {
   readonly expectedCount: number;
   readonly sourceHash: string;
 }
 
 export interface Source extends SourceFacts {
-  /** From the beginning, the same items in the same order each time. */
+  /** From the beginning; the same items in the same order each time. */
   items(): AsyncIterable<Item>;
 }
 
@@ -50,12 +52,14 @@ export interface Chunk {
   readonly items: readonly Item[];
 }
 
-/** `staging` becomes `published` or `abandoned`; `published` becomes `superseded` when another version is published. */
+/**
+ * `staging` becomes `published` or `abandoned`; `published` becomes `superseded` when another version is published.
+ */
 export type ImportState = 'staging' | 'published' | 'superseded' | 'abandoned';
 
 export interface ImportRecord extends SourceFacts {
   readonly state: ImportState;
-  /** Whether its documents, which nobody needs once it is superseded or abandoned, are deleted. */
+  /** Whether the documents of a superseded or abandoned import are deleted. */
   readonly removed: boolean;
 }
 
@@ -64,14 +68,14 @@ export interface Manifest extends SourceFacts {
   readonly status: string;
 }
 
-/** Names that may stand in ids, keys and fences beside what is added to them, and are never mistaken for one another. */
+/** The characters allow a name in ids, keys and fences, and keep the separator unambiguous. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const VERSION_DIGITS = 12;
 
-/** Throws a `RangeError` for what could not be named later. */
+/** Throws a `RangeError` for names and versions that ids and keys cannot carry. */
 export function checkFacts({ importId, sourceId, sourceVersion, expectedCount }: SourceFacts): void {
-  for (const [what, name] of Object.entries({ importId, sourceId })) {
-    if (!NAME.test(name)) throw new RangeError(`${what} must be 1 to 64 of A-Z a-z 0-9 . _ -`);
+  for (const [field, name] of Object.entries({ importId, sourceId })) {
+    if (!NAME.test(name)) throw new RangeError(`${field} must be 1 to 64 of A-Z a-z 0-9 . _ -`);
   }
   if (!isWhole(sourceVersion) || sourceVersion >= 10 ** VERSION_DIGITS) {
     throw new RangeError(`sourceVersion must be a whole number of at most ${VERSION_DIGITS} digits`);
@@ -79,12 +83,12 @@ export function checkFacts({ importId, sourceId, sourceVersion, expectedCount }:
   if (!isWhole(expectedCount)) throw new RangeError('expectedCount must be a whole number');
 }
 
-/** Of one width, so that versions sort as text the way they sort as numbers. */
+/** Of one width, so that versions sort as text like numbers. */
 export function paddedVersion(sourceVersion: number): string {
   return String(sourceVersion).padStart(VERSION_DIGITS, '0');
 }
 
-/** A document of its own for each import, so that versions lie side by side until readers have moved on. */
+/** Each import has its own documents, so that versions exist side by side until readers switch. */
 export function stagedId(importId: string, itemId: string): string {
   return `${importId}:${itemId}`;
 }
@@ -106,7 +110,7 @@ export function stagedDocument(tenantId: string, name: ImportName, item: Item): 
   };
 }
 
-/** Cuts the items into chunks, by what they are alone: the same items make the same chunks in every attempt. */
+/** Cuts the items into chunks by their content alone: the same items make the same chunks in every attempt. */
 export async function* chunksOf(items: AsyncIterable<Item>): AsyncGenerator<Chunk, void> {
   let number = 0;
   let chunk: Item[] = [];
@@ -124,7 +128,7 @@ export async function* chunksOf(items: AsyncIterable<Item>): AsyncGenerator<Chun
   if (chunk.length > 0) yield { number, items: chunk };
 }
 
-/** Everything the import may do is done once: each commit has the one key that follows from what it does. */
+/** Each commit of the import has an idempotency key derived from its purpose, so it takes effect once. */
 export function beginTransaction(tenantId: string, facts: SourceFacts): Transaction {
   const document = importDocument(tenantId, recordOf(facts, 'staging'));
   return {
@@ -144,12 +148,12 @@ export function chunkTransaction(tenantId: string, name: ImportName, chunk: Chun
   };
 }
 
-/** Gives the import up, provided that nobody changed its record meanwhile. */
+/** Abandons the import if its record is unchanged. */
 export function abandonTransaction(tenantId: string, record: ImportRecord, revision: number): Transaction {
   return recordTransaction(tenantId, 'abandon', { ...record, state: 'abandoned' }, revision);
 }
 
-/** Notes that its documents are deleted, provided that nobody changed its record meanwhile. */
+/** Records that its documents are deleted, if its record is unchanged. */
 export function removedTransaction(tenantId: string, record: ImportRecord, revision: number): Transaction {
   return recordTransaction(tenantId, 'removed', { ...record, removed: true }, revision);
 }
@@ -167,7 +171,7 @@ function recordTransaction(
   };
 }
 
-/** Deletes documents of one import. A staged document is written once and deleted once, so its name makes the key. */
+/** Deletes documents of one import. A staged document is deleted once, so its name makes the key. */
 export function deleteTransaction(importId: string, documents: readonly StoredDocument[]): Transaction {
   const names = documents.map(({ documentType, id }) => [documentType, id]);
   const hash = createHash('sha256').update(JSON.stringify(names)).digest('hex');
@@ -182,7 +186,7 @@ export type Refusal =
   | 'outdated'
   /** Another import has published this version. */
   | 'version-taken'
-  /** Somebody has given this import up. */
+  /** The import was abandoned. */
   | 'abandoned';
 
 export type Publication =
@@ -190,7 +194,7 @@ export type Publication =
   | { readonly kind: 'published' }
   | { readonly kind: 'refused'; readonly reason: Refusal };
 
-/** What is to be done to publish, given the import's record and the source's manifest as they are now. */
+/** Decides the publication step from the current import record and the source's current manifest. */
 export function decidePublication(
   tenantId: string,
   facts: SourceFacts,
@@ -201,7 +205,7 @@ export function decidePublication(
   if (state === 'published' || state === 'superseded') return { kind: 'published' };
   if (state === 'abandoned') return { kind: 'refused', reason: 'abandoned' };
   const current = manifest === null ? null : manifestOf(manifest);
-  // Of one version twice the fence judges: it also knows the versions that were current once.
+  // The fence decides about equal versions: it also covers versions that were current earlier.
   if (current !== null && current.sourceVersion > facts.sourceVersion) {
     return { kind: 'refused', reason: 'outdated' };
   }
@@ -220,7 +224,7 @@ interface Before {
   readonly current: Manifest | null;
 }
 
-/** The one commit that makes an import visible: manifest, fence, event, and the states of both imports, or nothing. */
+/** The commit that makes an import visible: manifest, fence, event and the states of both imports, atomically. */
 function publishTransaction(tenantId: string, facts: SourceFacts, before: Before): Transaction {
   const { importId, sourceId, sourceVersion, expectedCount, sourceHash } = facts;
   const mutations: Mutation[] = [
@@ -247,7 +251,7 @@ function publishTransaction(tenantId: string, facts: SourceFacts, before: Before
         operation: 'claim',
         name: VERSION_FENCE,
         value: `${sourceId}@${paddedVersion(sourceVersion)}`,
-        // An owner may repeat its claim: it has to be this import, never the manifest that all imports share.
+        // An owner may repeat its claim: so the owner must be this import, never the manifest that all imports share.
         ownerDocumentType: IMPORT_TYPE,
         ownerDocumentId: importId,
       },
@@ -279,12 +283,12 @@ function manifestDocument(tenantId: string, manifest: Manifest): NewDocument {
     id: sourceId,
     schemaVersion: '1',
     data: manifest,
-    // No index importId: that is what staged documents are found by, and counted.
+    // No index importId: that index finds and counts staged documents only.
     indexes: { sourceId, sourceVersion: paddedVersion(sourceVersion), status },
   };
 }
 
-/** Whether there may be documents of the import that nobody needs. */
+/** Whether unneeded documents of the import may exist. */
 export function isRemovable({ state, removed }: ImportRecord): boolean {
   return (state === 'abandoned' || state === 'superseded') && !removed;
 }
@@ -306,7 +310,7 @@ function recordOf(facts: SourceFacts, state: ImportState): ImportRecord {
   return { ...factsOf(facts), state, removed: false };
 }
 
-/** These members and no others: a source may carry more. */
+/** Pick these members only: a source object may carry more. */
 function factsOf({ importId, sourceId, sourceVersion, expectedCount, sourceHash }: SourceFacts): SourceFacts {
   return { importId, sourceId, sourceVersion, expectedCount, sourceHash };
 }

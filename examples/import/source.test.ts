@@ -25,7 +25,7 @@ test('a file is counted and hashed before, and read line by line over the border
     Array.from({ length: 2000 }, (_, n) => `SKU-${String(n).padStart(7, '0')}`),
   );
   expect(items.every(({ data }) => data.edition === 3)).toBe(true);
-  // Again, for whoever resumes.
+  // Again, for a resumed import.
   expect(await collect(source.items())).toEqual(items);
 });
 

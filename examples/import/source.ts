@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import type { ImportName, Item, Source } from './shapes.ts';
 
 /**
- * A file of JSON lines as a source. It is read through once for its hash and its number of lines, and held to both when
- * its items are read: a file that changed meanwhile is not published.
+ * A file of JSON lines as a source. A first read computes its hash and line count; later reads check both, so that a
+ * file that changed meanwhile is not published.
  */
 export async function fileSource(
   path: string,
@@ -27,7 +27,7 @@ export async function fileSource(
   };
 }
 
-/** The lines that are not empty; every byte goes through the hash. */
+/** The non-empty lines; every byte enters the hash. */
 async function* linesOf(path: string, hash: Hash): AsyncGenerator<string, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let rest = '';

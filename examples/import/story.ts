@@ -12,7 +12,7 @@ import { type Edition, Watch } from './watch.ts';
 const TENANT = 'workshop';
 const SOURCE = 'parts-catalogue';
 
-/** What happens, step by step, and what has to be true after each. */
+/** The steps of the example and the checks after each. */
 export class Story {
   readonly #address: string;
   readonly #front: Front;
@@ -33,7 +33,7 @@ export class Story {
     this.#events = new PublishedEvents(this.#client, address);
   }
 
-  async tell(): Promise<void> {
+  async play(): Promise<void> {
     let ended: PromiseSettledResult<unknown>[] = [];
     try {
       const first: Edition = { importId: 'parts-1-monday', sourceVersion: 1, documents: this.#documents };
@@ -45,7 +45,7 @@ export class Story {
       await this.#events.check([first.importId, second.importId]);
       say('The outbox holds one canon.source.published for each edition, and each was delivered.');
     } finally {
-      // A fault of these is thrown below, unless there was one before it.
+      // Their failures are thrown below, unless an earlier failure exists.
       ended = await Promise.allSettled([
         this.#events.stop(),
         this.#watch.stop(),
@@ -59,7 +59,9 @@ export class Story {
     );
   }
 
-  /** Killed half-way, killed before the commit that publishes, killed after it; each time another process goes on. */
+  /**
+   * Importers are killed half-way, before the publishing commit and after it; each time another process continues.
+   */
   async #importFirst(edition: Edition): Promise<void> {
     const job = await this.#job(edition, this.#front.address);
     const half = Math.floor(this.#documents / 200);
@@ -88,10 +90,10 @@ export class Story {
 
     expectOutcome(await this.#start(job).outcome(), { status: 'published', before: true });
     await this.#events.delivered(edition.importId);
-    say('The fourth is told that its edition is published already.');
+    say('The fourth learns that its edition is already published.');
   }
 
-  /** Another import of the same version: refused, given up, and cleaned away. */
+  /** Another import of the same version: refused, abandoned and cleaned up. */
   async #refuseRival(): Promise<void> {
     const importId = 'parts-1-rival';
     const job = await this.#job({ importId, sourceVersion: 1, documents: 250 }, this.#address);
@@ -103,7 +105,7 @@ export class Story {
     say('Another import of the same version was refused, abandoned, and its documents deleted.');
   }
 
-  /** Killed at the very moment in which it publishes, so that nobody knows on which side of the commit. */
+  /** Killed during the publishing commit, so that it may or may not have taken effect. */
   async #importSecond(edition: Edition): Promise<void> {
     const job = await this.#job(edition, this.#address);
     this.#watch.allow(edition);
@@ -114,7 +116,7 @@ export class Story {
     const outcome = await this.#start(job).outcome();
     const before = outcome.status === 'published' && outcome.before;
     expectOutcome(outcome, { status: 'published', before });
-    // What was seen is published for good. What was not seen yet may have been on its way.
+    // A version that a reader saw is published for good. An unseen commit may still have been in progress.
     if (seen?.importId === edition.importId || !killed) expectEqual('published before', before, true);
     await this.#expectSeen(edition);
     await this.#events.delivered(edition.importId);
@@ -128,7 +130,7 @@ export class Story {
   async #cleanUp(superseded: Edition, current: Edition): Promise<void> {
     expectEqual('documents cleaned up', await cleanUpSource(this.#client, SOURCE), this.#documents);
     expectEqual('documents left', await this.#staged(superseded.importId), 0);
-    // A second call finds nothing and closes the books; a third has nothing to look at.
+    // A second call finds nothing and marks the import as removed; a third has nothing to do.
     expectEqual('documents cleaned up again', await cleanUpSource(this.#client, SOURCE), 0);
     await this.#expectSeen(current);
     say(`The ${this.#documents} documents of the first edition were deleted; readers did not notice.`);
@@ -173,11 +175,11 @@ function expectOutcome(actual: ImportOutcome, expected: ImportOutcome): void {
   expectEqual('the outcome', JSON.stringify(actual), JSON.stringify(expected));
 }
 
-function expectThat(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`it was expected that ${what}`);
+function expectThat(holds: boolean, condition: string): void {
+  if (!holds) throw new Error(`it was expected that ${condition}`);
 }
 
-function expectEqual(what: string, actual: unknown, expected: unknown): void {
+function expectEqual(name: string, actual: unknown, expected: unknown): void {
   if (actual !== expected)
-    throw new Error(`${what}: ${String(actual)}, but ${String(expected)} was expected`);
+    throw new Error(`${name}: ${String(actual)}, but ${String(expected)} was expected`);
 }

@@ -21,7 +21,7 @@ const whole = (edition: Edition): Seen => ({
   documents: documentsOf(edition),
 });
 
-/** Looks once at each of these, in turn, both editions being allowed; throws what the watch throws. */
+/** Watches these looks in order, with both editions allowed; throws the watch's error. */
 async function watched(...sights: readonly Seen[]): Promise<Watch> {
   const rest = [...sights];
   const last = Promise.withResolvers<void>();

@@ -1,14 +1,14 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import type { StoredDocument } from './client.ts';
 
-/** What a reader may see at some time: an import, whole, and nothing else. */
+/** The state that a reader may see: one complete import. */
 export interface Edition {
   readonly importId: string;
   readonly sourceVersion: number;
   readonly documents: number;
 }
 
-/** What a look showed; `null` when nothing is published. */
+/** The result of a look; `null` if nothing is published. */
 export type Look = () => Promise<{
   readonly manifest: { readonly importId: string };
   readonly documents: readonly StoredDocument[];
@@ -17,11 +17,11 @@ export type Look = () => Promise<{
 const PAUSE_MS = 50;
 
 /**
- * Looks at a source again and again and checks each time, by itself and not by what the reader says of itself: what is
- * seen is nothing, or one edition that may be seen by now, whole; and never an earlier one again.
+ * Looks at a source repeatedly and checks each result independently of the reader: nothing, or one complete edition
+ * that is allowed by now, and never an earlier one again.
  */
 export class Watch {
-  /** How often each was seen; the first is "nothing". */
+  /** The number of looks per state; the first is "nothing". */
   readonly counts: number[] = [0];
   readonly #look: Look;
   readonly #editions: Edition[] = [];
@@ -33,20 +33,20 @@ export class Watch {
   constructor(look: Look) {
     this.#look = look;
     this.#ended = this.#loop();
-    // Whoever waits for a look or the end is told; until then it must not end the process.
+    // Without this handler a rejection before the first waiter would end the process.
     this.#ended.catch(() => {});
   }
 
-  /** From now on this edition may be seen. */
+  /** From now on readers may see this edition. */
   allow(edition: Edition): void {
     this.#editions.push(edition);
     this.counts.push(0);
   }
 
-  /** What a look shows that begins after this call; throws when any look so far was wrong. */
+  /** The result of a look that begins after this call; throws if any look so far failed. */
   async seen(): Promise<Edition | null> {
     const look = new Promise<Edition | null>((resolve) => this.#waiting.push(resolve));
-    return Promise.race([look, this.#ended.then(() => Promise.reject(new Error('nobody looks any more')))]);
+    return Promise.race([look, this.#ended.then(() => Promise.reject(new Error('the watch has ended')))]);
   }
 
   async stop(): Promise<void> {
@@ -59,12 +59,12 @@ export class Watch {
       const waiting = this.#waiting.splice(0);
       const place = this.#judge(await this.#look());
       this.counts[place] = (this.counts[place] ?? 0) + 1;
-      for (const tell of waiting) tell(this.#editions[place - 1] ?? null);
+      for (const resolve of waiting) resolve(this.#editions[place - 1] ?? null);
       await pauseFor(PAUSE_MS);
     }
   }
 
-  /** The place of what was seen: 0 is nothing, then the editions in the order in which they were allowed. */
+  /** The index of the seen state: 0 is nothing, then the editions in the order in which they were allowed. */
   #judge(seen: Awaited<ReturnType<Look>>): number {
     const place = seen === null ? 0 : this.#placeOf(seen.documents, seen.manifest.importId);
     if (place < this.#latest)

@@ -12,12 +12,12 @@ function expectStory(stdout: string): void {
   expect(stdout).toContain('The service was killed (SIGKILL)');
   expect(stdout).toMatch(/^order-1: succeeded$/m);
   expect(stdout).toMatch(/^order-2: succeeded$/m);
-  expect(stdout).toMatch(/^order-3: timed_out \(Nobody decided in time\)$/m);
+  expect(stdout).toMatch(/^order-3: timed_out \(No decision came in time\)$/m);
   expect(stdout.match(/artifact decision: (\w+)/g)).toEqual(
     ['approved', 'rejected', 'expired'].map((verdict) => `artifact decision: ${verdict}`),
   );
-  expect(stdout.match(/callback: 3 requests with the key \d+, taken once/g)).toHaveLength(3);
-  expect(stdout).toContain('Every run ended once, and every decision was taken once');
+  expect(stdout.match(/callback: 3 requests with the key \d+, accepted once/g)).toHaveLength(3);
+  expect(stdout).toContain('Every run ended once, and every decision was accepted once');
 }
 
 test('approvals outlive the death of the embedded service', { timeout: 180_000 }, async () => {
@@ -96,7 +96,7 @@ test('the worker of the README does the same', async () => {
   expect({ status, result }).toEqual({ status: 'succeeded', result: { verdict: 'approved', by: 'kim' } });
   const notice = { runId: id, order: 'order-1', cents: 4200, verdict: 'approved', by: 'kim' };
   expect(books.read(content)).toEqual(notice);
-  expect(books.told.map(({ key }) => key)).toEqual([id, id, id]);
-  expect(books.taken).toHaveLength(1);
+  expect(books.received.map(({ key }) => key)).toEqual([id, id, id]);
+  expect(books.accepted).toHaveLength(1);
   await books.close();
 });
