@@ -45,7 +45,7 @@ describe('the client of another contract', () => {
       'The request is a form of the parts `manifest`, `artifact`, at most 4,096 bytes together.',
     );
     expect(text).toContain(
-      'an idempotency key of yours, which goes into the header `Idempotency-Key` (in the contract: supported).',
+      'your idempotency key, which goes into the header `Idempotency-Key` (in the contract: supported).',
     );
     expect(text).toContain(
       '@returns 202: `Parcel`. Taken. 204: no body. Nothing to do. 503: `Parcel`. A parcel that failed.',
