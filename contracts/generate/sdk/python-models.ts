@@ -108,7 +108,7 @@ function aliasText(model: SdkModel): string {
 function modelDoc({ description, deprecated, preview }: SdkModel): string[] {
   return [
     description,
-    preview ? 'Preview: any release may change it in ways that break callers.' : '',
+    preview ? 'Preview: may change in any release, also in ways that break callers.' : '',
     deprecated ? 'Deprecated.' : '',
   ].filter((text) => text !== '');
 }
