@@ -1,16 +1,16 @@
 /**
- * `BlobStore`: what the service asks a place for large objects to keep. An object is written once under a key of its own
- * and never changed, so nothing here needs a transaction: whoever read a key in the record store reads the object that was
- * meant, or learns that it is gone.
+ * `BlobStore`: the port through which the service keeps large objects. An object is written once under a key of its own and
+ * never changed, so no transaction is needed: a caller that read a key in the record store reads that object, or learns
+ * that it is gone.
  */
 export interface BlobStore {
   /** The provider's name in settings and status documents, such as `files`. */
   readonly provider: string;
 
   /**
-   * Writes an object that is not there yet; when this resolves it outlives a crash. Where the key holds the same content
-   * already, nothing is written and its first attributes stay, so a put may be tried again. Throws `conflict` where it
-   * holds another content, and `too_large` or `full` with nothing written.
+   * Writes an object that does not exist yet; when this resolves, the object survives a crash. Where the key holds the same
+   * content already, nothing is written and its first attributes stay, so a put may be tried again. Throws `conflict` where
+   * it holds another content, and `too_large` or `full` with nothing written.
    */
   put(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void>;
 
@@ -43,7 +43,10 @@ export interface BlobStore {
 }
 
 export interface BlobAttributes {
-  /** A media type of our own choice, never a caller's: whoever opens the object elsewhere is told to run it otherwise. */
+  /**
+   * A media type that the service chooses, never a caller's: a browser that opens the object elsewhere could run it
+   * otherwise.
+   */
   readonly contentType: string;
   /** `sha256:` and 64 lower-case hexadecimal digits of the bytes. */
   readonly sha256: string;

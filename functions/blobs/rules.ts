@@ -12,7 +12,7 @@ const metadataBytesMax = 4096;
 
 /**
  * Folders of ids and hashes, and a name with an ending: `execution-artifacts/<run>/<artifact>.json`. Only the name has an
- * ending, so that no object is another one's folder; upper-case letters would meet on a disk that does not tell cases.
+ * ending, so that no object is another one's folder; upper-case letters would collide on a disk that ignores case.
  */
 const keyPattern = /^(?:[a-z0-9_-]{1,80}\/){1,6}[a-z0-9_-]{1,80}\.[a-z0-9]{1,8}$/;
 const prefixPattern = /^(?:[a-z0-9_-]{1,80}\/){1,6}$/;
@@ -34,7 +34,7 @@ export function checkPrefix(prefix: string): void {
   if (!prefixPattern.test(prefix)) throw new TypeError('not a prefix of keys');
 }
 
-/** Throws `too_large` for what no place takes, and a TypeError for attributes that a caller could not have caused. */
+/** Throws `too_large` for content that no provider accepts, and a TypeError for attributes that no caller can cause. */
 export function checkPut(key: string, bytes: Uint8Array, attributes: BlobAttributes): void {
   checkKey(key);
   if (!mediaTypePattern.test(attributes.contentType)) throw new TypeError('not a media type of ours');
@@ -64,7 +64,7 @@ export function checkReadable(sizeBytes: number, bytesMax: number): void {
 
 export function checkContent(bytes: Uint8Array, expected: string): void {
   if (sha256(bytes) !== expected) {
-    throw new BlobError('corrupt', 'the content of the object is not what was put');
+    throw new BlobError('corrupt', 'the content of the object differs from the content that was put');
   }
 }
 

@@ -15,7 +15,7 @@ export function crossFaults(settings: Settings, host: Host, sourceOf: SourceOf):
     .map((fault) => ({ ...fault, source: sourceOf(fault.key) ?? 'default' }));
 }
 
-/** Whether there is an API key that somebody could present. */
+/** Whether an API key is configured that a caller could present. */
 export function hasApiKeys({ security }: Settings): boolean {
   const { apiKeys, apiKey, apiKeyHashes, apiKeyFile } = security;
   return apiKeys.length + apiKeyHashes.length > 0 || apiKey !== null || apiKeyFile !== null;
@@ -31,7 +31,8 @@ export function isServed(settings: Settings, group: string): boolean {
   const { service, canonicalStore, execution, executionAccess } = settings;
   if (group === 'canonical') return canonicalStore.enabled;
   if (group !== 'execution') return true;
-  // Outside Development nothing is open to whoever comes; a deployment that names nobody has not asked for the runtime.
+  // Outside Development no operation is open to every caller; a deployment without execution policies has not asked for the
+  // runtime.
   const named = executionAccess.identityPolicies.length > 0;
   return execution.enabled && (service.environment === 'Development' || named);
 }
@@ -63,8 +64,8 @@ const catalog: readonly Served[] = (Object.keys(groupClasses) as Group[]).flatMa
 );
 
 /**
- * Whether whoever reaches the service may call some operation without a credential. A class of operations without a policy
- * is open in Development, whatever the policies of another say; one of which nothing is served is no opening.
+ * Whether every caller may call some operation without a credential. A class of operations without a policy is open in
+ * Development, even where another class has policies. A class without served operations opens nothing.
  */
 export function isOpen(settings: Settings, contract = catalog): boolean {
   if (settings.service.environment !== 'Development' || needsApiKey(settings)) return false;
@@ -113,7 +114,7 @@ function isTaken(header: string): boolean {
   return takenHeaders.has(header) || takenPrefixes.test(header);
 }
 
-/** Whether names are believed that nobody proved, and no key is asked for. */
+/** Whether the service believes unproven names and asks for no key. */
 function believesHeaders(settings: Settings): boolean {
   if (settings.service.environment !== 'Development' || needsApiKey(settings)) return false;
   const { canonicalAccess, executionAccess } = settings;

@@ -3,8 +3,8 @@ import type { ListSelection } from './port.ts';
 import { addBounds, isEquality, mergePredicates, type Predicate, type SqlText } from './predicates.ts';
 
 /**
- * How the SQL providers answer a list: which rows to walk, in which order, and what to check of each. All of them keep a
- * table `records` and a table `entries` with one row for each projected index; each writes the plan in its own SQL.
+ * How the SQL providers answer a list: which rows to walk, in which order, and which checks to make on each. All of them
+ * keep a table `records` and a table `entries` with one row for each projected index; each writes the plan in its own SQL.
  */
 export interface ListPlan {
   readonly question: ListQuestion;
@@ -34,7 +34,7 @@ export interface ListQuestion {
   readonly after: ListPlace | undefined;
 }
 
-/** Where a record stands in a list; a cursor holds it. `value` only where an index orders the list. */
+/** The position of a record in a list; a cursor holds it. `value` only where an index orders the list. */
 export interface ListPlace {
   readonly value: string | null;
   readonly listing_group: string;
@@ -131,10 +131,10 @@ export function addDriver(sql: SqlText, plan: ListPlan, { skipsToCursor }: { ski
   addBounds(sql, 'd.value', driver, covers ? covered : undefined);
 }
 
-/** How a database compares places: by one comparison of rows, or by the ranges that it stands for. */
+/** How a database compares places: by one comparison of rows, or by the equivalent ranges. */
 type PlaceComparison = 'rows' | 'ranges';
 
-/** Goes on after the cursor and orders the rows. `prefix` stands before each column. */
+/** Continues after the cursor and orders the rows. `prefix` precedes each column. */
 export function addOrder(
   sql: SqlText,
   { selection, after }: ListQuestion,

@@ -48,10 +48,10 @@ export interface RecordStore {
   swap(scope: Scope, records: AsyncIterable<RecordData>, verify: () => void | Promise<void>): Promise<void>;
 
   /**
-   * Deletes what swaps have replaced, and what loads that died have left behind, once no call can need it any more: a load
-   * is taken for dead after an hour without a write. For maintenance: SQL databases also do so by themselves, after a swap
-   * and when they are opened; Firestore, where replaced records rest for an hour, within the next swap of the same scope. There `scope` says where to
-   * look; without it, everywhere, at one read for each scope that was ever swapped.
+   * Deletes the content that swaps have replaced, and the leftovers of dead loads, once no call can need them any more: a
+   * load counts as dead after an hour without a write. For maintenance: SQL databases also do so by themselves, after a
+   * swap and when they are opened; Firestore, where replaced records rest for an hour, within the next swap of the same
+   * scope. There `scope` says where to look; without it, everywhere, at one read for each scope that was ever swapped.
    */
   sweep(scope?: Scope): Promise<void>;
 
@@ -97,9 +97,9 @@ export type Head = Readonly<Record<string, string | number | boolean | null>>;
 export interface RecordData {
   readonly key: RecordKey;
   readonly head: Head;
-  /** JSON text. In a write, absent keeps what is stored; `null` stores none. */
+  /** JSON text. In a write, absent keeps the stored text; `null` stores none. */
   readonly body?: string | null;
-  /** How lists find the record. In a write, absent keeps what is stored; `null` takes it out of all lists. */
+  /** How lists find the record. In a write, absent keeps the stored listing; `null` removes the record from all lists. */
   readonly listing?: Listing | null;
   /** When the record may be claimed, in whole milliseconds since 1970. Absent or `null`: never. */
   readonly due?: number | null;
@@ -126,8 +126,8 @@ export interface Part {
 }
 
 /**
- * `head`: head and `due` only; what is left out is absent, so that writing the record back keeps it. `body`: with body and
- * listing. `parts`: with body, listing and parts.
+ * `head`: head and `due` only; the other members are absent, so that writing the record back keeps them. `body`: with body
+ * and listing. `parts`: with body, listing and parts.
  */
 export type RecordView = 'head' | 'body' | 'parts';
 
@@ -225,13 +225,13 @@ export type ClaimDecision<R> = (
 export interface ScanRequest {
   readonly collections: readonly string[];
   readonly pageSize: number;
-  /** `resume` of a page: goes on after it, at the same moment. */
+  /** `resume` of a page: continues after it, at the same moment. */
   readonly resume?: string;
 }
 
 export interface ScanPage {
   readonly records: readonly RecordData[];
-  /** `null` when the provider cannot go on after a restart. */
+  /** `null` when the provider cannot continue after a restart. */
   readonly resume: string | null;
 }
 

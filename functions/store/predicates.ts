@@ -8,8 +8,8 @@ export interface Predicate {
 }
 
 /**
- * One predicate an index, for the providers that judge lists by SQL. `undefined` when the range leaves out what an
- * equality on the same index asks for: then nothing can match.
+ * One predicate an index, for the providers that judge lists by SQL. `undefined` when the range leaves out the values that
+ * an equality on the same index asks for: then nothing can match.
  */
 export function mergePredicates({ equal = {}, range }: ListSelection): Predicate[] | undefined {
   const predicates: Predicate[] = Object.entries(equal).map(([name, value]) => ({

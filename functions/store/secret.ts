@@ -6,10 +6,11 @@ const SCOPE: Scope = { kind: 'system', name: 'service' };
 const SECRET_BYTES = 32;
 
 /**
- * A secret that every instance over this store shares: the first one to ask makes it. Kept for the life of the
- * instance once read; a failed read is tried again by the next call.
+ * A secret that every instance over this store shares: the first one to ask makes it. Kept for the life of the instance
+ * once read; a failed read is tried again by the next call.
  *
- * A store that has no room for it is still read from: until there is room, the instance uses what it would have stored.
+ * A store without room for it still serves reads: until there is room, the instance uses the secret that it would have
+ * stored.
  */
 export function sharedSecret(
   store: () => Promise<RecordStore>,

@@ -1,4 +1,4 @@
-/** The attacks that the service is held against, each in one line, with where it stands. */
+/** The attacks that the service is tested against, each in one line, with its state. */
 
 export type AttackState = 'tested' | 'benchmark' | 'release step' | 'later';
 
@@ -6,7 +6,7 @@ export interface Attack {
   readonly id: string;
   readonly what: string;
   readonly state: AttackState;
-  /** Why it is not a test: which part does not exist yet, or where it is done instead. */
+  /** Why it is not a test: the part that does not exist yet, or the place where it is checked instead. */
   readonly reason?: string;
 }
 
@@ -19,7 +19,7 @@ const mcp = 'there is no MCP endpoint yet';
 const groups: Readonly<Record<string, readonly Line[]>> = {
   A: [
     'a token that names no algorithm and has no signature',
-    'a token that names no algorithm and has a signature that holds',
+    'a token that names no algorithm and has a valid signature',
     'a token signed with the public key as a shared secret',
     'a token of another algorithm than RS256',
     'a key id that is unknown, missing, a list, a path or a megabyte long',
@@ -30,14 +30,14 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'a configuration without an audience',
     'a token that expired, by less and by more than the tolerance',
     'times that lie ahead, are no numbers or are no times',
-    'an e-mail address that nobody verified',
+    'an unverified e-mail address',
     'an e-mail address that is missing, or looks like another',
     'an authorized party that is not on the list',
     'a token with white space, padding or other characters around or in it',
-    'a token whose signature a platform took away',
+    'a token whose signature a platform removed',
     'credentials twice, in lists, and with schemes in other spellings',
     'keys that rotate: a new one appears, an old one leaves',
-    'a key server that is down, slow, huge, redirected or talks nonsense',
+    'a key server that is down, slow, huge, redirected or answers garbage',
     'fifty first requests at once: one fetch of the keys',
     'the same token from another address, and its age where it counts',
     'a token for another audience of ours',
@@ -49,11 +49,11 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'an identity token where an API key is expected',
     'two identity tokens that name different principals',
     'an API key alone, which can name no tenant',
-    'headers in which proxies tell who called them',
+    'headers in which proxies name the caller',
   ],
   C: [
     'API keys at rest: hashes only',
-    'API keys of any length compared without telling how much was right',
+    'API keys of any length compared without revealing how much was right',
     'an unknown key and a wrong one, treated alike',
     'two keys while they change, and a revoked one',
     'keys that scanners and our own log recognise',
@@ -70,8 +70,8 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'an actor in the body',
     'a service identity in the body',
     'a worker id that is not that of the caller',
-    'a refusal that tells whether something exists',
-    'lists that show something of another tenant',
+    'a refusal that reveals whether a record exists',
+    'lists that show records of another tenant',
   ],
   E: [
     'slashes, as they are and encoded',
@@ -93,7 +93,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'the division slash',
     'composed and decomposed characters',
     'characters that turn the direction of text',
-    'characters that nobody sees',
+    'invisible characters',
     'lone surrogates',
     'names with a meaning to file systems, languages and databases',
     'targets that are no paths',
@@ -108,7 +108,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'a body that trickles',
     'headers that trickle',
     'too many headers, and too large ones',
-    'a client that waits to be told to send too much',
+    'a client that waits for permission to send too much',
     'methods that no operation has',
     'headers that name another method',
     'headers that name another host or scheme',
@@ -124,7 +124,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     '__proto__ and its like, at every level',
     'numbers that become others',
     'other encodings, byte order marks and broken UTF-8',
-    'what looks like JSON and is not',
+    'text that resembles JSON',
     'lone surrogates in strings and names',
     'the corpus of JSON parsers',
     'names that collide in a hash table',
@@ -136,7 +136,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'validators that look into the data for their rules',
   ],
   I: [
-    'more requests than the limit, before anything is read',
+    'more requests than the limit, before the body is read',
     'forged forwarding headers',
     'addresses of one network, and two spellings of one address',
     'addresses without number',
@@ -144,15 +144,15 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'several instances',
   ],
   J: [
-    'planted secrets, searched in everything that is written',
-    'messages of libraries in what callers see',
+    'planted secrets, searched in all output',
+    'messages of libraries in answers',
     'line ends, escapes and JSON written into the log',
     'secrets printed by inspecting, converting or refusing them',
     'secrets in copies of a tenant',
   ],
   K: [
     'guessing a lease token, or reading it in the store',
-    ['lease tokens told apart by time', 'benchmark', 'the bench `timing`'],
+    ['lease tokens distinguished by time', 'benchmark', 'the bench `timing`'],
     'lease tokens that are stale, foreign, changed or used up',
     'continuation tokens with any bit changed',
   ],
@@ -180,7 +180,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'forged tasks without number',
   ],
   O: [
-    'headers that say something else than the body',
+    'headers that contradict the body',
     'the official scenarios of conformance',
     'a tool that the caller was not shown',
     'a server that acts with another identity than its caller’s',
@@ -197,7 +197,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'packages from elsewhere, or changed',
     'scripts that run when packages are installed',
     ['signatures and provenance of packages', 'release step', 'needs the network; in CONTRIBUTING'],
-    'more in a bundle or package than was meant',
+    'unintended content of a bundle or package',
     'a bill of materials that is not that of the bundle',
     'two builds that differ',
     ['dependencies that are younger than a week', 'release step', 'needs the network; in CONTRIBUTING'],
@@ -207,7 +207,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
       'a setting of the release job; in CONTRIBUTING',
     ],
     'generated files that are not those of their sources',
-    'code made at run time in what is deployed',
+    'code made at run time in deployed bundles',
   ],
 };
 

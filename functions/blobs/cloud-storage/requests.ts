@@ -34,7 +34,7 @@ const tryMs = 30_000;
 const firstPauseMs = 500;
 const pauseMsMax = 8000;
 
-/** https://cloud.google.com/storage/docs/retry-strategy: what may be another answer the next time. */
+/** Failures worth a retry: https://cloud.google.com/storage/docs/retry-strategy. */
 const passing = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
@@ -119,7 +119,7 @@ function messageIn(body: Uint8Array): string {
     const { error } = JSON.parse(Buffer.from(body).toString()) as { error: { message: string } };
     return `: ${error.message.slice(0, 300)}`;
   } catch {
-    // What stands between may answer with a page of its own.
+    // A proxy may answer with a page of its own.
     return '';
   }
 }

@@ -107,7 +107,7 @@ class CloudStorageBlobs implements BlobStore {
       const sizeBytes = Number(resource.size);
       checkReadable(sizeBytes, bytesMax);
       const { [hashName]: sha256 = '', ...metadata } = resource.metadata ?? {};
-      // The same object as the resource, should the key be made anew in between.
+      // Names the object of the resource, in case the key is written again in between.
       const query = `alt=media&generation=${encodeURIComponent(resource.generation)}`;
       const answer = await this.#requests.send({
         method: 'GET',
@@ -141,7 +141,7 @@ class CloudStorageBlobs implements BlobStore {
             if (await this.#delete(name)) removed += 1;
           }
         };
-        // All of them, also when one fails: what was begun belongs to this call.
+        // Wait for all of them, also when one fails: this call started them.
         const ends = await Promise.allSettled(Array.from({ length: lanes }, lane));
         for (const end of ends) if (end.status === 'rejected') throw end.reason;
         after = nextPageToken;

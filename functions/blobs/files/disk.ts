@@ -9,7 +9,7 @@ const failures: Readonly<Record<string, BlobFailure>> = {
   EFBIG: 'too_large',
 };
 
-/** The error in the words of the port; what is none of the operating system's passes as it is. */
+/** Translates an error of the operating system into an error of the port; other errors pass unchanged. */
 export function asBlobError(error: unknown): unknown {
   if (error instanceof BlobError) return error;
   const code = codeOf(error);
@@ -22,7 +22,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** What `work` comes to, or `otherwise` where something that it needs is not there. */
+/** The result of `work`, or `otherwise` where a file or folder that it needs does not exist. */
 export async function orIfAbsent<R, O>(work: Promise<R>, otherwise: O): Promise<R | O> {
   try {
     return await work;

@@ -26,7 +26,7 @@ export async function withObject<R>(
   path: string,
   read: (file: FileHandle, head: ObjectHead) => Promise<R>,
 ): Promise<R | null> {
-  // Nothing of ours is a link; what others have linked may lead anywhere.
+  // The store makes no links; a link made by others may lead anywhere.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null;

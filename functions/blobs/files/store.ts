@@ -28,21 +28,24 @@ export interface FileBlobsOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** Stands in the URIs of the objects; default `local`. */
+  /** Part of the URIs of the objects; default `local`. */
   readonly container?: string;
 }
 
-/** What is being written, and what is being removed. No key begins with a dot. */
+/** Folders of files that are being written or removed. No key begins with a dot. */
 const incoming = '.incoming';
 const outgoing = '.outgoing';
 
 /** A temporary file without a write for this long is abandoned. */
 const leftAfterMs = 60_000;
 
-/** A put is begun anew when another process takes its file or folder away: one that opens, or one that removes. */
+/**
+ * A put starts again when another process removes its file or folder: one that opens the store, or one that removes
+ * objects.
+ */
 const triesMax = 8;
 
-/** Clears what processes that died have left behind. What a living one loses by it, that one writes again. */
+/** Removes files that dead processes left. A live process writes again the files that it loses by this. */
 export async function openFileBlobs(options: FileBlobsOptions): Promise<BlobStore> {
   const root = resolve(options.folder);
   try {
@@ -58,7 +61,7 @@ export async function openFileBlobs(options: FileBlobsOptions): Promise<BlobStor
   return new FileBlobs(root, options);
 }
 
-/** Empties a folder of what was last changed before that moment, in milliseconds since 1970. */
+/** Removes the files of a folder that were last changed before that time, in milliseconds since 1970. */
 async function clear(folder: string, before: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);

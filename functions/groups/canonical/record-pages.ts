@@ -11,7 +11,7 @@ const PAGE_CHARACTERS_MAX = 8 * 1024 * 1024;
 
 export interface Gathered<T> {
   readonly items: readonly T[];
-  /** Where the next page goes on, `null` after the last one. */
+  /** The position after which the next page starts, `null` after the last one. */
   readonly next: string | null;
 }
 
@@ -53,8 +53,8 @@ export async function gather<T>(
 }
 
 /**
- * One page of the store, shortened where its records pass the bound: read again with fewer, because only a page's end is a
- * place to go on from. One record always fits.
+ * One page of the store, shortened where its records pass the bound: read again with fewer, because only the end of a page
+ * is a position to continue from. One record always fits.
  */
 async function readWithin(
   store: RecordStore,

@@ -2,7 +2,7 @@ import type { OpenApiDocument } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import type { ServerDependencies } from './dependencies.ts';
 
-/** The OpenAPI document of what is served: without the canonical routes where the store is disabled. */
+/** The OpenAPI document of the served operations: without the canonical routes where the store is disabled. */
 export function getOpenApiContract(dependencies: ServerDependencies): Handler<'getOpenApiContract'> {
   const { documents, canonical } = dependencies;
   return async () => {

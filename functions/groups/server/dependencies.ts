@@ -6,7 +6,7 @@ import type { RecordStore } from '../../store/port.ts';
 export interface ServerDependencies {
   readonly world: Pick<World, 'timers'>;
   readonly release: Release;
-  /** Whether reasons of failures may be told. */
+  /** Whether answers may hold the reasons of failures. */
   readonly development: boolean;
   /** `null` where the canonical store is disabled. */
   readonly canonical: CanonicalConfiguration | null;
@@ -24,7 +24,7 @@ export interface CanonicalConfiguration {
   readonly provider: string;
   /** Opens the store when it is not open yet. */
   readonly store: () => Promise<RecordStore>;
-  /** Whether whoever reaches the service may use the store. */
+  /** Whether every caller may use the store. */
   readonly open: boolean;
   readonly rateLimit: {
     readonly permitLimit: number;

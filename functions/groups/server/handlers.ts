@@ -4,7 +4,7 @@ import type { ServerDependencies } from './dependencies.ts';
 import { getHealth } from './health.ts';
 import { getReadiness } from './readiness.ts';
 
-/** The operations of the server group: what the service is, and whether it works. */
+/** The operations of the server group: the description of the service, and its health. */
 export function serverHandlers(dependencies: ServerDependencies): GroupHandlers<'server'> {
   return {
     getHealth: getHealth(dependencies),

@@ -6,7 +6,7 @@ import type { ServerDependencies } from './dependencies.ts';
 
 const DISABLED = 'disabled';
 
-/** Tells what the service is and what it is configured with, from memory alone. */
+/** Describes the service and its configuration, from memory alone. */
 export function getHealth(dependencies: ServerDependencies): Handler<'getHealth'> {
   return async (_, { now }) => ({ status: 200, body: healthStatus(dependencies, now) });
 }

@@ -9,7 +9,7 @@ import { healthStatus } from './health.ts';
 /** A database that takes longer is of no use to a caller either. */
 const PING_TIMEOUT_MS = 5000;
 
-/** Asks what is configured whether it works. The answer is 200 in any case; `ready` is the outcome. */
+/** Checks the configured parts. The answer is 200 in any case; `ready` is the outcome. */
 export function getReadiness(dependencies: ServerDependencies): Handler<'getReadiness'> {
   const storage = sharedCheck(() => storageCheck(dependencies));
   return async (_, { now }) => {
@@ -74,11 +74,11 @@ async function storageCheck({
   const details = { enabled: true, store: canonical.provider };
   const failure = await failureWithin(world.timers, canonical);
   if (failure === undefined) return { id, status: 'ok', message: 'The canonical store answers.', details };
-  const told = development ? { ...details, reason: failure.reason.slice(0, 1024) } : details;
+  const shownDetails = development ? { ...details, reason: failure.reason.slice(0, 1024) } : details;
   const message = failure.full
     ? 'The canonical store has no room for new data. It answers reads.'
     : 'The canonical store does not answer.';
-  return { id, status: 'failed', message, details: told };
+  return { id, status: 'failed', message, details: shownDetails };
 }
 
 interface PingFailure {
@@ -127,7 +127,7 @@ function securityChecks({ apiKey, canonical }: ServerDependencies): ServerReadin
       ? {
           id: 'security.canonical_access',
           status: 'warning',
-          message: 'The canonical store is open to whoever reaches the service.',
+          message: 'The canonical store is open to every caller of the service.',
           details: {},
         }
       : { id: 'security.canonical_access', status: 'ok', message: 'Callers must be known.', details: {} },
@@ -141,7 +141,7 @@ function securityChecks({ apiKey, canonical }: ServerDependencies): ServerReadin
   return checks;
 }
 
-/** Callers of one moment share one check: anybody may ask, and nobody shall wear the database out by asking. */
+/** Concurrent callers share one check: every caller may ask, and no caller may overload the database by asking. */
 function sharedCheck<T>(check: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {

@@ -44,16 +44,16 @@ function callConfig(): object {
   };
 }
 
-/** Only what is used of `google.firestore.v1.CommitResponse` and `BatchWriteResponse`. */
+/** The used members of `google.firestore.v1.CommitResponse` and `BatchWriteResponse`. */
 export interface BatchReply {
   readonly status?: readonly { readonly code?: number | null; readonly message?: string | null }[] | null;
 }
 
 /**
- * Sends the batch once. The public `commit()` retries for up to ten minutes, also what was refused for its size, and
- * may so apply a write long after its caller was told that the outcome is unknown; and `BulkWriter` sends 20 writes a
- * request however large they are. The library's own transaction and BulkWriter use this same method; `client.test.ts`
- * fails when a release changes it.
+ * Sends the batch once. The public `commit()` retries for up to ten minutes, even a batch that was refused for its size,
+ * and may apply a write long after its caller got the answer that the outcome is unknown. `BulkWriter` sends 20 writes in a
+ * request, whatever their size. The library's own transaction and BulkWriter use this same method; `client.test.ts` fails
+ * when a release changes it.
  */
 export function sendBatch(batch: WriteBatch, methodName: 'commit' | 'batchWrite'): Promise<BatchReply> {
   const sender = batch as unknown as {

@@ -50,8 +50,8 @@ export function orderEntries(listing: Listing, paired: boolean): Record<string, 
 }
 
 /**
- * U+0000 is in neither value nor tie, and sorts before every other byte: `a` stands before `ab` whatever follows.
- * Only a value of 900 bytes with a group and an id of 400 each is too long; its ties then follow the cut.
+ * U+0000 is in neither value nor tie, and sorts before every other byte: `a` always sorts before `ab`. Only a value of 900
+ * bytes with a group and an id of 400 each is too long; its ties then follow the cut.
  */
 function sortKey(value: string, tie: string): string {
   const key = `${value}\0${tie}`;

@@ -21,7 +21,7 @@ export function grpcCode(error: unknown): number | undefined {
   return typeof error.code === 'number' ? error.code : undefined;
 }
 
-/** Throws for what no further try can change. */
+/** Throws for a failure that no further attempt can change. */
 export function commitFailure(error: unknown): CommitFailure {
   const code = grpcCode(error);
   if (isTooLarge(error, code)) {
@@ -47,7 +47,7 @@ function isTooLarge(error: unknown, code: number | undefined): boolean {
   return /maximum (entity |allowed )?size|too big|larger than|longer than/i.test(messageOf(error));
 }
 
-/** A failed read, in the words of the port; what did not come from Firestore passes as it is. */
+/** Translates a failed read into an error of the port; errors that did not come from Firestore pass unchanged. */
 export function readFailure(error: unknown): unknown {
   return grpcCode(error) === undefined ? error : unavailable(error);
 }

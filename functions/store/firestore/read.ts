@@ -21,8 +21,8 @@ const stateFields = ['generation'];
 const guessesMax = 5;
 
 /**
- * The scope's head and the records of these keys in one BatchGet. Their paths hold the generation, so it is guessed
- * from what was seen last, and the read repeated when the head says otherwise.
+ * The scope's head and the records of these keys in one BatchGet. Their paths hold the generation, so it is guessed from
+ * the last read, and the read is repeated when the head names another.
  */
 export async function readKeys(
   session: Session,
@@ -41,7 +41,7 @@ export async function readKeys(
       throw new StoreError('corrupt', 'Firestore left out a document that was asked for');
     const state = stateOf(head);
     session.states.saw(scope, state);
-    // The client asks again for what a broken answer left out, and then parts of one reading are of two moments.
+    // The client requests the missing parts of a broken answer again, and then one read holds parts of two moments.
     const torn = snapshots.some(({ readTime }) => !readTime.isEqual(head.readTime));
     if (state.generation === generation && !torn)
       return withRecords(session, keys, state, head.readTime, snapshots);
@@ -92,9 +92,9 @@ export async function readContinuations(
 }
 
 /**
- * What the head says now, to be read beside a query. A query in the guessed generation is right when the head, read
- * after the call began, still names it: then the scope was not swapped before the query began, and a swap since then
- * may be placed after it (`transact.ts` has the argument).
+ * The present head, to be read beside a query. A query in the guessed generation is right when the head, read after the
+ * call began, still names it: then the scope was not swapped before the query began, and a swap since then may be placed
+ * after it (`transact.ts` has the argument).
  */
 export async function readState(session: Session, scope: Scope): Promise<ScopeState> {
   const ref = session.db.doc(headPath(scope));

@@ -11,7 +11,7 @@ import {
 import { dueTime } from './entries.ts';
 import { decodeNames, decodeText, type Fields, LANE } from './layout.ts';
 
-/** A record's document as it was read, with what a write needs to build on it. */
+/** A record's document as it was read, with the facts that a write needs. */
 export interface Stored {
   readonly key: RecordKey;
   readonly path: string;

@@ -18,8 +18,8 @@ interface Position {
 const documentsMax = 100;
 
 /**
- * Every query reads at the same moment, without a transaction that could expire; Firestore keeps the versions of the
- * last hour, so a scan goes on after a restart, and lasts an hour at the most.
+ * Every query reads at the same moment, without a transaction that could expire; Firestore keeps the versions of the last
+ * hour, so a scan continues after a restart, and lasts an hour at the most.
  */
 export async function* scan(
   session: Session,
@@ -63,7 +63,7 @@ async function readPage(
   const ordered = session.db
     .collection(collectionPath(scope, generation, collection))
     .orderBy(FieldPath.documentId());
-  // `~` and what follows it belong to the record itself.
+  // `~` and the text after it belong to the record itself.
   const from = (after === '' ? ordered : ordered.startAfter(`${after}~~`)).limit(size);
   const { docs } = await reading(
     session,

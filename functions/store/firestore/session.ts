@@ -24,8 +24,8 @@ export interface ScopeState {
 export const FIRST_STATE: ScopeState = { generation: FIRST_GENERATION };
 
 /**
- * What this instance last saw of each scope. It is only ever a guess: every call reads the head beside what it wants,
- * and starts again when the guess was wrong.
+ * The last known head of each scope. It is only a guess: every call reads the head beside its records, and starts again
+ * when the guess was wrong.
  */
 export class ScopeStates {
   readonly #states = new Map<string, ScopeState>();

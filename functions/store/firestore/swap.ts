@@ -11,9 +11,9 @@ const abandonedAfterMs = 60 * 60 * 1000;
 const renewAfterMs = 5 * 60 * 1000;
 
 /**
- * Loads into a generation that no reader knows while the scope lives on, then makes it the live one by one write of
- * the head. The head names the generation as pending meanwhile, so that what an instance leaves behind when it dies is
- * found and swept by the next swap; and the flip demands that entry, so a generation given up is never made live.
+ * Loads into a generation that no reader knows while the scope lives on, then makes it the live one by one write of the
+ * head. The head names the generation as pending meanwhile, so that the next swap finds and sweeps the leftovers of a dead
+ * instance; and the flip demands that entry, so an abandoned generation is never made live.
  */
 export async function swap(
   session: Session,
@@ -32,7 +32,7 @@ export async function swap(
     // Only the answer of the flip was lost.
     if (head?.generation !== generation) throw error;
   }
-  // The swap is done; what sweeping leaves is found by the next one.
+  // The swap is done; the next one finds the leftovers of this sweep.
   await sweepRetired(session, scope).catch(() => undefined);
 }
 

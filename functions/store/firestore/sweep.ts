@@ -71,7 +71,7 @@ export async function sweepRetired(session: Session, scope: Scope): Promise<bool
   return false;
 }
 
-/** Gives what is left of the budget; 0 when there may be more to delete. */
+/** Returns the rest of the budget; 0 when there may be more to delete. */
 async function deleteDocuments(
   session: Session,
   scope: Scope,

@@ -27,16 +27,16 @@ import {
 } from './writes.ts';
 
 /**
- * One BatchGet, one Commit, no lock: every requested key is named in the Commit with what was read of it (its update
- * time, or its absence), and all of it is written or nothing. A lost race shows at once and is decided again.
+ * One BatchGet, one Commit, no lock: every requested key is named in the Commit with its state as read (its update time, or
+ * its absence), and all of it is written or nothing. A lost race shows at once and is decided again.
  *
- * The scope's head is read with the keys, yet not named in the Commit. Why a swap in between does no harm: this call
- * read generation G, so it began before the flip from G to G'. Its Commit still checks every key within G, so it takes
- * effect among the records of G as if it had committed just before the flip: after every other write to G that it
- * could have seen, in the order in which those were committed, and all of them are gone with G for whoever reads the
- * head after the flip. Calls that saw G may go on so after the flip; each of them was under way when it happened, and
- * G is kept for an hour, which none of them lasts. The same holds for queries and claims, which read the head beside
- * their query, and for a scan, whose moment lies before or after the flip.
+ * The scope's head is read with the keys, yet not named in the Commit. Why a swap in between does no harm: this call read
+ * generation G, so it began before the flip from G to G'. Its Commit still checks every key within G, so it takes effect
+ * among the records of G as if it had committed just before the flip: after every other write to G that it could have seen,
+ * in the order in which those were committed, and all of them are gone with G for every call that reads the head after the
+ * flip. Calls that saw G may continue so after the flip; each of them was under way when it happened, and G is kept for an
+ * hour, which none of them lasts. The same holds for queries and claims, which read the head beside their query, and for a
+ * scan, whose moment lies before or after the flip.
  */
 export async function transact<R>(
   session: Session,
@@ -74,9 +74,9 @@ export async function transact<R>(
 }
 
 /**
- * `undefined` when the decision must be made again with every key read: it took keys for absent that were not looked
- * up, and no Commit will check that, because it writes nothing or was refused by the rule itself. A decision that never
- * asked for such a key, as one that answers from a receipt, stands.
+ * `undefined` when the decision must be made again with every key read: it took keys for absent that were not read, and no
+ * Commit will check that, because it writes nothing or was refused by the rule itself. A decision that never asked for such
+ * a key, as one that answers from a receipt, holds.
  */
 function decideOn<R>(
   { records }: Reading,
@@ -107,9 +107,9 @@ interface Doubt<R> {
 }
 
 /**
- * Whether the lost Commit was made after all: a record carries its stamp. It was not made when something that it
- * would have changed is as it was; and it cannot be made later, once another try has changed one of the keys that
- * both are conditioned on. When rivals have since overwritten all that could tell, the caller has to find out.
+ * Whether the lost Commit was made after all: a record carries its stamp. It was not made when something that it would have
+ * changed is as it was; and it cannot be made later, once another try has changed one of the keys that both are conditioned
+ * on. When rivals have since overwritten all evidence, the caller has to find out.
  */
 function wasApplied<R>({ stamp, reading, writes }: Doubt<R>, now: Reading): boolean {
   let untouched = false;

@@ -65,7 +65,7 @@ export function createWrites(
   ];
 }
 
-/** Names only what changes, so that a body that is kept neither travels nor is read. Parts never change. */
+/** Names only the changed fields, so that an unchanged body is neither sent nor read. Parts never change. */
 export function updateWrite(
   session: Session,
   stored: Stored,
@@ -114,7 +114,7 @@ export function removeWrites(stored: Stored): PlannedWrite[] {
   });
 }
 
-/** Writes what is there already: Firestore checks the condition and leaves document and update time alone. */
+/** Writes the same content again: Firestore checks the condition and leaves document and update time alone. */
 export function presentGuard({ path, fields, updateTime }: Stored): PlannedWrite {
   return plain(path, 0, (batch, db) => {
     batch.update(db.doc(path), { writtenBy: fields.writtenBy }, { lastUpdateTime: updateTime });

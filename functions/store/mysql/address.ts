@@ -59,7 +59,7 @@ function parametersOf(parameters: URLSearchParams) {
   }
   const tls = tlsModes[mode];
   if (tls === undefined) {
-    // Whoever names authorities means to be safe, and is not to be left in the clear.
+    // An operator who names authorities wants TLS, so the connection must not stay unencrypted.
     if (authorities !== undefined) throw refused('names sslca without ssl=true or an sslmode');
     return { socketPath, ssl: undefined };
   }

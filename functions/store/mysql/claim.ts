@@ -7,13 +7,13 @@ import { lockScope } from './space.ts';
 import { BEGIN } from './statement.ts';
 import { writesOf } from './write.ts';
 
-/** Offers of one call at most: a backlog that is only parked must not hold the tenant. The next call goes on. */
+/** Offers of one call at most: a backlog that is only parked must not hold the tenant. The next call continues. */
 const offersMax = 1_000;
 /** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 const batchMin = 8;
 const batchMax = 128;
 
-/** Under the scope's lock, which makes every offer exclusive. What is won is answered only once it is committed. */
+/** Under the scope's lock, which makes every offer exclusive. Won records are returned only after the commit. */
 export async function claimIn<R>(
   connection: Connection,
   scope: Scope,

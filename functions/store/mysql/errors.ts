@@ -42,12 +42,12 @@ export class StatementError extends StoreError {
     const what = number === undefined ? `the connection failed: ${code}` : `error ${number} (${code})`;
     super(failureOf(number, message), `MySQL: ${what}`);
     this.number = number;
-    // A server that is demoted goes on answering, but only another connection may reach its successor.
+    // A demoted server still answers, but only another connection may reach its successor.
     this.sessionGoesOn = number !== undefined && !fatal && !readOnly.has(number);
   }
 }
 
-/** Nothing was written, and the next try sees what the rival did. */
+/** Nothing was written, and the next attempt sees the rival's writes. */
 export function isLostRace(error: unknown): boolean {
   return error instanceof StatementError && error.number !== undefined && lostRaces.has(error.number);
 }

@@ -25,7 +25,7 @@ export interface WalkRow extends PlaceRow {
   readonly matched: 0 | 1;
 }
 
-/** Cursors of this provider are base64url: a token that a client holds from an earlier release goes on. */
+/** Cursors of this provider are base64url: a token of an earlier release stays valid. */
 export function questionOf(selection: ListSelection): ListQuestion | undefined {
   const { after } = selection;
   if (after === undefined) return listQuestion(selection);

@@ -30,7 +30,7 @@ interface Waiter {
 
 /**
  * The connections of one instance. The driver's own pool leaves callers waiting for ever when the database cannot be
- * reached, and hands out connections that broke while nobody looked; hence this one.
+ * reached, and hands out connections that broke while they were idle; hence this one.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -46,7 +46,7 @@ export class Pool {
     this.#options = options;
   }
 
-  /** Gives `work` a connection of its own; what it leaves open when it throws is rolled back. */
+  /** Gives `work` a connection of its own; a transaction that is open when it throws is rolled back. */
   async run<R>(work: (connection: Connection) => Promise<R>): Promise<R> {
     const connection = await this.acquire();
     try {
@@ -59,7 +59,7 @@ export class Pool {
     }
   }
 
-  /** A connection for one user, who gives it back with `release`. */
+  /** A connection for one user, who returns it with `release`. */
   async acquire(): Promise<Connection> {
     const connection = await this.#next();
     this.#used.add(connection);
@@ -166,8 +166,8 @@ export class Pool {
   }
 
   /**
-   * Nobody's in particular: a waiter stays in line meanwhile, because its patience may end, or another connection come
-   * free, before this one is open. A failure rejects all waiting calls.
+   * Opens a connection for no particular waiter: a waiter stays in line meanwhile, because its patience may end, or another
+   * connection come free, before this one is open. A failure rejects all waiting calls.
    */
   async #replace(): Promise<void> {
     this.#replacing += 1;

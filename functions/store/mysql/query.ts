@@ -75,7 +75,7 @@ export async function readList(
 /** What matches, in order, up to one more than a page shows. */
 interface Places {
   readonly rows: readonly PlaceRow[];
-  /** Where the next page goes on, when the walk was given up before it was at its end. */
+  /** The position after which the next page starts, when the walk stopped before its end. */
   readonly stopped: ListPlace | undefined;
 }
 

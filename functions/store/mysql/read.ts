@@ -14,10 +14,10 @@ import { IN_SCOPE, ofScope, Sql, type Statement } from './statement.ts';
 /** What one statement asks for; the next ones travel in the same packet. */
 const keysPerStatement = 200;
 
-/** How known keys are read: a few statements to send, and what to make of their answers. */
+/** How known keys are read: a few statements to send, and how to read their answers. */
 export interface KeysReading {
   readonly statements: readonly Statement[];
-  /** By `nameOf` the key; what is not there is left out. */
+  /** By `nameOf` the key; absent records are left out. */
   readonly records: (
     answers: readonly Answer[],
   ) => Map<string, { readonly row: RecordRow; readonly record: RecordData }>;

@@ -13,7 +13,7 @@ import { type Statement, statement } from './statement.ts';
  */
 const steps: readonly (readonly string[])[] = [
   [
-    // Which space holds a scope's records now; a restore flips it. Whoever changes the scope locks its row.
+    // Which space holds a scope's records now; a restore flips it. Every change of the scope locks its row.
     `{scopes} (
       kind VARBINARY(16) NOT NULL, name VARBINARY(768) NOT NULL, space BIGINT NOT NULL,
       PRIMARY KEY (kind, name)
@@ -24,8 +24,8 @@ const steps: readonly (readonly string[])[] = [
       state VARBINARY(8) NOT NULL, touched_ms BIGINT NOT NULL,
       PRIMARY KEY (space), KEY spaces_by_state (state, touched_ms)
     )`,
-    // The table itself lies in the order of a scan. Heads and bodies are bytes, never JSON, which would rewrite numbers
-    // and the order of members. The sizes are here so that a page is bounded without fetching what it holds.
+    // The table itself lies in the order of a scan. Heads and bodies are bytes, never JSON, which would rewrite numbers and
+    // the order of members. The sizes are here so that a page is bounded without fetching its content.
     `{records} (
       space BIGINT NOT NULL, collection VARBINARY(64) NOT NULL, id VARBINARY(32) NOT NULL, due BIGINT NULL,
       listing_group VARBINARY(512) NULL, listing_id VARBINARY(768) NOT NULL, hidden TINYINT NOT NULL,
@@ -55,7 +55,7 @@ const steps: readonly (readonly string[])[] = [
   ].map((table) => `CREATE TABLE IF NOT EXISTS ${table}`),
 ];
 
-/** Whatever the database's own defaults are. */
+/** Set explicitly, because the database's defaults may differ. */
 const tableOptions = 'ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 const versions = statement(`CREATE TABLE IF NOT EXISTS {schema_versions} (
@@ -108,7 +108,7 @@ async function lockName(connection: Connection, tablePrefix: string): Promise<st
   return `svc_${hash('sha256', name, 'hex').slice(0, 32)}`;
 }
 
-/** `undefined` where the schema is not there at all. */
+/** `undefined` where the schema does not exist. */
 async function versionOf(connection: Connection): Promise<number | undefined> {
   const versionsNow = statement<{ version: number | null }>(
     'SELECT MAX(version) AS version FROM {schema_versions}',

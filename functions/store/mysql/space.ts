@@ -4,8 +4,8 @@ import { isCreatedTwice } from './errors.ts';
 import { BEGIN, COMMIT, ROLLBACK, type Statement, statement } from './statement.ts';
 
 /**
- * Serializes everything that changes the scope: whoever holds its one row is alone, and what is read after it is what the
- * one before left. Answers with the live space; without a row nothing was ever written, and nothing is locked.
+ * Serializes everything that changes the scope: the holder of its one row is alone, and reads the state that the holder
+ * before it left. Returns the live space; without a row nothing was ever written, and nothing is locked.
  */
 export function lockScope({ kind, name }: Scope): Statement<{ space: number }> {
   return statement('SELECT space FROM {scopes} WHERE kind = ? AND name = ? FOR UPDATE', kind, name);
@@ -41,7 +41,7 @@ function insertSpace({ kind, name }: Scope, state: 'live' | 'loading', now: numb
   return statement(sql, kind, name, state, now);
 }
 
-/** Tells others that the load goes on, and keeps the sweep off until the transaction ends. Matches no row once swept. */
+/** Shows others that the load continues, and keeps the sweep away until the transaction ends. Matches no row once swept. */
 export function touchLoading(space: number, now: number): Statement {
   return statement(`UPDATE {spaces} SET touched_ms = ? WHERE space = ? AND state = 'loading'`, now, space);
 }

@@ -17,7 +17,7 @@ export function statement<Row = unknown>(text: string, ...values: readonly Value
   return { text, values };
 }
 
-/** The session's level holds: each statement reads what is committed by then, so a lock is followed by fresh reads. */
+/** The session's level applies: each statement reads the data committed by then, so a lock is followed by fresh reads. */
 export const BEGIN = statement('START TRANSACTION');
 export const COMMIT = statement('COMMIT');
 export const ROLLBACK = statement('ROLLBACK');
@@ -29,8 +29,8 @@ export const SNAPSHOT: readonly [Statement, Statement] = [
 ];
 
 /**
- * How reads name the scope's live space: the server looks this one row up first and goes on with the number as if it were
- * written in the statement. What is joined follows in the order of the text.
+ * How reads name the scope's live space: the server reads this one row first and uses the number as if it were written in
+ * the statement. It joins the other tables in the order of the text.
  */
 export const IN_SCOPE = '{scopes} AS s STRAIGHT_JOIN';
 

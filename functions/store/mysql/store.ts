@@ -217,7 +217,10 @@ class MysqlStore implements RecordStore {
     return this.#track(() => this.#pool.run(work));
   }
 
-  /** A lost race wrote nothing and is tried again from the start; what else fails may have been written, and is not. */
+  /**
+   * A lost race wrote nothing and is tried again from the start; after another failure the write may have been made, so it
+   * is not tried again.
+   */
   async #attempts<R>(work: (connection: Connection) => Promise<R>): Promise<R> {
     for (let tries = 1; ; tries += 1) {
       try {

@@ -16,7 +16,7 @@ import {
 import { BEGIN } from './statement.ts';
 import { insertRecords } from './write.ts';
 
-/** One load transaction, which is also what is held in memory. */
+/** The size of one load transaction, which is held in memory. */
 const bounds = { records: 500, characters: 1024 * 1024 };
 
 /** A load that wrote nothing for so long belongs to a process that died. */
@@ -51,7 +51,7 @@ export async function swapRecords(
   }
 }
 
-/** Deletes what retired and abandoned spaces hold, a bounded batch at a time; ends when the store closes or fails. */
+/** Deletes the content of retired and abandoned spaces, a bounded batch at a time; ends when the store closes or fails. */
 export async function sweepSpaces(run: Run, clock: Clock): Promise<void> {
   let more = true;
   while (more) {

@@ -11,7 +11,7 @@ export interface Outcome<R> {
   readonly result: R;
 }
 
-/** Two round trips: lock and read, write and commit. Whoever holds the scope's lock has every key guarded. */
+/** Two round trips: lock and read, write and commit. The lock of the scope guards every key. */
 export async function transactIn<R>(
   connection: Connection,
   scope: Scope,

@@ -9,9 +9,9 @@ import { nothing, type Plan, writesOf } from './write.ts';
 /** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 const batchMin = 8;
 const batchMax = 128;
-/** Offers of one transaction at most: what it holds is out of reach for rivals. The next call goes on. */
+/** Offers of one transaction at most: rivals cannot reach the locked records. The next call continues. */
 const offersMax = 1_000;
-/** How often a call that won nothing waits for rivals that hold what is due. */
+/** How often a call that won nothing waits for rivals that hold due records. */
 const waitsMax = 3;
 
 /** What rivals hold is passed over, so that claims never wait for each other, let alone in a circle. */
@@ -35,15 +35,15 @@ interface Call<R> {
   readonly collection: Collection;
   readonly request: ClaimRequest;
   readonly decide: ClaimDecision<R>;
-  /** Numbers given out so far; a try that is made again goes on counting. */
+  /** Numbers given out so far; a repeated attempt continues the count. */
   offers: number;
   /** Ids offered in transactions that were committed: a record that is still due is offered once. */
   readonly offered: Set<string>;
 }
 
 /**
- * Locks what is due, decides, writes and commits. A call that would come back empty while rivals hold something that is
- * due waits for them, because they may leave it as it is.
+ * Locks due records, decides, writes and commits. A call that would come back empty while rivals hold something that is due
+ * waits for them, because they may leave it as it is.
  */
 export async function claim<R>(
   session: Session,

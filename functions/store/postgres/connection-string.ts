@@ -34,7 +34,7 @@ export function driverUrl(connectionString: string): string {
     ? parseUrl(connectionString)
     : urlOfKeywords(connectionString);
   const { searchParams: parameters } = url;
-  // The driver believes the last of them; what is judged here must be what it reads.
+  // The driver uses the last of them, so this check must judge the same one.
   if (new Set(parameters.keys()).size !== parameters.size) throw refused('it gives a parameter twice');
   const host = parameters.get('host') || decoded(url.hostname);
   if (host === '') throw refused('it names neither a host nor, as host=/…, the folder of a Unix socket');

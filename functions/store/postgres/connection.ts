@@ -33,7 +33,7 @@ function elementOf(value: Value): string {
   return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
 }
 
-/** Whatever the server's default is: stricter levels would fail reads, and every rule here is written for this one. */
+/** Set explicitly: stricter levels would fail reads, and every rule here is written for this one. */
 export const BEGIN = statement('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
 const COMMIT = statement('COMMIT');
 
@@ -166,7 +166,7 @@ const plans = `
   SET enable_sort = off; SET enable_material = off; SET max_parallel_workers_per_gather = 0; SET jit = off;
   SET plan_cache_mode = force_generic_plan;`;
 
-/** A commit is answered when it is on disk, whatever the database's own default; stricter defaults stay. */
+/** A commit is answered when it is on disk, even where the database's default is weaker; stricter defaults stay. */
 const durable = `SELECT set_config('synchronous_commit', 'on', false)
   WHERE current_setting('synchronous_commit') = 'off';`;
 
@@ -233,7 +233,7 @@ export class Database {
     return connection;
   }
 
-  /** Waits for every connection to be given back. Scans end here: some are never read to their end. */
+  /** Waits until every connection is released. Scans end here: some are never read to their end. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

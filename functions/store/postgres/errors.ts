@@ -26,7 +26,7 @@ export class StatementError extends StoreError {
     const failure = failures[sqlState ?? ''] ?? failures[sqlState?.slice(0, 2) ?? ''] ?? 'unavailable';
     super(
       failure,
-      `PostgreSQL: ${sqlState === undefined ? unanswered(code, message) : told(sqlState, message)}`,
+      `PostgreSQL: ${sqlState === undefined ? unanswered(code, message) : serverFailure(sqlState, message)}`,
     );
     this.sqlState = sqlState;
     this.constraint = constraint;
@@ -38,7 +38,7 @@ const retried = new Set(['40001', '40P01', '55P03']);
 // Rows that one statement makes come in no order: a record that a rival made first may show by its parts.
 const keysOfRecords = new Set(['records_pkey', 'parts_pkey']);
 
-/** Nothing was written, and the next try sees what the rival did: it serialized first, or created a record first. */
+/** Nothing was written, and the next attempt sees the rival's writes: it serialized first, or created a record first. */
 export function isLostRace(error: unknown): boolean {
   if (!(error instanceof StatementError) || error.sqlState === undefined) return false;
   if (error.sqlState === createdTwice) return keysOfRecords.has(error.constraint ?? '');
@@ -62,11 +62,11 @@ export function closedError(): StoreError {
 }
 
 /** Messages of the server quote stored values in class 22 (data exceptions) only; others name tables, roles and limits. */
-function told(sqlState: string, message: string): string {
+function serverFailure(sqlState: string, message: string): string {
   return sqlState.startsWith('22') ? `it refused a value (${sqlState})` : `${message} (${sqlState})`;
 }
 
-/** Words of the driver that are the same whatever the connection string is. */
+/** Messages of the driver that do not depend on the connection string. */
 const plainWords =
   /^(The server does not support SSL connections|Connection terminated.*|timeout expired|timeout exceeded when trying to connect|Query read timeout|SASL: [A-Za-z -]+: .*)$/;
 

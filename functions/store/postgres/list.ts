@@ -45,8 +45,8 @@ export function countStatement(
 }
 
 /**
- * One page, from one snapshot: the records that match, one more than asked for, and the one at which the walk ends, which
- * is where the next page goes on. Every level is read row by row, so the walk goes no further than it has to.
+ * One page, from one snapshot: the records that match, one more than asked for, and the one at which the walk ends, after
+ * which the next page starts. Every level is read row by row, so the walk goes no further than necessary.
  */
 export function pageStatement(scope: Scope, plan: ListPlan, bytesMax: number): Statement<ListRow> {
   const sql = new Sql(scope);
@@ -92,8 +92,8 @@ function addWalk(sql: Sql, plan: ListPlan): void {
 }
 
 /**
- * `paired` is what the index by group asks for; the entries of the collection are all so, or none is. Without a group it
- * is not said, because the server might take that index for the smaller one and read every value in it.
+ * `paired` is the condition of the index by group; it holds for all entries of the collection, or for none. Without a group
+ * it is left out, because the server might take that index for the smaller one and read every value in it.
  */
 function addGroup(sql: Sql, { collection, group }: ListSelection, table: 'records' | 'entries'): void {
   if (group === undefined) return;

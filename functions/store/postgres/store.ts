@@ -161,7 +161,7 @@ class PostgresStore implements RecordStore {
     return this.#call(() => this.#lanes.run(`${scope.kind}/${scope.name}`, work));
   }
 
-  /** Once the schema is there; kept in mind until it is answered, so that `close` waits for it. */
+  /** Runs once the schema exists; remembered until it is answered, so that `close` waits for it. */
   async #call<R>(work: () => Promise<R>): Promise<R> {
     if (this.#closing !== undefined) throw closedError();
     const call = this.#prepared().then(work);

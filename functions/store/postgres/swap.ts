@@ -29,7 +29,7 @@ export async function swapRecords(
   }
 }
 
-/** Deletes what retired and abandoned spaces hold, a bounded batch at a time, until `stopped` answers true. */
+/** Deletes the content of retired and abandoned spaces, a bounded batch at a time, until `stopped` answers true. */
 export async function sweepSpaces({ database }: Session, stopped: () => boolean): Promise<void> {
   while (!stopped() && (await database.run(sweepOnce)));
 }

@@ -17,11 +17,11 @@ import { nothing, type Plan, writesOf } from './write.ts';
 /**
  * Two round trips: locks and reads, then writes and COMMIT.
  *
- * Why it is strictly serializable at READ COMMITTED: every record that is there is locked from before it is read until
- * the end, in one order of keys. The read comes after the locks and is one snapshot, so it shows the locked records as
- * they stay, and which keys were absent at that moment; a record that came after the locks is not among them, and the
- * try begins again. A decision without writes, or a refusal, is true of that moment. Before writes are committed each
- * absent key is created, for good or to be removed at once: where a rival was first, the unique index says so.
+ * Why it is strictly serializable at READ COMMITTED: every existing record is locked from before it is read until the end,
+ * in one order of keys. The read comes after the locks and is one snapshot, so it shows the locked records as they stay,
+ * and which keys were absent at that moment; a record that came after the locks is not among them, and the try begins
+ * again. A decision without writes, or a refusal, is true of that moment. Before writes are committed each absent key is
+ * created, for good or to be removed at once: where a rival was first, the unique index refuses it.
  */
 export async function transact<R>(
   session: Session,
@@ -84,7 +84,7 @@ interface Reading {
   readonly rows: ReadonlyMap<string, RecordRow>;
 }
 
-/** Each in a statement of its own: one that has waited for a lock still sees what was there before it waited. */
+/** Each in a statement of its own: a statement that has waited for a lock still sees the state before its wait. */
 async function readLocked(
   session: Session,
   connection: Connection,

@@ -45,9 +45,9 @@ export function writesOf(space: string, plan: Plan, paired: (collection: string)
 }
 
 /**
- * Statements of which none needs to see what another does, as one: what a commit mostly is, and each statement costs the
- * server as much as its rows. The server may take them in any order, and takes the last one first; so a race that is lost
- * shows by a record's key or by that of its parts.
+ * Joins statements that need not see each other's effects. Most commits are such statements, and each one costs the server
+ * as much as its rows. The server may take them in any order, and takes the last one first; so a race that is lost shows by
+ * a record's key or by that of its parts.
  */
 function together(statements: readonly Statement[]): Statement[] {
   let taken = 0;

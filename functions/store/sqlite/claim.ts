@@ -5,7 +5,7 @@ import { recordOf } from './rows.ts';
 import { liveSpace } from './space.ts';
 import { updateRecord } from './write.ts';
 
-/** Offers of one call at most: a backlog that is only parked must not hold the one writer. The next call goes on. */
+/** Offers of one call at most: a backlog that is only parked must not hold the one writer. The next call continues. */
 const offersMax = 1_000;
 /** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 const batchMin = 8;

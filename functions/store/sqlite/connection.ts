@@ -47,7 +47,7 @@ export class Connection {
     }
   }
 
-  /** SQLite ends a transaction on its own after some failures; only what is still open is rolled back. */
+  /** SQLite ends a transaction by itself after some failures; only an open one is rolled back. */
   rollback(): void {
     if (this.#database.isTransaction) this.run('ROLLBACK');
   }

@@ -14,7 +14,7 @@ const failures: Readonly<Record<number, StoreFailure>> = {
 /** IOERR_SHMSIZE. In a write it may come once the commit has reached the log, so it leaves the outcome of a write unknown. */
 const SHARED_FILE_SIZE = 4874;
 
-/** The error in the words of the port; what did not come from SQLite (a decision's own refusal) passes as it is. */
+/** Translates an error of SQLite into an error of the port; other errors, such as a decision's refusal, pass unchanged. */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StoreError) return error;
   const code = sqliteCode(error);

@@ -21,13 +21,13 @@ export interface Place extends ListPlace {
   readonly record: number;
 }
 
-/** A page of places, in order; `next` is the place after which the following page goes on. */
+/** A page of places, in order; `next` is the place after which the following page starts. */
 export interface Walk {
   readonly places: readonly Place[];
   readonly next: Place | undefined;
 }
 
-/** Looks at a bounded number of index rows: the event loop stands still meanwhile. */
+/** Reads a bounded number of index rows: the event loop is blocked meanwhile. */
 export function findPlaces(connection: Connection, space: number, selection: ListSelection): Walk {
   const question = listQuestion(selection);
   if (question === undefined) return { places: [], next: undefined };

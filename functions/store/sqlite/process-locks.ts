@@ -11,14 +11,15 @@ const held = new Set<DatabaseSync>();
 
 /**
  * Shows other processes on the same database that this one lives. Each holds a file beside the database locked, under a
- * name of its own; the system lets go of the lock when the process ends, however it ends, and tells so to whoever shares the
- * folder, also from another container. SQLite's own locks are used since they hold within one process too.
+ * name of its own. The operating system releases the lock when the process ends, even when it is killed, and every process
+ * that shares the folder sees this, also from another container. SQLite's own locks are used since they hold within one
+ * process too.
  */
 export class ProcessLocks {
   readonly #folder: string;
   readonly #prefix: string;
 
-  /** `databasePath`: by whatever path it is reached, the locks lie beside the file itself, as SQLite's own files do. */
+  /** `databasePath` may be a link: the locks lie beside the file itself, as SQLite's own files do. */
   constructor(databasePath: string) {
     mkdirSync(dirname(databasePath), { recursive: true });
     const real = existsSync(databasePath)
@@ -33,7 +34,7 @@ export class ProcessLocks {
     const path = this.#pathOf(name);
     for (let tries = 1; ; tries += 1) {
       const lock = locked(path, 1_000);
-      // Whoever cleans up may have taken the file before it was locked, and removed it.
+      // Another process that cleans up may have removed the file before this lock was taken.
       if (lock !== null && existsSync(path)) {
         held.add(lock);
         return () => {
@@ -46,7 +47,7 @@ export class ProcessLocks {
     }
   }
 
-  /** Whether the process that held this name is no more. What cannot be found out is not so. */
+  /** Whether the process that held this name has ended. `false` where this cannot be found out. */
   isGone(name: string): boolean {
     const path = this.#pathOf(name);
     if (!existsSync(path)) return true;
@@ -60,7 +61,7 @@ export class ProcessLocks {
     }
   }
 
-  /** Removes what processes have left that were killed. */
+  /** Removes the files of killed processes. */
   sweep(isName: (name: string) => boolean): void {
     for (const file of readdirSync(this.#folder)) {
       if (!file.startsWith(this.#prefix) || !file.endsWith(SUFFIX)) continue;

@@ -4,9 +4,9 @@ import { type RecordData, StoreError } from '../port.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * Left free on the disk by whatever adds data; on a small disk a share of it. Deleting is writing too: on a disk that is
- * full to the last byte nothing could be taken away any more, and the write-ahead log could not be copied. So what makes
- * room, and what delivers events, goes on when commits and loads are refused.
+ * Free space that commits and loads leave on the disk; on a small disk a share of it. Deleting also writes: on a disk that
+ * is full to the last byte no deletion could be made, and the write-ahead log could not be copied. So deletions and
+ * deliveries of events continue when commits and loads are refused.
  */
 const keptBytesMax = 32 * 1024 * 1024;
 const keptShare = 1 / 10;
@@ -17,7 +17,7 @@ const logShare = 1 / 16;
 const pageBytes = 4096;
 const recordBytes = 1024;
 
-/** A reading of the disk holds so long, and until such a share of what is kept was written. */
+/** How long a measurement of the disk is valid, and the share of the reserve after whose writing it is not. */
 const readingMs = 100;
 const readingShare = 1 / 16;
 
@@ -42,16 +42,13 @@ export class Room {
     return Math.max(1, Math.min(pages, Math.floor((this.#disk().totalBytes * logShare) / pageBytes)));
   }
 
-  /** Whether less is left than what is kept free. */
+  /** Whether less space is left than the reserve. */
   isShort(connection: Connection): boolean {
     const disk = this.#disk();
     return disk.freeBytes === 0 || lacks(connection, disk, 0);
   }
 
-  /**
-   * Throws `full` where new data would take the room that is kept; tells whether there is known to be room. `now` in
-   * milliseconds.
-   */
+  /** Throws `full` where new data would use the reserve; returns whether room is known to exist. `now` in milliseconds. */
   checkWrite(connection: Connection, now: number): boolean {
     const { written } = connection;
     const last = this.#reading;
@@ -65,7 +62,7 @@ export class Room {
     return check(connection, disk, 0);
   }
 
-  /** The same of records to load, a batch of which may be larger than what is kept. */
+  /** The same for records to load, a batch of which may be larger than the reserve. */
   checkLoad(connection: Connection, records: readonly RecordData[]): void {
     // What is loaded lies in the log first, and then in the file.
     const bytes = 2 * records.reduce((sum, record) => sum + sizeOf(record), 0);
@@ -87,7 +84,7 @@ function check(connection: Connection, disk: Disk, bytes: number): boolean {
   if (!lacks(connection, disk, bytes)) return true;
   // Some file systems report zero free blocks although they have room. On a full one the write itself fails.
   if (disk.freeBytes === 0) return false;
-  throw new StoreError('full', 'what is left on the disk of the database is kept for what makes room');
+  throw new StoreError('full', 'the free space on the disk of the database is reserved for deletions');
 }
 
 function lacks(connection: Connection, disk: Disk, bytes: number): boolean {
@@ -98,7 +95,7 @@ function lacks(connection: Connection, disk: Disk, bytes: number): boolean {
   return disk.freeBytes + (row?.freelist_count ?? 0) * pageBytes < wanted;
 }
 
-/** About what a record takes with its entries in indexes; most bodies are ASCII. */
+/** The approximate size of a record with its entries in indexes; most bodies are ASCII. */
 function sizeOf({ body, parts }: RecordData): number {
   return (parts ?? []).reduce((sum, part) => sum + part.body.length, recordBytes + (body?.length ?? 0));
 }

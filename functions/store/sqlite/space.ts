@@ -23,7 +23,7 @@ export function createSpace(
   return connection.run(sql, scope.kind, scope.name, state, now).rowid;
 }
 
-/** Tells other processes that the load goes on. False when the space is not loading any more. */
+/** Shows other processes that the load continues. False when the space is not loading any more. */
 export function touchLoading(connection: Connection, space: number, now: number): boolean {
   const sql = `UPDATE spaces SET touched_ms = ? WHERE space = ? AND state = 'loading'`;
   return connection.run(sql, now, space).changes === 1;

@@ -62,7 +62,7 @@ const busyReadsMax = 160;
 
 /** Larger logs flush rarer, but each copy stops the loop longer: about 2 ms for every 1,000 pages. */
 const checkpointPagesDefault = 4000;
-/** A log that grew larger, because a reader held it, is cut down to four times what it is copied at. */
+/** A log that grew larger, because a reader held it, is cut down to four times the size at which it is copied. */
 const logBytesPerPage = 4 * 4096;
 
 /** One level after the other: Node's own recursive way never ends where a file system refuses to make folders (/proc). */
@@ -121,8 +121,8 @@ function prepareWriter(writer: Connection, checkpointPages: number): void {
   if (mode !== 'wal') {
     throw new StoreError('unavailable', 'the file system of the database does not carry a write-ahead log');
   }
-  // FULL flushes the log before a commit is answered; NORMAL could lose answered commits when the power fails. What is mapped
-  // costs address space alone, and spares a random read of a large file its call to the system.
+  // FULL flushes the log before a commit is answered; NORMAL could lose answered commits when the power fails. Mapped
+  // memory costs only address space, and spares a random read of a large file its system call.
   writer.exec(`
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = ${checkpointPages};

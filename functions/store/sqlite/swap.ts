@@ -47,7 +47,7 @@ export async function swapRecords(
   }
 }
 
-/** Deletes what retired and abandoned spaces hold, a bounded batch at a time; stops when the store closes or fails. */
+/** Deletes the content of retired and abandoned spaces, a bounded batch at a time; stops when the store closes or fails. */
 export async function sweepSpaces(queue: WriteQueue, clock: Clock): Promise<void> {
   let more = true;
   while (more) {

@@ -7,8 +7,8 @@ const pageSizeAt = 16;
 const headerBytes = 18;
 
 /**
- * Throws `corrupt` where the database file ends within a page. SQLite misses whole pages itself, but takes the rest of
- * the last one for zeros. Where a write-ahead log stands beside it the file may end so rightly: the power failed while
+ * Throws `corrupt` where the database file ends within a page. SQLite detects missing whole pages itself, but reads the
+ * rest of a cut page as zeros. Where a write-ahead log lies beside the file, the cut may be valid: the power failed while
  * the log was copied, and the log has the page.
  */
 export function checkWholePages(path: string): void {
@@ -23,12 +23,12 @@ export function checkWholePages(path: string): void {
   );
 }
 
-/** 0 for a file that is not there, and for what is none, such as `:memory:`. */
+/** 0 for a file that does not exist, and for names that are no file, such as `:memory:`. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** `undefined` for what is no database, which SQLite tells in its own words, and for a page size that cannot be. */
+/** `undefined` for a file that is no database, which SQLite reports itself, and for an impossible page size. */
 function pageSizeOf(path: string): number | undefined {
   const header = Buffer.alloc(headerBytes);
   const file = openSync(path, 'r');
@@ -39,7 +39,7 @@ function pageSizeOf(path: string): number | undefined {
     closeSync(file);
   }
   const isDatabase = read === headerBytes && header.toString('latin1', 0, magic.length) === magic;
-  const told = header.readUInt16BE(pageSizeAt);
-  if (!isDatabase || (told !== 1 && told < 512)) return undefined;
-  return told === 1 ? 65_536 : told;
+  const stored = header.readUInt16BE(pageSizeAt);
+  if (!isDatabase || (stored !== 1 && stored < 512)) return undefined;
+  return stored === 1 ? 65_536 : stored;
 }

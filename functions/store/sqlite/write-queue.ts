@@ -39,7 +39,7 @@ export class WriteQueue {
   #scheduled = false;
   #closed = false;
   #idle: (() => void)[] = [];
-  /** Whether a call was refused for want of room. Whoever finds that there is some again takes it back. */
+  /** Whether a call was refused for want of room. The next measurement that finds room resets it. */
   ranFull = false;
 
   constructor(options: WriteQueueOptions) {
@@ -71,7 +71,7 @@ export class WriteQueue {
     });
   }
 
-  /** One group each turn of the event loop, so that reading sockets and timers go on in between. */
+  /** One group each turn of the event loop, so that sockets and timers run in between. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -197,7 +197,7 @@ function runMember(connection: Connection, job: Job): () => void {
   }
 }
 
-/** Whatever went wrong at the commit is a failure of the store. */
+/** Every error at the commit is a failure of the store. */
 function commitFailure(error: unknown): StoreError {
   const failure = asStoreError(error);
   if (failure instanceof StoreError) return failure;

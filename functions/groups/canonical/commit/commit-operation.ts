@@ -9,7 +9,7 @@ import { type CommitPlan, commitKeys, decideCommit, planCommit } from './commit.
 import { readCommitRequest } from './commit-request.ts';
 import { replayResult } from './receipt.ts';
 
-/** A restore may take a receipt away between two reads; then the commit is decided anew. */
+/** A restore may remove a receipt between two reads; then the commit is decided again. */
 const ATTEMPTS_MAX = 3;
 
 /**
@@ -21,7 +21,7 @@ export function commitCanonicalTransaction(
 ): Handler<'commitCanonicalTransaction'> {
   return async ({ params, body }, context) => {
     const request = readCommitRequest(params.tenantId, body);
-    // A verified caller is the actor even if the body names another. Without authentication the body's actor stands.
+    // A verified caller is the actor even if the body names another. Without authentication the body names the actor.
     const actor = context.caller.kind === 'workload' ? context.caller.principal : request.actor;
     const plan = planCommit({ ...request, actor }, context.now);
     const store = await dependencies.store();

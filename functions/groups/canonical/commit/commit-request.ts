@@ -19,7 +19,7 @@ export interface CommitRequest {
 }
 
 /**
- * Checks what the JSON Schema cannot say and fills in what was left out.
+ * Checks the rules that the JSON Schema cannot express, and fills in defaults.
  *
  * Throws `validation_failed`, `limit_exceeded`, `tenant_mismatch`, `duplicate_in_request` or `commit_too_large`, each
  * naming the member.
@@ -69,7 +69,7 @@ export function transactionId(request: CommitRequest): string {
   return `ctx_${sha256(`${request.tenantId}\n${request.idempotencyKey}`).slice(7, 39)}`;
 }
 
-/** Throws `duplicate_in_request` for the first item that names what an earlier one names. */
+/** Throws `duplicate_in_request` for the first item with the same name as an earlier one. */
 export function refuseRepeats<T>(
   items: readonly T[],
   pointer: string,

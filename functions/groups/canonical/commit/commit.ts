@@ -37,7 +37,7 @@ export interface CommitPlan {
 
 export type CommitOutcome =
   | { readonly answeredFromReceipt: false; readonly result: CanonicalTransactionResult }
-  /** The receipt is there: its stored result is the answer. */
+  /** The receipt exists: its stored result is the answer. */
   | { readonly answeredFromReceipt: true };
 
 /** Throws `duplicate_in_request` where a supplied event id is the one that another event of the request is given. */
@@ -69,7 +69,7 @@ export function planCommit(request: CommitRequest, now: number): CommitPlan {
   return { request, transactionId: id, requestHash: requestHash(request), committedAtUtc, events };
 }
 
-/** Every record that the commit may read or write. What must be new is not read where a store can do without. */
+/** Every record that the commit may read or write. A record that must be new is not read where a store can do without. */
 export function commitKeys(plan: CommitPlan): TransactRequest {
   const { request, events } = plan;
   const gate = commitKey(request.idempotencyKey);

@@ -66,7 +66,7 @@ function sameName(given: string | null | undefined, name: string, pointer: strin
 }
 
 function readDocument(tenantId: string, document: CanonicalDocumentInput, pointer: string) {
-  // Compared as it stands: a document that names its tenant names it exactly.
+  // Compared without trimming: a document that names its tenant names it exactly.
   if (document.tenantId !== tenantId) {
     throw invalidMember(`${pointer}/tenantId`, 'must be the tenant of the transaction', 'tenant_mismatch');
   }

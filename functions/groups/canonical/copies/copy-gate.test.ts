@@ -3,7 +3,7 @@ import { CopyGate } from './copy-gate.ts';
 
 const here = new AbortController().signal;
 
-/** Work that ends when it is told to. */
+/** Work that the test ends. */
 function held() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { work: () => promise, end: resolve };

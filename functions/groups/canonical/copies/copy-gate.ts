@@ -10,7 +10,10 @@ export class CopyGate {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** Throws `unavailable`, with nothing done, where too many wait already; what `signal` says where the caller goes. */
+  /**
+   * Throws `unavailable`, with nothing done, where too many wait already, and the reason of `signal` where the caller
+   * disconnects.
+   */
   async run<R>(signal: AbortSignal, work: () => Promise<R>): Promise<R> {
     if (this.#running < AT_ONCE) this.#running += 1;
     else await this.#turn(signal);
@@ -18,7 +21,7 @@ export class CopyGate {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // Whoever waits takes over the place of the one that leaves.
+      // The next waiting copy takes the place of the one that ends.
       if (next === undefined) this.#running -= 1;
       else next();
     }

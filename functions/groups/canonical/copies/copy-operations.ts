@@ -38,7 +38,7 @@ export function restoreCanonicalTenant(
       const store = await dependencies.store();
       const { snapshot, expectedContentHash } = body;
       await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, signal }));
-      // Whoever waits for events may find some now.
+      // Calls that wait for events may find some now.
       dependencies.waits?.announce(tenantId, now);
       return { status: 204, body: null };
     });

@@ -13,12 +13,12 @@ import type { ArchiveManifest } from './snapshot/manifest.ts';
 import { makeSnapshot, readSnapshot, type TenantSnapshot } from './snapshot/snapshot.ts';
 
 /**
- * Copies of a whole tenant and their way back, on every provider alike (specification, store contract:
- * `ExportTenantAsync`, `RestoreTenantAsync`, `ExportTenantArchiveAsync`, `RestoreTenantArchiveAsync`).
+ * Copies of a whole tenant and their restore, on every provider alike (specification, store contract: `ExportTenantAsync`,
+ * `RestoreTenantAsync`, `ExportTenantArchiveAsync`, `RestoreTenantArchiveAsync`).
  *
- * An export is the tenant as of one moment, however many write meanwhile. A restore replaces everything that the tenant
- * has at one moment: a commit goes before it and is replaced, or comes after it and stays. What is refused leaves the
- * tenant as it was, and so does a process that dies on the way.
+ * An export is the tenant as of one moment, even under concurrent writes. A restore replaces everything that the tenant has
+ * at one moment: a commit is before it and replaced, or after it and kept. A restore that is refused or whose process dies
+ * leaves the tenant unchanged.
  */
 
 /** Records a page at the most; a provider ends a page early when its bodies are large. */
@@ -117,7 +117,7 @@ async function checkedArchive(
   options: ArchiveRestoreOptions,
 ): Promise<OpenArchive> {
   const archive = await openArchive(tenantId, source, options.expectedContentHash);
-  await archive.check(teller('verifying', recordsOf(archive), options));
+  await archive.check(progressReporter('verifying', recordsOf(archive), options));
   return archive;
 }
 
@@ -126,9 +126,9 @@ function recordsOf({ manifest }: OpenArchive): number {
 }
 
 /**
- * Replaces the tenant by an archive of any size, in memory for two chunks and for what tells whether its records agree:
- * about 60 bytes a document and 35 a commit. The archive is read twice: nothing at all is written before it was found
- * whole, and what is then written is verified again before it takes the tenant's place.
+ * Replaces the tenant by an archive of any size, in memory for two chunks and for the check that its records agree: about
+ * 60 bytes a document and 35 a commit. The archive is read twice: nothing is written before the whole archive is verified,
+ * and the loaded records are verified again before they replace the tenant's.
  */
 export async function restoreTenantArchive(
   store: RecordStore,
@@ -156,9 +156,9 @@ async function* reported(
   recordsTotal: number | null,
   options: ArchiveOptions,
 ): AsyncGenerator<SnapshotLine, void, undefined> {
-  const tell = teller(step, recordsTotal, options);
+  const reportProgress = progressReporter(step, recordsTotal, options);
   for await (const line of lines) {
-    if (line.entry !== null) tell();
+    if (line.entry !== null) reportProgress();
     yield line;
   }
 }
@@ -168,14 +168,14 @@ async function* reportedRecords(
   step: CopyProgress['step'],
   options: ArchiveOptions,
 ): AsyncGenerator<RecordData, void, undefined> {
-  const tell = teller(step, recordsOf(archive), options);
+  const reportProgress = progressReporter(step, recordsOf(archive), options);
   for await (const record of archive.records) {
-    tell();
+    reportProgress();
     yield record;
   }
 }
 
-function teller(
+function progressReporter(
   step: CopyProgress['step'],
   recordsTotal: number | null,
   { onProgress, signal }: ArchiveOptions,

@@ -42,7 +42,7 @@ export function queryCanonicalDocumentRevisions(
   };
 }
 
-/** The answer has no continuation, so a provider's short pages are followed until all that was asked for is there. */
+/** The answer has no continuation, so a provider's short pages are followed until the answer is complete. */
 async function newestParts(store: RecordStore, scope: Scope, of: string, limit: number): Promise<Part[]> {
   const parts: Part[] = [];
   const pages = walkPages((after) =>

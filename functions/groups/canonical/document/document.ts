@@ -5,7 +5,7 @@ import { type RecordData, StoreError } from '../../../store/port.ts';
 import type { Mutation, Precondition } from '../commit/mutation-request.ts';
 import { documentKey } from '../records.ts';
 
-/** What a write must know of the document that is there: everything but its content. */
+/** The facts that a write needs of the existing document: everything but its content. */
 export interface DocumentState {
   readonly revision: number;
   readonly deleted: boolean;
@@ -39,8 +39,8 @@ export function documentState(
 }
 
 /**
- * Checks the precondition and what the operation itself needs. A tombstone exists: its revision line goes on, and a
- * writer that believes the id to be new is refused.
+ * Checks the precondition and the requirements of the operation itself. A tombstone exists: its revision line continues,
+ * and a writer that believes the id to be new is refused.
  *
  * Throws `precondition_failed` or `document_missing`.
  */

@@ -19,7 +19,9 @@ const PAGES_MAX = 1000;
 /** A batch that lands between two pages would be seen in part; the list is then read again, so many times. */
 const READINGS_MAX = 5;
 
-/** Records all migrations of the batch or none. What the ledger holds with the same checksum stays as it is. */
+/**
+ * Records all migrations of the batch or none. A migration that the ledger holds with the same checksum stays unchanged.
+ */
 export function applyCanonicalMigrations(
   dependencies: CanonicalDependencies,
 ): Handler<'applyCanonicalMigrations'> {

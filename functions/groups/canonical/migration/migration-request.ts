@@ -12,13 +12,13 @@ export interface Migration {
   readonly id: string;
   readonly checksum: string;
   readonly description: string | null;
-  /** Where it stands in the request, for a refusal to point at. */
+  /** Its place in the request, for the pointer of a refusal. */
   readonly pointer: string;
 }
 
 /**
- * The migrations of a batch, each once. Naming one twice with the same checksum says nothing new, and the first
- * description counts, as it would in two batches. Naming it with two checksums contradicts itself, whatever is stored.
+ * The migrations of a batch, each once. One named twice with the same checksum counts once, with the first description, as
+ * it would in two batches. One named with two checksums is refused, even where the ledger is empty.
  *
  * Throws `validation_failed`, `limit_exceeded` or `duplicate_in_request`, each naming the member.
  */
@@ -53,7 +53,7 @@ function readMigration(input: CanonicalMigrationInput, pointer: string): Migrati
 
 function readDescription(text: string | null | undefined, pointer: string): string | null {
   const description = text?.trim() || null;
-  // Prose has line breaks; what no text may hold is refused.
+  // A description has line breaks; characters that no text may hold are refused.
   if (description !== null) checkText(description.replace(/[\t\n\r]/g, ' '), pointer);
   return description;
 }

@@ -13,14 +13,17 @@ import {
 import { LEDGER_COUNT, MIGRATIONS, migrationKey } from '../records.ts';
 import type { Migration } from './migration-request.ts';
 
-/** Every record that the batch may read or write. Whoever adds to the ledger changes its count, so rivals queue there. */
+/**
+ * Every record that the batch may read or write. Every batch that adds to the ledger changes its count, so rivals queue
+ * there.
+ */
 export function migrationKeys(migrations: readonly Migration[]): TransactRequest {
   const keys = migrations.map(({ namespace, id }) => ({ key: migrationKey(namespace, id) }));
   return { gate: LEDGER_COUNT, keys: [{ key: LEDGER_COUNT }, ...keys] };
 }
 
 /**
- * The ledger's rule: what is unknown is recorded, what is known with the same checksum stays as it is, and one known with
+ * The ledger's rule: an unknown migration is recorded, a known one with the same checksum stays unchanged, and one with
  * another checksum refuses the whole batch. The migrations are each other's, as `readMigrations` leaves them.
  *
  * Gives how many it records. Throws `migration_checksum_conflict` or `limit_exceeded`; then nothing is written.

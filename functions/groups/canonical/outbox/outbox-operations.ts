@@ -117,7 +117,7 @@ export function releaseCanonicalOutbox(
       throw invalidMember('/retryAfterSeconds', 'excludes notBeforeUtc');
     }
     const error = body.error?.trim() || null;
-    // Line breaks belong to an error text; what no text may hold is refused.
+    // An error text may have line breaks; characters that no text may hold are refused.
     if (error !== null) checkText(error.replace(/[\t\n\r]/g, ' '), '/error');
     const release = { notBeforeUtc, retryAfterMs, error };
     const released = await changeEvent(dependencies, params, context.now, (event) =>
@@ -157,7 +157,7 @@ async function changeEvent(
   });
 }
 
-/** Tells the calls that wait for the tenant's events when this one is due again; a dead letter is not. */
+/** Notifies the calls that wait for the tenant's events of the next due time; a dead letter has none. */
 function announce({ waits }: CanonicalDependencies, tenantId: string, event: EventState): void {
   const dueAt = dueTime(event);
   if (dueAt !== null) waits?.announce(tenantId, dueAt);

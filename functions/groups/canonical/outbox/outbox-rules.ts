@@ -13,9 +13,9 @@ const DEFAULT_RETRY_DELAY_MS = limits.outboxRetryAfterSecondsDefault * 1_000;
 const NO_LEASE = { leaseOwner: null, leaseExpiresAtUtc: null } as const;
 
 /**
- * The event as it stands at `now`: a last allowed lease that ran out has become a dead letter at that moment, whether or
- * not anybody has written so yet. Every rule begins here. The token stays known: its late holder hears one refusal,
- * before and after the event was parked.
+ * The event at `now`: an event whose last allowed lease has expired is a dead letter from that moment, even before a call
+ * has stored this. Every rule begins here. The token stays known: its late holder gets the same refusal before and after
+ * the event was parked.
  */
 export function settle(event: EventState, nowUtc: string): EventState {
   if (event.state !== 'leased' || !leaseIsOver(event, nowUtc) || !atCeiling(event)) return event;

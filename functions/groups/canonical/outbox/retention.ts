@@ -27,14 +27,14 @@ const PAUSE_MS = 60_000;
 const PAUSE_MS_PER_VAIN_READ = 6_000;
 const PAUSE_MS_MAX = DAY_MS;
 
-/** Tenants whose progress is remembered; one that is forgotten is begun anew. */
+/** Tenants whose progress is remembered; for a forgotten one the walk starts again. */
 const TENANTS_MAX = 10_000;
 
 /**
- * Whether an event was delivered longer ago than delivered events are kept: then there is no such event, for any call.
- * It follows from `now` alone, whether or not its record has been removed, so every provider answers the same from the same
- * moment on. Whatever reads event records must ask it: queries, calls on one event, commits, and an export, for which the
- * moment of the export is `now`.
+ * Whether an event was delivered longer ago than delivered events are kept: then no call shows such an event. It follows
+ * from `now` alone, whether or not its record has been removed, so every provider answers the same from the same moment on.
+ * Every reader of event records must ask it: queries, calls on one event, commits, and an export, for which the moment of
+ * the export is `now`.
  */
 export function isGone(event: EventState, keptMs: number | null, now: number): boolean {
   if (keptMs === null || event.state !== 'delivered' || event.deliveredAtUtc === null) return false;
@@ -79,8 +79,8 @@ export class DeliveredRetention {
   }
 
   /**
-   * Begins to remove what is gone in the tenant, unless that is under way or would find nothing yet. Never awaited by a
-   * call: it may be cut short at any time, and the next one goes on.
+   * Starts to remove the tenant's expired events, unless a removal runs or would find none yet. No call awaits it: it may
+   * be cut short at any time, and the next call continues it.
    */
   removeBehind(tenantId: string): void {
     if (this.#keptMs === null || this.#running.has(tenantId)) return;
@@ -137,7 +137,7 @@ export class DeliveredRetention {
   }
 }
 
-/** How far the walk over a tenant's delivered events has come, and when it goes on. */
+/** The progress of the walk over a tenant's delivered events, and the time of its next step. */
 interface Progress {
   readonly after: string | null;
   /** Records read since the beginning of the walk that were to stay. */

@@ -3,13 +3,16 @@ import { WaitingCall } from '../../../kernel/waiting-call.ts';
 import type { World } from '../../../kernel/world.ts';
 
 /**
- * How long a waiting tenant goes without a look when nothing is known to have come, at first and at most: what other
- * instances commit is seen only by looking, and on a database in the cloud every look costs a read.
+ * The pause between queries of a waiting tenant without known events, at first and at most: only a query finds commits of
+ * other instances, and on a database in the cloud every query costs a read.
  */
 const RECHECK_MS_MIN = 1_000;
 const RECHECK_MS_MAX = 8_000;
 
-/** Due moments remembered of one tenant, and tenants remembered without a call that waits. What is forgotten is found by the next look. */
+/**
+ * Due moments remembered of one tenant, and tenants remembered without a call that waits. The next query finds the
+ * forgotten ones.
+ */
 const DUES_PER_TENANT_MAX = 64;
 const QUIET_TENANTS_MAX = 1_000;
 
@@ -24,13 +27,13 @@ const BOUNDS: WaitBounds = {
 };
 
 /**
- * The lease calls of one instance that wait for events, and what wakes them: an event of the tenant that this instance
- * made due, the moment at which a known one becomes due, and a look now and then for the events of other instances.
+ * The lease calls of one instance that wait for events. They wake for an event of the tenant that this instance made due,
+ * for the due time of a known event, and for regular queries that find events of other instances.
  *
- * Nothing is lost between a look and the wait: a call is a member from before its first look, and what happens during a
- * look makes it look again. One announcement wakes one call, the one that has waited longest; a call that leaves with as
- * many events as it could take, or that was woken and could not look, wakes the next. So a look is paid for once,
- * however many calls wait.
+ * No event is lost between a query and the wait: a call is a member before its first query, and an announcement during a
+ * query makes it query again. One announcement wakes one call, the one that has waited longest; a call that leaves with as
+ * many events as it could take, or that was woken and could not query, wakes the next. So a query is paid for once, however
+ * many calls wait.
  */
 export class OutboxWaits {
   readonly #world: Pick<World, 'clock' | 'timers'>;
@@ -162,7 +165,7 @@ class WaitingTenant {
       if (call.wakeIfIdle()) return;
       looking ??= call;
     }
-    // All are looking, and what has just come may be behind where they looked.
+    // All are querying, and the new event may be behind the place that they have read.
     looking?.lookAgain();
   }
 

@@ -14,7 +14,7 @@ const CHUNK_BYTES = 128;
 export interface TenantCopy {
   readonly tenantId: string;
   readonly records: readonly RecordData[];
-  /** Names the records to the last byte, also what no archive shows. */
+  /** Names the records to the last byte, with the parts that no archive shows. */
   readonly hash: string;
   readonly manifest: ArchiveManifest;
   readonly archive: MemoryArchive;
@@ -49,7 +49,7 @@ async function recordsOf(store: RecordStore, tenantId: string): Promise<readonly
   return records;
 }
 
-/** Whether every text that says whose it is, in whatever record, says that it is this tenant's; one at least does. */
+/** Whether every tenant id in every record is that of this tenant, and at least one record has one. */
 export function namesItsTenant({ tenantId, records }: TenantCopy): boolean {
   const named = records.flatMap(({ body, parts }) =>
     [body ?? null, ...(parts ?? []).map((part) => part.body)].flatMap((text) =>
@@ -66,7 +66,7 @@ function tenantsNamedIn(value: Json): Json[] {
   );
 }
 
-/** Every facet in one form: what a view leaves out and what is stored as nothing are the same here. */
+/** Every facet in one form: an omitted member and a stored null are the same here. */
 function inFull({ key, head, body, listing, due, parts }: RecordData) {
   const filed = (parts ?? []).map((part) => canonicalJson(part)).sort();
   return { key, head, body: body ?? null, listing: listing ?? null, due: due ?? null, parts: filed };

@@ -115,7 +115,7 @@ function swapping(swap: Swap): (inner: RecordStore) => RecordStore {
     });
 }
 
-/** What becomes of each write; `null` for one that gets lost. */
+/** The write that the flawed store makes for each write; `null` for a lost one. */
 function writing(change: (write: Write, request: TransactRequest) => Write | null) {
   return (inner: RecordStore): RecordStore =>
     changed(inner, {

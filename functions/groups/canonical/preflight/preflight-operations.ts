@@ -5,7 +5,7 @@ import { countMigrations } from '../migration/migration-operations.ts';
 import { preflightReport, preflightStatus, probeResult, type StoreFindings } from './preflight.ts';
 import { probeDataPlane } from './preflight-probe.ts';
 
-/** Tells how the store is configured and that its ledger can be read. Writes nothing. */
+/** Reports the configuration of the store and that its ledger can be read. Writes nothing. */
 export function preflightCanonicalStore(
   dependencies: CanonicalDependencies,
 ): Handler<'preflightCanonicalStore'> {
@@ -27,7 +27,7 @@ export function probeCanonicalStoreDataPlane(
     context.signal.throwIfAborted();
     const startedAt = world.clock.now();
     const findings = await probeDataPlane(dependencies, context);
-    // Nobody is there to read a report, and what was broken off proves nothing.
+    // The client has disconnected, and an aborted trial proves nothing.
     context.signal.throwIfAborted();
     const result = probeResult(findings, startedAt, world.clock.now() - startedAt);
     const body = preflightReport(configuration, store, result);

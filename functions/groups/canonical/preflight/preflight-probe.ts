@@ -25,26 +25,31 @@ export async function probeDataPlane(
   const hex = () => Buffer.from(random.bytes(ID_BYTES)).toString('hex');
   const pair = `svc-preflight-${hex()}`;
   const tenantIds = [`${pair}-a`, `${pair}-b`] as const;
-  const tell = failureTeller(dependencies, context);
+  const report = failureReporter(dependencies, context);
   const stopping = new AbortController();
   const own = trialDependencies(dependencies, stopping.signal);
   const [first, second] = tenantIds;
   const trial = tryOut(
     new ProbeTenant(first, hex(), own, context),
     new ProbeTenant(second, hex(), own, context),
-    // What ends it is no failure of the store.
-    (error) => stopping.signal.aborted || tell(error),
+    // An abort of the trial is no failure of the store.
+    (error) => stopping.signal.aborted || report(error),
   );
   const given = givenUp(context.signal, stopping.signal);
   const findings = await within(timers, TRIAL_MS_MAX, Promise.race([trial, given]), NOTHING_PROVED);
   stopping.abort();
-  const cleaned = await within(timers, CLEANUP_MS_MAX, cleanUp(dependencies, tenantIds, trial, tell), false);
+  const cleaned = await within(
+    timers,
+    CLEANUP_MS_MAX,
+    cleanUp(dependencies, tenantIds, trial, report),
+    false,
+  );
   return { ...findings, cleaned };
 }
 
 /**
- * What the trial works with. Each of its steps asks for the store anew, so `stop` ends it before the next one. Nobody waits
- * for the events of these tenants, and none is delivered.
+ * The dependencies of the trial. Each of its steps asks for the store again, so `stop` ends it before the next one. No call
+ * waits for the events of these tenants, and none is delivered.
  */
 function trialDependencies(dependencies: CanonicalDependencies, stop: AbortSignal): CanonicalDependencies {
   const { world, pageTokens, log, configuration, copies } = dependencies;
@@ -55,7 +60,7 @@ function trialDependencies(dependencies: CanonicalDependencies, stop: AbortSigna
   return { store, world, pageTokens, log, configuration, copies };
 }
 
-/** Settles when the client has gone. */
+/** Settles when the client disconnects. */
 function givenUp(gone: AbortSignal, done: AbortSignal): Promise<TrialFindings> {
   return new Promise((resolve) => {
     gone.addEventListener('abort', () => resolve(NOTHING_PROVED), { once: true, signal: done });
@@ -63,17 +68,17 @@ function givenUp(gone: AbortSignal, done: AbortSignal): Promise<TrialFindings> {
 }
 
 /**
- * Empties both tenants, and looks. Nobody knows their names afterwards, so what did not succeed is tried once more; but a
- * store that failed has failed.
+ * Empties both tenants, and checks that they are empty. Their names are lost afterwards, so a failed cleanup is tried once
+ * more; the check has failed all the same.
  */
 async function cleanUp(
   dependencies: CanonicalDependencies,
   tenantIds: readonly string[],
   trial: Promise<TrialFindings>,
-  tell: (error: unknown) => void,
+  report: (error: unknown) => void,
 ): Promise<boolean> {
   const empty = async (): Promise<boolean> => {
-    const outcomes = await Promise.all(tenantIds.map((tenantId) => emptied(dependencies, tenantId, tell)));
+    const outcomes = await Promise.all(tenantIds.map((tenantId) => emptied(dependencies, tenantId, report)));
     return outcomes.every(Boolean);
   };
   const ended = trial.then(() => true);
@@ -87,17 +92,17 @@ async function cleanUp(
 async function emptied(
   dependencies: CanonicalDependencies,
   tenantId: string,
-  tell: (error: unknown) => void,
+  report: (error: unknown) => void,
 ): Promise<boolean> {
   try {
     return await emptyTenant(await dependencies.store(), tenantId);
   } catch (error) {
-    tell(error);
+    report(error);
     return false;
   }
 }
 
-/** What `work` comes to, or `otherwise` where that takes too long. */
+/** The result of `work`, or `otherwise` where it takes too long. */
 function within<T>(timers: Timers, delayMs: number, work: Promise<T>, otherwise: T): Promise<T> {
   const late = new Error('too late');
   return beforeDeadline(timers, delayMs, work, () => late).catch((error: unknown) => {
@@ -106,8 +111,8 @@ function within<T>(timers: Timers, delayMs: number, work: Promise<T>, otherwise:
   });
 }
 
-/** The log hears the class of an error and its place, never its words: those may name a tenant or quote a payload. */
-function failureTeller({ log }: CanonicalDependencies, { correlationId }: CallContext) {
+/** Logs the class of an error and its place, never its message: the message may name a tenant or quote a payload. */
+function failureReporter({ log }: CanonicalDependencies, { correlationId }: CallContext) {
   return (error: unknown): void => {
     log({
       severity: 'ERROR',

@@ -1,7 +1,7 @@
 import { namesItsTenant, type TenantCopy } from './preflight-copy.ts';
 import { isSeed, type ProbeTenant } from './preflight-tenant.ts';
 
-/** What the trial proved. What it did not come to is not proved. */
+/** The proofs of the trial. A step that did not run proves nothing. */
 export interface TrialFindings {
   readonly restored: boolean;
   readonly isolated: boolean;
@@ -18,14 +18,14 @@ export const NOTHING_PROVED: TrialFindings = { restored: false, isolated: false,
 export async function tryOut(
   first: ProbeTenant,
   second: ProbeTenant,
-  tell: (error: unknown) => void,
+  report: (error: unknown) => void,
 ): Promise<TrialFindings> {
   // A failure in one check leaves that check unproved and does not affect the next.
   const attempt = async <T>(work: () => Promise<T>, otherwise: T): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      tell(error);
+      report(error);
       return otherwise;
     }
   };

@@ -23,7 +23,7 @@ export interface StoreFindings {
   readonly migrationReceiptCount: number;
 }
 
-/** What the probe proved. What it could not look at is not proved. */
+/** The proofs of the probe. A check that could not run proves nothing. */
 export interface ProbeFindings {
   readonly restored: boolean;
   readonly isolated: boolean;

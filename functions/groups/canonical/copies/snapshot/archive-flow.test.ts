@@ -15,18 +15,18 @@ function respelled(chunk: Uint8Array | undefined): string {
 }
 
 describe('an archive that was checked', () => {
-  test('gives the same records, having told of each', async () => {
+  test('gives the same records, having reported of each', async () => {
     const objects = await sample();
     const archive = await openArchive('tenant-a', objects);
-    let told = 0;
+    let reported = 0;
     await archive.check(() => {
-      told += 1;
+      reported += 1;
     });
     // Checking is not yet reading: a swap that took none of the records must not be let through.
     await faultOf('incomplete', archive.verify);
     const records = await collected(archive.records);
     archive.verify();
-    expect(told).toBe(records.length);
+    expect(reported).toBe(records.length);
     expect(records).toEqual(await collected((await openArchive('tenant-a', objects)).records));
   });
 
@@ -73,7 +73,7 @@ describe('while a chunk is under way', () => {
     expect(names).toEqual([chunkName(0), chunkName(1)]);
   });
 
-  test('the failure of the lines is told when it is written', async () => {
+  test('the failure of the lines is reported when it is written', async () => {
     const settled: string[] = [];
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {

@@ -32,10 +32,10 @@ const PIECE_BYTES_MIN = 16 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * Writes lines as an archive, the manifest last: an archive that was cut short has none. Holds two chunks at a time: one
- * is filled while the one before it is compressed, on another core, and written.
+ * Writes lines as an archive, the manifest last: an archive that was cut short has none. Holds two chunks at a time: one is
+ * filled while the one before it is compressed, on another core, and written.
  *
- * A chunk has at most `chunkBytes` of lines, and a line that is longer stands in a chunk of its own.
+ * A chunk has at most `chunkBytes` of lines, and a longer line has a chunk of its own.
  */
 export async function writeArchive(
   tenantId: string,
@@ -59,7 +59,7 @@ export async function writeArchive(
   return manifest;
 }
 
-/** An archive whose manifest was found good. What its chunks hold is known only when all of them were read. */
+/** An archive whose manifest is valid. The content of its chunks is known only after all of them were read. */
 export interface OpenArchive {
   readonly manifest: ArchiveManifest;
   /**
@@ -172,7 +172,7 @@ async function* readChunks(
     const chunk = chunks[index];
     if (chunk === undefined) return undefined;
     const content = readChunk(chunk, source);
-    // Whoever comes to this chunk meets the failure.
+    // The reader of this chunk throws the failure.
     content.catch(() => undefined);
     return { chunk, content };
   };

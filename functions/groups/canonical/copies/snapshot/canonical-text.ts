@@ -8,7 +8,7 @@ export function canonicalText(value: Json): string {
   return inOrder(value) ? JSON.stringify(value) : canonicalJson(value);
 }
 
-/** Whether the text that `JSON.stringify` makes is the canonical one. What has none is left to `canonicalJson` to refuse. */
+/** Whether the text that `JSON.stringify` makes is the canonical one. `canonicalJson` refuses a value without one. */
 function inOrder(value: Json): boolean {
   if (typeof value === 'string') return value.isWellFormed();
   if (typeof value === 'number') return Number.isFinite(value);

@@ -3,8 +3,8 @@ import { identifier, pathIdentifier } from '../../../../kernel/identifiers.ts';
 import { formatUtc, parseUtc } from '../../../../kernel/timestamp.ts';
 
 /**
- * What restored values must be. They are taken as they stand: where a request is trimmed and spelled anew, a snapshot
- * is refused, because one content must have one text.
+ * The rules of restored values. A request is trimmed and normalized; a snapshot that needs this is refused, because one
+ * content must have one text.
  */
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -100,8 +100,8 @@ export function same(value: unknown, fixed: unknown, what: string, pointer: stri
 }
 
 /**
- * That the value is JSON which has a canonical text and is nested no deeper than `depthMax`. What came out of a strict
- * parser is; what somebody made otherwise may not be.
+ * That the value is JSON which has a canonical text and is nested no deeper than `depthMax`. A value from a strict parser
+ * is valid; a value made in another way may not be.
  */
 export function plainJson(value: unknown, depthMax: number): void {
   if (typeof value === 'string') {

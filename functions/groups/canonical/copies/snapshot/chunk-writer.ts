@@ -8,8 +8,8 @@ import { SnapshotError } from './snapshot-error.ts';
 
 const gzip = promisify(gzipCallback);
 
-// Fixed, so that one content gives one archive. Another build of zlib may compress otherwise, though: what names a content
-// on every machine is the snapshot's hash, not the archive's.
+// Fixed, so that one content gives one archive. Another build of zlib may compress otherwise: the hash of the snapshot
+// names the content on every machine, the archive's does not.
 const GZIP_LEVEL = 6;
 const GZIP_SYSTEM_BYTE = 9;
 const UNKNOWN_SYSTEM = 255;
@@ -25,7 +25,7 @@ export class ChunkWriter {
   readonly chunks: ArchiveChunk[] = [];
   readonly #sink: ChunkSink;
   readonly #chunkBytes: number;
-  // Two, filled in turn: made anew for every chunk, most of the memory would be what is yet to be collected.
+  // Two buffers, filled in turn: new ones for every chunk would fill the memory with garbage.
   #filling: Buffer = Buffer.alloc(0);
   #resting: Buffer = Buffer.alloc(0);
   #bytes = 0;
@@ -72,7 +72,7 @@ export class ChunkWriter {
     this.tally.addText(lines);
     await this.#underWay;
     this.#underWay = this.#write(lines, this.#records);
-    // Whoever comes next meets the failure.
+    // The next call throws the failure.
     this.#underWay.catch(() => undefined);
     [this.#filling, this.#resting] = [this.#resting, this.#filling];
     [this.#bytes, this.#records] = [0, 0];

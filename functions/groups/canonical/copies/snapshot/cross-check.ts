@@ -28,13 +28,13 @@ const REVISIONS_A_WORD = 32;
 const TRANSACTION_ID = /^ctx_([0-9a-f]{32})$/;
 
 /**
- * Whether records that are right by themselves are right together, as those that commits made always are: every document
- * is the last of its revisions, which receipts hold once each and without a gap from 1, and every event is of a receipt. A
- * tenant that broke this would take no more writes: the next revision would be one that is there already.
+ * Whether records that are right by themselves are right together, as those that commits made always are: every document is
+ * the last of its revisions, which receipts hold once each and without a gap from 1, and every event is of a receipt. A
+ * tenant that broke this would take no more writes: the next revision would exist already.
  *
  * Takes records in the order of their keys, in which receipts come before documents and these before events. A
- * contradiction is kept for the end: records that are out of order contradict each other too, and are to be told as that.
- * Holds about 60 bytes a document and 35 a receipt, however large they are.
+ * contradiction is kept for the end: records that are out of order contradict each other too, and are to be reported as
+ * that. Holds about 60 bytes a document and 35 a receipt, however large they are.
  */
 export class CrossCheck {
   readonly #documents = new KeyTable(DOCUMENT_WORDS);

@@ -1,6 +1,6 @@
 /**
- * The sample tenant of `tenants.fixture.ts` as this format wrote it when it was fixed. Never made anew: what was written
- * then must be read, and named by the same hash, for good.
+ * The sample tenant of `tenants.fixture.ts` as this format wrote it when it was fixed. Never generated again: every later
+ * release must read these bytes and give them the same hash.
  */
 export const GOLDEN_LINES: readonly string[] = [
   '{"format":"svc.canonical.snapshot","tenantId":"tenant-a","version":1}',

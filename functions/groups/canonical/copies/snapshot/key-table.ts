@@ -56,7 +56,7 @@ export class KeyTable {
     this.#blockOf(entry)[this.#startOf(entry) + KEY_WORDS + word] = value;
   }
 
-  /** Where the key stands, or where it would. Leaves it in `#key`. */
+  /** The slot of the key, or the slot in which it would be. Leaves it in `#key`. */
   #slotOf(key: string): number {
     for (let word = 0; word < KEY_WORDS; word++) {
       this.#key[word] = Number.parseInt(key.slice(word * WORD_DIGITS, (word + 1) * WORD_DIGITS), 16);

@@ -15,9 +15,9 @@ import { placed, SnapshotError } from './snapshot-error.ts';
 import { sameTenant } from './values.ts';
 
 /**
- * A tenant as lines of canonical JSON (RFC 8785): a head line, then every record in the order of its key. Keys are the
- * same on every provider and nothing in the lines tells when or where they were written, so one content has one stream,
- * and `contentHash`, the SHA-256 of that stream, names the content.
+ * A tenant as lines of canonical JSON (RFC 8785): a head line, then every record in the order of its key. Keys are the same
+ * on every provider and nothing in the lines shows when or where they were written, so one content has one stream, and
+ * `contentHash`, the SHA-256 of that stream, names the content.
  */
 export const SNAPSHOT_FORMAT = 'svc.canonical.snapshot';
 export const SNAPSHOT_VERSION = 1;
@@ -56,7 +56,7 @@ export function recordLine(entry: RecordValue): string {
   return `${canonicalJson({ collection: entry.collection, id: keyOf(entry).id, value })}\n`;
 }
 
-/** The lines of what a store holds. Throws `StoreError` `corrupt` where the store breaks its word. */
+/** The lines of a tenant in a store. Throws `StoreError` `corrupt` where the store breaks the contract of its port. */
 export async function* snapshotLines(
   tenantId: string,
   pages: RecordPages,
@@ -74,7 +74,7 @@ export async function* snapshotLines(
       if (record.key.collection === EVENTS.name && isGone?.(readEvent(record)) === true) continue;
       const entry = valueOf(tenantId, record, nowUtc);
       if (entry === undefined || keyOf(entry).id !== record.key.id) {
-        throw new StoreError('corrupt', 'a record does not hold what its id names');
+        throw new StoreError('corrupt', 'a record does not match its id');
       }
       yield { line: recordLine(entry), entry };
     }
@@ -117,15 +117,15 @@ export class LineTally {
     return { ...this.#counts };
   }
 
-  /** Of all lines so far; the tally goes on. */
+  /** Of all lines so far; the tally continues. */
   contentHash(): string {
     return `sha256:${this.#hash.copy().digest('hex')}`;
   }
 }
 
 /**
- * Reads lines back, strictly: whatever this format would not have written is refused with its line number, and at the end
- * records that contradict each other are.
+ * Reads lines strictly: it refuses every line that this format would not have written, with its number, and at the end
+ * records that contradict each other.
  */
 export class LineReader {
   readonly #tenantId: string;
@@ -141,14 +141,14 @@ export class LineReader {
     this.#parse = known ? (line) => JSON.parse(line) as Json : parsedLine;
   }
 
-  /** Takes the next line, without its line feed; gives what it holds, `null` for the head line. */
+  /** Takes the next line, without its line feed; returns its record, `null` for the head line. */
   read(line: string): RecordValue | null {
     this.#line += 1;
     const value = this.#parse(line, this.#line);
     return placed({ line: this.#line }, () => (this.#line === 1 ? this.#head(value) : this.#entry(value)));
   }
 
-  /** To be called behind the last line: throws where something is missing, or contradicts what stands elsewhere. */
+  /** To be called after the last line: throws where a record is missing or contradicts another. */
   end(): void {
     if (this.#line === 0) throw new SnapshotError('incomplete', 'the head line is missing', { line: 1 });
     this.#together?.end();

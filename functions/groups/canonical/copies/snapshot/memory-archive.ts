@@ -1,6 +1,6 @@
 import type { ChunkSink, ChunkSource } from './chunk-objects.ts';
 
-/** A small archive held in memory: what preflight makes and brings back. */
+/** A small archive held in memory: preflight makes and restores it. */
 export class MemoryArchive implements ChunkSink, ChunkSource {
   readonly #objects = new Map<string, Uint8Array>();
 

@@ -24,7 +24,7 @@ export type SnapshotFault =
   | 'hash_mismatch'
   | 'too_large';
 
-/** Where a fault stands; what is not known is absent. */
+/** The place of a fault; unknown parts are absent. */
 export interface SnapshotPlace {
   /** Counted from 1, the head line included. */
   readonly line?: number;
@@ -35,8 +35,8 @@ export interface SnapshotPlace {
 }
 
 /**
- * A snapshot or an archive that is refused. Tells the place and the rule, never a value: a snapshot is a tenant's data.
- * An error of its own, because what it means for a caller depends on where the snapshot came from.
+ * A snapshot or an archive that is refused. Names the place and the rule, never a value: a snapshot is a tenant's data. An
+ * error of its own, because its meaning for a caller depends on the source of the snapshot.
  */
 export class SnapshotError extends Error {
   readonly fault: SnapshotFault;

@@ -50,7 +50,7 @@ describe('a snapshot', () => {
         expect(content.contentHash).toBe(snapshot.contentHash);
         const records = [...content.records];
         expect(records).toEqual(readLines(lines));
-        // In whatever order the lists come: the order is the service's own.
+        // The lists may come in any order: the service sorts them.
         const shuffled = { ...snapshot };
         for (const name of LISTS) {
           const items: readonly unknown[] = snapshot[name];

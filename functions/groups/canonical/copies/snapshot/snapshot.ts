@@ -46,7 +46,7 @@ export interface SnapshotContent {
   readonly contentHash: string;
 }
 
-/** Makes the snapshot of what a store holds. Throws `too_large` beyond 64 MiB, before more than that was read. */
+/** Makes the snapshot of a tenant in a store. Throws `too_large` beyond 64 MiB, before it reads more than that. */
 export async function makeSnapshot(
   tenantId: string,
   pages: RecordPages,
@@ -176,7 +176,7 @@ function checkedEntries(tenantId: string, snapshot: unknown) {
   return { entries: [...receipts, ...documents, ...fences, ...events], contentHash };
 }
 
-/** A lease is no content, wherever it came from: what holds one is restored without. */
+/** A lease is no content: a leased event is restored without its lease. */
 function withoutLease(value: unknown, pointer: string): unknown {
   if (typeof value !== 'object' || value === null || !('leaseOwner' in value)) return value;
   nullOr(name, value.leaseOwner, `${pointer}/leaseOwner`);

@@ -56,7 +56,7 @@ export function emptyTenant(tenantId = TENANT): Made {
   return { store, client: new TenantClient(store, tenantId) };
 }
 
-/** Plays the steps; what a rule refuses changes nothing and is passed over. */
+/** Plays the steps; a step that a rule refuses changes nothing and is skipped. */
 export async function tenantOf(played: readonly Step[]): Promise<Made> {
   const made = emptyTenant();
   const leases: { id: string; token: string }[] = [];

@@ -109,7 +109,7 @@ const RESULT = [
   'outbox',
 ] as const;
 
-/** Beyond anything that was ever counted, and below where one more is the same number: what is restored counts on. */
+/** Larger than any real count, and small enough to be incremented exactly: restored values are counted on. */
 const COUNT_MAX = 2 ** 52;
 
 export function sameTenant(value: unknown, tenantId: string, pointer: string): void {
