@@ -54,7 +54,7 @@ const asLimit: Readonly<Record<string, number>> = {
   'GET /execution/runs/{runId}/history limit': limits.executionHistoryLimitDefault,
 };
 
-/** Room that callers have is a published limit. What the service tells of itself has room that nobody has to know of. */
+/** Room that callers have is a published limit. The limits of the service's own answers are not published. */
 const room: Readonly<Record<string, number>> = {
   'CanonicalDocumentInput.data': limits.documentDataBytesMax,
   'CanonicalDocument.data': limits.documentDataBytesMax,

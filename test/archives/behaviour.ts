@@ -68,7 +68,7 @@ async function expectOutbox(client: TenantClient, { tokens }: RichTenant): Promi
   expect(await idsIn('scheduled')).toEqual([...scheduled].sort());
   expect(await idsIn('delivered')).toEqual([...delivered]);
   expect(await idsIn('dead-letter')).toEqual([...deadLetter].sort());
-  // Whoever holds a token from before the restore holds nothing.
+  // A lease token from before the restore is refused.
   for (const [id, leaseToken] of tokens) {
     await refused('lease_stale', client.ack(id, leaseToken));
     await refused('lease_stale', client.renew(id, { leaseToken }));

@@ -4,13 +4,13 @@ export interface Pair {
   readonly revision: number;
 }
 
-/** What a client was told of a tenant at one moment between its call and its answer. */
+/** The state of a tenant that a client was answered, true at one moment between its call and its answer. */
 export interface Sighting {
   /** For messages: who asked what. */
   readonly what: string;
   readonly called: number;
   readonly returned: number;
-  /** The archive that was restored last, where the answer tells. */
+  /** The archive that was restored last, where the answer shows it. */
   readonly era: number | null;
   /** By writer. */
   readonly pairs: ReadonlyMap<number, Pair>;
@@ -24,7 +24,7 @@ export interface Sighting {
 export interface Attempt {
   readonly era: number;
   readonly called: number;
-  /** `null` where nobody heard of its end. */
+  /** `null` where no client got its answer. */
   returned: number | null;
 }
 

@@ -25,14 +25,14 @@ export interface TestDatabase {
   open(clock?: Clock): Promise<RecordStore>;
   /** Rows, or documents, that belong to nothing which is live. */
   leftovers(tenantId: string): Promise<number>;
-  /** Makes it look as if nobody had worked on what is being loaded for more than an hour. */
+  /** Makes a running load look as if it had not written for more than an hour. */
   age(): Promise<void>;
   drop(): Promise<void>;
 }
 
 export interface Provider {
   readonly name: Database['provider'];
-  /** Why it is left out of this run; `undefined` when it is there. */
+  /** Why it is left out of this run; `undefined` when it is available. */
   readonly missing: string | undefined;
   create(): Promise<TestDatabase>;
 }
@@ -171,8 +171,8 @@ export const providers: readonly Provider[] = [sqlite, postgresql, mysql, firest
 const HOUR_MS = 3_600_000;
 
 /**
- * Sweeps as maintenance does, some hours from now: a load that nobody works on is taken for dead by the first, and what
- * was replaced, or given up, has rested long enough by the second.
+ * Sweeps as maintenance does, some hours from now: the first sweep takes an idle load for dead, and at the second the
+ * replaced or abandoned records are old enough to be deleted.
  */
 export async function sweepLater(database: TestDatabase): Promise<void> {
   await database.age();
@@ -183,7 +183,7 @@ export async function sweepLater(database: TestDatabase): Promise<void> {
   }
 }
 
-/** What the title of a test says when its database is not there. */
+/** The addition to the title of a test whose database is not available. */
 export function leftOut({ missing }: Provider): string {
   return missing === undefined ? '' : `, left out: ${missing}`;
 }

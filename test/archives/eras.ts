@@ -6,7 +6,7 @@ import { MemoryStore } from '../simulation/memory-store.ts';
 import { TenantClient } from '../support/canonical.ts';
 import { Objects } from './objects.ts';
 
-/** An archive whose every part says which one it is, so that whoever reads the tenant knows what was restored last. */
+/** An archive whose every part names its era, so that every reader of the tenant knows which archive was restored last. */
 export interface Era {
   readonly number: number;
   readonly objects: Objects;

@@ -8,11 +8,11 @@ import type { Found, RecordData, RecordStore, ScanPage, Scope, Write } from '../
 import type { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 
-/** Stores that restore badly, to prove that whoever judges what is seen of a restore would find out. */
+/** Stores with a faulty restore, to prove that the judge of the answers finds the fault. */
 
 export interface Flaw {
   readonly name: string;
-  /** Whether readers and writers alone find out, or whoever exports the tenant. */
+  /** Whether readers and writers find the fault, or only an export of the tenant. */
   readonly seenBy: 'clients' | 'copies';
   /** The store in whose place it stands; one of these for each instance. */
   readonly spoil: (store: RecordStore, shared: Shared) => RecordStore;

@@ -91,7 +91,7 @@ class Bases {
   }
 }
 
-/** Nobody is shown what was not sent yet. */
+/** No client sees an archive before its restore was requested. */
 function futureFaults(chronicle: Chronicle): string[] {
   return chronicle.sightings.flatMap(({ what, pairs, returned }) =>
     [...pairs].flatMap(([writer, { n, revision }]) => {
@@ -110,7 +110,7 @@ interface Placed {
   readonly to: number;
 }
 
-/** Answers come in the order of eras, none from one that nobody had begun to restore, and none from the past of its era. */
+/** Answers come in the order of eras, none from one whose restore had not begun, and none from the past of its era. */
 function orderFaults(chronicle: Chronicle, bases: Bases): string[] {
   const faults: string[] = [];
   const placed: Placed[] = [...chronicle.sightings, ...restored(chronicle)].map((sighting) => {
@@ -152,7 +152,7 @@ function tooEarly({ attempts }: Chronicle, { sighting: { what, returned }, from 
   return [`${what}: era ${from}, which nobody had begun to restore`];
 }
 
-/** An acknowledged commit of the same era is there. */
+/** An acknowledged commit of the same era is visible. */
 function staleFaults({ sighting, from, to }: Placed, latest: ReadonlyMap<number, Placed>): string[] {
   const { what, pairs, whole } = sighting;
   const faults: string[] = [];

@@ -115,7 +115,7 @@ async function tryAll(stand: Stand, traffic: Traffic): Promise<Told> {
     const [answered] = await Promise.all([restoring, kill(restorer, plan, traffic)]);
     if (plan.commits === null) await restorer.kill();
     told[answered ? 'answered' : 'died'] += 1;
-    // Whatever it left is looked at before the next one comes.
+    // Check the state that it left before the next restore begins.
     await traffic.commits(WRITERS);
   }
 }
@@ -170,7 +170,7 @@ async function restoreWhole(store: RecordStore, { objects }: Era): Promise<void>
   await restoreTenantArchive(store, TENANT, objects);
 }
 
-/** The last word has a restore that nobody kills. */
+/** The last restore is not killed. */
 async function expectClean(store: RecordStore, era: Era): Promise<void> {
   await restoreWhole(store, era);
   const { contentHash } = await exportTenant(store, TENANT, { now: START });

@@ -14,9 +14,9 @@ const FRAME_HEAD_BYTES = 24;
 const HOUR_MS = 3_600_000;
 
 /**
- * A process that works on SQLite leaves two files when it dies: the database, which nobody writes before a checkpoint, and
- * a log, which is only ever written at its end. So all that a kill can leave of a restore is the log of the whole restore,
- * cut somewhere; and every cut is tried here, where the tests with real processes meet some of them.
+ * A process that works on SQLite leaves two files when it dies: the database, which no process writes before a checkpoint,
+ * and a log, which is only written at its end. So a kill of a restore leaves the log of the whole restore, cut at some
+ * point. This test tries every cut; the tests with real processes meet some of them.
  */
 describe('a restore on sqlite whose process dies', () => {
   let stage: Stage;

@@ -120,7 +120,7 @@ function failingAt(source: ChunkSource, step: number): ChunkSource {
   };
 }
 
-// SQLite is in the process that dies: what a kill leaves of it is told in `killed-sqlite.test.ts`.
+// SQLite runs in the process that dies: `killed-sqlite.test.ts` tests its state after a kill.
 for (const provider of providers.filter(({ name }) => name !== 'sqlite')) {
   const title = `a restore whose process dies at any message to ${provider.name}${leftOut(provider)}`;
   describe.skipIf(provider.missing !== undefined)(title, () => {
@@ -158,7 +158,7 @@ for (const provider of providers.filter(({ name }) => name !== 'sqlite')) {
   });
 }
 
-/** Every so many deaths the restore is run again; else the next one begins from whatever is there. */
+/** Every so many deaths the restore is run again; else the next one begins from the state that was left. */
 const AGAIN_EVERY = 3;
 
 /** Lets a process restore the era that the tenant is not in, and die; whether it came so far as to die. */
@@ -194,7 +194,7 @@ async function died(
   mortal.foretell(message);
   const done = stage.restore(mortal.store, wanted).then(
     () => true,
-    // Nobody is there to hear it.
+    // No process is left to receive it.
     () => mortal.died.then(() => false),
   );
   const answered = await Promise.race([done, mortal.died.then(() => false)]);

@@ -24,7 +24,7 @@ export interface Mortal {
    */
   foretell(message: number): void;
   readonly dead: boolean;
-  /** Settles when it is dead and the database has done all that it was told before. */
+  /** Settles when it is dead and the database has executed all its earlier statements. */
   readonly died: Promise<void>;
   bury(): Promise<void>;
 }
@@ -126,7 +126,7 @@ async function openOnPostgres(options: { readonly schema: string }): Promise<Mor
 
 async function openOnMysql({ connectionString }: { readonly connectionString: string }): Promise<Mortal> {
   const serverPath = mysqlServer().socketPath;
-  // In the server's own folder, which is removed with it whatever becomes of this test.
+  // In the server's own folder, which is removed with the server even when this test fails.
   const path = join(dirname(serverPath), `line-${randomBytes(4).toString('hex')}`);
   const life = new Life();
   const close = await openLine(path, serverPath, life);

@@ -9,7 +9,10 @@ import type { TenantClient } from '../support/canonical.ts';
 /** Small, so that there are many pages to put together. */
 const PAGE = 15;
 
-/** What the operations tell of a tenant: question → a name for the answer. Bodies are large; what differs is a line. */
+/**
+ * The answers of the operations about a tenant: question → a name for the answer. Bodies are large; a difference is one
+ * line.
+ */
 export type Portrait = Readonly<Record<string, string>>;
 
 export interface Likeness {

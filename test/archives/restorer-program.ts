@@ -6,7 +6,7 @@ import type { Database } from '../histories/process-instance.ts';
 import { Objects } from './objects.ts';
 import type { Order } from './restorer.ts';
 
-/** A process of its own that restores one archive, says where it is, and is there to be killed. */
+/** A process that restores one archive, reports its progress, and can be killed. */
 
 const database = JSON.parse(process.argv[2] ?? '') as Database;
 const store = await openDatabase(database);
@@ -44,6 +44,6 @@ process.on('message', (order: Order) => {
     process.send?.({ fault: error instanceof Error ? `${error.stack}` : String(error) });
   });
 });
-// It may stand where it waits to be killed, and whoever was to do so is gone.
+// It may wait to be killed by a test process that has ended.
 process.on('disconnect', () => process.exit());
 process.send?.('ready');

@@ -6,18 +6,18 @@ import type { Database } from '../histories/process-instance.ts';
 import type { Era } from './eras.ts';
 import { openMortal } from './mortal.ts';
 
-/** Somebody who restores one archive, and can be killed meanwhile. */
+/** Restores one archive, and can be killed meanwhile. */
 export interface Restorer {
   /** Settles once it has its order, and before that it is not to be killed. */
   readonly begun: Promise<void>;
   /** Begins. Settles with `true` once it was answered, with `false` once the restorer is dead. */
   restore(tenantId: string, era: Era): Promise<boolean>;
-  /** Settles where the restorer was asked to say that it is there, and never if it does not come so far. */
+  /** Settles when the restorer reaches the requested point, and never if it does not reach it. */
   readonly reached: Promise<void>;
   kill(): Promise<void>;
 }
 
-/** Where a restorer says that it is there: before a record, counted from 0, or when all are loaded and verified. */
+/** The point at which a restorer reports: before a record, counted from 0, or when all are loaded and verified. */
 export type Point = number | 'loaded';
 
 export interface Order {
@@ -49,7 +49,7 @@ export class ProcessRestorer implements Restorer {
     this.begun = promise;
     this.#begin = resolve;
     this.reached = this.#hears('reached');
-    // A fault is heard by whoever waits for the answer.
+    // A fault rejects the call that waits for the answer.
     this.reached.catch(() => undefined);
   }
 
@@ -71,7 +71,7 @@ export class ProcessRestorer implements Restorer {
     await this.#ended;
   }
 
-  /** A fault is told as that: a restorer that gives up by itself has not been killed. */
+  /** A fault is reported as a fault: a restorer that fails by itself has not been killed. */
   #hears(word: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#child.on('message', (message: string | { readonly fault: string }) => {

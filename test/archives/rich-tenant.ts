@@ -20,7 +20,7 @@ export interface RichTenant {
   readonly tokens: ReadonlyMap<string, string>;
 }
 
-/** The ids of its events, by what they are once the tenant is made, had nobody restored it. */
+/** The ids of its events, by their state once the tenant is made and before any restore. */
 export const EVENTS = {
   leased: ['leased', 'renewed'],
   delivered: ['delivered'],

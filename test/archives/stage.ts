@@ -8,7 +8,7 @@ import { MemoryStore } from '../simulation/memory-store.ts';
 import { START, TenantClient } from '../support/canonical.ts';
 import { type Era, ITEM, makeEra } from './eras.ts';
 
-/** Two archives of one tenant that take each other's place, and who can tell which of them a database holds. */
+/** Two archives of one tenant that replace each other, and the checks that show which of them a database holds. */
 export class Stage {
   readonly tenantId: string;
   readonly eras: readonly [Era, Era];
@@ -35,7 +35,7 @@ export class Stage {
     await restoreTenantArchive(store, this.tenantId, source);
   }
 
-  /** The number of the era by the content of the tenant. Fails where it is of none, or where lists tell of another. */
+  /** The number of the era by the content of the tenant. Fails where it is of none, or where lists show another. */
   async eraIn(store: RecordStore): Promise<number> {
     const { contentHash } = await exportTenant(store, this.tenantId, { now: START });
     const era = this.eras.find(({ manifest }) => manifest.snapshotContentHash === contentHash);
@@ -46,14 +46,14 @@ export class Stage {
     return era.number;
   }
 
-  /** The number of the era, as one of its documents tells it. */
+  /** The number of the era, read from one of its documents. */
   async markerIn(store: RecordStore): Promise<unknown> {
     const { data } = await new TenantClient(store, this.tenantId).read(ITEM, 'marker-00');
     return data?.['era'];
   }
 }
 
-/** What lists, revisions and the outbox tell, each of which a provider keeps in a way of its own. */
+/** The answers of lists, revisions and the outbox, each of which a provider stores in its own way. */
 async function glanceAt(store: RecordStore, tenantId: string): Promise<string> {
   const client = new TenantClient(store, tenantId, { now: START });
   const answers = [

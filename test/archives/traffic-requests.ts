@@ -18,7 +18,7 @@ export interface SlotChange {
   readonly action: 'claim' | 'release';
 }
 
-/** Two documents that always say the same, their event, and a fence whose changes are told by a document. */
+/** Two documents that always have the same content, their event, and a fence whose changes a document records. */
 export function commitOf(
   tenantId: string,
   writer: number,

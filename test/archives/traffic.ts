@@ -28,7 +28,7 @@ export interface TrafficOptions {
 /** How often a commit that lost every race is sent again. */
 const TRIES_MAX = 100;
 
-/** Writers and readers that go on until they are told to stop, through any of several instances. */
+/** Writers and readers that work until the test stops them, through any of several instances. */
 export class Traffic {
   readonly chronicle: Chronicle;
   readonly #instances: readonly Instance[];
@@ -58,7 +58,7 @@ export class Traffic {
     ]).finally(() => {
       this.#stopped = true;
     });
-    // Whoever waits for traffic hears of it; until then nobody may.
+    // A failure rejects the test that waits for the traffic; until then no promise may be unhandled.
     this.#running.catch(() => undefined);
   }
 
@@ -101,7 +101,7 @@ export class Traffic {
         n % 3 === 0 ? { slot, action: held === null ? 'claim' : 'release' } : null;
       const done = await this.#commit(writer, n, change);
       if (change === null) continue;
-      // What was refused is done without, and a slot that a restore took away is not given back.
+      // A refused claim is skipped, and a slot that a restore removed is not released.
       held = done && change.action === 'claim' ? slot : null;
       if (!done) await this.#commit(writer, n, null);
     }
@@ -126,7 +126,7 @@ export class Traffic {
         this.refused += 1;
         return false;
       }
-      // Their instances live, so whoever asks is answered.
+      // Their instances live, so every call gets an answer.
       if (outcome.kind === 'unknown') throw new Error('the answer to a commit was lost');
     }
     throw new Error(`a commit lost ${TRIES_MAX} races`);
@@ -167,7 +167,7 @@ export class Traffic {
     }
   }
 
-  /** Those that were begun last and before it: one of them is there. */
+  /** The last ones that began before it: one of them is visible. */
   async #lookForMarkers(reader: number): Promise<void> {
     for (const { era } of this.chronicle.attempts.slice(-2)) {
       const body = { indexes: { era: `${era}` }, limit: 1_000 };
@@ -194,7 +194,7 @@ export class Traffic {
   ): Promise<void> {
     const called = this.chronicle.tick();
     const outcome = await this.#ask(reader, operation, body);
-    // A reader may be told to come again, not that it may not.
+    // A reader may get a retryable refusal, never a permanent one.
     if (outcome.kind === 'refused' && outcome.error.code !== 'not_found') throw outcome.error;
     if (outcome.kind !== 'answer') return;
     const { faults, ...seen } = read(outcome.body);

@@ -32,7 +32,7 @@ export interface StepFigures extends Memory {
   readonly seconds: number;
   /** Processor time of this process: what other programs of the machine do shows less in it. */
   readonly cpuSeconds: number;
-  /** What else a step tells, such as the seconds of its parts. */
+  /** Further results of a step, such as the seconds of its parts. */
   readonly [more: string]: unknown;
 }
 

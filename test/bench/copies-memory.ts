@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 export interface Memory {
   /** The most that was ever resident, pages of mapped files included. */
   readonly peakRssMb: number;
-  /** The most that the process had to itself, looked at every 20 ms; `null` where the system does not tell. */
+  /** The peak of the process's own memory, sampled every 20 ms; `null` where the system does not report it. */
   readonly peakOwnMb: number | null;
 }
 
@@ -28,8 +28,8 @@ export function watchMemory(pid: number | 'self' = 'self'): { stop(): Memory } {
 }
 
 /**
- * The high-water mark of a process of this machine. Linux hands `maxRSS` down from the process that started another, so
- * the child of a large parent would look large; the mark in `/proc` begins anew with the program.
+ * The high-water mark of a process of this machine. Linux hands `maxRSS` down from the process that started another, so the
+ * child of a large parent would look large; the mark in `/proc` starts again with the program.
  */
 export function peakRssOf(pid: number | 'self'): number {
   const kilobytes = statusOf(pid, 'VmHWM');
@@ -38,7 +38,7 @@ export function peakRssOf(pid: number | 'self'): number {
   return megabytes(process.resourceUsage().maxRSS);
 }
 
-/** Processor time of a process of this machine so far; Linux alone tells it, in hundredths. */
+/** Processor time of a process of this machine so far; only Linux reports it, in hundredths. */
 export function processorSeconds(pid: number): number {
   try {
     // Behind the name, which may hold anything: user and system time are the 12th and 13th number.

@@ -17,8 +17,8 @@ const TENANT_ID = 'bench';
 
 /**
  * Archives of tenants of several sizes: export into a folder, its check, and restore into another database, each in a
- * process of its own, whose peak of memory is told; beside the same rows and bytes by driver, zlib and SHA-256 alone. What is
- * bare is measured at the first size only: the others are there for what memory does.
+ * process of its own, whose peak of memory is measured; beside the same rows and bytes by driver, zlib and SHA-256 alone.
+ * What is bare is measured at the first size only: the others are there for what memory does.
  */
 export async function benchCopies({ rounds, providers: chosen, megabytes }: BenchOptions): Promise<object> {
   const results: Record<string, object> = {};
@@ -145,7 +145,7 @@ async function sizeOf(folder: string): Promise<ArchiveSize> {
   const manifest = JSON.parse(await readFile(join(folder, MANIFEST_NAME), 'utf8')) as ArchiveManifest;
   let bytes = 0;
   for (const name of await readdir(folder)) {
-    // The last four bytes of a gzip tell how much was put in.
+    // The last four bytes of a gzip hold the uncompressed size.
     if (name !== MANIFEST_NAME) bytes += (await readFile(join(folder, name))).subarray(-4).readUInt32LE();
   }
   return {

@@ -118,7 +118,7 @@ function bareTask(url: string, id: string, inSeconds: number): QueueTask {
 
 type Deliveries = Awaited<ReturnType<typeof deliveries>>;
 
-/** A target that answers at once, and tells of what came. */
+/** A target that answers at once, and reports each request. */
 async function deliveries() {
   const waiting = new Map<string, () => void>();
   const server = createServer((request, response) => {

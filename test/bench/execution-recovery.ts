@@ -14,7 +14,7 @@ const HANDLER = 'external';
 const LEASE_SECONDS = 2;
 const RUNS = 20;
 
-/** How long runs stand still after somebody who worked on them was killed: a worker, or the process of the service. */
+/** How long runs stand still after the worker, or the process of the service, was killed. */
 export async function benchExecutionRecovery({ rounds }: BenchOptions): Promise<object> {
   const worker: number[] = [];
   const restart: { readonly readyMs: number; readonly endedMs: number }[] = [];

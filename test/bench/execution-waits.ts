@@ -17,7 +17,7 @@ const TIMERS = 1_000;
 const AHEAD_MS = 10_000;
 const STARTERS = 50;
 
-/** Told when a run is parked, so that nobody has to look. */
+/** Called when a run is parked, so that no polling is needed. */
 let parked: (name: string) => void = () => undefined;
 
 /** The wait, and word of it when it parks the run. */

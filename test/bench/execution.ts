@@ -16,7 +16,7 @@ const WARMUP_SECONDS = 0.5;
 const HANDLER = 'external';
 
 interface Figure extends Measurement {
-  /** Processor time of the process that holds the runs, for each run; `null` where the machine does not tell. */
+  /** Processor time of the process that holds the runs, for each run; `null` where the machine does not report it. */
   readonly cpuMs: number | null;
 }
 

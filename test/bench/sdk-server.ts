@@ -1,4 +1,4 @@
-/** A service that answers every request with the same commit result: whoever calls it measures the way there and back. */
+/** A service that answers every request with the same commit result: a caller measures only the round trip. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -7,8 +7,8 @@ import type { BenchOptions } from './canonical-http.ts';
 import { round } from './load.ts';
 
 /**
- * K02: whether the time of a refusal tells how much of a guess was right. Two kinds of guesses, one that begins as the
- * secret does and one that does not, are refused in random order, so that whatever else the machine does falls on both.
+ * K02: whether the time of a refusal reveals how much of a guess was right. Two kinds of guesses, one that begins as the
+ * secret does and one that does not, are refused in random order, so that other load on the machine affects both.
  */
 
 const SAMPLES = 100_000;

@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const reopen = () => openFileBlobs({ folder, ...machine });
-/** Somebody who opens the folder when whatever is there now has been left for long. */
+/** Opens the folder at a time at which all present files count as abandoned. */
 const reopenLater = (afterMs = 3_600_000) =>
   openFileBlobs({ folder, ...machine, clock: { now: () => machine.clock.now() + afterMs } });
 const leftovers = async () => [

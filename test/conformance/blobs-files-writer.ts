@@ -4,8 +4,9 @@ import { machine } from '../../functions/compose/compose.ts';
 import { contentOf, sharedKey, writerAttributes } from './blobs-files-content.ts';
 
 /**
- * A process that puts and removes until it is killed, and tells what it was acknowledged: `put <key>` and their number, `lost <key>` where
- * another writer's object was there, `removing <prefix>` before a removal and `removed <prefix>` after it.
+ * A process that puts and removes until it is killed, and prints its acknowledged calls: `put <key>` and their number,
+ * `lost <key>` where another writer's object was there, `removing <prefix>` before a removal and `removed <prefix>` after
+ * it.
  */
 
 const [folder = '', writer = '', from = '0'] = process.argv.slice(2);
@@ -13,7 +14,7 @@ const store = await openFileBlobs({ folder, ...machine });
 let next = Number(from);
 let acknowledged = 0;
 
-// Written to a pipe at once, so that what was told before the end has been told.
+// Written to a pipe at once, so that every line before the kill arrives.
 const tell = (line: string) => process.stdout.write(`${line}\n`);
 
 async function put(key: string): Promise<void> {

@@ -394,7 +394,7 @@ export function describeCommit({ store }: Conformance): void {
   });
 }
 
-/** As the contract derives it: anybody can compute the ids that a transaction's events will have. */
+/** As the contract derives it: every client can compute the ids of a transaction's events. */
 function transactionIdOf(tenantId: string, idempotencyKey: string): string {
   return `ctx_${createHash('sha256').update(`${tenantId}\n${idempotencyKey}`).digest('hex').slice(0, 32)}`;
 }

@@ -102,7 +102,7 @@ export function describeMigrations({ store, rivals }: Conformance): void {
       );
       const error = await refused('migration_checksum_conflict', ledger.apply(batch));
       expect(error.extensions.errors?.[0]?.pointer).toBe('/3/checksum');
-      // Nor does the refusal tell what was recorded.
+      // The refusal does not reveal the recorded checksum.
       expect(JSON.stringify([error.message, error.extensions])).not.toContain('sha256:2');
       expect([await ledger.ids(), await ledger.count()]).toEqual([['2'], count]);
       // Checksums are texts: no form of them means the same as another.

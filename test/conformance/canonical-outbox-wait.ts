@@ -5,7 +5,7 @@ import { OutboxTenant, patched } from './canonical-outbox-tenant.ts';
 
 const event = (id: string, more: object = {}) => ({ id, topic: 't', key: 'k', ...more });
 
-/** A store that tells of each look at what is due, when it has ended and before its caller knows. */
+/** A store that reports each query for due events, when it has ended and before its caller knows. */
 function watched(store: RecordStore) {
   const watch = { looks: 0, afterLook: null as (() => Promise<void>) | null };
   const claim: RecordStore['claim'] = async (...call) => {

@@ -11,7 +11,9 @@ import type { Conformance } from './canonical.ts';
 
 type Query = Omit<CanonicalDocumentQuery, 'tenantId' | 'continuationToken'>;
 
-/** U+E000 to U+FFFF beside surrogate pairs tell bytes from UTF-16 units; the rest are prefixes and odd characters. */
+/**
+ * U+E000 to U+FFFF beside surrogate pairs distinguish bytes from UTF-16 units; the rest are prefixes and odd characters.
+ */
 const values = [
   'a',
   'aa',

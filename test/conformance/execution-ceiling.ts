@@ -40,7 +40,7 @@ export function describeCeiling({ store, rivals }: ExecutionConformance): void {
       const runs = await client.list({ limit: 200 });
       expect(runs).toHaveLength(10);
       await expectNothingOf(client, full[0] as ServiceError);
-      // Whoever found no room may come again with the same key, and for something else.
+      // A refused caller may try again with the same key, also with another request.
       for (const run of runs) await client.cancel(run.id);
       const left = keys[answers.findIndex(({ status }) => status === 'rejected')] ?? '';
       const again = { handlerId: HANDLER, scope: scopeOf('p'), idempotencyKey: left, payload: 'another' };

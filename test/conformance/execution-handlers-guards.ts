@@ -122,7 +122,7 @@ function describeRoom({ store, alone }: ExecutionConformance): void {
     for (let turn = 0; turn < 4; turn += 1) await stage.pass(2_000);
     expect(executions.map(({ context }) => context.runId)).toEqual([hung.id, second.id]);
     expect(await refusedWith(executions[0]?.context.log('late') ?? Promise.resolve())).toMatch(/^lease_/);
-    // The second one loses its lease, since nobody came to renew it, and a third has its room.
+    // The second one loses its lease, since no call renewed it, and a third takes its room.
     stage.time.now += 8_000;
     const third = await executed(stage, client, 'p.held');
     expect(executions).toHaveLength(2);

@@ -99,7 +99,7 @@ export function describeHistory({ store, rivals }: ExecutionConformance): void {
         message: 'bad',
         details: { failureClass: 'validation' },
       });
-      // A token is a secret: no event tells of it.
+      // A token is a secret: no event shows it.
       expect(JSON.stringify(history)).not.toContain(work.leaseToken);
     });
 

@@ -58,7 +58,7 @@ async function manyRuns({ client, clock, pass }: ReturnType<typeof ownRuns>): Pr
   for (let n = 0; n < 40; n += 1) {
     clock.now += [0, 0, 1, 1_000][n % 4] ?? 0;
     const key = n % 3 === 0 ? `key-${n % 6}` : null;
-    // A run may be named after another: whoever asks for what belongs to the first wants both.
+    // A run may be named after another: a filter by the first finds both.
     const correlationId = [null, 'chain', ids[4] ?? 'chain', null, null][n % 5] ?? null;
     const body = {
       handlerId: n % 4 === 3 ? OTHER : HANDLER,

@@ -129,7 +129,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect(await client.reconcile()).toMatchObject({ candidateRunIds: due, dispatched: 2, limit: 1_000 });
       for (const id of due) expect((await client.get(id)).status).toBe('queued');
       expect((await client.get(later.run.id)).status).toBe('waiting');
-      // Where the queue is in this process it has been told; elsewhere a task was made.
+      // Where the queue is in this process it was notified; elsewhere a task was made.
       if (instance.runtime.queue === instance.queue) expect(instance.queue.take([HANDLER])).not.toBeNull();
       expect(await client.reconcile()).toMatchObject({ candidateRunIds: [], dispatched: 0 });
     });

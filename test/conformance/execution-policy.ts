@@ -98,7 +98,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       for (let n = 0; n < 2; n += 1)
         runs.push(await client.start({ handlerId: HANDLER, scope: scopeOf('open') }));
       const wish = { handlerIds: [HANDLER], workerId: 'another' };
-      // Whoever started them has heard of them; another instance knows of them by the store alone.
+      // The instance that started them knows them; another instance finds them only in the store.
       const other = ownRuns(store(), { scope, policies, node: 2 }).client;
       expect((await other.lease(wish))?.run.id).toBe(runs[0]?.id);
       expect((await client.lease(wish))?.run.id).toBe(runs[1]?.id);
@@ -204,7 +204,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       expect((await as('reader').checkpoint(id, 'k')).content).toBe(1);
       await refused('not_found', as('elsewhere').artifact(id, 'a'));
       await refused('not_found', as('elsewhere').checkpoint(id, 'k'));
-      // The token alone does not do: whoever holds it must also be the worker.
+      // The token alone is not enough: its holder must also be the worker.
       await refused(
         'permission_denied',
         as('everything').putArtifact({ ...work, artifact: { name: 'b', text: '' } }),

@@ -108,7 +108,7 @@ export function describeRuns({ store }: ExecutionConformance): void {
         completedAtUtc: new Date(START).toISOString(),
       });
       expect(run.admission).toEqual(admission);
-      // It took its key, and is nobody's to execute.
+      // It took its key, and no worker may execute it.
       const again = await refused(code, client.start({ ...body, idempotencyKey }));
       expect(admissionIn(again)).toEqual({ ...admission, replayed: true });
       const handlerIds = [HANDLER, OTHER, 'nobody'];

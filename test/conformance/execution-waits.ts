@@ -183,7 +183,7 @@ function describeRaces({ store, rivals }: ExecutionConformance): void {
       const acts = [() => event(client, proof), () => other.cancel(id)];
       if (turn % 2 === 1) acts.reverse();
       await Promise.all(acts.map((act) => persist<unknown>(act)));
-      // Parked first: cancelled as a waiting run. Asked first: the wait ends it, since nobody would take it up.
+      // Parked first: cancelled as a waiting run. Asked first: the wait ends it, since no worker would resume it.
       expect(await client.get(id)).toMatchObject({ status: 'cancelled', failureClass: 'cancelled' });
       await other.raise(id, { name: 'e' });
       expect(await client.lease({ workerId: 'w', handlerIds: [HANDLER], runId: id })).toBeNull();
@@ -211,7 +211,7 @@ function describeTimers({ store }: ExecutionConformance): void {
     expect(await client.get(id)).toMatchObject({ status: 'queued', scheduledAtUtc: null });
     stage.time.advance(50_000);
     const again = proofOf(await leased(client, { runId: id }));
-    // A replay reckons its moment anew; it is the same wait.
+    // A replay computes its time again; it is the same wait.
     const { outcome, suspended } = await timer(client, again, stage.time.now + 700, 't', {
       payload: 'other',
     });
@@ -273,7 +273,7 @@ function describeTimers({ store }: ExecutionConformance): void {
     stage.time.advance(99);
     expect(await client.get(eventFirst.id)).toMatchObject({ status: 'waiting' });
     stage.time.advance(1);
-    // Nobody has looked: the event comes to a wait whose deadline is now.
+    // No call has settled the run: the event comes to a wait whose deadline is now.
     await client.raise(eventFirst.id, { name: 'e' });
     await client.raise(timed.id, { name: 't' });
     const proofs = [];

@@ -5,7 +5,7 @@ import { begun, HANDLER, leased, proofOf, Stage } from './execution-stage.ts';
 
 /** Calls that wait for a run. */
 export function describePolls({ store, alone }: ExecutionConformance): void {
-  /** Calls that wait, each in its turn: what they wait for was not there. */
+  /** Calls that wait, each in its turn, for runs that did not exist before. */
   async function waiting(stage: Stage, client: ExecutionClient, count: number, given: object = {}) {
     const calls = [];
     for (let index = 0; index < count; index += 1) {
@@ -126,7 +126,7 @@ export function describePolls({ store, alone }: ExecutionConformance): void {
     const [stopped] = await waiting(stage, client, 1);
     await client.instance.stop();
     expect(await stopped?.done).toBeNull();
-    // A stopped instance lets nobody wait.
+    // A stopped instance lets no call wait.
     expect(await client.lease(body)).toBeNull();
     expect(stage.time.pendingTimers).toBe(0);
   });

@@ -127,7 +127,7 @@ export function describeRetries({ store }: ExecutionConformance): void {
       proof = proofOf(lease);
       stage.time.advance(2_000);
     }
-    // Whoever asks first finds it so, also without anybody who looks after what is due.
+    // The first call finds it so, even where no process handles due runs.
     expect(await client.lease({ workerId: 'w', handlerIds: [HANDLER], runId: id })).toBeNull();
     const ended = await client.get(id);
     expect(ended).toMatchObject({ status: 'failed', failureClass: 'lease_expired', attempt: 3 });

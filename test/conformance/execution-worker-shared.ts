@@ -76,7 +76,7 @@ export function describeSharedKeys({ store, rivals, alone }: ExecutionConformanc
     stage.time.advance(4_999);
     expect(await client.lease({ workerId: 'w', handlerIds: [SECOND], runId: second.id })).toBeNull();
     stage.time.advance(1);
-    // Also before anybody has looked after the run that held it.
+    // Also before any call has settled the run that held it.
     const next = await leased(client, { handlerIds: [SECOND], runId: second.id });
     expect(next.run.id).toBe(second.id);
     await stage.settle(client.instance);

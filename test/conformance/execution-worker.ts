@@ -167,7 +167,7 @@ function describeProofs({ store }: ExecutionConformance): void {
     expect(await client.report({ ...proof, update: { attempted: 3 } })).toMatchObject({ attempted: 3 });
     stage.time.advance(1);
     await expectAll(client, proof, 'lease_not_active');
-    // Nobody has looked: the run is as it was, and its next holder finds it so. A message tells of the moment by itself.
+    // No call has settled the run: its next holder finds it so. A message carries the time itself.
     const told = client.instance.runtime.queue.delivers === true;
     if (!told) expect(await client.get(id)).toMatchObject({ status: 'running', attempted: 3 });
     await stage.settle(client.instance);

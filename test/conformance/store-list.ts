@@ -13,7 +13,9 @@ import { compareBytes, keyOf, listAll, plain, put, randomScope, streamOf, write 
 
 type Asked = Omit<ListSelection, 'by' | 'after' | 'collection'>;
 
-/** U+E000…U+FFFF against surrogate pairs tells bytes from UTF-16 units; the rest are prefixes and odd characters. */
+/**
+ * U+E000…U+FFFF against surrogate pairs distinguishes bytes from UTF-16 units; the rest are prefixes and odd characters.
+ */
 const values = [
   'a',
   'aa',

@@ -22,7 +22,7 @@ async function serve(settings: Record<string, string> = {}, world = machine): Pr
   return service;
 }
 
-/** A dispatcher of the service that tells when something has happened. */
+/** A dispatcher of the service that reports its events to the test. */
 function dispatch(service: RunningService, options: Partial<DispatcherOptions>) {
   const told: DispatcherEvent[] = [];
   const listeners = new Set<() => void>();

@@ -48,7 +48,7 @@ interface Stream {
   emit(event: string, ...rest: unknown[]): boolean;
 }
 
-/** Looks on while the client reads the stream of answers; tells how many held a document when it ends. */
+/** Observes the stream of answers that the client reads; reports at its end how many held a document. */
 function countDocuments(answer: unknown, ended: (count: number) => void): void {
   const stream = answer as Stream;
   const emit = stream.emit.bind(stream);

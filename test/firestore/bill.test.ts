@@ -33,7 +33,7 @@ const fence = {
   ownerDocumentId: 'doc-1',
 };
 
-/** Calls, reads and writes of each operation: what `docs/performance.md` tells, and what the bill is made of. */
+/** Calls, reads and writes of each operation: the figures of `docs/performance.md`, and of the bill. */
 const entries: readonly Entry[] = [
   {
     operation: 'commit: one upsert, one event',

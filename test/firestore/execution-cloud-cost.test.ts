@@ -175,7 +175,7 @@ function openStage(store: Store, counter: Counter) {
       if (lease === undefined) throw new Error('nothing is leased');
       return lease;
     },
-    /** Whatever is due is delivered: to the hosted worker, or to one outside, which leases what it is told of. */
+    /** Delivers every due message: to the hosted worker, or to an external one, which leases the named run. */
     async deliver() {
       for (const runId of tasks.take(world.now)) {
         if ((await handlerOf(runId)) === INNER) await instances[0]?.deliver(runId);

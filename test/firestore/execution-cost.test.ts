@@ -24,7 +24,7 @@ interface Entry {
   readonly call?: Call;
 }
 
-/** What each of these writes and reads, and what a run is made of: what `docs/performance.md` tells. */
+/** The writes and reads of each of these, and the parts of a run: the figures of `docs/performance.md`. */
 const entries: readonly Entry[] = [
   {
     operation: 'run of a handler in process, its result waited for',
@@ -237,7 +237,7 @@ function openStage(store: Store) {
   for (const handlerId of [INNER, OUTER]) instance.queue.learn(handlerId, [], true, instance.queue.mark);
   const client = new ExecutionClient(instance);
   const start = (more: object = {}) => client.start({ handlerId: OUTER, payload: { n: 1 }, ...more });
-  /** `waitSeconds` above 0 makes it a call that is told of what comes; it does not wait for it here. */
+  /** `waitSeconds` above 0 makes it a call that is notified of new runs; it does not wait for them here. */
   const look = (waitSeconds: number) =>
     client.lease({ workerId: 'worker', handlerIds: [OUTER], waitSeconds }, AbortSignal.abort());
   const lease = async () => {

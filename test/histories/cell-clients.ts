@@ -14,7 +14,7 @@ const FENCE_NAME = 'slot';
 /** How many of the latest requests of a cell may be sent once more: some of them are still under way. */
 const RECENT = 6;
 
-/** What the clients know of a cell: they have told each other. */
+/** What all clients together know of a cell. */
 interface Cell {
   readonly type: string;
   readonly revisions: Map<string, number>;
@@ -36,7 +36,7 @@ export class CellClients {
     await this.#settle();
   }
 
-  /** Everything is sent once more, so that what became of it is known, and read through every instance. */
+  /** Every commit is sent once more, so that its outcome is known, and read through every instance. */
   async #settle(): Promise<void> {
     for (const { type, requests } of this.#cells) {
       const unanswered = this.#work.history.observations

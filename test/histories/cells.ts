@@ -27,7 +27,7 @@ export interface CellState {
   readonly fence: FenceState;
   /** What was first committed under each idempotency key. */
   readonly intents: Readonly<Record<string, string>>;
-  /** What was written by commits that nobody answered: of all others the answer says which revisions they wrote. */
+  /** The writes of commits without an answer; the answers of all others name the revisions that they wrote. */
   readonly doubtful: readonly string[];
 }
 
@@ -52,7 +52,7 @@ type Part =
 interface Refusal {
   /** The first part, in the order of the request, that could not be. */
   readonly part: number;
-  /** The revision that the refusal tells of; `undefined` where it tells none. */
+  /** The revision that the refusal names; `undefined` where it names none. */
   readonly revision: number | null | undefined;
 }
 

@@ -23,7 +23,7 @@ const SOUND_SEEDS = 10;
 
 const judges = { cells: judgeCells, leases: judgeLeases } as const;
 
-/** So many turns of the microtask queue as the seed says: who goes on first is drawn anew at every round trip. */
+/** So many turns of the microtask queue as the seed says: the next one to continue is drawn at every round trip. */
 function drawnPause(seed: number): () => Promise<void> {
   const random = new Random(seed);
   return async () => {

@@ -75,7 +75,7 @@ async function glance(store: RecordStore, scope: Scope, { keys }: TransactReques
   return { get: (key) => found.get(nameOf(key)) };
 }
 
-/** Writes what was decided elsewhere, whatever stands there by now. */
+/** Writes a decision of another call, over any later state. */
 async function overwrite(store: RecordStore, scope: Scope, writes: readonly Write[]): Promise<void> {
   const keys = writes.map((write) => ({ key: 'put' in write ? write.put.key : write.remove }));
   if (keys.length > 0) await store.transact(scope, { keys }, () => ({ writes, result: undefined }));
@@ -92,7 +92,7 @@ function withoutGuard(store: RecordStore, { pause }: Ground): RecordStore {
   });
 }
 
-/** The receipt and the first document, and then the rest. Writers wait for each other, but nobody keeps readers out. */
+/** The receipt and the first document, and then the rest. Writers wait for each other, but readers are not kept out. */
 function inTwoHalves(store: RecordStore, { pause, alone }: Ground): RecordStore {
   return over(store, {
     transact: (scope, request, decide) =>

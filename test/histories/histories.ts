@@ -49,7 +49,7 @@ function verdictOf({ history: { observations } }: Workload, faults: readonly (st
   return { fault: faults.find((fault) => fault !== null) ?? null, reached, answered };
 }
 
-/** Where a history goes wrong: its shortest beginning that no order explains, of which the end is told. */
+/** Where a history goes wrong: its shortest beginning that no order explains, of which the end is printed. */
 function faultOf<State, Op>(
   name: string,
   model: ObjectModel<State, Op>,

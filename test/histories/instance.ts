@@ -12,12 +12,12 @@ export type Request<Id extends Operation = Operation> = Pick<
 
 /** One of several that share nothing but the database. */
 export interface Instance {
-  /** Whether it takes calls; one that was killed does not, until it has started anew. */
+  /** Whether it takes calls; a killed one does not, until it has started again. */
   readonly ready: boolean;
   /** Resolves when it takes calls, also after a kill. */
   readonly started: Promise<void>;
   call<Id extends Operation>(request: Request<Id>): Promise<Outcome<Id>>;
-  /** Ends it without a word and starts it anew. What it was working on has no answer. */
+  /** Kills it and starts it again. Its running calls get no answer. */
   kill(): void;
   close(): Promise<void>;
 }

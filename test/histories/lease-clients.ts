@@ -2,7 +2,7 @@ import type { Random } from '../simulation/random.ts';
 import type { Workload } from './workload.ts';
 
 const EVENTS = 16;
-/** The latest tokens, which anybody may use: some have been replaced, and some are used by two at once. */
+/** The latest tokens, which every client may use: some have been replaced, and two clients use some at once. */
 const RECENT = 12;
 /** Longer than any lease or delay of these clients. */
 const LATER_MS = 60_000;
@@ -21,7 +21,7 @@ export class LeaseClients {
     this.#work = work;
   }
 
-  /** Throws where an event is left that is neither delivered nor a dead letter, and that nobody can lease. */
+  /** Throws where an event is neither delivered nor a dead letter, and no client can lease it. */
   async run(): Promise<void> {
     const outbox = Array.from({ length: EVENTS }, (_, n) => ({
       id: `e${n}`,

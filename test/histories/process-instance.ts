@@ -68,7 +68,7 @@ export class ProcessInstance implements Instance {
     return new Promise<Outcome<Id>>((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject });
       const question: Question = { number, request };
-      // A message that cannot be sent goes to a process that has just died, whose end is told below.
+      // A message that cannot be sent goes to a process that has just died, whose end is reported below.
       this.#child.send(question, () => undefined);
     });
   }
@@ -101,7 +101,7 @@ export class ProcessInstance implements Instance {
       const asked = this.#closing || signal === 'SIGKILL';
       this.ready = false;
       for (const { resolve, reject } of this.#waiting.values()) {
-        // Whether what it was working on was done, nobody can say.
+        // The outcome of its running calls is unknown.
         if (asked) resolve({ kind: 'unknown' });
         else reject(new Error(`the instance ended with ${code ?? signal}`));
       }

@@ -47,7 +47,7 @@ export class Workload {
     await Promise.all(Array.from({ length: clients }, (_, n) => client(n)));
   }
 
-  /** Asks any instance that is there. Now and then the answer is lost on its way, though all was done. */
+  /** Calls any live instance. Sometimes the answer is lost, though the call was executed. */
   async ask<Id extends Operation>(
     operation: Id,
     body: Request<Id>['body'],

@@ -113,7 +113,7 @@ describeMysql('MySQL that fails', () => {
     const scope = randomScope();
     await put(patient, scope, fullRecord('a'));
     expect(await killIdle(database)).toBeGreaterThan(0);
-    // Used again at once, one that just broke could not be told from a sound one.
+    // Used again at once, one that just broke could not be distinguished from a sound one.
     now += 2_000;
     await put(patient, scope, fullRecord('b'));
     expect(await read(patient, scope, keyOf('b'))).toBeDefined();
@@ -127,7 +127,7 @@ describeMysql('MySQL that fails', () => {
     await through.ping();
     proxy.swallow();
     await failed('unavailable', through.ping());
-    // Those who wait for a connection are told with the one who tries to make it.
+    // Callers that wait for a connection fail together with the caller that opens it.
     await together(5, () => failed('unavailable', through.ping()));
     await through.close();
     await proxy.close();
@@ -267,7 +267,7 @@ describe('MySQL that is not there', () => {
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
-    // Whoever connected before this one is taken before it.
+    // A client that connected before this one is taken before it.
     const own = connect(port, '127.0.0.1').end('own').resume();
     await once(own, 'close');
     expect(connections).toBe(1);

@@ -12,13 +12,13 @@ export interface Proxy {
   readonly largest: number;
   /** The server carries out the next command that ends with this word, but its answer never comes: the line is cut. */
   loseAnswerTo(word: string): void;
-  /** From now on nothing passes, and nobody is told. */
+  /** From now on no packet passes, without an error for either side. */
   swallow(): void;
   close(): Promise<void>;
 }
 
 export async function openProxy(database: MysqlDatabase): Promise<Proxy> {
-  // In the server's own folder, which is removed with it whatever becomes of this test.
+  // In the server's own folder, which is removed with the server even when this test fails.
   const socketPath = join(dirname(mysqlServer().socketPath), `proxy-${randomBytes(4).toString('hex')}`);
   const sockets = new Set<Socket>();
   const commands: string[] = [];

@@ -59,7 +59,7 @@ describeMysql('what a swap on MySQL leaves behind', () => {
     const scope = randomScope();
     const died = openMysqlStore(options);
     await put(died, scope, fullRecord('live'));
-    // Closing in mid-load is as near as a test comes: what is loaded stays, and nobody can retire it.
+    // Closing in mid-load is as near as a test comes: the loaded records stay, and no call can retire them.
     async function* interrupted(): AsyncGenerator<RecordData> {
       yield* streamOf(generation('load', 600));
       await died.close();
@@ -110,7 +110,7 @@ describeMysql('what a swap on MySQL leaves behind', () => {
         slow.swap(scope, stalled(), () => undefined),
       );
       expect(await scanAll(slow, scope, [documents.name])).toHaveLength(1);
-      // Nor does it leave rows in a space that nobody knows any more.
+      // It leaves no rows in a space that no scope names any more.
       expect(await dead(database)).toBe(0);
       await slow.close();
       await database.drop();

@@ -7,7 +7,7 @@ import { type Proxy, startProxy } from './proxy.ts';
 
 const unavailable = { name: 'StoreError', failure: 'unavailable' };
 
-/** Connections that are lost in the middle of a transaction, where nobody can say how it ended. */
+/** Connections that are lost in the middle of a transaction, so that its outcome is unknown. */
 describe.skipIf(postgresMissing !== undefined)(
   `lost connections to PostgreSQL ${postgresMissing ?? ''}`,
   () => {

@@ -72,7 +72,7 @@ export function isCommit(bytes: Buffer): boolean {
   return bytes.includes('COMMIT\0');
 }
 
-/** Holds the first packet with a COMMIT: `reached` opens when it is there, and it goes on when `release` opens. */
+/** Holds the first packet with a COMMIT: `reached` opens when it arrives, and it passes on when `release` opens. */
 export function holdCommit(proxy: Proxy): { reached: Latch; release: Latch } {
   const held = { reached: latch(), release: latch() };
   proxy.onRequest = (bytes) => {

@@ -15,7 +15,7 @@ export interface Proxy {
   /** Times that a client spoke after the server had: round trips, and what a client sends without waiting. */
   turns: number;
   connections: number;
-  /** What becomes of what a client sends: on it goes, the connection breaks, or it goes on once the promise settles. */
+  /** The fate of a client's packet: it passes on, the connection breaks, or it passes on once the promise settles. */
   onRequest: (bytes: Buffer) => Passage;
   /** The same for what the server answers. */
   onAnswer: (bytes: Buffer) => Passage;

@@ -15,7 +15,7 @@ async function file() {
   return () => openSqliteStore({ path, ...machine, grouping: true, collections: executionCollections });
 }
 
-/** As the composition root has it: whether anybody has written since the last time. */
+/** As in the composition root: whether any process has written since the last time. */
 function changeOf(store: RecordStore) {
   let mark: string | null = null;
   return () => {
@@ -77,7 +77,7 @@ test('what a process left that is gone comes at its moment, though nobody writes
 test('what is told last of a run is what holds, also while its trace is moved away', async () => {
   const store = await (await file())();
   const stage = new Stage(store);
-  // Nothing but what the instance told itself says when to look.
+  // Only the instance's own announcements trigger a query.
   const client = stage.client({ mayHaveChanged: () => false });
   await client.instance.start();
   const retryPolicy = { maxAttempts: 2, initialDelaySeconds: 3 };
