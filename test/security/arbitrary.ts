@@ -34,7 +34,7 @@ export function valid(
     const builder = new Builder({ set, vocabulary, answers }, tie);
     return Object.fromEntries([...set.models].map(([name, schema]) => [name, builder.model(schema)]));
   });
-  // Every model is made, so the one that was asked for is there.
+  // Every model is made, so the requested one exists.
   const values = models[model] as Values;
   return values.map((value) => JSON.parse(JSON.stringify(value)) as Json);
 }

@@ -40,7 +40,9 @@ import { TenantClient } from '../support/canonical.ts';
 import { inFolder, SAMPLE_TENANT, sampleDatabase } from '../support/operator-tool.ts';
 import { cases, seedOf } from './effort.ts';
 
-/** Folders that come from anybody, restored over a tenant that has gone on since: what is refused leaves it as it was. */
+/**
+ * Folders from an untrusted source, restored over a tenant that has changed since: a refused restore leaves it unchanged.
+ */
 
 const first = 'chunk-000000.bin';
 const last = 'chunk-000004.bin';

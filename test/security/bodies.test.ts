@@ -230,7 +230,7 @@ function namedPlaces(
   });
 }
 
-/** The places that lie least deep: what is there speaks for the whole request. */
+/** The least deep places: a fault there concerns the whole request. */
 function outermost(places: readonly string[]): readonly string[] {
   const depth = (place: string) => place.split('/').length;
   const least = Math.min(...places.map(depth));

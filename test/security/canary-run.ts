@@ -147,8 +147,8 @@ function remember(entry: OperationEntry, answer: InjectedResponse, answers: Map<
 }
 
 /**
- * The example of the operation with a secret in the place of every text whose form nobody prescribes; what it gives back is
- * an answer from before, which is full of them.
+ * The example of the operation with a secret in the place of every text without a prescribed form; its verbatim members are
+ * an earlier answer, which is full of secrets.
  */
 function bodyOf(
   entry: OperationEntry,

@@ -123,7 +123,7 @@ describe.each([
     expect(hits(issuing, ['api-key', 'token'])).toEqual([]);
     const tokens = subject.canaries.planted.filter(({ kind }) => kind === 'lease-token');
     expect(tokens.length).toBeGreaterThan(0);
-    // The lease of a run is answered whole to whoever proves it with each heartbeat.
+    // A heartbeat returns the whole lease of a run to the worker that proves it.
     const heartbeats = places.answers.filter(({ operation }) => operation === heartbeat);
     expect(heartbeats.length).toBeGreaterThan(0);
     const issued = hits(issuing, ['lease-token']).length - hits(heartbeats, ['lease-token']).length;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Secrets that nobody else could have written, and a search that knows them in every dress. */
+/** Unique secrets, and a search that finds them in every encoding. */
 
 export type CanaryKind = 'api-key' | 'token' | 'lease-token' | 'payload';
 
@@ -46,7 +46,7 @@ export class Canaries {
       .filter(({ kind }) => kinds.includes(kind))
       .map(({ kind, text }) => ({ kind, dresses: dresses(text) }));
     const contents = places.map(({ name, content }) => ({ name, bytes: Buffer.from(content as string) }));
-    // All at once first: mostly there is nothing to be found, and then nobody has to know where.
+    // Searches all secrets at once first: mostly none is found, and then their places do not matter.
     const whole = Buffer.concat(contents.map(({ bytes }) => bytes));
     const found = wanted.filter((each) => each.dresses.some((dress) => holds(whole, dress)));
     return contents.flatMap(({ name, bytes }) =>
@@ -65,7 +65,7 @@ export function holds(bytes: Buffer, text: string): boolean {
   return bytes.includes(text);
 }
 
-/** What a secret looks like when somebody encoded it, or kept a part of it that would do to guess the rest. */
+/** The forms of a secret: encoded, or a part of it from which the rest can be guessed. */
 function dresses(text: string): string[] {
   const bytes = Buffer.from(text);
   // Base64 of something longer that holds the text, at each of the three ways it can lie there.

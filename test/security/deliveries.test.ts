@@ -7,7 +7,7 @@ import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tas
 import { hosted } from '../support/hosted.ts';
 import { cases } from './effort.ts';
 
-/** Whoever reaches the hosted worker and is not the queue. */
+/** Callers of the hosted worker that are not the queue. */
 
 const account = 'tasks-invoker@local.example';
 const audience = 'http://127.0.0.1:9/tasks/execution';
@@ -222,7 +222,7 @@ test('N05: forged messages reach no store', async () => {
     );
     for (const { status } of answers) expect(status).toBe(401);
   }
-  // Nobody has opened it: it is made with the first call of it.
+  // The store is not open: its first call opens it.
   expect(existsSync(join(alone.folder, 'svc.canonical.sqlite'))).toBe(false);
   await alone.close();
 });

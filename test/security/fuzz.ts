@@ -15,7 +15,7 @@ import {
 import { placeFor, type Target } from './target.ts';
 import { firstOf, givingBack } from './verbatim.ts';
 
-/** What works once, such as giving a lease back, works again on a tenant that is furnished anew. */
+/** A call that succeeds once, such as releasing a lease, succeeds again on a newly furnished tenant. */
 const TENANTS = 5;
 const TARGET_MAX = 8_192;
 
@@ -51,8 +51,8 @@ export async function fuzzInvalid(
     const answer = await target.call(request);
     broken.add(label);
     judge(target.set, entry, answer);
-    // A conflict with what is stored, or its absence, would hide that the broken rule was never looked at.
-    // What is longer than any target may be is refused before anybody reads it.
+    // A conflict with stored data, or its absence, would hide that the broken rule was never checked. A target beyond the
+    // limit is refused before it is read.
     const tooLong = answer.status === 431 && request.path.length > TARGET_MAX;
     if (![400, 413, 415].includes(answer.status) && !tooLong) {
       throw new BrokenPromise(`${entry.id} did not refuse ${label} as malformed`, answer);

@@ -71,7 +71,7 @@ export function headersFrom({ issuer }: Pick<IssuedService, 'issuer'>, { header,
   return (kind: CallerKind) => presents[kind.credential](kind);
 }
 
-/** Operations that do nothing, behind the chain and whatever decides who may call them. */
+/** Operations that do nothing, behind the real chain and authorization. */
 export function serveNothing(
   entries: readonly OperationEntry[],
   identity: Identity,

@@ -70,7 +70,7 @@ export const executionKinds: Readonly<Record<string, readonly ExecutionGrantOf[]
   ],
 };
 
-/** `404`: whoever may not see a run is not told that there is one. */
+/** `404`: a caller who may not see a run does not learn that it exists. */
 export type ExecutionExpectation = 'through' | 403 | 404;
 
 type Entry = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation' | 'routes'>;

@@ -112,7 +112,9 @@ describe('D01: every operation times every kind of caller', () => {
   });
 });
 
-/** A run of what the matrix grants, with an artifact and a checkpoint, so that whoever may read it finds what it asks for. */
+/**
+ * A run that the grants of the matrix cover, with an artifact and a checkpoint, so that permitted reads find their record.
+ */
 async function ownRun({ call, issuer }: IssuedService): Promise<string> {
   const email = principalOf(kindOf('runs: exactly these'));
   const token = await issuer.mint({ email, audience: serviceAudience });

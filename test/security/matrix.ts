@@ -34,7 +34,7 @@ export type Credential =
   | 'unknown API key alone'
   /** The header that is believed in Development only. */
   | 'development header'
-  /** Headers in which proxies tell who called them. */
+  /** Headers in which proxies name the caller. */
   | 'proxy headers'
   | 'token'
   /** Of a principal that no policy names. */
@@ -64,7 +64,7 @@ const runs = [executionAll];
 
 export const callerKinds: readonly CallerKind[] = [
   refused('none'),
-  // These belong to somebody who may do everything: only the credential is wrong.
+  // These name a principal who may do everything: only the credential is wrong.
   { name: 'expired token', credential: 'expired', grants: [all], runs },
   { name: 'wrong audience', credential: 'wrong audience', grants: [all], runs },
   { name: 'forged token', credential: 'forged', grants: [all], runs },
@@ -95,12 +95,12 @@ export const callerKinds: readonly CallerKind[] = [
   ...Object.entries(executionKinds).map(([name, each]) => ({ ...withToken(name), runs: each })),
 ];
 
-/** `through`: let in, whatever the operation then answers. `open`: the same, and nobody was asked. */
+/** `through`: admitted, with any answer of the operation. `open`: the same, without a check of the caller. */
 export type Expectation = 'open' | 'through' | 401 | 403 | 404;
 
 type Entry = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation' | 'routes'>;
 
-/** What the class of the operation says about such a caller. Throws for a class that nobody wrote a rule for. */
+/** The rule of the operation's class for such a caller. Throws for a class without a rule. */
 export function expected(entry: Entry, kind: CallerKind): Expectation {
   if (entry.authorizationClass === 'anonymous') return 'open';
   const { authorizationClass } = entry;
@@ -194,7 +194,7 @@ export async function runMatrix({ entries, call, headersOf, runId = 'x' }: Matri
 
 function matches({ authorizationClass }: Entry, wanted: Expectation, status: number): boolean {
   if (typeof wanted === 'number') return status === wanted;
-  // What a caller may not see is not there for it, so that it must be there for the others.
+  // A record that a caller may not see must exist for other callers, or the refusal would prove nothing.
   const hidden = executionClasses.has(authorizationClass) && (status === 404 || status === 400);
   return status < 500 && status !== 401 && status !== 403 && !hidden;
 }

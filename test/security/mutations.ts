@@ -191,7 +191,7 @@ function replaceAt(tree: Json, at: number, change: (old: Json) => Json): Json {
   return visit(tree);
 }
 
-/** The tree with the members of one of its objects chosen anew. */
+/** The tree with other members of one of its objects. */
 function changeObject(tree: Json, at: number, choose: (names: readonly string[]) => readonly string[]): Json {
   return replaceAt(tree, at, (old) => {
     if (!isObject(old) || Object.keys(old).length === 0) return old;

@@ -3,7 +3,7 @@ import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { SchemaSet } from './schema-set.ts';
 
-/** What the contract promises about every answer, whatever was asked. */
+/** The promises of the contract about every answer, to any request. */
 
 interface ProblemCodeEntry {
   readonly code: string;

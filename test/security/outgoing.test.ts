@@ -119,7 +119,7 @@ describe('L01: no request makes the service call an address', () => {
   });
 
   test('a call would have been seen', async () => {
-    // Nobody listens there.
+    // No server listens there.
     await fetch('http://127.0.0.1:65009/').catch(() => undefined);
     expect(connect).toHaveBeenCalled();
   });

@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The request with one parameter as it is given; its body names no event, and no tenant but what is given back as a whole. */
+/** The request with one parameter unchanged; its body names no event, and no tenant except in its verbatim members. */
 function send({ entry, route, name }: Slot, segment: string) {
   const parts = route.segments.map((each) =>
     'literal' in each ? each.literal : each.param === name ? segment : 'other',

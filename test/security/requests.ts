@@ -75,7 +75,7 @@ export function validDrafts(place: Place): fc.Arbitrary<Draft> {
     .map((draft) => agreeing(place.entry, { ...draft, body: aligned(draft.body, draft.params) }));
 }
 
-/** The draft without a header that says another key than its body does: which of the two is meant nobody could tell. */
+/** The draft without a header whose key differs from the body's: such a request is ambiguous. */
 export function agreeing(entry: OperationEntry, draft: Draft): Draft {
   const { location } = entry.idempotency;
   if (location?.in !== 'header' || location.pointer === undefined) return draft;

@@ -213,7 +213,7 @@ describe('F04: a body that is larger than the platform carries', () => {
 
 test('M09: 64 MiB of content are restored and exported, and one byte more is not', async () => {
   const tenant = new CopiedTenant(service);
-  // Every byte of data is there twice: in the document, and in the revision that its receipt holds.
+  // Every byte of data is stored twice: in the document, and in the revision that its receipt holds.
   const sealed = (length: number, last: number) => {
     const fillers = [...Array.from({ length: 37 }, () => 890_000), length];
     const fence = { name: 'n', value: 'x'.repeat(last), ownerDocumentType: 't', ownerDocumentId: 'i' };
@@ -231,7 +231,7 @@ test('M09: 64 MiB of content are restored and exported, and one byte more is not
     0, 1,
   ]);
   expect((await tenant.restore(most)).status).toBe(204);
-  // Whoever has made such a snapshot has the tenant still, and is told how to carry it.
+  // The maker of such a snapshot still has the tenant, and the refusal names the archive as the way.
   expectTooLarge(await tenant.restore(more), 'canonical-archive-export');
   const answer = await tenant.export();
   expect(answer.status).toBe(200);

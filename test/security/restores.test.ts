@@ -41,7 +41,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Restores and judges the answer: one that refuses has written nothing, and tells nothing of what it was sent. */
+/** Restores and judges the answer: a refusal has written nothing, and quotes nothing of the request. */
 async function attempt(given: unknown, more: object = {}, of = tenant) {
   await watch.settled();
   const { version } = watch;
@@ -246,7 +246,7 @@ describe('a snapshot that somebody made, under a hash that holds', () => {
       const now = await tenant.snapshot();
       expect(now.contentHash).toBe(given.contentHash);
       expect(contentOf(now)).toBe(contentOf(given));
-      // Whatever was restored, its operations answer as their contract says.
+      // After every restore the operations answer by their contract.
       for (const { place, drafts } of used) {
         const [draft] = fc.sample(drafts, { numRuns: 1, seed });
         if (draft !== undefined) judge(set, place.entry, await service.call(requestOf(place, draft)));
@@ -272,7 +272,7 @@ function sealedIfItCan({ value }: Damage): CanonicalTenantSnapshot {
   }
 }
 
-/** Requests to the tenant as anybody would make them, about what it holds. */
+/** Ordinary requests to the tenant, about its content. */
 function uses() {
   const vocabulary = new Map([
     ['documentType', snapshot.documents.map(({ documentType }) => documentType)],

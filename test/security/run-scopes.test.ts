@@ -15,7 +15,7 @@ import { ARTIFACT, CHECKPOINT, furnishRuns, HANDLER, type Proof, type Runs, word
 import { contractModels } from './schema-set.ts';
 import { allEntries, routesOf } from './target.ts';
 
-/** Runs of several products and tenants in one deployment: nobody sees, moves or ends those of another. */
+/** Runs of several products and tenants in one deployment: no caller sees, moves or ends those of another. */
 
 vi.setConfig({ testTimeout: patienceMs });
 
@@ -89,7 +89,7 @@ const namesOf = ({ runs: { ids, proof, artifactId } }: Party) => [
   artifactId,
 ];
 
-/** Rejects an answer in which anything belongs to somebody else than `own`. */
+/** Rejects an answer in which a value belongs to another owner than `own`. */
 function checkOwn(own: Party, answer: Pick<InjectedResponse, 'status' | 'body'>): void {
   for (const other of others(own)) {
     if (answer.body.includes(other.mark)) throw new Error(`content of ${other.name}: ${answer.body}`);
@@ -134,7 +134,7 @@ describe.each(given)('D12: a list of %s', (name) => {
   });
 });
 
-/** A proof is that of one lease, whoever sends it; drawn apart its parts would hardly ever be one. */
+/** A proof belongs to one lease, even when another caller sends it; parts drawn separately would rarely match. */
 function consistent(draft: Draft): Draft {
   const { body } = draft;
   if (typeof body !== 'object' || body === null || !('leaseToken' in body)) return draft;
@@ -144,7 +144,7 @@ function consistent(draft: Draft): Draft {
   return { ...draft, body: { ...body, leaseKey } };
 }
 
-/** What was accepted named no run, lease or artifact of somebody else, but for a filter of a list. */
+/** An accepted request named no run, lease or artifact of another owner, except in a filter of a list. */
 function checkUntouched(own: Party, { params, body }: Draft, answer: InjectedResponse): void {
   const { leaseKey, leaseToken } = (body ?? {}) as { leaseKey?: string; leaseToken?: string };
   const sent = [...Object.values(params), leaseKey, leaseToken].map(String);
@@ -154,7 +154,7 @@ function checkUntouched(own: Party, { params, body }: Draft, answer: InjectedRes
   }
 }
 
-/** Everything that the owner sees of its runs, so that whatever somebody else did to them shows. */
+/** Everything that the owner sees of its runs, so that every foreign change shows. */
 async function portrait(own: Party): Promise<string> {
   const paths = Object.values(own.runs.ids).flatMap((id) => [
     `runs/${id}`,
@@ -220,7 +220,7 @@ describe.each(pairs)('D04: %s is refused what is of %s', (attacker, victim) => {
     }
     for (const [, answer] of await workerCalls(own, { ...usedProof, workerId: own.workerId }))
       expect(answer.json()).toMatchObject({ status: 409, code: 'lease_stale' });
-    // The name of a worker is bound to who calls; the two that share one are told apart by their runs.
+    // A worker id is bound to its caller; two callers that share one are distinguished by their runs.
     const code = own.workerId === other.workerId ? 'lease_stale' : 'permission_denied';
     for (const [name, answer] of await workerCalls(own, proof))
       expect(answer.json(), name).toMatchObject({ code });
@@ -331,7 +331,7 @@ test('K03: a lease token is worth something whole, for its run, to its worker, u
   expect((await heartbeat({})).status).toBe(200);
 });
 
-// The last of all: whoever owns a run may end it by this.
+// Last, because the owner of a run may end it by this.
 test('D12: no answer holds anything of other runs, whatever names and tokens of theirs it was asked with', async () => {
   const all = parties.map(({ runs }) => wordsOf(runs));
   const names = [...(all[0]?.keys() ?? [])];
@@ -362,7 +362,7 @@ test('D12: no answer holds anything of other runs, whatever names and tokens of 
     }
     if (answer.body.includes(own.mark)) marked += 1;
   });
-  // Answers that show nothing of anybody would prove nothing.
+  // Empty answers would prove nothing.
   expect(marked).toBeGreaterThan(cases(3_000) / 60);
   expect(accepted.size).toBeGreaterThan(12);
 });

@@ -5,7 +5,7 @@ import type { InjectedRequest, InjectedResponse } from '../../functions/http/hos
 /** The handler of the examples; the services under attack let workers outside execute it. */
 export const HANDLER = 'invoice.render';
 
-/** Beyond any test, so that no lease ends while somebody attacks it. */
+/** Longer than any test, so that no lease ends during an attack. */
 const TTL_SECONDS = 86_400;
 
 export interface Owner {
@@ -24,7 +24,7 @@ export interface Proof {
   readonly workerId: string;
 }
 
-/** The runs of one owner, by what has become of them. */
+/** The runs of one owner, by their state. */
 export interface Runs {
   readonly ids: {
     readonly queued: string;

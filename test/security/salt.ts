@@ -4,9 +4,9 @@ import type { SchemaSet } from './schema-set.ts';
 export interface Salt {
   /** Goes into content whose form the contract leaves free. */
   readonly free: string;
-  /** Takes the place of every text whose form nobody prescribes; those stay as they are where it is absent. */
+  /** Replaces every text without a prescribed form; without it these texts stay unchanged. */
   readonly text?: string;
-  /** What members of these names hold, whatever happens to others. */
+  /** The values of members with these names; other members may change. */
   readonly fixed: Readonly<Record<string, string>>;
 }
 

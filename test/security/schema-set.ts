@@ -34,7 +34,7 @@ export class SchemaSet {
     return schema;
   }
 
-  /** The schema behind a reference. A keyword that nobody here understands would be one that nobody here tests. */
+  /** The schema behind a reference. A keyword that this code does not understand would stay untested. */
   resolve(schema: Schema): Schema {
     const strange = Object.keys(schema).filter((keyword) => !known.has(keyword));
     if (strange.length > 0)

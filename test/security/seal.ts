@@ -3,8 +3,8 @@ import type { CanonicalTenantSnapshot } from '../../contracts/generated/models.t
 import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
 
 /**
- * The hash of a snapshot's content as the decision on the format says it, written without a look at the code that
- * computes it: whoever attacks with a snapshot of their own can do as much.
+ * The hash of a snapshot's content by the decision on the format, written independently of the code that computes it: an
+ * attacker with a snapshot of their own can do as much.
  */
 
 interface Line {
@@ -47,7 +47,7 @@ export function resealed(snapshot: CanonicalTenantSnapshot): CanonicalTenantSnap
   return { ...snapshot, contentHash: sha256(contentOf(snapshot)) };
 }
 
-/** The snapshot of a tenant that nobody wrote to. */
+/** The snapshot of a tenant without any writes. */
 export function emptySnapshot(tenantId: string): CanonicalTenantSnapshot {
   return resealed({
     tenantId,

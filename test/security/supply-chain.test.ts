@@ -54,7 +54,7 @@ describe('P01: packages come from the registry only, and are what they were', ()
       ([, { version = '', integrity = '', resolved, link }]) =>
         !/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version) ||
         !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity) ||
-        // Where it was fetched from is nobody's business, and a link points out of the lock.
+        // The lock must not depend on the address of a registry, and a link points out of the lock.
         resolved !== undefined ||
         link !== undefined,
     );
@@ -255,11 +255,11 @@ describe('P10: no code is made from text, and nothing is loaded that the build d
       'functions/compose/module.ts': { 'dynamic import': 1 },
       // Messages that are called Function, not the constructor.
       'node_modules/@google-cloud/firestore-api/build/protos/protos.js': { Function: 2 },
-      // Encoders of protocol buffers, made from message types that come with the client, never from a request.
-      // Reads descriptions by a path that it is told; the build puts an empty module in its place.
+      // Encoders of protocol buffers, made from message types that come with the client, never from a request. Reads
+      // descriptions by a given path; the build puts an empty module in its place.
       'node_modules/@google-cloud/tasks/build/esm/src/json-helper.cjs': { 'dynamic require': 1 },
       'node_modules/@protobufjs/codegen/index.js': { Function: 2 },
-      // Readers of rows that the driver of MySQL would make, were it not told to make none (`disableEval`).
+      // Readers of rows that the driver of MySQL would generate without the option `disableEval`.
       'node_modules/generate-function/index.js': { Function: 1 },
       // A search for the global object that ends before it gets there.
       'node_modules/lodash.camelcase/index.js': { Function: 1 },
@@ -276,11 +276,11 @@ describe('P10: no code is made from text, and nothing is loaded that the build d
     expect(external).toContain('http');
     for (const module of ['vm', 'repl', 'inspector', 'module', 'wasi', 'cluster'])
       expect(external).not.toContain(module);
-    // Whatever is neither of Node nor in the bundle is found on the machine, if at all.
+    // A module that is neither part of Node nor in the bundle could only come from the machine.
     expect([...external].filter((path) => /[@/-]/.test(path)).sort()).toEqual([
       '@google-cloud/functions-framework',
       'fs/promises',
-      // Another driver of PostgreSQL, loaded by a member of the first that nobody here reads.
+      // Another driver of PostgreSQL, loaded by a member of the first that this project never reads.
       'pg-native',
       'stream/web',
       'supports-color',

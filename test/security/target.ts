@@ -28,7 +28,7 @@ export function routesOf(
   );
 }
 
-/** A tenant of its own for each attack: whatever one does to its data, the next one does not meet it. */
+/** A tenant of its own for each attack: the next attack does not meet the changed data. */
 export function freshTenant(): string {
   return `tenant-${randomUUID()}`;
 }
@@ -69,7 +69,7 @@ export function exampleRequest(
 export async function furnish(target: Target, tenantId: string, mark?: string): Promise<Vocabulary> {
   const words = new Map<string, Set<string>>();
   for (const entry of target.entries) {
-    // Workers of nobody would take away the runs that are made below.
+    // Other workers would lease the runs that are made below.
     if (entry.authorizationClass === 'execution-worker') continue;
     const others = entry.routes[0]?.path.filter(({ name }) => name !== 'tenantId') ?? [];
     const request = exampleRequest(target, entry, tenantId, mark === undefined ? {} : { mark });

@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-// Runs name their tenant in what they hold, and what becomes of that says a policy: run-scopes.test.ts.
+// Runs name their tenant in their scope, and a policy decides about them: run-scopes.test.ts.
 const ofTenants = routesOf(allEntries.filter(({ group }) => group !== 'execution'));
 const routes = new Map(ofTenants.map((each) => [each.name, each]));
 
@@ -99,7 +99,7 @@ test('D12: no answer holds anything of another tenant, whatever names and tokens
     checkOwn(own, answer);
     if (answer.body.includes(own.mark)) marked += 1;
   });
-  // Answers that show nothing of anybody would prove nothing.
+  // Empty answers would prove nothing.
   expect(marked).toBeGreaterThan(cases(DRAWS) / 40);
 });
 

@@ -90,7 +90,7 @@ describe('a mutated token', () => {
   test('is refused where the platform verifies, too', async () => {
     const read = world.reader({ verification: 'platform' });
     const removed = (token: string) => token.replace(/[^.]*$/, 'SIGNATURE_REMOVED_BY_GOOGLE');
-    // Whoever gets past the platform can say anything, so these are the mutations that break the form.
+    // A caller who passes the platform can claim anything, so these are the mutations that break the form.
     const textual: readonly Mutation['kind'][] = [
       'padding',
       'plain base64',

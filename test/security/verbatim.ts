@@ -9,15 +9,15 @@ import { emptySnapshot } from './seal.ts';
 import type { Target } from './target.ts';
 
 /**
- * Requests that give back what was answered, marked `x-svc-verbatim`: what such a member holds agrees with itself in ways
- * that no schema tells, so it is taken from a real answer.
+ * Requests that return an earlier answer, marked `x-svc-verbatim`: the values of such a member depend on each other in ways
+ * that no schema expresses, so it is taken from a real answer.
  */
 
-/** How often a tenant is written to before it is asked a second time for what will be given back. */
+/** How often a tenant is written to before the second answer is taken. */
 const STIRRINGS = 80;
 const noWords: Vocabulary = new Map();
 
-/** The members of the request that are given back, each with its model. */
+/** The verbatim members of the request, each with its model. */
 export function verbatimMembers(set: SchemaSet, request: string | null): ReadonlyMap<string, string> {
   const { properties = {} } = request === null ? {} : set.model(request);
   return new Map(
@@ -27,7 +27,7 @@ export function verbatimMembers(set: SchemaSet, request: string | null): Readonl
   );
 }
 
-/** The request with what is given back in its place, and without what only fits what stood there. */
+/** The request with the earlier answer in its place, and without members that fit only the replaced value. */
 export function givingBack(
   set: SchemaSet,
   request: string,
@@ -44,7 +44,7 @@ export function givingBack(
   ]) as Json;
 }
 
-/** What a tenant that nobody wrote to would have answered. */
+/** The answer of a tenant without any writes. */
 export function blank(model: string, tenantId: string): Json {
   if (model === 'CanonicalTenantSnapshot') return emptySnapshot(tenantId);
   throw new Error(`${model} is given back as it was answered, and the attacks do not know a blank one`);
@@ -56,7 +56,7 @@ export function firstOf(answers: Answers, model: string): Json {
   return first;
 }
 
-/** Asks the tenant for whatever a request of `entry` gives back; the first answer is what `furnish` has left there. */
+/** Asks the tenant for the answer that a request of `entry` returns; the first answer is the state that `furnish` made. */
 export async function answersFor(
   target: Target,
   entry: OperationEntry,
@@ -91,7 +91,7 @@ async function ask(
   }
 }
 
-/** Writes to the tenant whatever the contract allows, so that what comes back is as strange as it can be. */
+/** Writes to the tenant every kind of value that the contract allows, so that the answers are as varied as possible. */
 async function stir(target: Target, tenantId: string, numRuns: number): Promise<void> {
   for (const entry of target.entries) {
     const [route] = entry.routes;

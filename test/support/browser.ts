@@ -17,7 +17,7 @@ export function launch(executablePath: string): Promise<Browser> {
     args: [
       // Root, as in a container, may not have one.
       ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
-      // Whatever a page asks from elsewhere is not found, and no name is looked up.
+      // Every request to another origin is not found, and no name is resolved.
       '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
       '--disable-background-networking',
     ],
@@ -27,7 +27,7 @@ export function launch(executablePath: string): Promise<Browser> {
 /** A page, and all that it asked for and complained of. */
 export interface WatchedPage {
   readonly page: Page;
-  /** Addresses of all requests, of whatever kind, those that a policy stopped included. */
+  /** Addresses of all requests of every kind, those that a policy stopped included. */
   readonly requested: readonly string[];
   /** Errors and warnings of the console, exceptions, and violations of the content security policy. */
   readonly complaints: () => Promise<readonly string[]>;

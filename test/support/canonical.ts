@@ -59,7 +59,7 @@ export function handlersOver(
   return canonicalHandlers({ store: open, world, pageTokens, copies, ...unconfigured, ...changes });
 }
 
-/** The call of somebody whom nobody asked who it is. */
+/** The call of an unauthenticated caller. */
 export function callAt(now: number, signal = new AbortController().signal): CallContext {
   return { caller: { kind: 'development', principal: null }, correlationId: 'test', now, signal };
 }

@@ -113,7 +113,7 @@ class Messages {
     this.#tell();
   }
 
-  /** Counts what is being sent: whoever sends it goes on once it is. */
+  /** Counts the messages being sent: the sender continues once its message is sent. */
   async during(sending: Promise<void>): Promise<void> {
     this.#sending += 1;
     try {

@@ -24,7 +24,7 @@ export interface CloudFault {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the call is carried out all the same. */
   readonly applied?: boolean;
-  /** Never answers; tells that it was called. */
+  /** Never answers; reports that it was called. */
   readonly hangs?: () => void;
   /** Cuts the connection in the middle of an object's content; other calls are left alone. */
   readonly torn?: boolean;
@@ -46,7 +46,7 @@ export class CloudStorageServer implements AsyncDisposable {
   bearer: string | null = null;
   /** The server may give less than was asked for. */
   pageSizeMax = 1000;
-  /** Takes part before an insertion looks for what is there. */
+  /** Runs before an insertion checks for an existing object. */
   beforeInsert: (() => void) | undefined;
   afterRefusal: (() => void) | undefined;
   authorizations: (string | undefined)[] = [];

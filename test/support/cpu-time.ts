@@ -1,6 +1,6 @@
 /**
- * The least processor time that `action` took of this thread, in milliseconds, over `rounds`. The time on the wall would
- * tell more of what else the machine is doing than of the action.
+ * The least processor time that `action` took of this thread, in milliseconds, over `rounds`. Wall-clock time would show
+ * the load of the machine rather than the action.
  */
 export function shortestCpuMs(rounds: number, action: () => unknown): number {
   let shortest = Infinity;

@@ -52,7 +52,7 @@ export interface InstanceOptions {
 
 let cloud: CloudStage | null = null;
 
-/** From now on the runs of this file's instances are told of by the stage, and their handlers execute what it delivers. */
+/** From now on the stage delivers the runs of this file's instances, and their handlers execute them. */
 export function dispatchBy(stage: CloudStage): void {
   cloud = stage;
 }
@@ -145,7 +145,7 @@ export type ExecutionInstance = ReturnType<typeof executionInstance>;
 type ExecutionOperations = ExecutionInstance['operations'];
 type Body<Id extends keyof ExecutionOperations> = OperationTypes[Id]['body'];
 
-/** Somebody who calls one instance as a handler is called, at the time of its world. */
+/** Calls one instance in the form in which handlers are called, at the time of its world. */
 export class ExecutionClient {
   readonly instance: ExecutionInstance;
   readonly #caller: Caller;

@@ -6,7 +6,7 @@ export class HttpTenant {
     this.#base = `${address}/canonical/tenants/${tenantId}`;
   }
 
-  /** Posts a body; gives status and parsed answer, whatever the status. */
+  /** Posts a body; returns the status and the parsed answer, also of a refusal. */
   async post<T>(path: string, body: unknown): Promise<{ status: number; body: T }> {
     const response = await fetch(`${this.#base}${path}`, {
       method: 'POST',

@@ -35,7 +35,7 @@ export class ManualWorld implements World {
     return this.#timers.length;
   }
 
-  /** Settles when somebody sets a timer; at once when one is set. */
+  /** Settles when code sets a timer; at once when one is set. */
   timerSet(): Promise<void> {
     if (this.#timers.length > 0) return Promise.resolve();
     return new Promise((resolve) => {

@@ -38,8 +38,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * The shell ends the server and removes its folder when its input ends, which is when it is told to, and also when the
- * process that started it is gone, however that came.
+ * The shell ends the server and removes its folder when its input ends: when the test closes it, and also when the process
+ * that started it has ended in any way.
  */
 const keeper = `
   folder=$1 install=$2 server=$3
@@ -100,7 +100,7 @@ export async function startMysqlServer(settings: readonly string[] = []) {
   }
 }
 
-/** Waits until the server answers. It tells nobody when it is ready, so it is asked again and again. */
+/** Waits until the server answers. It does not announce that it is ready, so it is polled. */
 async function createUser({ socketPath, user, password }: MysqlServer, shell: ChildProcess): Promise<void> {
   const until = Date.now() + startMaxMs;
   for (;;) {

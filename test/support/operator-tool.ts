@@ -97,7 +97,7 @@ export async function inFolder<R>(use: (folder: string) => Promise<R>): Promise<
 export const SAMPLE_TENANT = 'tenant-a';
 export const sampleCounts = { commits: 2, documents: 2, events: 4, fences: 1 };
 
-/** A database with the sample tenant, which has something of everything, and whatever `more` puts into it. */
+/** A database with the sample tenant, which has every kind of record, and the records that `more` adds. */
 export async function sampleDatabase(
   path: string,
   more: (store: RecordStore) => Promise<unknown> = () => Promise.resolve(),
@@ -121,7 +121,7 @@ export async function withDatabase<R>(path: string, use: (store: RecordStore) =>
   }
 }
 
-/** What names the content of a tenant, whoever has held it. */
+/** The name of a tenant's content, on every database. */
 export function hashIn(path: string, tenantId = SAMPLE_TENANT): Promise<string> {
   return withDatabase(path, async (store) => {
     return (await exportTenant(store, tenantId, { now: machine.clock.now() })).contentHash;

@@ -72,11 +72,11 @@ export async function startPostgres(settings: readonly string[] = []): Promise<R
 }
 
 /**
- * The database's own order is that of a language, so that whatever relies on it instead of on bytes shows.
+ * The database's own order is that of a language, so that code which relies on it instead of on bytes fails.
  *
- * Neither the server nor its folder outlives this process, however it ends. The shell leaves behind a reader of a pipe
- * that closes with us, which then has the server stop at once (`SIGQUIT`) and removes the folder; it turns into the
- * server itself. Both are out of reach of the interrupt that a terminal sends.
+ * Neither the server nor its folder outlives this process, however it ends. The shell leaves behind a reader of a pipe that
+ * closes with us, which then has the server stop at once (`SIGQUIT`) and removes the folder; it turns into the server
+ * itself. Both are out of reach of the interrupt that a terminal sends.
  */
 const script = `
   folder=$1 programs=$2 settings=$3

@@ -43,7 +43,7 @@ const common = {
 /** From here on a timer is the patience of the service with its database, and not what a request asked to wait for. */
 const patienceMs = 60_000;
 
-/** The machine, with time passing a hundred times as fast for whoever waits for it: generated requests ask to wait. */
+/** The machine, with time passing a hundred times as fast for code that waits: generated requests ask to wait. */
 export const hurried: World = {
   ...machine,
   timers: {

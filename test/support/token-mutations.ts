@@ -15,7 +15,7 @@ export interface Mutation {
 export interface MutationParts {
   /** Another token that is accepted. */
   readonly other: string;
-  /** A key of the same id that nobody published. */
+  /** An unpublished key with the same id. */
   readonly stranger: SigningKey;
 }
 

@@ -8,7 +8,7 @@ import type { VerifiedIdentity, WorkloadIdentity } from '../../functions/identit
 import type { OutgoingHttp } from '../../functions/kernel/world.ts';
 import { ManualWorld } from './manual-world.ts';
 
-/** Identity tokens, good and bad, and an identity that is to tell them apart. */
+/** Identity tokens, good and bad, and the identity that has to distinguish them. */
 
 export const issuer = 'https://issuer.test';
 export const audience = 'https://svc.example';
@@ -56,7 +56,7 @@ export function mint(key: SigningKey, claims: Claims): Promise<string> {
     .sign(createPrivateKey(key.privatePem));
 }
 
-/** A token of whatever texts, with a signature of that key that holds: what no library would make. */
+/** A token of arbitrary texts with a valid signature of that key, which no library would make. */
 export function mintRaw(key: SigningKey, header: string | Claims, payload: string | Claims): string {
   const input = `${segment(header)}.${segment(payload)}`;
   return `${input}.${signBytes('sha256', Buffer.from(input), key.privatePem).toString('base64url')}`;

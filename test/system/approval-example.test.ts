@@ -61,7 +61,7 @@ test('stops cleanly in the middle', async () => {
   await expect(fetch(address)).rejects.toThrow('fetch failed');
 });
 
-/** What the test does in the place of somebody who starts a run and decides on it. */
+/** The steps of a person who starts a run and decides on it. */
 const decided = `
 const running = worker.run();
 const client = new SvcClient();

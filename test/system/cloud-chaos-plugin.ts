@@ -5,7 +5,7 @@ import { definePlugin, type RunContext, RunFailure } from '../../functions/runs/
 const LONG_MS = 2_500;
 const NAP_MS = 400;
 
-/** Leaves a mark outside: at most one for each attempt, whatever becomes of messages and processes. */
+/** Leaves a mark outside: at most one for each attempt, for any loss of messages and processes. */
 async function mark({ payload, runId, attempt }: RunContext): Promise<void> {
   const { ledger } = payload as { readonly ledger: string };
   const body = JSON.stringify({ runId, attempt });
@@ -13,7 +13,7 @@ async function mark({ payload, runId, attempt }: RunContext): Promise<void> {
   if (!response.ok) throw new RunFailure('validation', `the attempt was executed before: ${body}`);
 }
 
-/** What the workers of the chaos test execute: each handler can be torn away at any of its steps and begun anew. */
+/** The handlers of the chaos test: a kill can interrupt each of them at any step, and another worker starts it again. */
 export default definePlugin({
   pluginId: 'chaos',
   name: 'Handlers under a queue that loses and repeats',

@@ -17,7 +17,7 @@ import { inject } from '../../functions/http/host-inject.ts';
 export type Kind = 'execution' | 'worker' | 'reconcile';
 const ENTRY = 'functions/index.ts';
 
-/** Whoever is to answer requests of other paths than those of the functions. */
+/** The address that answers requests for other paths than those of the functions. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 /** What a scheduled function answers: counts, by name. */
@@ -83,7 +83,7 @@ export class CloudDeployment implements AsyncDisposable {
     await Promise.all(this.#starting);
   }
 
-  /** Ends one without a word, and starts it anew. */
+  /** Kills one and starts it again. */
   kill(kind: Kind, n: number): void {
     const running = this.#pools[kind][n];
     if (running === undefined) return;

@@ -143,7 +143,8 @@ describe('a damaged database file', { timeout: PATIENCE_MS }, () => {
       expect(String(error)).toContain('cannot be opened: ');
       return;
     }
-    // SQLite keeps no sums of its pages: a bit within a text cannot be told. What is told is told whole all the same.
+    // SQLite keeps no sums of its pages: a changed bit within a text cannot be detected. Every page that is reported is
+    // reported whole.
     for (const { reply } of await readAll(server)) if (reply?.status !== 404) isRefused(reply);
     isRefused(await server.ask('GET', tenantPath(TENANT, '/export')));
     expect(await server.stop()).toBe(0);

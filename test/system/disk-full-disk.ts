@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where a mount of ours is seen by nobody else: as root in a mount namespace alone, else in a user namespace, too. */
+/** Where no other process sees our mount: as root in a mount namespace alone, else in a user namespace, too. */
 const WAYS = [
   { unshare: ['--mount'], enter: ['--mount'] },
   {
@@ -16,7 +16,7 @@ type Way = (typeof WAYS)[number];
 
 const SCRIPT = 'mount -t tmpfs -o "size=$1" tmpfs "$0" && echo mounted && exec cat';
 
-/** The way that works here; none where the machine lets nobody mount. */
+/** The way that works here; none where the machine allows no mount. */
 const way: Way | undefined = WAYS.find(({ unshare }) => {
   const tried = spawnSync('unshare', [...unshare, 'sh', '-c', 'mount -t tmpfs tmpfs /tmp'], {
     timeout: 20_000,

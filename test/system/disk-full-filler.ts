@@ -21,7 +21,7 @@ export function isFull(reply: Reply | undefined): boolean {
   throw new Error(`not made, and not for want of room: ${JSON.stringify(reply)}`);
 }
 
-/** Writes to a tenant until its disk is full, and keeps a log of what became of each commit. */
+/** Writes to a tenant until its disk is full, and logs the outcome of each commit. */
 export class Filler {
   readonly log: TenantLog;
   readonly #server: LoopServer;

@@ -59,7 +59,7 @@ async function expectReads(filler: Filler): Promise<void> {
   expect((await filler.post('/documents/read', name))?.status).toBe(200);
   expect((await filler.post('/documents/revisions', name))?.status).toBe(200);
   expect((await filler.post('/documents/query', { documentType: 'doc' }))?.status).toBe(200);
-  // Nobody asks for a second page before, so the secret of page tokens cannot be stored any more.
+  // No call asks for a second page before, so the secret of page tokens cannot be stored any more.
   const first = { limit: 10 };
   const page = (await filler.post('/outbox/query', first))?.body as CanonicalOutboxQueryResult;
   const { continuationToken } = page;

@@ -161,7 +161,7 @@ describe.skipIf(chromium === undefined)(
   },
 );
 
-/** What was asked from anywhere but the server; a `data:` or `blob:` address asks nobody. */
+/** Requests to other servers; a `data:` or `blob:` address makes no request. */
 function elsewhere(requested: readonly string[]): readonly string[] {
   expect(requested.length).toBeGreaterThan(1);
   return requested.filter(

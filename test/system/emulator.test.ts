@@ -54,7 +54,7 @@ async function childrenOf(program: Program, name = ''): Promise<number[]> {
   return stdout.trim().split('\n').map(Number);
 }
 
-/** Resolves when none of the processes is there any more. */
+/** Resolves when all of the processes have ended. */
 async function gone(pids: readonly number[]): Promise<void> {
   for (;;) {
     const listed = run('ps', ['-o', 'stat=', '-p', pids.join()]).catch(() => ({ stdout: '' }));
@@ -172,7 +172,7 @@ describe('the local cloud', () => {
     expect((await shown.exit).code).toBe(0);
     expect(shown.stdout).toContain(`${queue}  RUNNING`);
     expect(shown.stdout).toMatch(/^job prune {2}.* HTTP status code 200$/m);
-    // The worker believes the queue, and nobody else.
+    // The worker believes only the queue.
     const delivery = { method: 'POST', headers: { ...json, 'x-svc-execution-dispatch': '1' }, body: '{}' };
     expect((await fetch(`${url}/tasks/execution`, delivery)).status).toBe(401);
     program.signal('SIGINT');

@@ -39,7 +39,7 @@ const KILLS = [
 ] as const;
 /** How far ahead is the clock of who reconciles while everything fails. */
 const EARLIER_MS = 61_000;
-/** How far ahead the clock of a later reconcile is: what was told of again in vain is told of ever more rarely. */
+/** How far ahead the clock of a later reconcile is: repeated announcements of one run become rarer. */
 const LATER_MS = [121_000, 241_000, 481_000, 961_000, 1_921_000];
 const UNAVAILABLE = 14;
 
@@ -144,7 +144,7 @@ async function check(seed: number): Promise<void> {
   await polling;
 }
 
-/** Starts them from several clients, while processes die and somebody reconciles. */
+/** Starts them from several clients, while processes die and another one reconciles. */
 async function startAll(cloud: CloudDeployment, seed: number): Promise<string[]> {
   const kills = [...KILLS];
   const ids: string[] = [];
@@ -232,7 +232,7 @@ async function judge(cloud: CloudDeployment, ledger: Ledger, ended: ExecutionRun
   expect(marks.every((attempt) => attempt <= run.attempt) && marks.includes(run.attempt), about).toBe(true);
 }
 
-/** Asks until somebody answers: what is started carries a key. */
+/** Asks until a process answers: each start carries a key. */
 async function ask<T>(url: string, body?: object): Promise<T> {
   const headers = { 'content-type': 'application/json' };
   const init = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };

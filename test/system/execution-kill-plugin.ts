@@ -1,6 +1,6 @@
 import { definePlugin, RunFailure } from '../../functions/runs/plugin.ts';
 
-/** What the servers of the kill test execute: each handler can be torn away at any of its steps and begun anew. */
+/** The handlers of the kill test: a kill can interrupt each of them at any step, and another process starts it again. */
 export default definePlugin({
   pluginId: 'kill',
   name: 'Handlers that are killed',

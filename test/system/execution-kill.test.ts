@@ -106,7 +106,7 @@ async function check(env: Readonly<Record<string, string>>, runs: number): Promi
   expect(surface.status.activeRuns).toBe(0);
 }
 
-/** A key makes it safe to ask again, whoever was killed meanwhile. */
+/** A key makes a repetition safe, even after a kill. */
 async function startOne(calls: Calls, handlerId: string): Promise<ExecutionRun> {
   const idempotencyKey = randomUUID();
   const payload = handlerId === 'kill.steps' ? Date.now() + 30 : { key: idempotencyKey };

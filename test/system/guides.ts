@@ -32,8 +32,8 @@ export interface Run {
 }
 
 /**
- * The folder of somebody who follows a guide: a service of its own runs in it, so its data and what the operator tool
- * finds there are those of nobody else.
+ * The folder of a reader who follows a guide: a service of its own runs in it, so neither its data nor the operator tool's
+ * belong to another test.
  */
 export class Reader implements AsyncDisposable {
   readonly folder: string;
@@ -100,7 +100,7 @@ export async function compilerOn(programs: readonly string[]): Promise<string> {
   }
 }
 
-/** What the guides tell a reader to have: the client, the folder of the dispatcher, the tool. */
+/** The parts that the guides require: the client, the folder of the dispatcher, the tool. */
 async function furnish(folder: string): Promise<void> {
   const client = join(folder, 'node_modules/@svc-runtime/client');
   await Promise.all([client, join(folder, 'bin')].map((path) => mkdir(path, { recursive: true })));

@@ -8,9 +8,9 @@ import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
 import type { Attempt, TenantLog } from './kill-loop-log.ts';
 
 /**
- * Whether a tenant as of one moment is what the log of its clients lets it be. Every fact of the tenant is held against
- * the receipts, and every receipt against the request that was sent, so a commit of which a part is missing shows, and so
- * does one that nobody sent.
+ * Whether a tenant as of one moment is possible by the log of its clients. Every fact of the tenant is compared with the
+ * receipts, and every receipt with the sent request. This shows a commit with a missing part, and a commit that no client
+ * sent.
  */
 export function commitFaults(log: TenantLog, snapshot: TenantSnapshot, step: number): string[] {
   const receipts = new Map(snapshot.transactions.map((receipt) => [receipt.idempotencyKey, receipt.result]));
@@ -91,7 +91,7 @@ function documentFaults(snapshot: TenantSnapshot, results: readonly CanonicalTra
 
 /**
  * A fence of the name `key` is claimed by its commit alone. One of the name `seat` changes hands, always in a commit that
- * writes the document of the same name, whose revisions tell the order.
+ * writes the document of the same name, whose revisions give the order.
  */
 function fenceFaults(
   log: TenantLog,
@@ -126,7 +126,7 @@ function fenceFaults(
   return faults;
 }
 
-/** Every event that was committed is there, and no other. */
+/** Every committed event exists, and no other. */
 function eventFaults(snapshot: TenantSnapshot, results: readonly CanonicalTransactionResult[]): string[] {
   const written = new Map(results.flatMap(({ outbox }) => outbox.map((event) => [event.id, event])));
   const faults: string[] = [];
@@ -154,7 +154,7 @@ export function same(left: unknown, right: unknown): boolean {
   return canonicalJson(left) === canonicalJson(right);
 }
 
-/** Whether the outbox, while nobody works on it, is what its consumers were told. */
+/** Whether the idle outbox agrees with the answers that its consumers got. */
 export function leaseFaults(log: TenantLog, snapshot: TenantSnapshot): string[] {
   const faults: string[] = [];
   const events = new Map(snapshot.outbox.map((event) => [event.id, event]));

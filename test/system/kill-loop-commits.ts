@@ -30,7 +30,7 @@ export function codeOf({ body }: Reply): string {
   return String((body as { code?: unknown } | null)?.code);
 }
 
-/** Clients that write and read the documents of one tenant. What contradicts the log is told to `fault`. */
+/** Clients that write and read the documents of one tenant. `fault` gets every contradiction with the log. */
 export class CommitClients {
   readonly #server: LoopServer;
   readonly #log: TenantLog;
@@ -67,7 +67,7 @@ export class CommitClients {
   async repeat(attempt: Attempt): Promise<string> {
     const { result } = attempt;
     if (result === undefined) {
-      // With two on their way, nobody could say which answer is the later one.
+      // With two calls under way, the order of their answers would be unknown.
       if (attempt.underWay) return 'repeat';
       attempt.fate = 'open';
       await this.#send(attempt);
@@ -129,7 +129,7 @@ export class CommitClients {
     return { ...mutation, precondition: { expectedRevision: revision } };
   }
 
-  /** A document is one of those that were sent, and no older than what somebody was told before the call. */
+  /** A document is one of those that were sent, and no older than an answer before the call. */
   async read(random: Random): Promise<string> {
     const name = { documentType: 'doc', id: `d${random.below(DOCUMENTS)}` };
     const told = this.#log.revisions.get(`doc/${name.id}`) ?? 0;
@@ -174,7 +174,7 @@ export class CommitClients {
     return 'revisions';
   }
 
-  /** What is read one by one, while nobody writes, is what the snapshot holds. */
+  /** Documents read one by one, while no client writes, equal those of the snapshot. */
   async checkReads(random: Random, snapshot: TenantSnapshot): Promise<void> {
     const live = snapshot.documents.filter(({ documentType, deleted }) => documentType === 'doc' && !deleted);
     const listed = await this.#post('/documents/query', { documentType: 'doc', limit: 1_000 });

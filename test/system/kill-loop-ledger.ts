@@ -73,7 +73,7 @@ export class LedgerClient {
     return 'list';
   }
 
-  /** While nobody writes, the ledger's count is the length of its list. */
+  /** While no client writes, the ledger's count is the length of its list. */
   async check(): Promise<void> {
     await this.list();
     const reply = await this.#server.ask('GET', '/canonical/preflight');

@@ -4,7 +4,7 @@ import type {
   CanonicalTransactionResult,
 } from '../../contracts/generated/models.ts';
 
-/** What the clients of a tenant sent and were told, in the order in which it happened to them. */
+/** The requests and answers of a tenant's clients, in the order in which the clients saw them. */
 
 /** A commit that was sent at least once. */
 export interface Attempt {
@@ -12,7 +12,7 @@ export interface Attempt {
   readonly body: CanonicalTransactionRequest;
   /** `open`: no answer ever came. */
   fate: 'open' | 'acknowledged' | 'refused';
-  /** Somebody waits for an answer. */
+  /** A client waits for an answer. */
   underWay: boolean;
   /** The first answer, and its place in the order of things. */
   result?: CanonicalTransactionResult;
@@ -46,7 +46,7 @@ export class TenantLog {
   readonly attempts = new Map<string, Attempt>();
   readonly holds: Hold[] = [];
   readonly calls: TokenCall[] = [];
-  /** The latest revisions that somebody was told. */
+  /** The latest revisions that a client was answered. */
   readonly revisions = new Map<string, number>();
   #step = 0;
 

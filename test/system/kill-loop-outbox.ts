@@ -39,7 +39,7 @@ export class OutboxClients {
     const holds = await this.#lease({ maxItems: 1 + random.below(8), leaseSeconds, waitSeconds });
     for (const hold of holds) {
       const replaced = hold.count === 1 ? undefined : this.#before(hold);
-      // Whoever held the event before comes too late.
+      // The earlier holder of the event is too late.
       if (replaced !== undefined && random.chance(0.5)) await this.#end(random, replaced);
       const fate = random.below(100);
       if (fate < 55) await this.#call('ack', hold, {});
@@ -86,7 +86,7 @@ export class OutboxClients {
     return 'replay';
   }
 
-  /** What the outbox lists, while nobody works on it, is what the snapshot holds. */
+  /** The list of the idle outbox equals that of the snapshot. */
   async checkList(snapshot: TenantSnapshot): Promise<void> {
     // A snapshot holds no leases.
     const listed = (await this.#all()).map((event) => ({

@@ -30,8 +30,8 @@ const SETTINGS = [
 ];
 
 /**
- * The embedded server as a process that is killed again and again over one data folder. A call that the kill cut off has
- * no answer: whether it was done, nobody knows.
+ * The embedded server as a process that is killed again and again over one data folder. A call that the kill cut off has no
+ * answer, and its outcome is unknown.
  */
 export class LoopServer implements AsyncDisposable {
   readonly #options: LoopServerOptions;
@@ -40,7 +40,7 @@ export class LoopServer implements AsyncDisposable {
   #agent = new Agent({ keepAlive: true });
   #stderr = '';
   #dying = true;
-  /** How many more answers somebody waits for. */
+  /** How many more answers the clients wait for. */
   #alarm: { left: number; readonly ring: () => void } | undefined;
 
   constructor(options: LoopServerOptions) {

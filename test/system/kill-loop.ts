@@ -16,7 +16,7 @@ export interface KillLoopOptions extends LoopServerOptions {
 }
 
 export interface KillLoopReport {
-  /** What contradicts what clients were told; empty for a sound server. */
+  /** Contradictions to the answers that clients got; empty for a sound server. */
   readonly faults: readonly string[];
   readonly kills: number;
   /** How often each kind of call was answered, and how often a kill cut one off. */
@@ -38,8 +38,8 @@ const FAULTS_MAX = 20;
 const REPEATS = 8;
 
 /**
- * The embedded server under all canonical operations at once, killed at random moments and started anew over the same
- * folder. Clients keep a log of what they were told; after every start the server is held against it.
+ * The embedded server under all canonical operations at once, killed at random moments and started again over the same
+ * folder. Clients log their answers; after every start the server is compared with the log.
  */
 export class KillLoop {
   readonly #options: KillLoopOptions;
@@ -50,7 +50,7 @@ export class KillLoop {
   readonly #cut = new Map<string, number>();
   readonly #copies: CopyClient;
   readonly #ledger: LedgerClient;
-  /** Tenants that nobody touches any more, by the hash of their content. */
+  /** Tenants that no client changes any more, by the hash of their content. */
   readonly #frozen = new Map<string, string>();
   #tenant: Tenant;
   #kills = 0;
@@ -76,7 +76,7 @@ export class KillLoop {
       }
       if (this.#faults.length === 0) await this.#end();
     } catch (error) {
-      // A server that does not come back, or does not answer, is as wrong as one that tells a lie.
+      // A server that does not come back, or does not answer, is as wrong as one with a false answer.
       this.#faults.push(error instanceof Error ? `${error.message}\n${error.stack}` : String(error));
     } finally {
       await this.#server.kill();
@@ -159,7 +159,7 @@ export class KillLoop {
     return 'export under load';
   }
 
-  /** Nobody works: the server must be what the log says. */
+  /** No client works: the server must agree with the log. */
   async #check(): Promise<void> {
     const { log, commits, outbox } = this.#tenant;
     const snapshot = await this.#export(log.tenantId);

@@ -89,7 +89,7 @@ async function checkWhole(
 ): Promise<void> {
   const events = await eventKeys(tenant);
   const revisions = await revisionKeys(tenant);
-  // An unanswered commit is there whole or not at all: its event and its revision tell the same.
+  // An unanswered commit is stored whole or not at all: its event and its revision agree.
   expect([...events].sort()).toEqual([...revisions].sort());
   for (const [key, body] of attempted) {
     const first = acknowledged.get(key);

@@ -61,7 +61,7 @@ export class Consumers {
     // An empty outbox is waited for at the server, which answers as soon as an event is due.
     const body = { consumerId, maxItems: 1 + random.below(BATCH), leaseSeconds, waitSeconds: 1 };
     const answer = await this.#post<CanonicalOutboxLeaseList>('/outbox/leases', body, random.below(2));
-    // What was leased without an answer is nobody's until the lease is over.
+    // No client holds an event that was leased without an answer, until the lease ends.
     if (answer === undefined) return [];
     const at = Date.now();
     return answer.body.map(({ event, leaseToken: token, expiresAtUtc }) => {
@@ -70,7 +70,7 @@ export class Consumers {
     });
   }
 
-  /** Repeats the call with the same token until somebody answers: a refusal is an answer. */
+  /** Repeats the call with the same token until a server answers: a refusal is an answer. */
   async #end(kind: 'ack' | 'release', { eventId, token }: Held, body: object): Promise<void> {
     const at = Date.now();
     const path = `/outbox/${encodeURIComponent(eventId)}/${kind === 'ack' ? 'ack' : 'nack'}`;
@@ -86,7 +86,7 @@ export class Consumers {
     }
   }
 
-  /** `undefined` where it is not known what became of the call. */
+  /** `undefined` where the outcome of the call is unknown. */
   async #post<T>(path: string, body: object, preferred: number) {
     const address = await this.#servers.address(preferred);
     const tenant = new HttpTenant(address, this.#options.tenantId);

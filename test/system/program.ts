@@ -76,7 +76,7 @@ export class Program implements AsyncDisposable {
   }
 }
 
-/** Resolves when nobody listens on the port any more. */
+/** Resolves when no process listens on the port any more. */
 export async function refusesConnections(port: number): Promise<void> {
   for (;;) {
     const socket = connect(port, '127.0.0.1');
@@ -101,7 +101,7 @@ export async function halfSentCommit(port: number, tenantId: string): Promise<{ 
     'Host: localhost',
     'Content-Type: application/json',
     `Content-Length: ${body.length}`,
-    // The server's "go on" tells that the request has reached the operation.
+    // The server's 100 Continue shows that the request has reached the operation.
     'Expect: 100-continue',
   ];
   const socket = connect(port, '127.0.0.1');

@@ -42,7 +42,7 @@ async function said(
   }
 }
 
-/** What both programs print, so that one list tells what a client must do. */
+/** The output of both programs, so that one list states the duties of a client. */
 const expected = [
   'ok',
   root.version,

@@ -1,4 +1,4 @@
-/** Members whose values are chosen anew in every run. Equal values keep an equal name. */
+/** Members whose values differ in every run. Equal values keep an equal name. */
 const chosen = new Set([
   'admissionId',
   'leaseToken',
@@ -41,7 +41,7 @@ export function normalised(transcript: unknown, { tenant, provider }: Run): unkn
       .replace(generatedCorrelation, '<correlation>')
       .replace(transaction, (id) => nameOf('transaction', id));
   const clean = (value: unknown, name = ''): unknown => {
-    // What runs are kept in is told by each database of itself.
+    // Each database names itself as the place of its runs.
     if (name === 'adapter' || name === 'adapterId' || name === 'runtimeKind') return '<adapter>';
     if (typeof value === 'string') {
       if ((name === 'provider' || name === 'store') && provider.includes(value)) return '<provider>';
@@ -51,7 +51,7 @@ export function normalised(transcript: unknown, { tenant, provider }: Run): unkn
     // Not every deployment has a place for large artifacts.
     if (name === 'artifactDirectoryCount' || name === 'artifactFileCount') return '<count>';
     if (Array.isArray(value)) {
-      // A snapshot lists its transactions by ids that are chosen anew.
+      // A snapshot lists its transactions by ids that differ in every run.
       const ordered = name === 'transactions' ? value.toSorted(byKey) : value;
       return ordered.map((each) => clean(each));
     }

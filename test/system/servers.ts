@@ -26,7 +26,7 @@ export class Servers implements AsyncDisposable {
     }
   }
 
-  /** Ends one as a power failure would, and starts it anew. */
+  /** Ends one as a power failure would, and starts it again. */
   kill(n: number): void {
     const server = this.#running[n];
     if (server === undefined) return;

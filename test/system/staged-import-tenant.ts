@@ -82,7 +82,7 @@ export class ImportTenant {
     return this.#ask('/documents/read', { documentType: IMPORT_TYPE, id: importId });
   }
 
-  /** Every event of the topic, whatever its state. */
+  /** Every event of the topic, in any state. */
   async published(): Promise<readonly CanonicalOutboxEvent[]> {
     const query = { topic: PUBLISHED_TOPIC, limit: 1000 };
     return (await this.#ask<CanonicalOutboxQueryResult>('/outbox/query', query)).items;
@@ -130,7 +130,7 @@ function itemAt(n: number, edition: number): Item {
   };
 }
 
-/** Everything that is promised of an import that is published, whatever happened on the way. */
+/** All guarantees of a published import, after any failures on the way. */
 export async function expectPublished(tenant: ImportTenant, source: Source): Promise<void> {
   const { importId, sourceId, sourceVersion, expectedCount, sourceHash } = source;
   const staged = await tenant.staged(importId);

@@ -22,7 +22,7 @@ import { grantSettings, serviceAudience } from '../support/issued-service.ts';
 import { type Ended, runTool } from '../support/operator-tool.ts';
 import { type ServerProcess, startServer } from '../support/server-process.ts';
 
-/** The tool against a server that asks who is there: an API key to come at all, and an identity token. */
+/** The tool against a server that requires an API key and an identity token. */
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-tool-credentials-'));
 const key = 'a-key-that-nobody-may-see';

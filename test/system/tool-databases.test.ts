@@ -70,7 +70,7 @@ const stops: Stop[] = [
     provider: 'firestore',
     missing: firestoreMissing,
     open: async () => {
-      // As for all tests: nobody asks whether this machine is one of the cloud's.
+      // As for all tests: no library asks whether this machine is one of the cloud's.
       const env = { METADATA_SERVER_DETECTION: 'none' };
       return { options: ['--project', firestoreProject(), '--emulator-host', firestoreHost()], env };
     },
@@ -85,7 +85,7 @@ async function onPostgres(url: string, sql: string): Promise<unknown[]> {
   return rows;
 }
 
-/** Whoever reads, or looks before a restore, finds that there is nothing and makes nothing. */
+/** A read or a dry run finds no database and creates none. */
 async function leavesAlone(
   { options, env = {}, tables }: Opened,
   { at, svc }: ToolBench,
@@ -178,7 +178,7 @@ describe.each(stops)('$provider', ({ missing, open }) => {
         expect(await svc(returned)).toMatchObject({ code: 0, stderr: '' });
         expect(await hashIn(back, tenantId)).toBe(contentHash);
 
-        // A snapshot replaces what is there, too.
+        // A snapshot replaces the present content, too.
         const snapshot = await svc([
           'canonical-export',
           ...sqlite(home),

@@ -81,7 +81,7 @@ describe('canonical-restore', () => {
       const other = `sha256:${'0'.repeat(64)}`;
       const refused = await bench.svc(restore('--yes', '--expected-content-hash', other));
       expect(refused).toMatchObject({ code: 1, stdout: '' });
-      // Not told as damage.
+      // Not reported as damage.
       expect(refused.stderr).toMatch(/not the one that was expected\. Nothing was replaced\.\n$/);
       expect(await hashIn(bench.at('svc.canonical.sqlite'))).toBe(live);
       for (const blank of ['', 'sha256:0', copy.toUpperCase()]) {

@@ -22,7 +22,7 @@ import {
   withDatabase,
 } from '../support/operator-tool.ts';
 
-/** The operator tool when somebody stops it, or sits at its terminal; and how much memory it takes. */
+/** The operator tool when it is stopped, or runs at a terminal; and its memory. */
 
 const COMMITS = 100;
 const DOCUMENTS = 100;
@@ -123,7 +123,7 @@ describe('a tenant of ten thousand documents', () => {
     const tool = startTool(args);
     const ended = await stopped(tool, tool.says('restoring …'), signal);
     expect([ended.code, ended.stdout]).toEqual([code, '']);
-    // With --verbose the stack tells what it came from.
+    // With --verbose the stack shows its cause.
     expect(ended.stderr).toContain('Interrupted: nothing was replaced');
     expect(await hashIn(at('large.sqlite'))).toBe(live);
   });
@@ -213,7 +213,7 @@ describe.skipIf(noTerminal)('at a terminal', () => {
       tool.type(typed);
       const ended = await tool.ended;
       expect([ended.code, ended.stdout]).toEqual([code, expect.stringContaining(message)]);
-      // What would be lost and what would come was told before the question.
+      // The lost and the new content were printed before the question.
       const [told = ''] = ended.stdout.split(question);
       expect(told).toContain(live);
       expect(told).toContain(copy);
