@@ -16,20 +16,20 @@ type Line =
   | { readonly collected: readonly string[] }
   | ({ readonly test: string; readonly when: string } & Outcome);
 
-/** What `tests/report.py` wrote. */
+/** The lines that `tests/report.py` wrote. */
 function linesOf(path: string): readonly Line[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n');
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
 }
 
-/** Python with the tools, or why there is none. CI counts on it. */
+/** Python with the tools, or the reason for its absence. CI needs it. */
 const python = await toolsPython().catch((error: unknown) => {
   if (!(error instanceof PythonNotFound) || process.env['CI'] === 'true') throw error;
   return error;
 });
 
-/** The tests of pytest, by their names. */
+/** The names of all pytest tests. */
 async function collected(interpreter: string): Promise<readonly string[]> {
   const report = join(folder, 'collected.jsonl');
   const { code, output } = await pytest(interpreter, ['--collect-only', '--quiet'], report);
@@ -37,7 +37,7 @@ async function collected(interpreter: string): Promise<readonly string[]> {
   return linesOf(report).flatMap((line) => ('collected' in line ? line.collected : []));
 }
 
-/** What became of each. A test that failed and could not be cleared away either failed once. */
+/** The result of each test. A test whose clean-up also failed counts as one failure. */
 async function outcomes(interpreter: string): Promise<ReadonlyMap<string, Outcome>> {
   const report = join(folder, 'run.jsonl');
   const { output } = await pytest(interpreter, ['--quiet', '--tb=short'], report);

@@ -9,14 +9,14 @@ const run = promisify(execFile);
 const sdk = import.meta.dirname;
 const cache = resolve(sdk, '../../node_modules/.cache/svc-python');
 
-/** There is no Python that the SDK can be tested with; the message says what was looked for. */
+/** No suitable Python was found; the message lists every candidate. */
 export class PythonNotFound extends Error {
   override readonly name = 'PythonNotFound';
 }
 
 /**
- * A Python with the packages of `requirements-dev.txt`, made once and kept: the path of its interpreter. The environment
- * is made aside and put in its place when it is whole, so runs beside each other may make it at once.
+ * The interpreter of an environment with the packages of `requirements-dev.txt`, created once and reused. It is built
+ * aside and renamed when complete, so that parallel runs may build it at once.
  */
 export async function toolsPython(): Promise<string> {
   const { program, version } = await findPython();
@@ -30,7 +30,7 @@ export async function toolsPython(): Promise<string> {
     try {
       await install(program, aside, requirements);
       await rename(aside, place).catch((error: unknown) => {
-        // Another run was first.
+        // Another run was faster.
         if (!existsSync(place)) throw error;
       });
     } finally {
@@ -42,7 +42,7 @@ export async function toolsPython(): Promise<string> {
 
 async function install(program: string, folder: string, requirements: string): Promise<void> {
   const python = join(folder, 'bin/python');
-  // An index that is not there is asked once again and no more: the packages may come from elsewhere.
+  // Retry an unreachable index only once: the packages may come from another source.
   const options = ['--quiet', '--disable-pip-version-check', '--retries', '1', '--only-binary', ':all:'];
   try {
     await run(program, ['-m', 'venv', folder]);

@@ -10,12 +10,12 @@ interface Step {
   readonly step: string;
   readonly method: { readonly typescript: string };
   readonly arguments?: readonly unknown[];
-  /** What goes into the query, by the names of the wire. */
+  /** The query parameters, by their wire names. */
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly correlationId?: string;
-  /** How a list is read; awaited, it is its first page. */
+  /** The way to read a list; by default the first page. */
   readonly read?: 'all' | 'pages';
-  /** What later steps are given, by its name: where it stands in the result. */
+  /** Values for later steps: name to position in the result. */
   readonly keep?: Readonly<Record<string, string>>;
 }
 
@@ -60,7 +60,7 @@ async function called(each: Step): Promise<unknown> {
   return pages;
 }
 
-/** `{ "kept": "name" }` stands for what an earlier step has kept. */
+/** `{ "kept": "name" }` refers to a value of an earlier step. */
 function filled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(filled);
   if (typeof value !== 'object' || value === null) return value;
@@ -71,7 +71,7 @@ function filled(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, filled(member)]));
 }
 
-/** What stands at `/a/0/b`; the whole at an empty place. */
+/** The value at `/a/0/b`; the whole for an empty position. */
 function at(value: unknown, place: string): unknown {
   return place
     .split('/')

@@ -1,4 +1,4 @@
-/** `node fixture-sdk.ts <folder>`: makes the SDKs of the contract that tests have for what the real one lacks. */
+/** `node fixture-sdk.ts <folder>`: generates the SDKs of a test contract with features that the real one lacks. */
 import { write } from '../../../contracts/generate/disk.ts';
 import { fixtureSource } from '../../../contracts/generate/fixture.ts';
 import { sdkOutputs } from '../../../contracts/generate/sdk/outputs.ts';

@@ -1,6 +1,6 @@
 /**
- * An issuer of identity tokens on loopback. Prints one line of JSON, with what a service must be told of it and tokens for
- * it, and ends with its input.
+ * An issuer of identity tokens on loopback. Prints one line of JSON with the service settings and tokens, and ends
+ * with its input.
  */
 import { startOidcIssuer } from '../../../emulator/oidc-issuer.ts';
 import { hashApiKey } from '../../../functions/identity/api-keys.ts';

@@ -107,7 +107,7 @@ describe('what says who is calling', () => {
   });
 });
 
-/** Lets pauses pass at once, and the time of the call never. */
+/** Pauses end at once; the call's timeout never fires. */
 function soon(delayMs: number, callback: () => void): () => void {
   if (delayMs > 10_000) return () => {};
   const timer = setImmediate(callback);

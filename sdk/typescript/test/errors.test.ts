@@ -17,7 +17,7 @@ import { foreign, hangUp, json, problem, Stage, thrown } from './stage.ts';
 const once = { maxRetries: 0 };
 
 describe('the class of an answer that is no success', () => {
-  // Literals: what a consumer's `instanceof` relies on.
+  // Literals: consumers depend on them in `instanceof`.
   test.each<[number, string]>([
     [400, 'BadRequestError'],
     [401, 'AuthenticationError'],

@@ -12,7 +12,7 @@ import type { ClientOptions } from '../src/index.ts';
 import { foreign, hangUp, json, ManualTime, Stage } from './stage.ts';
 import { call, observed } from './wire.ts';
 
-/** A client of another contract, made by the same generator on the same runtime: forms, bytes, parameters, a key in a header. */
+/** A client of another contract from the same generator and runtime: forms, bytes, parameters, a key in a header. */
 interface FixtureClient {
   listParcels(depotId: string, parameters: object, options?: object): Promise<unknown>;
   ingestParcel(
@@ -64,7 +64,7 @@ describe('a form', () => {
   test('is sent as it is read, without being gathered', async () => {
     const { promise: firstArrived, resolve } = Promise.withResolvers<void>();
     await using stage = await Stage.open(json({ kind: 'box', width: 1 }, 202, { location: '/parcels/1' }));
-    // The second chunk is made only once the server holds the first: a client that gathers would wait for ever.
+    // The second chunk exists only after the server has the first: a client that buffers the body would hang.
     async function* content() {
       yield* bytes('first');
       await firstArrived;

@@ -18,7 +18,7 @@ const principal = 'writer@project.example';
 const grants = [{ principal, tenants: ['acme'], operations: ['read', 'write'] }];
 const apiKey = 'one-api-key';
 
-/** The same service, as it is configured in three ways: without keys, with some, and with one that everybody must have. */
+/** The same service in three configurations: without keys, with optional keys, and with a required key. */
 const services: Record<string, IssuedService> = {};
 beforeAll(async () => {
   const hash = { 'Server:ApiKeyHashes:0': hashApiKey(apiKey) };

@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const sdk = resolve(import.meta.dirname, '..');
 const bin = resolve(sdk, '../../node_modules/.bin');
 const folder = mkdtempSync(join(tmpdir(), 'sdk-package-'));
-/** The package as a consumer has it. */
+/** The package in its published form. */
 const installed = join(folder, 'node_modules/@svc-runtime/client');
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The examples of the README, in their order; those of workers are for Node alone. */
+/** The examples of the README, in order; worker examples need Node. */
 const allExamples = [...readFileSync(join(sdk, 'README.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
   ([, text = '']) => text,
 );
@@ -192,7 +192,7 @@ describe('a browser', () => {
     const whole = await minified("export * from '@svc-runtime/client';");
     // 43 operations weigh some 28,500 bytes with the runtime; one more weighs about 260.
     expect(whole).toBeLessThan(31_000);
-    // A program that only handles errors pays for those alone.
+    // A program that uses only errors bundles only those.
     expect(await minified("export { ConflictError } from '@svc-runtime/client';")).toBeLessThan(1_500);
   });
 
@@ -204,7 +204,7 @@ describe('a browser', () => {
   });
 });
 
-/** The bytes of a minified program on the package. `inputs` takes the files that are in it. */
+/** The size of a minified program that uses the package. `inputs` receives the bundled files. */
 async function minified(contents: string, inputs: string[] = []): Promise<number> {
   const { outputFiles, metafile } = await build({
     stdin: { contents, resolveDir: folder },
@@ -224,7 +224,7 @@ async function minified(contents: string, inputs: string[] = []): Promise<number
   return outputFiles[0]?.contents.length ?? 0;
 }
 
-/** The oldest Node that is promised. */
+/** The oldest supported Node. */
 const oldNode = await run('/usr/bin/node', ['--version']).then(
   ({ stdout }) => (stdout.startsWith('v20.') ? '/usr/bin/node' : null),
   () => null,
@@ -268,7 +268,7 @@ test.each(nodes.filter((node) => node !== null))('a worker works as it is built,
   const its = { id: '1', handlerId: 'a', attempt: 1, payload: 7, cancellationRequested: false };
   const lease = { leaseKey: 'k', leaseToken: 'x'.repeat(64), workerId: 'w', run: its };
   let beats = 0;
-  /** The handler blocks its event loop until this file says that the lease was renewed three times. */
+  /** The handler blocks its event loop until this file records three lease renewals. */
   const renewed = join(folder, `renewed-${nodes.indexOf(node)}`);
   await using stage = await Stage.open((response, request) => {
     if (request.target.endsWith('/heartbeat') && (beats += 1) === 3) writeFileSync(renewed, '');

@@ -32,7 +32,7 @@ describe('the table that all SDKs share', () => {
   });
 });
 
-/** Seconds, or that they are more than a client waits. */
+/** Seconds, or a marker for a delay above the client's limit. */
 function longOr(found: number | null): number | string | null {
   return found !== null && found * 1000 > RETRY.retryAfterCapMs ? 'too long' : found;
 }
@@ -43,7 +43,7 @@ describe('Retry-After', () => {
     ({ header, nowEpochSeconds, bodyRetryAfterSeconds, seconds: expected }) => {
       const found = retryAfterOf(header, bodyRetryAfterSeconds, nowEpochSeconds * 1000);
       expect(longOr(found)).toBe(expected);
-      // What an error tells can be written as JSON.
+      // The error's members survive JSON.
       expect(JSON.parse(JSON.stringify(found))).toBe(found);
     },
   );
@@ -150,7 +150,7 @@ describe('over a socket', () => {
     const world = new ManualTime();
     const call = stage.client({ world, maxRetries: 1 }).startExecutionRun(request, options);
     const failed = thrown(call, SvcError);
-    // Whoever does not wait has failed by then.
+    // A client that does not wait has failed by then.
     await Promise.race([world.pass(500), failed]);
     await failed;
     expect(stage.seen).toHaveLength(times);
@@ -199,7 +199,7 @@ describe('over a socket', () => {
     await using stage = await Stage.open(
       (response) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
-        // What was written arrives, and then the end.
+        // Send the written bytes, then close the connection.
         response.write('{"a":', () => response.socket?.end());
       },
       json({ status: 'ok' }),

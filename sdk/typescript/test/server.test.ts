@@ -164,7 +164,7 @@ describe('a real service', () => {
   });
 });
 
-/** The codes of a request that is not what the contract says, whatever is stored. */
+/** The codes of an invalid request, independent of stored data. */
 const misshapen = new Set(
   'malformed_request invalid_path_segment validation_failed limit_exceeded tenant_mismatch route_not_found method_not_allowed unsupported_media_type headers_too_large internal_error'.split(
     ' ',
@@ -181,7 +181,7 @@ describe('waiting for a run at a real service', () => {
   });
 });
 
-/** Members of one request may exclude each other. What the schema refuses is refused by a keyword of it. */
+/** Members of one request may exclude each other. A schema violation has a keyword. */
 function isOfRule({ code, errors }: APIStatusError): boolean {
   return (
     code === 'validation_failed' && errors.length > 0 && errors.every(({ keyword }) => keyword === undefined)

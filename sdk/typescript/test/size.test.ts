@@ -9,7 +9,7 @@ import { type ContractSource, readSource } from '../../../contracts/generate/sou
 const COPIES = 3;
 const CORE_MAX = 20_000;
 const WHOLE_MAX = 75_000;
-/** What one operation may add, its method and its entry in the table together. */
+/** The limit for one operation: its method and its table entry together. */
 const OPERATION_MAX = 400;
 
 const source = readSource(process.cwd());
@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sdk-size-'));
 const sdk = join(folder, 'sdk/typescript');
 const groups = Object.keys(source.catalog.groups);
 
-/** The contract with every group three times, under other names: what a catalogue of 129 operations weighs. */
+/** The contract with every group three times under other names, for the size at 129 operations. */
 function grown(): ContractSource {
   const { catalog } = source;
   const copies = Array.from({ length: COPIES }, (_, index) => (index === 0 ? '' : String(index + 1)));
@@ -59,7 +59,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The size of a minified program, and the groups of which it holds anything. */
+/** The size of a minified program, and the groups in its bundle. */
 async function bundled(
   contents: string,
 ): Promise<{ readonly bytes: number; readonly held: readonly string[] }> {

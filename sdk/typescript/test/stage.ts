@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { ClientOptions, World } from '../src/index.ts';
 import { SvcClient } from '../src/index.ts';
 
-/** One request as a server on a socket saw it. */
+/** A request as received by a server on a socket. */
 export interface SeenRequest {
   readonly method: string;
   /** Path and query, undecoded. */
@@ -15,7 +15,7 @@ export interface SeenRequest {
 
 export type Answer = (response: ServerResponse, request: SeenRequest) => void;
 
-/** A real server on a socket that answers what it is told, in that order; the last answer stands for all that follow. */
+/** A real server on a socket that returns the given answers in order; the last answer repeats. */
 export class Stage implements AsyncDisposable {
   readonly address: string;
   readonly seen: SeenRequest[] = [];
@@ -47,17 +47,17 @@ export class Stage implements AsyncDisposable {
     return new Stage(server, answers);
   }
 
-  /** Tells what a request holds so far, each time that more of it arrives. */
+  /** Calls the listener with the received part of a request each time more arrives. */
   onData(listener: (text: string) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** A client of it that nothing of the environment reaches. */
+  /** A client of this server that ignores the environment. */
   client(options: ClientOptions = {}): SvcClient {
     return new SvcClient({ baseUrl: this.address, apiKey: null, token: null, ...options });
   }
 
-  /** Breaks every connection off. */
+  /** Disconnects every client. */
   cut(): void {
     this.#server.closeAllConnections();
   }
@@ -96,7 +96,7 @@ export function problem(
   return json(document, status, { 'content-type': 'application/problem+json; charset=utf-8', ...headers });
 }
 
-/** What a proxy would say. */
+/** The answer of a proxy. */
 export function foreign(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
   return (response) => {
     response.writeHead(status, { 'content-type': 'text/html', ...headers });
@@ -106,7 +106,7 @@ export function foreign(status: number, headers: Readonly<Record<string, string>
 
 export const hangUp: Answer = (response) => void response.destroy();
 
-/** Says nothing, ever. */
+/** Never answers. */
 export const silence: Answer = () => {};
 
 interface Timer {
@@ -115,7 +115,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Time that passes only when a test says so, and chance that takes nothing off. */
+/** A world whose time only the test advances, and whose random numbers leave delays at their maximum. */
 export class ManualTime implements World {
   chance = 0;
   #now = Date.UTC(2026, 0, 1);
@@ -137,19 +137,19 @@ export class ManualTime implements World {
     return this.#timers.map(({ delayMs }) => delayMs);
   }
 
-  /** Waits until somebody waits for exactly that long. */
+  /** Waits until a timer with exactly this delay exists. */
   async awaited(delayMs: number): Promise<void> {
     if (!this.pending.includes(delayMs))
       await new Promise<void>((resolve) => this.#waiting.push({ delayMs, resolve }));
   }
 
-  /** Waits until somebody waits for exactly that long, then lets it pass. */
+  /** Waits until a timer with exactly this delay exists, then fires it. */
   async pass(delayMs: number): Promise<void> {
     await this.awaited(delayMs);
     this.go(delayMs);
   }
 
-  /** Lets so much time pass. */
+  /** Advances the time. */
   go(delayMs: number): void {
     const end = this.#now + delayMs;
     this.#now = end;
@@ -159,7 +159,7 @@ export class ManualTime implements World {
   }
 }
 
-/** What a promise was rejected with. */
+/** The rejection of a promise. */
 export async function thrown<T>(
   work: PromiseLike<unknown>,
   Class: abstract new (...given: never[]) => T,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { APIAbortError, APIConnectionError, APITimeoutError } from '../src/index.ts';
 import { ManualTime, Stage, thrown } from './stage.ts';
 
-/** A service that answers with a beginning, and with what follows when a test says so. */
+/** A service that sends the start of an answer, and the rest on the test's command. */
 async function opened() {
   const { promise, resolve } = Promise.withResolvers<ServerResponse>();
   const stage = await Stage.open((response) => {

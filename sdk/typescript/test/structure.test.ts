@@ -11,8 +11,8 @@ const isWorker = (path: string) => path.startsWith('worker/');
 const partsOfNode = new Set(['node:http', 'node:process', 'node:worker_threads']);
 
 /**
- * The client is for others to take along: it stands on its own and on what every platform has. The worker kit stands on it and
- * on Node, and nothing of the client stands on the kit.
+ * The client must run on any platform: it imports only itself. The worker kit imports the client and Node, and the
+ * client never imports the kit.
  */
 function importFaults(path: string, text: string): string[] {
   const depth = path.split('/').length - 1;
@@ -25,7 +25,7 @@ function importFaults(path: string, text: string): string[] {
     .map((specifier) => `${path} imports ${specifier}`);
 }
 
-/** What a file may touch though no other may. */
+/** Exceptions: what single files may use. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'world.ts': ['setTimeout', 'Math.random', 'performance.now'],
   'options.ts': ['fetch'],

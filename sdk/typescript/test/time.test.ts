@@ -38,7 +38,7 @@ describe('the time of a call', () => {
     const world = new ManualTime();
     const call = stage.client({ world, timeout: 1000 }).health();
     await world.pass(500);
-    // The call's own timer, not another second.
+    // Only the call's own timer is left.
     expect(world.pending).toEqual([1000]);
     await world.pass(1000);
     await thrown(call, APITimeoutError);

@@ -5,7 +5,7 @@ import { type Answer, json, ManualTime, problem, Stage, thrown } from './stage.t
 const going = json({ id: '7', status: 'running', completedAtUtc: null });
 const ended = json({ id: '7', status: 'failed', completedAtUtc: '2026-01-01T00:00:00.000Z' });
 
-/** As a service that waits: so much time passes before the answer. */
+/** A service that waits: this much time passes before the answer. */
 function after(world: ManualTime, delayMs: number, answer: Answer): Answer {
   return (response, request) => {
     world.go(delayMs);
@@ -13,7 +13,7 @@ function after(world: ManualTime, delayMs: number, answer: Answer): Answer {
   };
 }
 
-/** What each read asked the service to wait, in seconds. */
+/** The wait in seconds that each read requested. */
 function waits(stage: Stage): (number | null)[] {
   return stage.seen.map(({ target }) => {
     const said = new URL(target, stage.address).searchParams.get('waitSeconds');
@@ -65,7 +65,7 @@ describe('waiting for the end of a run', () => {
       'getExecutionRun',
       'The run did not end in the time to wait for it; it goes on.',
     ]);
-    // In whole milliseconds, and none is left out.
+    // In whole milliseconds without a gap.
     expect(waits(stage)).toEqual([20, 20, 5.001]);
   });
 

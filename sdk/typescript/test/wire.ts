@@ -2,7 +2,7 @@ import type { WireBody, WireCase, WirePart } from '../../../contracts/generate/s
 import { canonicalJson } from '../../../functions/kernel/canonical-json.ts';
 import type { SeenRequest } from './stage.ts';
 
-/** Makes the call that a case of `sdk/wire/requests.json` describes. */
+/** Makes the call of a case in `sdk/wire/requests.json`. */
 export async function call(client: object, { typescript, arguments: given }: WireCase): Promise<void> {
   const method = (client as Record<string, (...all: unknown[]) => Promise<unknown>>)[typescript];
   if (method === undefined) throw new Error(`there is no method ${typescript}`);
@@ -18,7 +18,7 @@ function camel([first = '', ...more]: readonly string[]): string {
   return first + more.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** JSON as it is; files and bytes as bytes. */
+/** JSON unchanged; files and bytes decoded. */
 function requestOf(given: unknown): unknown {
   if (!isObject(given)) return given;
   if (typeof given['base64'] === 'string') return Buffer.from(given['base64'], 'base64');
@@ -34,14 +34,14 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What the platform's HTTP adds by itself. */
+/** Headers that the platform adds. */
 const platform = new Set(
   'host connection content-length transfer-encoding accept accept-language accept-encoding sec-fetch-mode user-agent'.split(
     ' ',
   ),
 );
 
-/** A request as the cases write it. */
+/** A request in the form of the cases. */
 export function observed({ method, target, headers, body }: SeenRequest): WireCase['expect'] {
   const own = Object.entries(headers).filter(([name]) => !platform.has(name));
   const [type = '', boundary] = (headers['content-type'] ?? '').split('; boundary=');
@@ -65,7 +65,7 @@ function jsonOf(body: Buffer): { readonly json: string } {
   return { json: canonicalJson(JSON.parse(body.toString())) };
 }
 
-/** The parts of a form (RFC 2046 section 5.1), read strictly. */
+/** The parts of a form (RFC 2046 section 5.1), parsed strictly. */
 function partsOf(body: Buffer, boundary: string): WirePart[] {
   const text = body.toString('latin1');
   const [before, ...rest] = text.split(`--${boundary}`);

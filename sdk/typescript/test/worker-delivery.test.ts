@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => place[Symbol.asyncDispose]());
 
-/** A server that runs are delivered to. */
+/** A server that receives run deliveries. */
 class Door implements AsyncDisposable {
   readonly port: number;
   readonly #server: ReturnType<typeof createServer>;

@@ -21,7 +21,7 @@ test('every run ends once, though worker after worker is killed while it works',
   const runs = await Promise.all(Array.from({ length: RUNS }, (_, n) => place.start('h0', n)));
   for (let kill = 1; kill <= KILLS; kill += 1) {
     await using dying = worker(`dying-${kill}`);
-    // So many have begun that some are under way at this moment.
+    // Enough runs have begun that some are active now.
     await dying.says(new RegExp(`(begun [^]*){${kill * 4}}`));
     dying.signal('SIGKILL');
     expect((await dying.exit).signal).toBe('SIGKILL');
@@ -40,7 +40,7 @@ test('every run ends once, though worker after worker is killed while it works',
       ended.attempt,
     ]);
   }
-  // One attempt parks, the next ends: those that needed a third lost a worker.
+  // Attempts park and end alternately: a run with a third attempt has lost a worker.
   expect(left.filter((attempt) => attempt > 2).length).toBeGreaterThan(0);
   last.signal('SIGTERM');
   expect(await last.exit).toEqual({ code: 0, signal: null });

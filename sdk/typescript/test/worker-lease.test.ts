@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => place[Symbol.asyncDispose]());
 
 let handlers = 0;
-/** A handler of this test's own, so that nobody else's worker takes its runs. */
+/** A handler id of this test alone, so that no other worker takes its runs. */
 const fresh = () => `h${(handlers += 1)}`;
 const ended = (run: { readonly id: string }) => place.client.waitForExecutionRun(run.id);
 
@@ -26,7 +26,7 @@ describe('a cancellation', () => {
           [id]: async ({ signal, checkpoint }) => {
             begun.come();
             reason.come(await aborted(signal));
-            // A run that is only to be cancelled can still be written to.
+            // A run with a requested cancellation still accepts writes.
             await checkpoint('undone', true);
             return { undone: true };
           },
@@ -161,7 +161,7 @@ describe('a lease', () => {
   test('that ran out while the event loop was blocked is not completed', async () => {
     const id = fresh();
     const run = await place.start(id);
-    // The way is blocked with the handler, so that no heartbeat passes.
+    // Block the connection with the handler, so that no heartbeat passes.
     await using way = await place.way();
     const block = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
     await using worker = place.worker({ [id]: block }, { way, leaseSeconds: 0.4 });
@@ -183,7 +183,7 @@ describe('a lease', () => {
   });
 });
 
-/** Ends the lease before its time, as only who has its token can, and gives the run to another worker. */
+/** Ends the lease early with its token and gives the run to another worker. */
 async function takeOver(way: Way, handlerId: string): Promise<() => Promise<void>> {
   const { leaseKey, leaseToken, workerId } = way.leases.at(-1) ?? expect.fail('nothing is leased');
   const { client } = place;

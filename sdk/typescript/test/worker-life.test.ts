@@ -329,7 +329,7 @@ describe('a worker that stops', () => {
     await time.pass(1_000);
     await time.pass(4_000);
     expect(await reason.came).toMatchObject({ kind: 'stopping' });
-    // Nobody waits for a handler that does not listen.
+    // The worker does not wait for a handler that ignores its signal.
     await Promise.all([stopped, running]);
     end.come();
     expect(way.at('leases/complete')).toEqual([]);

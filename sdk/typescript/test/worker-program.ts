@@ -1,7 +1,7 @@
 import { createWorker, stopOnSignals } from '../src/worker/index.ts';
 import { machine } from '../src/world.ts';
 
-/** A worker as a process of its own, for tests that end it. It says when a run begins. */
+/** A worker in its own process, for tests that kill it. It prints a line when a run begins. */
 
 const worker = createWorker({
   workerId: process.argv[2] ?? 'program',
@@ -17,7 +17,7 @@ const worker = createWorker({
       await waitForTimer('pause', { seconds: 0.02 });
       return payload;
     },
-    /** Goes on until it is told to stop. */
+    /** Runs until its signal is aborted. */
     async h1({ run, signal }) {
       process.stdout.write(`begun ${run.id}\n`);
       await new Promise<void>((resolve) => machine.after(300, resolve));

@@ -3,7 +3,7 @@ import type { WorkerOptions } from '../src/worker/index.ts';
 import { type Answer, json, ManualTime, Stage, silence } from './stage.ts';
 import { aborted, moment, staged, stagedLease } from './worker-stage.ts';
 
-/** A worker whose question is answered with a lease once the test lets it be. */
+/** A worker whose lease call gets its answer on the test's command. */
 async function slow(options: Partial<WorkerOptions>) {
   const asked = moment();
   const answered = moment();
@@ -20,7 +20,7 @@ async function slow(options: Partial<WorkerOptions>) {
     reason.come(await aborted(signal));
   };
   const worker = staged(stage, time, { leaseSeconds: 60, handlers: { a: handler }, ...options });
-  /** The answer takes so long. */
+  /** The answer takes this long. */
   const answer = async (ms: number) => {
     await asked.came;
     time.go(ms);

@@ -22,7 +22,7 @@ import {
 import { machine } from '../src/world.ts';
 import type { ManualTime, Stage } from './stage.ts';
 
-/** A request of a worker as it left it. */
+/** A request as the worker sent it. */
 export interface Sent {
   readonly path: string;
   readonly url: string;
@@ -38,10 +38,10 @@ interface Passed {
 /** `null`: the connection breaks. */
 type Fault = (pass: () => Promise<Passed>) => Promise<Passed | null>;
 
-/** The way from a worker to the service, on which a test can have things happen. It keeps what was sent. */
+/** The connection from a worker to the service, with injectable faults. It records all requests. */
 export class Way implements AsyncDisposable {
   readonly sent: Sent[] = [];
-  /** What the service answered to questions for a run. */
+  /** The service's answers to lease calls. */
   readonly leases: ExecutionExternalWorkerLease[] = [];
   readonly address: string;
   readonly #to: string;
@@ -63,7 +63,7 @@ export class Way implements AsyncDisposable {
     return new Way(server, address);
   }
 
-  /** The next requests there meet these, one each, and those after them nothing. */
+  /** The next requests to this path meet these faults, one each; later ones pass. */
   meets(path: string, ...faults: readonly Fault[]): void {
     this.#faults.push(...faults.map((fault) => ({ path, fault })));
   }
@@ -72,7 +72,7 @@ export class Way implements AsyncDisposable {
     return this.sent.filter((each) => each.path === path);
   }
 
-  /** Waits until so many requests were sent there. */
+  /** Waits until this many requests were sent to the path. */
   async awaited(path: string, count = 1): Promise<void> {
     if (this.at(path).length >= count) return;
     await new Promise<void>((resolve) => this.#waiting.push({ path, count, resolve }));
@@ -121,7 +121,7 @@ export class Way implements AsyncDisposable {
 
 export const lostOnTheWay: Fault = () => Promise.resolve(null);
 
-/** It is carried out, and nobody hears of it. */
+/** The service executes the call, and its answer is lost. */
 export const answerLost: Fault = async (pass) => {
   await pass();
   return null;
@@ -135,11 +135,11 @@ export const answers =
     return Promise.resolve({ status, headers: { 'content-type': 'application/problem+json' }, body });
   };
 
-/** A real service, and what a worker says of its work for it. */
+/** A real service and its workers' logs. */
 export class WorkPlace implements AsyncDisposable {
   readonly client: SvcClient;
   readonly address: string;
-  /** What all workers logged. */
+  /** The log entries of all workers. */
   readonly log: WorkerLogEntry[] = [];
   readonly #server: Awaited<ReturnType<typeof startServer>>;
   readonly #folder: string;
@@ -152,7 +152,7 @@ export class WorkPlace implements AsyncDisposable {
     this.client = this.clientWith({});
   }
 
-  /** Knows so many handlers: `h0`, `h1` and on, one for each test. */
+  /** Registers this many handlers: `h0`, `h1` and so on, one per test. */
   static async open(handlers: number, settings: readonly string[] = []): Promise<WorkPlace> {
     const folder = mkdtempSync(join(tmpdir(), 'sdk-worker-'));
     const external = Array.from({ length: handlers }, (_, n) => [
@@ -167,7 +167,7 @@ export class WorkPlace implements AsyncDisposable {
     return new SvcClient({ baseUrl: this.address, apiKey: null, token: null, ...options });
   }
 
-  /** A worker whose pauses take no time, on a way of its own where one is given. */
+  /** A worker without pauses, optionally on its own connection. */
   worker(
     handlers: WorkerOptions['handlers'],
     { way, client, ...options }: Partial<WorkerOptions> & { readonly way?: Way } = {},
@@ -197,7 +197,7 @@ export class WorkPlace implements AsyncDisposable {
     return history.map(({ type }) => type);
   }
 
-  /** All that was logged, as deep as it goes. */
+  /** All log entries as text, with nested values. */
   logText(): string {
     return inspect(this.log, { depth: 20, maxStringLength: null, maxArrayLength: null });
   }
@@ -208,7 +208,7 @@ export class WorkPlace implements AsyncDisposable {
   }
 }
 
-/** Something that comes once, to be waited for. */
+/** A one-time event that a test can wait for. */
 export function moment<T = void>(): { readonly came: Promise<T>; readonly come: (value: T) => void } {
   const { promise: came, resolve: come } = Promise.withResolvers<T>();
   return { came, come };
@@ -223,7 +223,7 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
   });
 }
 
-/** A worker on a stage, in whose world time passes by hand and chance takes the whole of a pause. */
+/** A worker on a stage; the test advances its time, and random pauses take their full length. */
 export function staged(stage: Stage, time: ManualTime, options: Partial<WorkerOptions> = {}): SvcWorker {
   time.chance = 1;
   const client = stage.client({ world: time });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => place[Symbol.asyncDispose]());
 
 let handlers = 0;
-/** A handler of this test's own, so that nobody else's worker takes its runs. */
+/** A handler id of this test alone, so that no other worker takes its runs. */
 const fresh = () => `h${(handlers += 1)}`;
 const ended = (run: { readonly id: string }) => place.client.waitForExecutionRun(run.id);
 const statusOf = async ({ id }: { readonly id: string }) => (await place.client.getExecutionRun(id)).status;
