@@ -1,8 +1,9 @@
 import { isServed } from '../config/rules.ts';
-import type { Settings } from '../config/table.ts';
+import { type Settings, table } from '../config/table.ts';
 import { createChain } from '../http/chain.ts';
 import { type CallOperation, createCall } from '../http/in-process.ts';
 import type { Chain } from '../http/message.ts';
+import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
@@ -13,6 +14,7 @@ import type { ExecutionRole } from './execution.ts';
 import { type FunctionName, loadFunction, servedFunctions } from './functions.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
 import { machine } from './machine.ts';
+import { CompositionFault } from './module.ts';
 import { lazyStore } from './store.ts';
 
 export { machine } from './machine.ts';
@@ -61,6 +63,7 @@ export function compose(
     async () => {
       const { composeExecution } = await import('./execution.ts');
       const jobs = await jobsOf(parts, enabled);
+      if (jobs.length > 0 && !settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
       return composeExecution({ settings, world, store: store.get, log, role, jobs });
     },
     (made) => made.stop(),
@@ -77,7 +80,9 @@ export function compose(
     store: store.get,
     log,
     async start() {
-      if (names.includes('execution')) await (await execution.get()).start();
+      // Jobs of groups need the runtime even where no caller may use its own operations.
+      const needed = names.includes('execution') || (await jobsOf(parts, enabled)).length > 0;
+      if (needed) await (await execution.get()).start();
     },
     chain: async (wanted) => createChain(await serving(wanted)),
     call: async (wanted) => createCall(await serving(wanted)),
@@ -92,6 +97,11 @@ export function compose(
       await store.close();
     },
   };
+}
+
+function needsRuntime(jobs: readonly JobPlugin[]): string {
+  const plugins = jobs.map(({ pluginId }) => pluginId).join(', ');
+  return `${table.execution.enabled.key} is false, but the execution runtime executes the jobs of ${plugins}`;
 }
 
 function groupNamed(groups: readonly ComposedGroup[], wanted: string): ComposedGroup {

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { faultsText } from '../config/fault.ts';
 import { loadConfiguration } from '../config/load.ts';
 import { inject } from '../http/host-inject.ts';
-import { compose } from './compose.ts';
-import type { ComposedGroup } from './group.ts';
+import type { World } from '../kernel/world.ts';
+import { compose, machine } from './compose.ts';
+import type { ComposedGroup, GroupParts } from './group.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-extra-groups-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -54,15 +55,26 @@ const greetings: ComposedGroup = {
   }),
 };
 
-function service(extraGroups: readonly ComposedGroup[]) {
+let timersSet = 0;
+const world: World = {
+  ...machine,
+  timers: {
+    after(delayMs, callback) {
+      timersSet += 1;
+      return machine.timers.after(delayMs, callback);
+    },
+  },
+};
+
+function service(extraGroups: readonly ComposedGroup[], more: readonly string[] = []) {
   const { settings, faults } = loadConfiguration({
     host: 'embedded',
     env: {},
-    argv: [`--Server:DataDirectory=${folder}`],
+    argv: [`--Server:DataDirectory=${folder}`, ...more],
     readFile: () => undefined,
   });
   if (settings === undefined) throw new Error(faultsText(faults));
-  return compose(settings, { extraGroups, writeLog: () => {} });
+  return compose(settings, { extraGroups, world, writeLog: () => {} });
 }
 
 test('a group that the catalog does not have is served beside those of the catalog', async () => {
@@ -79,4 +91,51 @@ test('a group that nobody gave is not composed', async () => {
   expect(composed.groups).not.toContain('greetings');
   await expect(async () => composed.chain(['greetings'])).rejects.toThrow('there is no group greetings');
   await composed.close();
+});
+
+describe('the jobs of a group', () => {
+  const handler = { handlerId: 'svc.greetings.count', judge: () => {}, run: async () => undefined };
+  const family = { family: 'greeting', statusPath: '/greetings/jobs' };
+  const plugin = { pluginId: 'svc.greetings', name: 'Greetings', ...family, handlers: [handler] };
+  const working: ComposedGroup = {
+    ...greetings,
+    module: async () => ({
+      bytesMax: 0,
+      jobs: async () => [plugin],
+      load: async ({ execution }) => {
+        await execution.get();
+        return (await greetings.module()).load({} as GroupParts);
+      },
+    }),
+  };
+
+  test('are executed where callers have no access to the runtime itself', async () => {
+    const composed = service(
+      [working],
+      [
+        '--Environment=Production',
+        '--CanonicalStore:Provider=sqlite',
+        '--Server:CanonicalAccess:AllowedAudiences:0=https://svc.example.com',
+        '--Server:CanonicalAccess:IdentityPolicies:0:Principal=a@example.com',
+        '--Server:CanonicalAccess:IdentityPolicies:0:AllowedTenantIds:0=acme',
+        '--Server:CanonicalAccess:IdentityPolicies:0:AllowedOperations:0=read',
+      ],
+    );
+    expect(composed.groups).not.toContain('execution');
+    await composed.chain(['greetings']);
+    const before = timersSet;
+    await composed.start();
+    // The runtime sets a timer for the next look at due runs.
+    expect(timersSet).toBeGreaterThan(before);
+    await composed.close();
+  });
+
+  test('keep the service from starting without the runtime that executes them', async () => {
+    const composed = service([working], ['--ExecutionRuntime:Enabled=false']);
+    const reason =
+      'ExecutionRuntime:Enabled is false, but the execution runtime executes the jobs of svc.greetings';
+    await expect(async () => composed.chain(['greetings'])).rejects.toThrow(reason);
+    await expect(composed.start()).rejects.toThrow(reason);
+    await composed.close();
+  });
 });
