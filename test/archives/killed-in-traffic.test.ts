@@ -91,18 +91,18 @@ async function kill(restorer: Restorer, { point, commits }: Plan, traffic: Traff
   await restorer.kill();
 }
 
-interface Told {
+interface Endings {
   readonly answered: number;
   readonly died: number;
 }
 
 /** One restore after the other is tried, while writers write and readers read. */
-async function tryAll(stand: Stand, traffic: Traffic): Promise<Told> {
-  const told = { answered: 0, died: 0 };
+async function tryAll(stand: Stand, traffic: Traffic): Promise<Endings> {
+  const endings = { answered: 0, died: 0 };
   const ready = stand.restorers.slice(0, AHEAD).map((make) => make());
   for (let number = 1; ; number += 1) {
     const next = ready.shift();
-    if (next === undefined) return told;
+    if (next === undefined) return endings;
     const { restorer, plan } = next;
     const later = stand.restorers[number + AHEAD - 1]?.();
     if (later !== undefined) ready.push(later);
@@ -114,7 +114,7 @@ async function tryAll(stand: Stand, traffic: Traffic): Promise<Told> {
     });
     const [answered] = await Promise.all([restoring, kill(restorer, plan, traffic)]);
     if (plan.commits === null) await restorer.kill();
-    told[answered ? 'answered' : 'died'] += 1;
+    endings[answered ? 'answered' : 'died'] += 1;
     // Check the state that it left before the next restore begins.
     await traffic.commits(WRITERS);
   }
@@ -148,12 +148,12 @@ describe.each(providers.map((provider) => ({ provider, name: `${provider.name}${
         await Promise.all(stand.instances.map(({ started }) => started));
         traffic.start();
         await traffic.commits(2 * WRITERS);
-        const told = await tryAll(stand, traffic);
+        const endings = await tryAll(stand, traffic);
         await traffic.stop();
         await sightingOf(chronicle, store, TENANT);
         expect(judge(chronicle)).toEqual([]);
-        expect(told.answered).toBeGreaterThan(1);
-        expect(told.died).toBeGreaterThan(2);
+        expect(endings.answered).toBeGreaterThan(1);
+        expect(endings.died).toBeGreaterThan(2);
         expect(traffic.refused).toBeGreaterThan(0);
         await expectClean(store, first);
         await Promise.all([...stand.instances, store].map((each) => each.close()));

@@ -64,7 +64,7 @@ describe('a restore on sqlite whose process dies', () => {
   test(
     'leaves one tenant or the other, wherever its log ends',
     async () => {
-      const told: number[] = [];
+      const eras: number[] = [];
       for (const bytes of cutsOf(files)) {
         const era = await afterCut(bytes, async (path) => {
           const store = await open(path);
@@ -74,11 +74,11 @@ describe('a restore on sqlite whose process dies', () => {
             await store.close();
           }
         });
-        told.push(era);
+        eras.push(era);
       }
       // There is one moment at which it is done.
-      expect(told).toEqual(told.toSorted((left, right) => left - right));
-      expect([told[0], told.at(-1)]).toEqual([1, 2]);
+      expect(eras).toEqual(eras.toSorted((left, right) => left - right));
+      expect([eras[0], eras.at(-1)]).toEqual([1, 2]);
     },
     patienceMs,
   );

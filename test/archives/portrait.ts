@@ -25,19 +25,19 @@ export interface Likeness {
 export async function portraitOf(client: TenantClient): Promise<Likeness> {
   const answers: Record<string, string> = {};
   const documents = await allDocuments(client, { includeDeleted: true });
-  const tell = (question: string, answer: unknown) => {
+  const record = (question: string, answer: unknown) => {
     answers[question] = sha256(canonicalJson(answer)).slice(7, 19);
   };
-  tell('all documents', documents);
+  record('all documents', documents);
   for (const query of queriesOver(documents)) {
-    tell(JSON.stringify(query), await allDocuments(client, query));
+    record(JSON.stringify(query), await allDocuments(client, query));
   }
   for (const { documentType, id } of documents) {
-    tell(`document ${documentType} ${id}`, await client.read(documentType, id, true));
-    tell(`revisions of ${documentType} ${id}`, await client.revisions(documentType, id, 1_000));
+    record(`document ${documentType} ${id}`, await client.read(documentType, id, true));
+    record(`revisions of ${documentType} ${id}`, await client.revisions(documentType, id, 1_000));
   }
   const events = await allEvents(client);
-  tell('all events', events);
+  record('all events', events);
   return { documents, events, portrait: answers };
 }
 

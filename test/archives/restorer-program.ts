@@ -19,7 +19,7 @@ async function follow({ tenantId, objects, point, stays }: Order): Promise<void>
     process.send?.('reached');
     if (stays) await never;
   };
-  async function* told(records: AsyncIterable<RecordData>): AsyncGenerator<RecordData, void, undefined> {
+  async function* reported(records: AsyncIterable<RecordData>): AsyncGenerator<RecordData, void, undefined> {
     let number = 0;
     for await (const record of records) {
       await at(number);
@@ -29,7 +29,7 @@ async function follow({ tenantId, objects, point, stays }: Order): Promise<void>
   }
   const watched = changed(store, {
     swap: (scope, records, verify) =>
-      store.swap(scope, told(records), async () => {
+      store.swap(scope, reported(records), async () => {
         await verify();
         await at('loaded');
       }),

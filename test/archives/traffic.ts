@@ -66,7 +66,7 @@ export class Traffic {
   async commits(count: number): Promise<void> {
     const reached = new Promise<void>((resolve) => {
       this.#waiting.push({ commits: this.#commits + count, resolve });
-      this.#tell();
+      this.#notify();
     });
     await Promise.race([reached, this.#running]);
   }
@@ -88,7 +88,7 @@ export class Traffic {
     await this.#running;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const { commits, resolve } of this.#waiting) if (commits <= this.#commits) resolve();
     this.#waiting = this.#waiting.filter(({ commits }) => commits > this.#commits);
   }
@@ -152,7 +152,7 @@ export class Traffic {
       acknowledges: writer,
     });
     this.#commits += 1;
-    this.#tell();
+    this.#notify();
   }
 
   async #read(reader: number): Promise<void> {

@@ -40,7 +40,7 @@ const leftovers = async () => [
 ];
 
 test('killed writers leave whole objects or none, and keep what was acknowledged', async () => {
-  const told: Told = { put: new Map(), lost: new Set(), removing: new Set(), removed: new Set() };
+  const printed: PrintedCalls = { put: new Map(), lost: new Set(), removing: new Set(), removed: new Set() };
   let torn = 0;
   for (let round = 0; round < rounds; round++) {
     const writers = ['left', 'right'].map((name) => ({
@@ -52,19 +52,19 @@ test('killed writers leave whole objects or none, and keep what was acknowledged
     for (const { process } of writers) process.process.kill('SIGKILL');
     for (const { name, process } of writers) {
       expect((await process.exit).signal, process.stderr).toBe('SIGKILL');
-      read(told, name, process.stdout);
+      read(printed, name, process.stdout);
     }
     torn += (await leftovers()).length;
     const store = await reopenLater();
     expect(await leftovers()).toEqual([]);
-    await checkWhole(store, told);
+    await checkWhole(store, printed);
   }
-  expect(told.put.size).toBeGreaterThan(rounds * 8);
-  expect(told.removed.size).toBeGreaterThan(0);
+  expect(printed.put.size).toBeGreaterThan(rounds * 8);
+  expect(printed.removed.size).toBeGreaterThan(0);
   expect(torn, 'some were killed in the middle of a put').toBeGreaterThan(0);
 });
 
-interface Told {
+interface PrintedCalls {
   /** The writer to whom each key was acknowledged. */
   readonly put: Map<string, string>;
   readonly lost: Set<string>;
@@ -72,35 +72,35 @@ interface Told {
   readonly removed: Set<string>;
 }
 
-function read(told: Told, writer: string, output: string): void {
+function read(printed: PrintedCalls, writer: string, output: string): void {
   for (const line of output.split('\n').slice(0, -1)) {
     const [word = '', name = ''] = line.split(' ');
     if (word === 'put') {
-      expect(told.put.get(name), `${name} was acknowledged to one writer only`).toBeUndefined();
-      told.put.set(name, writer);
-    } else if (word === 'lost') told.lost.add(name);
+      expect(printed.put.get(name), `${name} was acknowledged to one writer only`).toBeUndefined();
+      printed.put.set(name, writer);
+    } else if (word === 'lost') printed.lost.add(name);
     else if (word === 'acknowledged') continue;
-    else if (word === 'removing') told.removing.add(name);
-    else if (word === 'removed') told.removed.add(name);
+    else if (word === 'removing') printed.removing.add(name);
+    else if (word === 'removed') printed.removed.add(name);
     else throw new Error(`said ${line}`);
   }
 }
 
-async function checkWhole(store: BlobStore, told: Told): Promise<void> {
+async function checkWhole(store: BlobStore, printed: PrintedCalls): Promise<void> {
   const keys = new Set(await listAll(store, '', 1000));
   for (const key of keys) {
     const stored = Buffer.from((await store.get(key, 1_000_000))?.bytes ?? []);
     const writers = ['left', 'right'].filter((writer) => contentOf(writer, key).equals(stored));
     expect(writers, key).toHaveLength(1);
-    if (told.put.has(key)) expect(writers).toEqual([told.put.get(key)]);
+    if (printed.put.has(key)) expect(writers).toEqual([printed.put.get(key)]);
   }
-  for (const key of [...told.put.keys(), ...told.lost]) {
+  for (const key of [...printed.put.keys(), ...printed.lost]) {
     const prefix = key.slice(0, key.lastIndexOf('/') + 1);
-    if (!told.removing.has(prefix)) expect(keys, 'an acknowledged object is there').toContain(key);
+    if (!printed.removing.has(prefix)) expect(keys, 'an acknowledged object is there').toContain(key);
   }
-  for (const prefix of told.removing) {
+  for (const prefix of printed.removing) {
     const left = [...keys].filter((key) => key.startsWith(prefix)).length;
-    expect(told.removed.has(prefix) ? [0] : [0, 3]).toContain(left);
+    expect(printed.removed.has(prefix) ? [0] : [0, 3]).toContain(left);
   }
 }
 

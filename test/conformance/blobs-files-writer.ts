@@ -15,18 +15,18 @@ let next = Number(from);
 let acknowledged = 0;
 
 // Written to a pipe at once, so that every line before the kill arrives.
-const tell = (line: string) => process.stdout.write(`${line}\n`);
+const print = (line: string) => process.stdout.write(`${line}\n`);
 
 async function put(key: string): Promise<void> {
   const content = contentOf(writer, key);
   try {
     await store.put(key, content, writerAttributes(content));
-    tell(`put ${key}`);
+    print(`put ${key}`);
     acknowledged += 1;
-    tell(`acknowledged ${acknowledged}`);
+    print(`acknowledged ${acknowledged}`);
   } catch (error) {
     if (!(error instanceof BlobError) || error.failure !== 'conflict') throw error;
-    tell(`lost ${key}`);
+    print(`lost ${key}`);
   }
 }
 
@@ -37,9 +37,9 @@ async function lane(): Promise<never> {
     const prefix = `removed/${writer}-${number}/`;
     await Promise.all(['a', 'b', 'c'].map((name) => put(`${prefix}${name}.bin`)));
     if (number % 3 !== 0) continue;
-    tell(`removing ${prefix}`);
+    print(`removing ${prefix}`);
     await store.removeAll(prefix);
-    tell(`removed ${prefix}`);
+    print(`removed ${prefix}`);
   }
 }
 

@@ -22,8 +22,8 @@ export function describeAccount({ store }: ExecutionConformance): void {
         await client.wait({ ...work, kind, name: 'w', fireAtUtc });
       }
       expect(await accountForRuns(instance.runtime)).toEqual({ runs: 5, faults: [], more: false });
-      const told = await accountForRuns(instance.runtime, { hasMessage: ({ id }) => id !== queued.id });
-      expect(told.faults).toEqual([{ runId: queued.id, fault: 'the queue has no message for it' }]);
+      const report = await accountForRuns(instance.runtime, { hasMessage: ({ id }) => id !== queued.id });
+      expect(report.faults).toEqual([{ runId: queued.id, fault: 'the queue has no message for it' }]);
     });
 
     it('finds runs that nothing would find, and counts that are wrong', async () => {

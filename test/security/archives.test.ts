@@ -155,28 +155,28 @@ describe('M01: names that lead out of the archive', () => {
   ];
   test.each(names)('a chunk that the manifest calls %j', async (name) => {
     const chunks = manifest.chunks.map((each) => ({ ...each, name }));
-    const told = await refused((directory) => reseal(directory, { chunks }));
-    expect(told).toBe('manifest.json /chunks/0: has an unknown member');
+    const refusal = await refused((directory) => reseal(directory, { chunks }));
+    expect(refusal).toBe('manifest.json /chunks/0: has an unknown member');
   });
 
   test.each([-1, 0.5, 1e21, '0', '../outside', null])('a chunk with the index %j', async (index) => {
-    const told = await refused((directory) =>
+    const refusal = await refused((directory) =>
       reseal(directory, { chunks: manifest.chunks.map((each, n) => (n === 1 ? { ...each, index } : each)) }),
     );
-    expect(told).toBe('manifest.json /chunks/1/index: must be its position in the list');
+    expect(refusal).toBe('manifest.json /chunks/1/index: must be its position in the list');
   });
 
   test.each(['notes.txt', 'CHUNK-000000.BIN', '..\\outside', 'chunk-000000.bin ', 'CON', 'a\nb'])(
     'a file %j beside the chunks',
     async (name) => {
-      const told = await refused((directory) => writeFile(join(directory, name), 'x'));
-      expect(told).toBe(`${JSON.stringify(name)} is no part of an archive`);
+      const refusal = await refused((directory) => writeFile(join(directory, name), 'x'));
+      expect(refusal).toBe(`${JSON.stringify(name)} is no part of an archive`);
     },
   );
 
   test('an archive of a tenant whose name is a path', async () => {
-    const told = await refused((directory) => reseal(directory, { tenantId: '../acme' }));
-    expect(told).toContain('manifest.json /tenantId');
+    const refusal = await refused((directory) => reseal(directory, { tenantId: '../acme' }));
+    expect(refusal).toContain('manifest.json /tenantId');
   });
 });
 
@@ -191,47 +191,47 @@ describe('M02: what is no plain file', () => {
   ];
   describe.each([MANIFEST_NAME, first, last])('in the place of %s', (name) => {
     test.each(surprises)('%s', async (_, put) => {
-      const told = await refused(async (directory, folder) => {
+      const refusal = await refused(async (directory, folder) => {
         await rename(join(directory, name), join(folder, 'copy'));
         await put(join(directory, name), folder);
       });
-      expect(told).toBe(`${name}: is not a plain file`);
+      expect(refusal).toBe(`${name}: is not a plain file`);
     });
   });
 });
 
 describe('M03: more than an archive may be', () => {
   test('a manifest of a terabyte', async () => {
-    const told = await refused((directory) => truncate(join(directory, MANIFEST_NAME), 2 ** 40));
-    expect(told).toBe(`manifest.json: is larger than ${MANIFEST_BYTES_MAX} bytes`);
+    const refusal = await refused((directory) => truncate(join(directory, MANIFEST_NAME), 2 ** 40));
+    expect(refusal).toBe(`manifest.json: is larger than ${MANIFEST_BYTES_MAX} bytes`);
   });
 
   test('a chunk of a terabyte', async () => {
-    const told = await refused((directory) => truncate(join(directory, first), 2 ** 40));
-    expect(told).toBe(`${first}: is larger than ${STORED_CHUNK_BYTES_MAX} bytes`);
+    const refusal = await refused((directory) => truncate(join(directory, first), 2 ** 40));
+    expect(refusal).toBe(`${first}: is larger than ${STORED_CHUNK_BYTES_MAX} bytes`);
   });
 
   test('a million chunks', async () => {
     // Each as short as can be: a million real ones would be more than a manifest may have bytes.
     const chunks = Array.from({ length: 1_000_000 }, () => 0);
-    const told = await refused((directory) => reseal(directory, { chunks }));
-    expect(told).toBe('manifest.json /chunks: must hold at most 100000 items');
+    const refusal = await refused((directory) => reseal(directory, { chunks }));
+    expect(refusal).toBe('manifest.json /chunks: must hold at most 100000 items');
   });
 
   test('a chunk that unpacks to more than the largest', async () => {
     const bomb = gzipSync(Buffer.alloc(CHUNK_BYTES_MAX + 1, '\n'));
     expect(bomb.byteLength).toBeLessThan(100_000);
-    const told = await refused((directory) => replaceChunk(directory, 1, bomb));
-    expect(told).toBe(`chunk-000001.bin: unpacks to more than ${CHUNK_BYTES_MAX} bytes`);
+    const refusal = await refused((directory) => replaceChunk(directory, 1, bomb));
+    expect(refusal).toBe(`chunk-000001.bin: unpacks to more than ${CHUNK_BYTES_MAX} bytes`);
   });
 
   test('a manifest that promises larger chunks', async () => {
-    const told = await refused((directory) =>
+    const refusal = await refused((directory) =>
       reseal(directory, {
         chunks: manifest.chunks.map((each) => ({ ...each, bytes: STORED_CHUNK_BYTES_MAX + 1 })),
       }),
     );
-    expect(told).toContain('manifest.json /chunks/0/bytes: must be at most');
+    expect(refusal).toContain('manifest.json /chunks/0/bytes: must be at most');
   });
 });
 
@@ -241,7 +241,7 @@ describe('M04: one bit flipped', () => {
     `in %s, at ${tried} places`,
     async (name) => {
       const content = await readFile(join(pristine, name));
-      const told = await inFolder(async (directory) => {
+      const refusals = await inFolder(async (directory) => {
         await cp(pristine, directory, { recursive: true });
         const refusals: string[] = [];
         for (const place of placesIn(name, content.byteLength * 8)) {
@@ -252,7 +252,7 @@ describe('M04: one bit flipped', () => {
         }
         return refusals;
       });
-      expect(told.filter((text) => !text.startsWith(`SnapshotError: ${name}`))).toEqual([]);
+      expect(refusals.filter((text) => !text.startsWith(`SnapshotError: ${name}`))).toEqual([]);
       expect(await hash()).toBe(live);
     },
   );
@@ -270,10 +270,10 @@ describe('M04: one bit flipped', () => {
 
   test('in each hash of a manifest that names itself rightly', async () => {
     const flipped = (text: string) => text.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
-    const told = await refused((directory) =>
+    const refusal = await refused((directory) =>
       reseal(directory, { snapshotContentHash: flipped(manifest.snapshotContentHash) }),
     );
-    expect(told).toBe('manifest.json /snapshotContentHash: is not the hash of the lines');
+    expect(refusal).toBe('manifest.json /snapshotContentHash: is not the hash of the lines');
     for (const [n, chunk] of manifest.chunks.entries()) {
       const chunks = manifest.chunks.with(n, { ...chunk, hash: flipped(chunk.hash) });
       const other = await refused((directory) => reseal(directory, { chunks }));
@@ -288,63 +288,63 @@ describe('M05: chunks that are missing, added, reordered or repeated', () => {
   });
 
   test.each(['chunk-000005.bin', 'chunk-999999.bin'])('with %s more', async (name) => {
-    const told = await refused((directory) => cp(join(directory, first), join(directory, name)));
-    expect(told).toBe('the archive holds an object that is not its own');
+    const refusal = await refused((directory) => cp(join(directory, first), join(directory, name)));
+    expect(refusal).toBe('the archive holds an object that is not its own');
   });
 
   test('with two exchanged', async () => {
-    const told = await refused(async (directory) => {
+    const refusal = await refused(async (directory) => {
       await cp(join(pristine, 'chunk-000002.bin'), join(directory, 'chunk-000001.bin'));
       await cp(join(pristine, 'chunk-000001.bin'), join(directory, 'chunk-000002.bin'));
     });
-    expect(told).toBe('chunk-000001.bin: is not the chunk that the manifest names');
+    expect(refusal).toBe('chunk-000001.bin: is not the chunk that the manifest names');
   });
 
   test('with two exchanged, and a manifest that knows it', async () => {
-    const told = await refused(async (directory) => {
+    const refusal = await refused(async (directory) => {
       await cp(join(pristine, 'chunk-000002.bin'), join(directory, 'chunk-000001.bin'));
       await cp(join(pristine, 'chunk-000001.bin'), join(directory, 'chunk-000002.bin'));
       const [head, b, c, ...rest] = manifest.chunks;
       await reseal(directory, { chunks: [head, { ...c, index: 1 }, { ...b, index: 2 }, ...rest] });
     });
-    expect(told).toMatch(/^line \d+: stands behind a record that it must precede/);
+    expect(refusal).toMatch(/^line \d+: stands behind a record that it must precede/);
   });
 
   test('with one twice, and a manifest that knows it', async () => {
-    const told = await refused(async (directory) => {
+    const refusal = await refused(async (directory) => {
       await cp(join(pristine, last), join(directory, 'chunk-000005.bin'));
       const repeated = { ...manifest.chunks[4], index: 5 };
       await reseal(directory, { chunks: [...manifest.chunks, repeated] });
     });
-    expect(told).toMatch(/^line \d+: /);
+    expect(refusal).toMatch(/^line \d+: /);
   });
 
   test('with the last one left out, and a manifest that knows it', async () => {
-    const told = await refused(async (directory) => {
+    const refusal = await refused(async (directory) => {
       await rm(join(directory, last));
       await reseal(directory, { chunks: manifest.chunks.slice(0, -1) });
     });
-    expect(told).toBe('manifest.json /snapshotContentHash: is not the hash of the lines');
+    expect(refusal).toBe('manifest.json /snapshotContentHash: is not the hash of the lines');
   });
 });
 
 describe('M06: another tenant, another format', () => {
   test('the archive of another tenant', async () => {
-    const told = await refused(() => undefined, { tenantId: 'tenant-b' });
-    expect(told).toContain('manifest.json /tenantId');
+    const refusal = await refused(() => undefined, { tenantId: 'tenant-b' });
+    expect(refusal).toContain('manifest.json /tenantId');
     expect((await exportTenant(store, 'tenant-b', { now })).documents).toEqual([]);
   });
 
   test('the archive of another tenant under a manifest of this one', async () => {
-    const told = await refused((directory) => reseal(directory, { tenantId: 'tenant-b' }), {
+    const refusal = await refused((directory) => reseal(directory, { tenantId: 'tenant-b' }), {
       tenantId: 'tenant-b',
     });
-    expect(told).toContain('line 1 /tenantId');
+    expect(refusal).toContain('line 1 /tenantId');
   });
 
   test.each(['svc.canonical.archive.v2', 'svc.canonical.archive.v10'])('the profile %s', async (profile) => {
-    const told = await refused((directory) => reseal(directory, { profile, more: 1 }));
-    expect(told).toBe('manifest.json /profile: is newer than svc.canonical.archive.v1');
+    const refusal = await refused((directory) => reseal(directory, { profile, more: 1 }));
+    expect(refusal).toBe('manifest.json /profile: is newer than svc.canonical.archive.v1');
   });
 
   test.each(['svc.canonical.archive.v0', 'other.archive.v1', ''])('the profile %j', async (profile) => {
@@ -354,20 +354,20 @@ describe('M06: another tenant, another format', () => {
 
 test('M07: another hash than expected', async () => {
   for (const expectedContentHash of [manifest.snapshotContentHash, `sha256:${'0'.repeat(64)}`]) {
-    const told = await refused(() => undefined, { expectedContentHash });
-    expect(told).toBe('manifest.json /contentHash: is not the archive that was expected');
+    const refusal = await refused(() => undefined, { expectedContentHash });
+    expect(refusal).toBe('manifest.json /contentHash: is not the archive that was expected');
   }
 });
 
 test('M07: an archive that was made over, in a folder that was trusted', async () => {
-  const told = await refused(
+  const refusal = await refused(
     async (directory) => {
       const chunks = manifest.chunks.slice(0, 1);
       await reseal(directory, { chunks });
     },
     { expectedContentHash: manifest.contentHash },
   );
-  expect(told).toBe('manifest.json /contentHash: is not the archive that was expected');
+  expect(refusal).toBe('manifest.json /contentHash: is not the archive that was expected');
 });
 
 test('M08: the same restore twice, and once more beside itself', () =>

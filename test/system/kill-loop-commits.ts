@@ -132,13 +132,13 @@ export class CommitClients {
   /** A document is one of those that were sent, and no older than an answer before the call. */
   async read(random: Random): Promise<string> {
     const name = { documentType: 'doc', id: `d${random.below(DOCUMENTS)}` };
-    const told = this.#log.revisions.get(`doc/${name.id}`) ?? 0;
+    const answered = this.#log.revisions.get(`doc/${name.id}`) ?? 0;
     const reply = await this.#post('/documents/read', { ...name, includeDeleted: true });
     if (reply === undefined) return 'read';
     const document = reply.body as CanonicalDocument;
-    const absent = reply.status === 404 && told === 0;
-    if (!absent && !(reply.status === 200 && document.revision >= told && this.#isSent(document))) {
-      this.#fault(`${name.id} was read with ${reply.status} at ${document.revision}, after ${told}`);
+    const absent = reply.status === 404 && answered === 0;
+    if (!absent && !(reply.status === 200 && document.revision >= answered && this.#isSent(document))) {
+      this.#fault(`${name.id} was read with ${reply.status} at ${document.revision}, after ${answered}`);
     }
     return 'read';
   }
@@ -161,14 +161,14 @@ export class CommitClients {
 
   async listRevisions(random: Random): Promise<string> {
     const name = { documentType: 'doc', id: `d${random.below(DOCUMENTS)}` };
-    const told = this.#log.revisions.get(`doc/${name.id}`) ?? 0;
+    const answered = this.#log.revisions.get(`doc/${name.id}`) ?? 0;
     const reply = await this.#post('/documents/revisions', { ...name, limit: 1_000 });
     if (reply === undefined) return 'revisions';
     const list = reply.body as CanonicalDocumentRevisionList;
     const gapless = reply.status === 200 && list.every(({ revision }, at) => revision === list.length - at);
-    if (!gapless || list.length < told || !list.every(({ document }) => this.#isSent(document))) {
+    if (!gapless || list.length < answered || !list.every(({ document }) => this.#isSent(document))) {
       this.#fault(
-        `the revisions of ${name.id} were answered with ${reply.status}, torn or older than ${told}`,
+        `the revisions of ${name.id} were answered with ${reply.status}, torn or older than ${answered}`,
       );
     }
     return 'revisions';

@@ -38,11 +38,11 @@ export class Program implements AsyncDisposable {
     );
     this.process.stdout?.on('data', (chunk: Buffer) => {
       this.stdout += chunk.toString();
-      this.#told();
+      this.#notify();
     });
     this.process.stderr?.on('data', (chunk: Buffer) => {
       this.stderr += chunk.toString();
-      this.#told();
+      this.#notify();
     });
   }
 
@@ -51,7 +51,7 @@ export class Program implements AsyncDisposable {
     let ended: Exit | undefined;
     void this.exit.then((exit) => {
       ended = exit;
-      this.#told();
+      this.#notify();
     });
     for (;;) {
       const match = pattern.exec(`${this.stdout}\n${this.stderr}`);
@@ -71,7 +71,7 @@ export class Program implements AsyncDisposable {
     await this.exit;
   }
 
-  #told(): void {
+  #notify(): void {
     for (const wake of this.#listeners.splice(0)) wake();
   }
 }

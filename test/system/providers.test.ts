@@ -89,8 +89,8 @@ describe.each(['postgresql', 'mysql'])('%s that is not there', (provider) => {
       expect([answer.status, answer.json<{ code: string }>().code]).toEqual([503, 'unavailable']);
       expect(contacts).toBeGreaterThan(0);
       expect(answer.body).not.toContain(secret);
-      const told = service.lines.map((line) => (JSON.parse(line) as { failure?: string }).failure ?? '');
-      expect(told.join('\n')).toMatch(/^unavailable: ./m);
+      const failures = service.lines.map((line) => (JSON.parse(line) as { failure?: string }).failure ?? '');
+      expect(failures.join('\n')).toMatch(/^unavailable: ./m);
       const readiness = await service.call({ method: 'GET', path: '/readiness' });
       expect(readiness.json<ServerReadinessReport>().ready).toBe(false);
       expect(readiness.body).not.toContain(secret);

@@ -141,8 +141,8 @@ export async function expectPublished(tenant: ImportTenant, source: Source): Pro
   // Begun and published: each once.
   expect(await tenant.record(importId)).toMatchObject({ revision: 2, data: { state: 'published' } });
   const events = (await tenant.published()).filter(({ key }) => key === sourceId);
-  const told = events.map(({ payload }) => payload as JsonObject);
-  expect(told.filter((payload) => payload.importId === importId)).toEqual([facts]);
+  const payloads = events.map(({ payload }) => payload as JsonObject);
+  expect(payloads.filter((payload) => payload.importId === importId)).toEqual([facts]);
   const seen = await readSource(tenant.client(), sourceId);
   expect(seen?.documents.length).toBe(expectedCount);
 }

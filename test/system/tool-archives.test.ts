@@ -48,21 +48,21 @@ describe('archives', () => {
       const copy = await hashIn(at('svc.canonical.sqlite'));
       const made = await svc(make('--chunk-bytes', '2000', '--output', 'json'));
       expect([made.code, made.stderr]).toEqual([0, '']);
-      const told = jsonOf<Result>(made);
-      expect(told).toMatchObject({ tenantId: tenant, counts: sampleCounts, snapshotContentHash: copy });
+      const summary = jsonOf<Result>(made);
+      expect(summary).toMatchObject({ tenantId: tenant, counts: sampleCounts, snapshotContentHash: copy });
       const names = await readdir(at('arch'));
-      expect(names).toHaveLength(told.chunks + 1);
-      expect(told.chunks).toBeGreaterThan(2);
+      expect(names).toHaveLength(summary.chunks + 1);
+      expect(summary.chunks).toBeGreaterThan(2);
       const whose = await svc(verify('--output', 'json'));
-      expect(jsonOf(whose)).toMatchObject({ tenantId: tenant, contentHash: told.contentHash });
+      expect(jsonOf(whose)).toMatchObject({ tenantId: tenant, contentHash: summary.contentHash });
       expect(
-        await svc(verify('--tenant', tenant, '--expected-content-hash', told.contentHash)),
+        await svc(verify('--tenant', tenant, '--expected-content-hash', summary.contentHash)),
       ).toMatchObject({ code: 0 });
       expect(await svc(verify('--tenant', 'tenant-b'))).toMatchObject({ code: 1 });
       expect(await svc(verify('--expected-content-hash', copy))).toMatchObject({ code: 1 });
       await changeTenant(at('svc.canonical.sqlite'));
       const back = await svc(
-        restore('--yes', '--expected-content-hash', told.contentHash, '--output', 'json'),
+        restore('--yes', '--expected-content-hash', summary.contentHash, '--output', 'json'),
       );
       expect(jsonOf(back)).toEqual(jsonOf(made));
       expect(await hashIn(at('svc.canonical.sqlite'))).toBe(copy);
@@ -102,11 +102,11 @@ describe('archives', () => {
       content[20] = (content[20] ?? 0) ^ 1;
       await writeFile(at('arch/chunk-000001.bin'), content);
       const live = await changeTenant(at('svc.canonical.sqlite'));
-      const told = 'chunk-000001.bin: is not the chunk that the manifest names';
-      expect(await svc(verify())).toMatchObject({ code: 1, stdout: '', stderr: `${told}\n` });
+      const summary = 'chunk-000001.bin: is not the chunk that the manifest names';
+      expect(await svc(verify())).toMatchObject({ code: 1, stdout: '', stderr: `${summary}\n` });
       for (const how of [['--yes'], ['--dry-run'], ['--yes', '--canonical-db', 'new.sqlite', '--create']]) {
         const ended = await svc(restore(...how));
-        expect(ended).toMatchObject({ code: 1, stdout: '', stderr: `${told}. Nothing was replaced.\n` });
+        expect(ended).toMatchObject({ code: 1, stdout: '', stderr: `${summary}. Nothing was replaced.\n` });
       }
       expect(existsSync(at('new.sqlite'))).toBe(false);
       expect(await hashIn(at('svc.canonical.sqlite'))).toBe(live);

@@ -307,13 +307,13 @@ describe('svc doctor', () => {
       checks: { id: string; status: string; message: string }[];
     };
     expect(ok).toBe(true);
-    const told = Object.fromEntries(checks.map(({ id, message }) => [id, message]));
-    expect(Object.keys(told)).toEqual(
+    const messages = Object.fromEntries(checks.map(({ id, message }) => [id, message]));
+    expect(Object.keys(messages)).toEqual(
       'node settings data-folder disk-space database port emulator server server-version server-clock server-readiness'.split(
         ' ',
       ),
     );
-    expect(told).toMatchObject({
+    expect(messages).toMatchObject({
       port: `svc ${release.version} is running on 127.0.0.1:${port()}.`,
       database: 'The provider sqlite answers.',
       server: `${server.address} answers: svc ${release.version}.`,

@@ -214,9 +214,9 @@ describe.skipIf(noTerminal)('at a terminal', () => {
       const ended = await tool.ended;
       expect([ended.code, ended.stdout]).toEqual([code, expect.stringContaining(message)]);
       // The lost and the new content were printed before the question.
-      const [told = ''] = ended.stdout.split(question);
-      expect(told).toContain(live);
-      expect(told).toContain(copy);
+      const [printed = ''] = ended.stdout.split(question);
+      expect(printed).toContain(live);
+      expect(printed).toContain(copy);
       expect(await hashIn(at('svc.canonical.sqlite'))).toBe(code === 0 ? copy : live);
     }),
   );
