@@ -73,10 +73,7 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   duplicate_in_request: { status: 400, title: 'Duplicate in request', retryable: false },
   /** The continuation token was changed, or belongs to another query. */
   continuation_token_invalid: { status: 400, title: 'Continuation token invalid', retryable: false },
-  /**
-   * The content of the snapshot is not the one that its hash, or the expected one, names. Nothing was
-   * replaced.
-   */
+  /** The content of the snapshot does not match its hash or the expected hash. Nothing was replaced. */
   content_hash_mismatch: { status: 400, title: 'Content hash mismatch', retryable: false },
   /** No handler of this id is registered. The run was stored as rejected. */
   handler_missing: { status: 400, title: 'Handler missing', retryable: false },
@@ -84,20 +81,20 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   plugin_mismatch: { status: 400, title: 'Plugin mismatch', retryable: false },
   /** The body names another run than the route. */
   run_mismatch: { status: 400, title: 'Run mismatch', retryable: false },
-  /** The credential is missing or was not accepted. */
+  /** The credential is missing or invalid. */
   unauthenticated: { status: 401, title: 'Unauthenticated', retryable: false },
-  /** The verified caller may not do this for this tenant. Says nothing about what exists. */
+  /** The verified caller may not do this for this tenant. Does not show whether the resource exists. */
   permission_denied: { status: 403, title: 'Permission denied', retryable: false },
   /**
    * The policy of the product does not allow this handler, tenant, size or name, or the product has none.
    * Nothing was stored.
    */
   product_policy_violation: { status: 403, title: 'Product policy violation', retryable: false },
-  /** What was asked for does not exist, or is not visible to the caller. */
+  /** The resource does not exist, or is not visible to the caller. */
   not_found: { status: 404, title: 'Not found', retryable: false },
   /** No operation has this path. */
   route_not_found: { status: 404, title: 'Route not found', retryable: false },
-  /** The path exists, but not with this method; the header `Allow` lists those it has. */
+  /** The path exists, but not with this method; the header `Allow` lists its methods. */
   method_not_allowed: { status: 405, title: 'Method not allowed', retryable: false },
   /** The request did not arrive in full within the allowed time. */
   request_timeout: { status: 408, title: 'Request timeout', retryable: true },
@@ -112,17 +109,18 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   /** The tenant already has an event of the supplied id. */
   outbox_event_exists: { status: 409, title: 'Outbox event exists', retryable: false },
   /**
-   * The token is not that of the current lease: it expired and was taken over, was released, or never held.
+   * The token does not belong to the current lease: another worker or consumer took over after the expiry,
+   * the lease was released, or the token was never valid.
    */
   lease_stale: { status: 409, title: 'Lease stale', retryable: false },
   /**
-   * The event or run has no lease that could be used: the lease expired or was given up, or the event is
-   * delivered or dead-lettered, or the run is not running.
+   * The event or run has no active lease: the lease expired or was released, the event is delivered or
+   * dead-lettered, or the run is not running.
    */
   lease_not_active: { status: 409, title: 'Lease not active', retryable: false },
   /** Only a dead-lettered event can be replayed. */
   outbox_event_not_dead_lettered: { status: 409, title: 'Outbox event not dead-lettered', retryable: false },
-  /** The ledger holds the migration with another checksum. Nothing of the request was recorded. */
+  /** The ledger holds the migration with another checksum. Nothing was recorded. */
   migration_checksum_conflict: { status: 409, title: 'Migration checksum conflict', retryable: false },
   /**
    * A document is not at the expected revision, exists although it must not, or does not exist although it
@@ -131,30 +129,30 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   precondition_failed: { status: 412, title: 'Precondition failed', retryable: false },
   /** The request body is larger than the route accepts. */
   payload_too_large: { status: 413, title: 'Payload too large', retryable: false },
-  /** All documents and payloads of the transaction together are larger than one transaction may be. */
+  /** All documents and payloads together exceed the limit of one transaction. */
   commit_too_large: { status: 413, title: 'Commit too large', retryable: false },
-  /** The tenant is larger than one JSON snapshot may be, or than one message of the platform carries. */
+  /** The tenant exceeds the limit of one JSON snapshot, or of one message of the platform. */
   snapshot_too_large: { status: 413, title: 'Snapshot too large', retryable: false },
   /** The body has another media type, charset or content encoding than the route accepts. */
   unsupported_media_type: { status: 415, title: 'Unsupported media type', retryable: false },
-  /** The work was rejected for another reason, which `admission` tells. */
+  /** The work was rejected for another reason: read `admission`. */
   admission_rejected: { status: 422, title: 'Admission rejected', retryable: false },
   /** Too many requests in the current window; the header `Retry-After` says when the next one begins. */
   rate_limited: { status: 429, title: 'Rate limited', retryable: true },
-  /** As many runs are active as may be. Nothing was stored, and the idempotency key is free. */
+  /** The number of active runs has reached its limit. Nothing was stored, and the idempotency key is free. */
   queue_full: { status: 429, title: 'Queue full', retryable: true },
-  /** The run holds as many events that no wait has taken as it may. Nothing was stored. */
+  /** The number of events that no wait of the run has taken has reached its limit. Nothing was stored. */
   inbox_full: { status: 429, title: 'Inbox full', retryable: true },
   /** The request has too many header fields or header bytes, or too long a target. */
   headers_too_large: { status: 431, title: 'Headers too large', retryable: false },
-  /** The service met a fault of its own. */
+  /** The service failed internally. */
   internal_error: { status: 500, title: 'Internal error', retryable: false },
-  /** Others were writing the same data all the time that was allowed for this. */
+  /** Concurrent writes to the same data conflicted until the time limit. */
   store_contention: { status: 503, title: 'Store contention', retryable: true },
   /** The store has no room for the write. Nothing was written. */
   storage_full: { status: 503, title: 'Storage full', retryable: false },
   /**
-   * The handler is registered, but this deployment has no way to bring a run to it. The run was stored as
+   * The handler is registered, but this deployment cannot deliver a run to it. The run was stored as
    * rejected.
    */
   handler_not_routed: { status: 503, title: 'Handler not routed', retryable: false },

@@ -37,17 +37,17 @@ export const limits = {
   queryLimitDefault: 100,
   /** Events of one lease call. Unit: items. */
   outboxLeaseItemsMax: 100,
-  /** Events of a lease call that names no number. Unit: items. */
+  /** Default number of events of one lease call. Unit: items. */
   outboxLeaseItemsDefault: 10,
   /** Longest outbox lease. Unit: seconds. */
   outboxLeaseSecondsMax: 86_400,
-  /** Outbox lease of a call that names no time. Unit: seconds. */
+  /** Default duration of an outbox lease. Unit: seconds. */
   outboxLeaseSecondsDefault: 60,
   /** Longest time that a lease call waits for an event. Unit: seconds. */
   outboxWaitSecondsMax: 20,
   /**
-   * Lease calls of one tenant that wait at a time in one instance; those beyond are answered at once. Unit:
-   * calls.
+   * Lease calls of one tenant that wait at a time in one instance; the server answers further calls at once.
+   * Unit: calls.
    */
   outboxWaitingCallsPerTenantMax: 32,
   /** Lease calls of all tenants together that wait at a time in one instance. Unit: calls. */
@@ -82,34 +82,37 @@ export const limits = {
   requestTargetBytesMax: 8_192,
   /** One decoded segment of a path. Unit: UTF-16 code units. */
   pathSegmentLengthMax: 200,
-  /** How long a request body may take that does not keep up with the slowest pace. Unit: seconds. */
+  /** Time for a request body that arrives slower than the minimum rate. Unit: seconds. */
   requestBodySeconds: 15,
-  /** The slowest pace of a request body: every second of it extends the time by a second. Unit: bytes. */
+  /** Minimum rate of a request body: this many bytes extend the time by one second. Unit: bytes. */
   requestBodyBytesPerSecondMin: 16_384,
   /** Correlation id that a caller may choose. Unit: characters. */
   correlationIdLengthMax: 128,
-  /** Canonical requests a window from one source address, unless configured. Unit: requests. */
+  /** Canonical requests per window from one source address, by default. Unit: requests. */
   rateLimitPermitsDefault: 120,
-  /** The same in the environment Development. Unit: requests. */
+  /**
+   * Canonical requests per window from one source address in the environment Development, by default. Unit:
+   * requests.
+   */
   rateLimitPermitsDevelopmentDefault: 6_000,
-  /** Length of a rate limit window, unless configured. Unit: seconds. */
+  /** Length of a rate limit window, by default. Unit: seconds. */
   rateLimitWindowSecondsDefault: 60,
-  /** Requests that wait for the next window, unless configured. Unit: requests. */
+  /** Requests that wait for the next window, by default. Unit: requests. */
   rateLimitQueueDefault: 0,
   /** Content of one JSON snapshot, in its canonical form. Unit: bytes. */
   snapshotBytesMax: 67_108_864,
   /**
-   * JSON body of a restore: a snapshot shows each revision in a wrapper of its own beside its receipt, which
-   * makes up to three times its content of it. Unit: bytes.
+   * JSON body of a restore: a snapshot wraps each revision and repeats it in a receipt, which can triple the
+   * size of the content. Unit: bytes.
    */
   restoreBodyBytesMax: 268_435_456,
-  /** Nesting of the JSON body of a restore: a snapshot wraps what requests held. Unit: levels. */
+  /** Nesting of the JSON body of a restore: a snapshot wraps the content of requests. Unit: levels. */
   restoreJsonDepthMax: 72,
   /** Members of the JSON body of a restore, at every level together. Unit: members. */
   restoreJsonMembersMax: 33_554_432,
   /** Objects and arrays of the JSON body of a restore, at every level together. Unit: objects and arrays. */
   restoreJsonContainersMax: 16_777_216,
-  /** Lines of one archive chunk before compression, unless asked otherwise. Unit: bytes. */
+  /** Lines of one archive chunk before compression, by default. Unit: bytes. */
   archiveChunkBytesDefault: 8_388_608,
   /** Lines of one archive chunk before compression, at most. Unit: bytes. */
   archiveChunkBytesMax: 16_777_216,
@@ -124,15 +127,15 @@ export const limits = {
   executionDisplayLengthMax: 200,
   /** Longest description of a handler. Unit: UTF-16 code units. */
   executionDescriptionLengthMax: 1_000,
-  /** Longest lease token that is looked at. Unit: UTF-16 code units. */
+  /** Longest lease token that the server reads. Unit: UTF-16 code units. */
   executionLeaseTokenLengthMax: 1_000,
   /** Payload of a run, event or timer as canonical JSON, unless the deployment allows more. Unit: bytes. */
   executionPayloadBytesDefault: 262_144,
-  /** The most that a deployment may allow for a payload. Unit: bytes. */
+  /** Largest payload limit that a deployment may configure. Unit: bytes. */
   executionPayloadBytesMax: 1_048_576,
   /** Result of a run as canonical JSON, unless the deployment allows more. Unit: bytes. */
   executionResultBytesDefault: 262_144,
-  /** The most that a deployment may allow for a result. Unit: bytes. */
+  /** Largest result limit that a deployment may configure. Unit: bytes. */
   executionResultBytesMax: 1_048_576,
   /** Status details of a run as canonical JSON. Unit: bytes. */
   executionStatusDetailsBytesMax: 65_536,
@@ -148,7 +151,7 @@ export const limits = {
   executionArtifactUriLengthMax: 4_096,
   /** One artifact: its text as UTF-8, or its content as canonical JSON. Unit: bytes. */
   executionArtifactBytesMax: 16_777_216,
-  /** An artifact that is kept beside its run; larger ones are kept elsewhere. Unit: bytes. */
+  /** An artifact that the run store holds; the blob store holds larger ones. Unit: bytes. */
   executionArtifactInlineBytesMax: 262_144,
   /** Artifacts of one run. Unit: items. */
   executionArtifactsPerRunMax: 1_000,
@@ -156,9 +159,9 @@ export const limits = {
   executionCheckpointBytesMax: 1_048_576,
   /** Tags of a run; also entries of metadata and of a trace context. Unit: items. */
   executionTagsMax: 32,
-  /** Longest name of a tag or of such an entry. Unit: UTF-16 code units. */
+  /** Longest name of a tag, a metadata entry or a trace context entry. Unit: UTF-16 code units. */
   executionTagKeyLengthMax: 80,
-  /** Longest value of a tag or of such an entry. Unit: UTF-16 code units. */
+  /** Longest value of a tag, a metadata entry or a trace context entry. Unit: UTF-16 code units. */
   executionTagValueLengthMax: 512,
   /** Handlers of one lease call. Unit: items. */
   executionHandlersPerLeaseMax: 32,
@@ -168,15 +171,15 @@ export const limits = {
   executionRetryDelaySecondsMax: 86_400,
   /** Longest lease of a run. Unit: seconds. */
   executionLeaseSecondsMax: 86_400,
-  /** Lease of a call that names no time. Unit: seconds. */
+  /** Default duration of a run lease. Unit: seconds. */
   executionLeaseSecondsDefault: 60,
   /** Longest time that a lease call waits for a run to be due. Unit: seconds. */
   executionLeaseWaitSecondsMax: 20,
   /** Longest time that a read waits for a run to become terminal. Unit: seconds. */
   executionRunWaitSecondsMax: 20,
-  /** Claims of a run that may be lost by expiry before the run is failed. Unit: leases. */
+  /** Expired leases of a run before the server fails the run. Unit: leases. */
   executionLeaseExpirationsDefault: 5,
-  /** Runs that may be queued, waiting or running at once, unless the deployment allows more. Unit: runs. */
+  /** Queued, waiting and running runs together, unless the deployment allows more. Unit: runs. */
   executionActiveRunsDefault: 100,
   /** Terminal runs that are kept, unless the deployment keeps more. Unit: runs. */
   executionRetainedRunsDefault: 500,
@@ -191,20 +194,22 @@ export const limits = {
   /** Events of a run that no wait has taken. Unit: items. */
   executionPendingEventsMax: 256,
   /**
-   * Delay before a run that another one of its concurrency key held up is tried again. Unit: milliseconds.
+   * Delay before the next try of a run that waits for another run of its concurrency key. Unit: milliseconds.
    */
   executionConcurrencyRetryDelayMsDefault: 100,
-  /** How far ahead a schedule, timer or deadline may lie. Unit: days. */
+  /** Longest time from now to a schedule, timer or deadline. Unit: days. */
   executionScheduleDaysMax: 3_660,
-  /** Runs that one prune removes. Unit: runs. */
+  /** Runs that one prune call removes. Unit: runs. */
   executionPruneRunsMax: 200,
-  /** Runs that one reconcile looks after; also the number where it names none. Unit: runs. */
+  /** Runs that one reconcile call processes, at most and by default. Unit: runs. */
   executionReconcileRunsMax: 1_000,
   /** Runs of one status that the maintenance status counts. Unit: runs. */
   executionMaintenanceScanMax: 10_000,
-  /** JSON body that carries a payload, result or checkpoint: 1 MiB and what stands around it. Unit: bytes. */
+  /**
+   * JSON body that carries a payload, result or checkpoint: 1 MiB and the surrounding members. Unit: bytes.
+   */
   executionRunBodyBytesMax: 1_310_720,
-  /** JSON body of a trace event: details, message and what stands around them. Unit: bytes. */
+  /** JSON body of a trace event: details, message and the surrounding members. Unit: bytes. */
   executionEventBodyBytesMax: 131_072,
   /**
    * JSON body of an artifact: as JSON text, quotes, backslashes and line ends take two bytes each. Unit:

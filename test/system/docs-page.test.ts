@@ -110,7 +110,7 @@ describe.skipIf(chromium === undefined)(
     test('tries GET /health and shows the answer', async () => {
       const { page, requested, complaints } = await openPage(opened());
       await openReference(page);
-      const trial = await openTrial(page, 'Tell that the process answers', 'get /health');
+      const trial = await openTrial(page, 'Check that the process answers', 'get /health');
       expect(requested.filter((address) => address.endsWith('/health'))).toEqual([]);
       await trial.getByRole('button', { name: 'Send' }).first().click();
       const answer = trial.getByRole('region', { name: 'Response', exact: true });

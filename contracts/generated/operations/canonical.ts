@@ -73,8 +73,8 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 204; readonly body: null };
   };
   /**
-   * Release an outbox event for a later try. Gives up a leased event. It becomes due again after the named
-   * delay, or is dead-lettered when it has reached its delivery ceiling.
+   * Release an outbox event for a later try. Gives up a leased event. The event becomes due again after the
+   * given delay, or is dead-lettered if it has reached its delivery ceiling.
    */
   readonly releaseCanonicalOutbox: {
     readonly params: { readonly tenantId: string; readonly eventId: string };
@@ -93,8 +93,8 @@ export interface CanonicalOperationTypes {
   };
   /**
    * Query documents. Answers documents by type, by equality on projected indexes and by one range, in the
-   * order of an index or by type and id. Every page reads what is stored at its moment; a document that
-   * changes its place between two pages may be met twice or not at all.
+   * order of an index or by type and id. Each page reads the current documents: a document that moves in the
+   * order between two pages may appear twice or not at all.
    */
   readonly queryCanonicalDocuments: {
     readonly params: { readonly tenantId: string };
@@ -105,10 +105,10 @@ export interface CanonicalOperationTypes {
   };
   /**
    * Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of one
-   * moment, however many write meanwhile, with the hash of the content. A tenant that nobody wrote to is
-   * empty. At most 64 MiB of content, and never more than a restore takes; the deployed functions carry 32
-   * MiB in one answer. Few exports and restores run at once in one instance: others wait, or are asked to
-   * come back. Larger tenants are exported as archives, by the operator tool.
+   * moment, also during concurrent writes, with the hash of the content. A tenant without writes is empty. At
+   * most 64 MiB of content, and never more than a restore takes; the deployed functions carry 32 MiB in one
+   * answer. One instance runs few exports and restores at a time: further calls wait, or are refused with
+   * `Retry-After`. The operator tool exports larger tenants as archives.
    */
   readonly exportCanonicalTenant: {
     readonly params: { readonly tenantId: string };
@@ -118,10 +118,10 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CanonicalTenantSnapshot };
   };
   /**
-   * Restore a tenant. Replaces all that the tenant has by the snapshot, at one moment: a commit goes before
-   * it and is replaced, or comes after it and stays. Needs the access operation admin as well. Leases are
-   * cleared, so events may be delivered again; idempotency keys that were used after the export are free
-   * again. Nothing is replaced unless the content is the one that the hashes name.
+   * Restore a tenant. Replaces the whole content of the tenant with the snapshot, atomically: the restore
+   * replaces every earlier commit and keeps every later one. Also needs the access operation admin. Clears
+   * leases, so events may be delivered again; idempotency keys used after the export are free again. Replaces
+   * nothing unless the content matches its hashes.
    */
   readonly restoreCanonicalTenant: {
     readonly params: { readonly tenantId: string };
@@ -131,8 +131,7 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 204; readonly body: null };
   };
   /**
-   * List the migration ledger. Answers every migration that was recorded for this deployment, by namespace,
-   * then id.
+   * List the migration ledger. Answers every recorded migration of this deployment, by namespace, then id.
    */
   readonly listCanonicalMigrations: {
     readonly params: Readonly<Record<string, never>>;
@@ -142,8 +141,9 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.CanonicalMigrationReceiptList };
   };
   /**
-   * Record migrations. Records all migrations of the batch or none. One that the ledger holds with the same
-   * checksum stays as it is. Executes nothing: the consumer has made the change itself.
+   * Record migrations. Records all migrations of the batch or none. A migration that the ledger already holds
+   * with the same checksum stays unchanged. The server executes nothing: the consumer makes the change
+   * itself.
    */
   readonly applyCanonicalMigrations: {
     readonly params: Readonly<Record<string, never>>;
@@ -167,9 +167,8 @@ export interface CanonicalOperationTypes {
       | { readonly status: 503; readonly body: Models.CanonicalPreflightReport };
   };
   /**
-   * Probe the canonical store. Writes a document, a fence and an event in each of two random tenants that
-   * exist for the probe alone, proves that changing one leaves the other as it was, and empties both again,
-   * whatever was found.
+   * Probe the canonical store. Writes a document, a fence and an event in each of two new random tenants,
+   * proves that a change of one tenant leaves the other unchanged, and always empties both afterwards.
    */
   readonly probeCanonicalStoreDataPlane: {
     readonly params: Readonly<Record<string, never>>;

@@ -17,8 +17,9 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRuntimeSurface };
   };
   /**
-   * Show the execution runtime as the caller may use it. Its limits, and the handlers that the caller may
-   * start for a product and tenant. Under identity policies both must be named before handlers are shown.
+   * Show the execution runtime available to the caller. Its limits, and the handlers that the caller may
+   * start for a product and tenant. Under identity policies the answer lists handlers only if the caller
+   * names both.
    */
   readonly getEffectiveExecutionRuntime: {
     readonly params: Readonly<Record<string, never>>;
@@ -28,9 +29,9 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.EffectiveExecutionRuntimeSurface };
   };
   /**
-   * Show what the execution runtime keeps. Runs by status and what belongs to them, for operators. Counting
-   * looks at the runs: a status that has more than 10,000 is told as 10,000, and what belongs to runs is then
-   * that of those looked at.
+   * Count stored runs and their data. Counts runs by status, and their events, artifacts and waits, for
+   * operators. The server counts at most 10,000 runs of each status; the other numbers cover the counted
+   * runs.
    */
   readonly getExecutionRuntimeMaintenance: {
     readonly params: Readonly<Record<string, never>>;
@@ -40,10 +41,10 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionMaintenanceStatus };
   };
   /**
-   * Remove old runs. Keeps the newest terminal runs, as their ids were drawn, and removes the others with all
-   * that belongs to them: history, artifacts, checkpoints, timers, leases, events and the idempotency key,
-   * which may then be used anew. Active runs are never removed. One call removes at most 200 runs: call it
-   * again until it removes none. Safe to repeat, and at once with others.
+   * Remove old runs. Keeps the newest terminal runs, in the order of their ids, and removes the others with
+   * their history, artifacts, checkpoints, timers, leases and events. Their idempotency keys become free.
+   * Never removes active runs. One call removes at most 200 runs: repeat it until it removes none. Safe to
+   * repeat, also concurrently.
    */
   readonly pruneExecutionRuntimeMaintenance: {
     readonly params: Readonly<Record<string, never>>;
@@ -53,10 +54,10 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionMaintenancePruneResult };
   };
   /**
-   * Find work that was lost. Moves on what time has come for, such as leases that ran out, timers and
-   * schedules, and tells the queue again of runs that have been queued for longer than a minute, whose
-   * message may be lost. Told twice changes nothing: whoever is told leases the run first. Safe to repeat,
-   * and at once with others.
+   * Recover lost work. Processes expired leases and due timers and schedules, and sends the queue message
+   * again for runs that have been queued for more than a minute: the first message may be lost. A second
+   * message does no harm, because a worker leases the run before it executes it. Safe to repeat, also
+   * concurrently.
    */
   readonly reconcileExecutionRuntimeDispatch: {
     readonly params: Readonly<Record<string, never>>;
@@ -66,9 +67,9 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionMaintenanceDispatchReconcileResult };
   };
   /**
-   * Claim a due run. Claims the oldest due run of the given handlers, or the run that is named. Of several
-   * workers that ask at once, exactly one gets it. A worker that the product policy does not list finds
-   * nothing.
+   * Claim a due run. Claims the oldest due run of the given handlers, or the named run. If several workers
+   * ask at once, exactly one of them gets the run. A worker that the product policy does not list gets no
+   * run.
    */
   readonly leaseExternalExecutionRun: {
     readonly params: Readonly<Record<string, never>>;
@@ -80,8 +81,8 @@ export interface ExecutionOperationTypes {
       | { readonly status: 204; readonly body: null };
   };
   /**
-   * Renew the lease of a run. The lease ends `ttlSeconds` from now, also where that is earlier than before.
-   * The answer tells whether the run is to be cancelled.
+   * Renew the lease of a run. The lease ends `ttlSeconds` from now, even if that is earlier than before. The
+   * run in the answer shows whether a caller requested its cancellation.
    */
   readonly heartbeatExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
@@ -90,7 +91,7 @@ export interface ExecutionOperationTypes {
     readonly body: Models.ExecutionExternalWorkerHeartbeatRequest;
     readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalWorkerLease };
   };
-  /** Report the progress of a run. Sets the members that are given and keeps the others. */
+  /** Report the progress of a run. Sets the given members and keeps the others. */
   readonly reportExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: Readonly<Record<string, never>>;
@@ -106,7 +107,9 @@ export interface ExecutionOperationTypes {
     readonly body: Models.ExecutionExternalWorkerEventRequest;
     readonly response: { readonly status: 204; readonly body: null };
   };
-  /** Add an artifact to a run. Every call adds one, also under a name that the run has already. */
+  /**
+   * Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same name.
+   */
   readonly putExternalExecutionLeaseArtifact: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: Readonly<Record<string, never>>;
@@ -115,8 +118,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionArtifact };
   };
   /**
-   * Keep state of a run. Writes a checkpoint, or replaces the one of the same key. It survives retries, waits
-   * and restarts.
+   * Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
+   * survives retries, waits and restarts.
    */
   readonly putExternalExecutionLeaseCheckpoint: {
     readonly params: Readonly<Record<string, never>>;
@@ -126,8 +129,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionCheckpoint };
   };
   /**
-   * Read kept state of a run. A checkpoint of the leased run. Without a sound lease it is refused, whether or
-   * not there is one.
+   * Read a checkpoint of a leased run. A checkpoint of the leased run. Without a valid lease the server
+   * refuses the call, whether or not the checkpoint exists.
    */
   readonly getExternalExecutionLeaseCheckpoint: {
     readonly params: Readonly<Record<string, never>>;
@@ -137,9 +140,9 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionCheckpoint };
   };
   /**
-   * Let a run wait for an event or a moment. Answers at once where the event or the moment has come, and else
-   * ends the lease: the run is claimed again when it has. The repeated call then answers how the wait ended,
-   * once.
+   * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
+   * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
+   * answers, once, how the wait ended.
    */
   readonly waitExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
@@ -149,9 +152,9 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalWorkerWaitResponse };
   };
   /**
-   * End the work on a run. Makes the run terminal, or schedules its retry. Repeated with the same token it
-   * answers the run as it stands, whatever the body says. A run whose cancellation was requested becomes
-   * `cancelled`, except where its time was over.
+   * End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the same
+   * token answers the current run and ignores the body. A run with a requested cancellation becomes
+   * `cancelled`, unless its deadline passed.
    */
   readonly completeExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
@@ -161,8 +164,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
   };
   /**
-   * List runs. Runs that fit every given filter, the newest first; those that the caller may not read are
-   * left out. There is no continuation token: ask for older ones with `createdBeforeUtc`.
+   * List runs. Runs that match every given filter and that the caller may read, newest first. There is no
+   * continuation token: read older runs with `createdBeforeUtc`.
    */
   readonly listExecutionRuns: {
     readonly params: Readonly<Record<string, never>>;
@@ -173,8 +176,8 @@ export interface ExecutionOperationTypes {
   };
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
-   * and payload answers the first run unchanged; with others it is refused. What is rejected carries its
-   * receipt as the member `admission` of the problem.
+   * and payload answers the first run unchanged; another handler, plugin or payload under that key is
+   * refused. The problem of a rejected start carries its receipt as the member `admission`.
    */
   readonly startExecutionRun: {
     readonly params: Readonly<Record<string, never>>;
@@ -183,7 +186,9 @@ export interface ExecutionOperationTypes {
     readonly body: Models.ExecutionRunRequest;
     readonly response: { readonly status: 202; readonly body: Models.ExecutionRun; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
   };
-  /** Read a run. One run as it stands, or as it stands once it is terminal. */
+  /**
+   * Read a run. The current state of one run. With `waitSeconds`, the answer waits until the run is terminal.
+   */
   readonly getExecutionRun: {
     readonly params: { readonly runId: string };
     readonly query: { readonly includeResult?: boolean; readonly waitSeconds?: number };
@@ -192,8 +197,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
   };
   /**
-   * Cancel a run. A queued or waiting run is cancelled at once. Of a running one cancellation is requested:
-   * it is cancelled when its handler stops, or when its lease ends. A terminal run stays as it is.
+   * Cancel a run. Cancels a queued or waiting run at once. For a running run it records the request: the run
+   * becomes cancelled when its handler stops or its lease ends. A terminal run stays unchanged.
    */
   readonly cancelExecutionRun: {
     readonly params: { readonly runId: string };
@@ -203,8 +208,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
   };
   /**
-   * Raise an event for a run. Exactly one wait of the same name takes the event: the one that waits now, or a
-   * later one. Waits take events in the order in which they were raised.
+   * Raise an event for a run. Exactly one wait of the same name takes the event: the current wait or a later
+   * one. Waits take events in the order in which callers raised them.
    */
   readonly raiseExecutionEvent: {
     readonly params: { readonly runId: string };
@@ -214,8 +219,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalEvent };
   };
   /**
-   * Read the history of a run. What happened to the run, the oldest first. Long histories are read in parts:
-   * `afterSequenceId` takes the `sequenceId` of the last event so far.
+   * Read the history of a run. The trace events of the run, oldest first. To read a long history in parts,
+   * pass the `sequenceId` of the last event as `afterSequenceId`.
    */
   readonly getExecutionRunHistory: {
     readonly params: { readonly runId: string };
@@ -224,7 +229,7 @@ export interface ExecutionOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ExecutionTraceEventList };
   };
-  /** List the artifacts of a run. All of them, the oldest first. */
+  /** List the artifacts of a run. All artifacts of the run, oldest first. */
   readonly listExecutionRunArtifacts: {
     readonly params: { readonly runId: string };
     readonly query: Readonly<Record<string, never>>;
@@ -232,7 +237,7 @@ export interface ExecutionOperationTypes {
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ExecutionArtifactList };
   };
-  /** Read an artifact of a run. By its id, or the newest of a name. */
+  /** Read an artifact of a run. Answers the artifact with this id, or the newest artifact with this name. */
   readonly getExecutionRunArtifact: {
     readonly params: { readonly runId: string; readonly artifactRef: string };
     readonly query: Readonly<Record<string, never>>;
@@ -241,8 +246,8 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionArtifact };
   };
   /**
-   * Read a checkpoint of a run. What its handler last kept under the key. A key that is no path segment can
-   * be read by its worker only.
+   * Read a checkpoint of a run. The last state that its handler wrote under the key. Only the worker of the
+   * run can read a key that is not a valid path segment.
    */
   readonly getExecutionRunCheckpoint: {
     readonly params: { readonly runId: string; readonly key: string };

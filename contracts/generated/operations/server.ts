@@ -6,7 +6,7 @@ import type * as Models from '../models.ts';
 /** The input and the answers of each operation. A problem is thrown, so it is not among the answers. */
 export interface ServerOperationTypes {
   /**
-   * Tell that the process answers. Answers what the service is and what it is configured with. Touches no
+   * Check that the process answers. Answers the name, version and configuration of the service. Reads no
    * store.
    */
   readonly getHealth: {
@@ -17,8 +17,8 @@ export interface ServerOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ServerHealthStatus };
   };
   /**
-   * Tell whether the service can do its work. Runs the readiness checks. The answer is 200 also when the
-   * service is not ready: read `ready`.
+   * Check whether the service is ready. Runs the readiness checks. The status is 200 even if the service is
+   * not ready: read `ready`.
    */
   readonly getReadiness: {
     readonly params: Readonly<Record<string, never>>;

@@ -9,7 +9,10 @@ export type JsonInput = null | boolean | number | string | object;
 
 // ---- canonical
 
-/** A document as a caller writes it. What the server owns may be sent back and is ignored. */
+/**
+ * A document as a caller writes it. A caller may send back the members that the server owns; the server
+ * ignores them.
+ */
 export type CanonicalDocumentInput = {
   /** The tenant; the same as that of the transaction. */
   readonly tenantId: IdentifierInput;
@@ -22,8 +25,8 @@ export type CanonicalDocumentInput = {
   /** The content, at most 900,000 bytes of canonical JSON. */
   readonly data: object;
   /**
-   * What the document can be found and sorted by: name (at most 64 bytes) to value (at most 900 bytes).
-   * Numbers and times in a form that sorts as text. (at most 16 entries)
+   * Keys for queries and sorting: name (at most 64 bytes) to value (at most 900 bytes). Write numbers and
+   * times in a form that sorts as text. (at most 16 entries)
    */
   readonly indexes?: { readonly [name: string]: string } | null;
   /** Owned by the server; ignored. (at least 0) */
@@ -50,7 +53,7 @@ export type CanonicalDocument = {
   readonly schemaVersion: Identifier;
   /** The content; null for a tombstone. */
   readonly data: JsonObject | null;
-  /** What the document can be found and sorted by; empty for a tombstone. (at most 16 entries) */
+  /** Keys for queries and sorting; empty for a tombstone. (at most 16 entries) */
   readonly indexes: { readonly [name: string]: string };
   /** Number of this write, from 1; never restarts, also not after a delete. (at least 0) */
   readonly revision: number;
@@ -64,12 +67,12 @@ export type CanonicalDocument = {
   readonly updatedAtUtc: Timestamp;
 };
 
-/** What a mutation does: write a document, or leave a tombstone in its place. */
+/** The kind of a mutation: write a document, or replace it with a tombstone. */
 export type CanonicalMutationOperation = 'upsert' | 'delete';
 
 /**
- * What must hold before the write. All given members must hold; `mustExist` and `mustNotExist` exclude each
- * other. A tombstone counts as existing.
+ * Conditions on the document before the write. All given members must hold; `mustExist` and `mustNotExist`
+ * exclude each other. A tombstone counts as existing.
  */
 export type CanonicalWritePrecondition = {
   /** The exact current revision. (at least 0) */
@@ -85,7 +88,7 @@ export type CanonicalWritePrecondition = {
  * `id`.
  */
 export type CanonicalMutation = {
-  /** What to do; an upsert when absent. ("upsert" when absent) */
+  /** The kind of change; an upsert when absent. ("upsert" when absent) */
   readonly operation?: CanonicalMutationOperation | null;
   /** The document to write; absent for a delete. */
   readonly document?: CanonicalDocumentInput | null;
@@ -99,7 +102,7 @@ export type CanonicalMutation = {
    * 400 characters)
    */
   readonly id?: string | null;
-  /** What must hold before the write. */
+  /** Conditions on the document before the write. */
   readonly precondition?: CanonicalWritePrecondition | null;
 };
 
@@ -108,7 +111,7 @@ export type CanonicalMutation = {
  * fence fails the transaction.
  */
 export type CanonicalFenceMutation = {
-  /** Take the fence or give it up; a claim when absent. ("claim" when absent) */
+  /** Claim or release the fence; a claim when absent. ("claim" when absent) */
   readonly operation?: 'claim' | 'release' | null;
   /** Name of the fence, for example the rule it enforces. */
   readonly name: IdentifierInput;
@@ -127,15 +130,15 @@ export type CanonicalOutboxWrite = {
    * surrounding white space is removed. (at most 400 characters)
    */
   readonly id?: string | null;
-  /** What dispatchers route by. */
+  /** The topic that dispatchers route by. */
   readonly topic: IdentifierInput;
-  /** What the event is about. */
+  /** The subject of the event. */
   readonly key: IdentifierInput;
   /** The content: any JSON, at most 900,000 bytes of canonical JSON. */
   readonly payload?: JsonInput;
-  /** Texts that travel with the event. (at most 64 entries) */
+  /** Strings that are delivered with the event. (at most 64 entries) */
   readonly headers?: { readonly [name: string]: string } | null;
-  /** Not delivered earlier. (at most 40 characters, RFC 3339) */
+  /** The server does not deliver the event before this time. (at most 40 characters, RFC 3339) */
   readonly notBeforeUtc?: string | null;
   /** Deliveries before the event is dead-lettered; unlimited when absent. (1 to 100000) */
   readonly maxDeliveryAttempts?: number | null;
@@ -152,29 +155,29 @@ export type CanonicalOutboxEvent = {
   readonly tenantId: Identifier;
   /** The transaction that wrote it. (at most 160 characters) */
   readonly transactionId: string;
-  /** What dispatchers route by. */
+  /** The topic that dispatchers route by. */
   readonly topic: Identifier;
-  /** What the event is about. */
+  /** The subject of the event. */
   readonly key: Identifier;
   /** The content: any JSON. */
   readonly payload: JsonValue;
-  /** Texts that travel with the event. (at most 64 entries) */
+  /** Strings that are delivered with the event. (at most 64 entries) */
   readonly headers: { readonly [name: string]: string };
-  /** Not delivered earlier. (at most 40 characters, RFC 3339) */
+  /** The server does not deliver the event before this time. (at most 40 characters, RFC 3339) */
   readonly notBeforeUtc: string | null;
-  /** How often it was leased. (at least 0) */
+  /** Number of leases so far. (at least 0) */
   readonly deliveryCount: number;
-  /** When it was acknowledged. (at most 40 characters, RFC 3339) */
+  /** When a consumer acknowledged it. (at most 40 characters, RFC 3339) */
   readonly deliveredAtUtc: string | null;
   /** The consumer that holds the lease. (at most 160 characters) */
   readonly leaseOwner: string | null;
-  /** When the lease ends by itself. (at most 40 characters, RFC 3339) */
+  /** When the lease expires. (at most 40 characters, RFC 3339) */
   readonly leaseExpiresAtUtc: string | null;
   /** Deliveries before the event is dead-lettered; null for unlimited. (1 to 100000) */
   readonly maxDeliveryAttempts: number | null;
-  /** When deliveries were given up. (at most 40 characters, RFC 3339) */
+  /** When the event was dead-lettered. (at most 40 characters, RFC 3339) */
   readonly deadLetteredAtUtc: string | null;
-  /** What the last release reported. (at most 4096 characters) */
+  /** The error that the last release reported. (at most 4096 characters) */
   readonly lastError: string | null;
 };
 
@@ -205,7 +208,7 @@ export type CanonicalTransactionRequest = {
   readonly outbox?: readonly CanonicalOutboxWrite[] | null;
 };
 
-/** What a transaction wrote. */
+/** The writes of a transaction. */
 export type CanonicalTransactionResult = {
   /** Follows from tenant and idempotency key. (at most 160 characters) */
   readonly transactionId: string;
@@ -219,7 +222,7 @@ export type CanonicalTransactionResult = {
   readonly actor: string | null;
   /** True when the answer is that of an earlier identical request. */
   readonly replayed: boolean;
-  /** The one time of the transaction. */
+  /** The time of the transaction. */
   readonly committedAtUtc: Timestamp;
   /** The written documents in the order of the mutations, tombstones included. (at most 100 items) */
   readonly documents: readonly CanonicalDocument[];
@@ -227,7 +230,7 @@ export type CanonicalTransactionResult = {
   readonly outbox: readonly CanonicalOutboxEvent[];
 };
 
-/** Which document to read. */
+/** The document to read. */
 export type CanonicalDocumentReadRequest = {
   /**
    * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -242,7 +245,7 @@ export type CanonicalDocumentReadRequest = {
   readonly includeDeleted?: boolean | null;
 };
 
-/** Whose revisions to list. */
+/** The document whose revisions to list. */
 export type CanonicalDocumentRevisionQuery = {
   /**
    * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -253,7 +256,7 @@ export type CanonicalDocumentRevisionQuery = {
   readonly documentType: IdentifierInput;
   /** Id of the document. */
   readonly id: IdentifierInput;
-  /** At most so many revisions. (1 to 1000, 100 when absent) */
+  /** Maximum number of revisions. (1 to 1000, 100 when absent) */
   readonly limit?: number | null;
 };
 
@@ -269,7 +272,7 @@ export type CanonicalDocumentRevision = {
   readonly revision: number;
   /** The transaction that wrote it. (at most 160 characters) */
   readonly transactionId: string;
-  /** What the transaction did. */
+  /** The kind of change. */
   readonly operation: CanonicalMutationOperation;
   /** The document at this revision. */
   readonly document: CanonicalDocument;
@@ -293,7 +296,7 @@ export type CanonicalDocumentIndexRange = {
   readonly lessThanOrEqual?: string | null;
 };
 
-/** Which documents to list, and in which order. */
+/** A query: which documents to list, and in which order. */
 export type CanonicalDocumentQuery = {
   /**
    * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -321,9 +324,9 @@ export type CanonicalDocumentQuery = {
    * leaves them out. (false when absent)
    */
   readonly includeDeleted?: boolean | null;
-  /** At most so many documents a page. (1 to 1000, 100 when absent) */
+  /** Maximum number of documents per page. (1 to 1000, 100 when absent) */
   readonly limit?: number | null;
-  /** Where the page before this one ended. Belongs to this query and no other. (at most 8192 characters) */
+  /** The token of the previous page. Valid for this query only. (at most 8192 characters) */
   readonly continuationToken?: string | null;
 };
 
@@ -337,41 +340,43 @@ export type CanonicalDocumentQueryResult = {
   readonly continuationToken: string | null;
 };
 
-/** A consumer's wish for events to deliver. */
+/** A consumer's request for events to deliver. */
 export type CanonicalOutboxLeaseRequest = {
   /**
    * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
    * white space is removed. (at most 400 characters)
    */
   readonly tenantId?: string | null;
-  /** Who delivers, told to whoever looks at the outbox. */
+  /** Id of the consumer; operators see it in the outbox. */
   readonly consumerId: IdentifierInput;
-  /** At most so many events. (1 to 100, 10 when absent) */
+  /** Maximum number of events. (1 to 100, 10 when absent) */
   readonly maxItems?: number | null;
   /** How long the lease holds, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent) */
   readonly leaseSeconds?: number | null;
   /**
-   * How long the answer may wait for an event where none is due, in seconds; fractions allowed. The answer
-   * comes as soon as one was leased. A bounded number of calls waits; those beyond it are answered at once.
+   * How long the call may wait while no event is due, in seconds; fractions allowed. The server answers as
+   * soon as it leases an event. It holds a bounded number of waiting calls and answers further ones at once.
    * (0 to 20, 0 when absent)
    */
   readonly waitSeconds?: number | null;
 };
 
-/** A consumer's hold on one event. */
+/** One consumer's lease on one event. */
 export type CanonicalOutboxLease = {
   /** The event to deliver. */
   readonly event: CanonicalOutboxEvent;
-  /** Secret that proves the hold. Sent in bodies only, never in a URL or a log. (at most 160 characters) */
+  /**
+   * Secret that proves the lease. Send it in bodies only, never in a URL or a log. (at most 160 characters)
+   */
   readonly leaseToken: string;
-  /** When the lease ends by itself. */
+  /** When the lease expires. */
   readonly expiresAtUtc: Timestamp;
 };
 
 /** The leased events; empty when none is due. (at most 100 items) */
 export type CanonicalOutboxLeaseList = readonly CanonicalOutboxLease[];
 
-/** A wish to hold an event longer. The new end counts from now and may be earlier than the old one. */
+/** A request to extend a lease. The new end counts from now and may be earlier than the old end. */
 export type CanonicalOutboxLeaseRenewalRequest = {
   /**
    * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -394,11 +399,11 @@ export type CanonicalOutboxLeaseRenewalRequest = {
 
 /** The renewed lease. */
 export type CanonicalOutboxLeaseRenewal = {
-  /** When the lease now ends by itself. */
+  /** When the renewed lease expires. */
   readonly expiresAtUtc: Timestamp;
 };
 
-/** That an event was delivered. Safe to repeat with the same token. */
+/** Reports a delivered event. Safe to repeat with the same token. */
 export type CanonicalOutboxAcknowledgement = {
   /**
    * The tenant; equal to that of the route where it is given. 1 to 160 UTF-16 units after surrounding white
@@ -415,8 +420,8 @@ export type CanonicalOutboxAcknowledgement = {
 };
 
 /**
- * That a delivery failed. The event is tried again later, after 5 seconds unless told otherwise.
- * `notBeforeUtc` and `retryAfterSeconds` exclude each other.
+ * Reports a failed delivery. The event becomes due again after 5 seconds by default. `notBeforeUtc` and
+ * `retryAfterSeconds` exclude each other.
  */
 export type CanonicalOutboxNackRequest = {
   /**
@@ -431,15 +436,15 @@ export type CanonicalOutboxNackRequest = {
   readonly eventId?: string | null;
   /** The token of the lease. */
   readonly leaseToken: IdentifierInput;
-  /** Try again not earlier. (at most 40 characters, RFC 3339) */
+  /** Earliest time of the next delivery. (at most 40 characters, RFC 3339) */
   readonly notBeforeUtc?: string | null;
-  /** Try again after so many seconds; fractions allowed. (above 0, at most 86400) */
+  /** Delay before the next delivery, in seconds; fractions allowed. (above 0, at most 86400) */
   readonly retryAfterSeconds?: number | null;
-  /** Why it failed; kept as `lastError`. (at most 4096 characters) */
+  /** Why the delivery failed; stored as `lastError`. (at most 4096 characters) */
   readonly error?: string | null;
 };
 
-/** Which events to list. */
+/** A query: which events to list. */
 export type CanonicalOutboxQuery = {
   /**
    * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -459,9 +464,9 @@ export type CanonicalOutboxQuery = {
    * characters)
    */
   readonly topic?: string | null;
-  /** At most so many events a page. (1 to 1000, 100 when absent) */
+  /** Maximum number of events per page. (1 to 1000, 100 when absent) */
   readonly limit?: number | null;
-  /** Where the page before this one ended. (at most 4096 characters) */
+  /** The token of the previous page. (at most 4096 characters) */
   readonly continuationToken?: string | null;
 };
 
@@ -473,7 +478,7 @@ export type CanonicalOutboxQueryResult = {
   readonly continuationToken: string | null;
 };
 
-/** A wish to deliver a dead-lettered event again. */
+/** A request to deliver a dead-lettered event again. */
 export type CanonicalOutboxReplayRequest = {
   /**
    * The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -485,28 +490,30 @@ export type CanonicalOutboxReplayRequest = {
    * white space is removed. (at most 400 characters)
    */
   readonly eventId?: string | null;
-  /** Count deliveries from zero again. (false when absent) */
+  /** Whether to count deliveries from zero again. (false when absent) */
   readonly resetDeliveryCount?: boolean | null;
 };
 
-/** A migration that the consumer has made to its own data. The ledger records it; it executes nothing. */
+/**
+ * A migration that the consumer has made to its own data. The ledger records it; the server executes nothing.
+ */
 export type CanonicalMigrationInput = {
   /** The consumer: stable, the same for all its migrations. */
   readonly namespace: IdentifierInput;
   /** The migration within its namespace. */
   readonly id: IdentifierInput;
   /**
-   * What the migration was, such as `sha256:` and hexadecimal digits. The same migration with another
-   * checksum is refused.
+   * Checksum of the migration, such as `sha256:` and hexadecimal digits. The server refuses the same
+   * migration with another checksum.
    */
   readonly checksum: IdentifierInput;
-  /** For people. The first one recorded stays. (at most 4096 characters) */
+  /** Description for people. The first recorded description stays. (at most 4096 characters) */
   readonly description?: string | null;
 };
 
 /**
- * Migrations to record together: all of them or none. One that stands twice must have the same checksum both
- * times; its first description counts. (at most 500 items)
+ * Migrations to record together: all of them or none. If a batch names a migration twice, both entries must
+ * have the same checksum; the first description counts. (at most 500 items)
  */
 export type CanonicalMigrationInputList = readonly CanonicalMigrationInput[];
 
@@ -516,11 +523,11 @@ export type CanonicalMigrationReceipt = {
   readonly namespace: Identifier;
   /** The migration within its namespace. */
   readonly id: Identifier;
-  /** What the migration was. */
+  /** Checksum of the migration. */
   readonly checksum: Identifier;
-  /** For people. (at most 4096 characters) */
+  /** Description for people. (at most 4096 characters) */
   readonly description: string | null;
-  /** When it was recorded first. */
+  /** When it was first recorded. */
   readonly appliedAtUtc: Timestamp;
 };
 
@@ -528,15 +535,15 @@ export type CanonicalMigrationReceipt = {
 export type CanonicalMigrationReceiptList = readonly CanonicalMigrationReceipt[];
 
 /**
- * How the canonical store is configured and whether it would serve. Fixed texts and counts only: no tenant,
- * no payload, no connection data.
+ * How the canonical store is configured and whether it can serve safely. Fixed texts and counts only: no
+ * tenant, no payload, no connection data.
  */
 export type CanonicalPreflightReport = {
   /** The name of the store, the same as `provider`. (at most 64 characters) */
   readonly store: string;
   /** The configured provider. (at most 64 characters) */
   readonly provider: string;
-  /** How canonical callers prove who they are. (at most 160 characters) */
+  /** How canonical callers authenticate. (at most 160 characters) */
   readonly authenticationMode: string;
   /**
    * Whether calls need an identity policy that grants them. Where it is false outside the environment
@@ -547,7 +554,7 @@ export type CanonicalPreflightReport = {
   readonly identityPolicyCount: number;
   /** How many migrations the ledger holds. (at least 0) */
   readonly migrationReceiptCount: number;
-  /** Calls that one source address may make in a window. (at least 1) */
+  /** Calls per window from one source address. (at least 1) */
   readonly rateLimitPermitLimit: number;
   /** Length of that window. (at least 1) */
   readonly rateLimitWindowSeconds: number;
@@ -557,7 +564,7 @@ export type CanonicalPreflightReport = {
   readonly dataPlaneProbe: CanonicalDataPlanePreflightResult | null;
 };
 
-/** What the probe found in two tenants that existed for it alone. */
+/** The results of the probe in two temporary tenants. */
 export type CanonicalDataPlanePreflightResult = {
   /** The version of this probe. */
   readonly profile: 'svc.canonical.data-plane-preflight.v1';
@@ -565,30 +572,30 @@ export type CanonicalDataPlanePreflightResult = {
   readonly ready: boolean;
   /** `passed` where `ready`. */
   readonly status: 'passed' | 'failed';
-  /** Where the probe wrote. */
+  /** The two tenants of the probe. */
   readonly scope: 'isolated_ephemeral_tenants';
   /** When the probe began. */
   readonly checkedAtUtc: Timestamp;
-  /** How long it took, cleaning up included, in milliseconds. (at least 0) */
+  /** Duration of the probe, including its cleanup, in milliseconds. (at least 0) */
   readonly durationMs: number;
   /**
-   * Chunks of the archive that brought the first tenant back; 0 where the probe did not come to it. (at least
-   * 0)
+   * Chunks of the archive that restored the first tenant; 0 if the probe stopped before the restore. (at
+   * least 0)
    */
   readonly archiveChunkCount: number;
-  /** Whether the first tenant, once changed, was brought back as it was. */
+  /** Whether the restore returned the first tenant to its state before the change. */
   readonly backupRestoreVerified: boolean;
-  /** Whether the second tenant stayed as it was. */
+  /** Whether the second tenant stayed unchanged. */
   readonly tenantIsolationVerified: boolean;
   /** Whether both tenants are empty again. */
   readonly cleanupVerified: boolean;
-  /** One entry a check, always the same ones in the same order. (at most 16 items) */
+  /** One entry per check, always the same checks in the same order. (at most 16 items) */
   readonly checks: readonly CanonicalDataPlanePreflightCheck[];
 };
 
 /** One check of the probe. */
 export type CanonicalDataPlanePreflightCheck = {
-  /** Which check. (at most 64 characters) */
+  /** Id of the check. (at most 64 characters) */
   readonly id: string;
   /** Its outcome. */
   readonly status: 'passed' | 'failed';
@@ -596,25 +603,25 @@ export type CanonicalDataPlanePreflightCheck = {
   readonly message: string;
 };
 
-/** A value that a document holds: no other document of the tenant can claim it. */
+/** A value that one document holds: no other document of the tenant can claim it. */
 export type CanonicalFence = {
   /** The tenant. */
   readonly tenantId: Identifier;
-  /** What is unique, such as a business number. */
+  /** Name of the fence, such as a business number. */
   readonly name: Identifier;
-  /** The value that is held. */
+  /** The claimed value. */
   readonly value: Identifier;
   /** Type of the document that holds it. */
   readonly ownerDocumentType: Identifier;
   /** Id of the document that holds it. */
   readonly ownerDocumentId: Identifier;
-  /** When it was claimed first. */
+  /** Time of the first claim. */
   readonly createdAtUtc: Timestamp;
-  /** When it was claimed last. */
+  /** Time of the last claim. */
   readonly updatedAtUtc: Timestamp;
 };
 
-/** What the tenant remembers of a transaction: the same request under the same key answers its result. */
+/** The stored result of a transaction: the same request with the same key answers it. */
 export type CanonicalTransactionReceipt = {
   /** Follows from tenant and idempotency key. (at most 160 characters) */
   readonly transactionId: string;
@@ -626,7 +633,7 @@ export type CanonicalTransactionReceipt = {
   readonly requestHash: string;
   /** The first answer, with every revision that the transaction wrote. */
   readonly result: CanonicalTransactionResult;
-  /** The one time of the transaction. */
+  /** The time of the transaction. */
   readonly committedAtUtc: Timestamp;
 };
 
@@ -653,11 +660,13 @@ export type CanonicalTenantSnapshot = {
   readonly contentHash: string;
 };
 
-/** Replaces all that a tenant has. */
+/** Replaces the whole content of a tenant. */
 export type CanonicalRestoreRequest = {
-  /** The snapshot exactly as it was exported. Leases in it are cleared. */
+  /** The snapshot exactly as it was exported. The server clears its leases. */
   readonly snapshot: CanonicalTenantSnapshot;
-  /** The hash that the content must have, beside the one in the snapshot. (at most 71 characters) */
+  /**
+   * Expected hash of the content, checked in addition to the hash in the snapshot. (at most 71 characters)
+   */
   readonly expectedContentHash?: string | null;
 };
 
@@ -671,8 +680,8 @@ export type Identifier = string;
 
 /**
  * A name that the caller sends: 1 to 160 UTF-16 units after surrounding white space is removed, at most 400
- * bytes of UTF-8, no control characters. The schema leaves room for that white space; what is left is judged
- * after it. (1 to 400 characters)
+ * bytes of UTF-8, no control characters. The schema allows that white space; the server removes it and then
+ * checks the length. (1 to 400 characters)
  */
 export type IdentifierInput = string;
 
@@ -682,20 +691,17 @@ export type IdentifierInput = string;
  */
 export type Timestamp = string;
 
-/** One place of a request that was refused, and why. */
+/** One refused place of a request, with the reason. */
 export type ProblemFault = {
-  /**
-   * Where: a JSON Pointer (RFC 6901) into the request body, empty for the whole body. (at most 2048
-   * characters)
-   */
+  /** A JSON Pointer (RFC 6901) into the request body, empty for the whole body. (at most 2048 characters) */
   readonly pointer: string;
-  /** What the rule asks for. Never the refused value. (at most 1024 characters) */
+  /** The requirement of the rule. Never the refused value. (at most 1024 characters) */
   readonly detail: string;
-  /** The JSON Schema keyword that refused, where one did. (at most 64 characters) */
+  /** The JSON Schema keyword that refused the value, if one did. (at most 64 characters) */
   readonly keyword?: string;
 };
 
-/** Every error answer (RFC 9457). Further members may appear; a client ignores those it does not know. */
+/** Every error answer (RFC 9457). Further members may appear; a client ignores unknown members. */
 export type ProblemDetails = {
   /** `urn:svc:problem:` followed by the code. (at most 200 characters) */
   readonly type: string;
@@ -703,7 +709,7 @@ export type ProblemDetails = {
   readonly title: string;
   /** The HTTP status of the answer. (400 to 599) */
   readonly status: number;
-  /** This occurrence in words, without values of the request. (at most 2048 characters) */
+  /** Description of this occurrence, without values of the request. (at most 2048 characters) */
   readonly detail: string;
   /** This occurrence as a URI: `urn:svc:request:` followed by the correlation id. (at most 200 characters) */
   readonly instance: string;
@@ -717,7 +723,7 @@ export type ProblemDetails = {
   readonly errors?: readonly ProblemFault[];
   /** How long to wait before trying again, in seconds; the same as the header `Retry-After`. (at least 0) */
   readonly retryAfterSeconds?: number;
-  /** How the start of work was answered, where it was refused after its request was understood. */
+  /** The receipt of a rejected start; absent if the request itself was invalid. */
   readonly admission?: AdmissionReceipt;
 };
 
@@ -733,11 +739,11 @@ export type AdmissionReceipt = {
    * characters)
    */
   readonly admissionId: string;
-  /** The operation that was asked for. (1 to 160 characters) */
+  /** The requested operation. (1 to 160 characters) */
   readonly operationId: string;
-  /** Whether the work was taken on. */
+  /** Whether the server accepted the work. */
   readonly status: 'accepted' | 'rejected';
-  /** The run, also where it was rejected before it was stored. (1 to 160 characters) */
+  /** The run; present also for a run that was rejected before it was stored. (1 to 160 characters) */
   readonly resourceId: string;
   /** SHA-256 of the payload as canonical JSON; that of the run. (at most 71 characters) */
   readonly requestHash: string;
@@ -745,27 +751,27 @@ export type AdmissionReceipt = {
    * SHA-256 of the idempotency key, in bare hexadecimal digits; null without a key. (at most 64 characters)
    */
   readonly idempotencyKeyHash: string | null;
-  /** Whether this answers an earlier start with the same key; false in every later read. */
+  /**
+   * Whether the server repeats the answer of an earlier start with the same key; false in every later read.
+   */
   readonly replayed: boolean;
   /** When the run was created. */
   readonly admittedAtUtc: Timestamp;
-  /**
-   * Where the run is read: a relative reference, the same as the header `Location`. (1 to 2048 characters)
-   */
+  /** Address of the run: a relative reference, the same as the header `Location`. (1 to 2048 characters) */
   readonly statusUri: string;
-  /** Where its result is read, where that is elsewhere. (at most 2048 characters) */
+  /** Address of its result, if it differs from the address of the run. (at most 2048 characters) */
   readonly resultUri: string | null;
-  /** Kind of the rejection; null for what was accepted. (at most 160 characters) */
+  /** Kind of the rejection; null for accepted work. (at most 160 characters) */
   readonly failureClass: string | null;
-  /** The rejection in words; null for what was accepted. (at most 4096 characters) */
+  /** Description of the rejection; null for accepted work. (at most 4096 characters) */
   readonly error: string | null;
 };
 
 // ---- execution
 
 /**
- * Where a run stands. `succeeded`, `failed`, `cancelled`, `rejected` and `timed_out` are terminal; the others
- * count against the ceiling of active runs.
+ * Status of a run. `succeeded`, `failed`, `cancelled`, `rejected` and `timed_out` are terminal; the others
+ * count against the limit of active runs.
  */
 export type ExecutionRunStatus = 
   | 'queued'
@@ -777,35 +783,39 @@ export type ExecutionRunStatus =
   | 'rejected'
   | 'timed_out';
 
-/** How a handler ends a run. */
+/** The result with which a handler completes a run. */
 export type ExecutionTerminalStatus = 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out';
 
-/** What a run waits for: an event that somebody raises, or a moment. */
+/** The cause that a run waits for: an event that a caller raises, or a time. */
 export type ExecutionWaitKind = 'external_event' | 'timer';
 
-/** How a wait ended: by its event, by its timer, or because its time was over. */
+/** How a wait ended: by its event, by its timer, or by its deadline. */
 export type ExecutionWaitOutcome = 'external_event' | 'timer' | 'timed_out';
 
-/** Whose work a run is. Required where product or identity policies are configured. */
+/**
+ * The product, tenant and service identity of a run. Required if product or identity policies are configured.
+ */
 export type ExecutionScopeInput = {
   /** The product. */
   readonly productId: IdentifierInput;
   /** The tenant. */
   readonly tenantId: IdentifierInput;
   /**
-   * Who asks for the run. Taken from the verified identity, never believed as sent. 1 to 160 UTF-16 units
-   * after surrounding white space is removed. (at most 400 characters)
+   * The identity that starts the run. The server takes it from the verified caller and ignores the value in
+   * the request. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
    */
   readonly serviceIdentity?: string | null;
 };
 
-/** Whose work a run is. */
+/** The product, tenant and service identity of a run. */
 export type ExecutionScope = {
   /** The product. */
   readonly productId: Identifier;
   /** The tenant. */
   readonly tenantId: Identifier;
-  /** The verified identity that asked for the run; null where none was verified. (at most 160 characters) */
+  /**
+   * The verified identity that started the run; null if the server verified none. (at most 160 characters)
+   */
   readonly serviceIdentity: string | null;
 };
 
@@ -815,14 +825,14 @@ export type ExecutionScope = {
  */
 export type ExecutionRetryPolicyInput = {
   /**
-   * Results `failed` and `timed_out` that the run may have in all; 0 means 1. Waits and lost leases are not
-   * counted. When absent: that of the handler, else 1. (0 to 25)
+   * Maximum number of `failed` and `timed_out` results of the run; 0 means 1. Waits and lost leases do not
+   * count. When absent: the value of the handler, else 1. (0 to 25)
    */
   readonly maxAttempts?: number | null;
   /** Delay before the first retry, in seconds; fractions allowed. (0 to 86400, 1 when absent) */
   readonly initialDelaySeconds?: number | null;
   /**
-   * Longest delay, in seconds; raised to `initialDelaySeconds` where it is less. (0 to 86400, 60 when absent)
+   * Longest delay, in seconds; raised to `initialDelaySeconds` if it is less. (0 to 86400, 60 when absent)
    */
   readonly maxDelaySeconds?: number | null;
   /** Factor from each delay to the next; 0 means 1. (0 to 1000000, 2 when absent) */
@@ -831,7 +841,7 @@ export type ExecutionRetryPolicyInput = {
 
 /** When a failed run is tried again, with every default filled in. */
 export type ExecutionRetryPolicy = {
-  /** Results `failed` and `timed_out` that the run may have in all. (1 to 25) */
+  /** Maximum number of `failed` and `timed_out` results of the run. (1 to 25) */
   readonly maxAttempts: number;
   /** Delay before the first retry, in seconds. (0 to 86400) */
   readonly initialDelaySeconds: number;
@@ -846,18 +856,19 @@ export type ExecutionRunRequest = {
   /** The handler that does the work; it must be registered. */
   readonly handlerId: IdentifierInput;
   /**
-   * The plugin of the handler; derived from the handler when absent, refused with `plugin_mismatch` when it
-   * is another. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
+   * The plugin of the handler; taken from the handler when absent. Another plugin is refused with
+   * `plugin_mismatch`. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+   * characters)
    */
   readonly pluginId?: string | null;
   /**
-   * What the handler is given: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
+   * Input of the handler: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
    * more, and never more than 1 MiB.
    */
   readonly payload?: JsonInput;
   /**
    * Makes the start safe to repeat within product and tenant; the same as the header `Idempotency-Key`, and
-   * equal to it where both are given. 1 to 160 UTF-16 units after surrounding white space is removed. (at
+   * equal to it if the request has both. 1 to 160 UTF-16 units after surrounding white space is removed. (at
    * most 400 characters)
    */
   readonly idempotencyKey?: string | null;
@@ -866,25 +877,22 @@ export type ExecutionRunRequest = {
    * surrounding white space is removed. (at most 400 characters)
    */
   readonly correlationId?: string | null;
-  /** Whose work it is. */
+  /** The product, tenant and service identity of the run. */
   readonly scope?: ExecutionScopeInput | null;
   /**
-   * Not run earlier; at most 3,660 days ahead. A moment in the past means now. (at most 40 characters, RFC
-   * 3339)
+   * Earliest start of the run, at most 3,660 days ahead. A time in the past means now. (at most 40
+   * characters, RFC 3339)
    */
   readonly scheduledAtUtc?: string | null;
-  /** When a failure is tried again. */
+  /** When a failed run is tried again. */
   readonly retryPolicy?: ExecutionRetryPolicyInput | null;
-  /**
-   * Texts that the run can be found by. Names that begin with `svc.` belong to the service. (at most 32
-   * entries)
-   */
+  /** Strings for finding the run. Names that begin with `svc.` belong to the service. (at most 32 entries) */
   readonly tags?: { readonly [name: string]: string } | null;
 };
 
-/** A run as it stands now. */
+/** The current state of a run. */
 export type ExecutionRun = {
-  /** How the start was answered; made anew by every read. */
+  /** The receipt of the start; computed by every read. */
   readonly admission: AdmissionReceipt;
   /** Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters) */
   readonly id: string;
@@ -892,32 +900,34 @@ export type ExecutionRun = {
   readonly handlerId: Identifier;
   /** The plugin of the handler. (at most 160 characters) */
   readonly pluginId: string | null;
-  /** Where it stands. */
+  /** The status of the run. */
   readonly status: ExecutionRunStatus;
-  /** How often it was claimed: first start, retries, resumed waits, lost leases. (at least 0) */
+  /** Number of claims: first start, retries, resumed waits, lost leases. (at least 0) */
   readonly attempt: number;
-  /** Results `failed` and `timed_out` that it may have in all. (1 to 25) */
+  /** Maximum number of `failed` and `timed_out` results. (1 to 25) */
   readonly maxAttempts: number;
-  /** When a failure is tried again. */
+  /** When a failed run is tried again. */
   readonly retryPolicy: ExecutionRetryPolicy;
   /** The caller's name for a chain of work; else the id of the run. (at most 160 characters) */
   readonly correlationId: string;
-  /** Whose work it is. */
+  /** The product, tenant and service identity of the run. */
   readonly scope: ExecutionScope | null;
-  /** SHA-256 of the payload as canonical JSON (RFC 8785); of `null` without one. (at most 71 characters) */
+  /**
+   * SHA-256 of the payload as canonical JSON (RFC 8785); of `null` without a payload. (at most 71 characters)
+   */
   readonly payloadHash: string;
-  /** What the handler is given: any JSON. */
+  /** Input of the handler: any JSON. */
   readonly payload: JsonValue;
   /** When it was admitted. */
   readonly createdAtUtc: Timestamp;
   /**
-   * What it waits for until then: its schedule, its next retry, the end of a wait. (at most 40 characters,
-   * RFC 3339)
+   * When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
+   * 3339)
    */
   readonly scheduledAtUtc: string | null;
-  /** When it was first claimed; kept from then on. (at most 40 characters, RFC 3339) */
+  /** Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339) */
   readonly startedAtUtc: string | null;
-  /** When it last changed; a heartbeat is no change. */
+  /** Time of its last change; a heartbeat is not a change. */
   readonly updatedAtUtc: Timestamp;
   /** When it became terminal. (at most 40 characters, RFC 3339) */
   readonly completedAtUtc: string | null;
@@ -926,7 +936,7 @@ export type ExecutionRun = {
    * least 0)
    */
   readonly durationMs: number | null;
-  /** Whether somebody asked to cancel it; its handler should then stop. */
+  /** Whether a caller requested its cancellation; its handler should then stop. */
   readonly cancellationRequested: boolean;
   /** Units of work asked for, as last reported. (0 to 9007199254740991) */
   readonly requested: number | null;
@@ -938,23 +948,23 @@ export type ExecutionRun = {
   readonly failed: number | null;
   /** Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1) */
   readonly progress: number | null;
-  /** What it is at, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters) */
+  /** Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters) */
   readonly currentStep: string | null;
   /** Kind of the last failure; null after success. (at most 160 characters) */
   readonly failureClass: string | null;
-  /** The last failure in words; null after success. (at most 4096 characters) */
+  /** Description of the last failure; null after success. (at most 4096 characters) */
   readonly error: string | null;
-  /** What the handler answered or last reported: any JSON. Null in lists unless `includeResult` is true. */
+  /** The last result that the handler reported: any JSON. Null in lists unless `includeResult` is true. */
   readonly result: JsonValue;
-  /** What the handler tells beside it. */
+  /** Additional data that the handler reports with the result. */
   readonly statusDetails: JsonObject | null;
-  /** Texts that the run can be found by. (at most 32 entries) */
+  /** Strings for finding the run. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
 };
 
 /**
- * Runs, the newest first. There is no continuation token: older ones are asked for with `createdBeforeUtc`.
- * (at most 200 items)
+ * Runs, newest first. There is no continuation token: read older runs with `createdBeforeUtc`. (at most 200
+ * items)
  */
 export type ExecutionRunList = readonly ExecutionRun[];
 
@@ -967,77 +977,84 @@ export type ExecutionTraceEvent = {
   /** The run. (at most 160 characters) */
   readonly runId: string;
   /**
-   * What happened, such as `run.created` or `retry.scheduled`; workers add types of their own. (at most 160
+   * Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. (at most 160
    * characters)
    */
   readonly type: string;
-  /** When. */
+  /** Time of the event. */
   readonly timestampUtc: Timestamp;
   /** The run's `attempt` at that time. (at least 0) */
   readonly attempt: number;
-  /** The step that it belongs to; null where it belongs to none. (at most 160 characters) */
+  /** The step of the event; null if it has no step. (at most 160 characters) */
   readonly stepId: string | null;
-  /** The status of the run after it; null where it says nothing of that. (at most 160 characters) */
+  /** The status of the run after the event; null if the event has no status. (at most 160 characters) */
   readonly status: string | null;
-  /** How serious it is: `info`, `warning`, or a word of the worker's. (at most 160 characters) */
+  /** Severity: `info`, `warning`, or a value of the worker. (at most 160 characters) */
   readonly severity: string;
   /**
-   * In words. One that the service made and had to cut ends in `...[truncated]`. (at most 4096 characters)
+   * Message of the event. A message that the server had to shorten ends in `...[truncated]`. (at most 4096
+   * characters)
    */
   readonly message: string | null;
-  /** More of it. Properties that a product policy names are `[redacted]`. */
+  /** Details of the event. Properties that a product policy names are `[redacted]`. */
   readonly details: JsonObject | null;
   /**
-   * Where it happened: `adapterId`, `runtimeKind`, `workerId`, `runId`, `correlationId`, `handlerId`,
-   * `pluginId`, `productId`, `tenantId`, `serviceIdentity`, as far as they are known. (at most 32 entries)
+   * Context of the event: `adapterId`, `runtimeKind`, `workerId`, `runId`, `correlationId`, `handlerId`,
+   * `pluginId`, `productId`, `tenantId`, `serviceIdentity`, as far as the server knows them. (at most 32
+   * entries)
    */
   readonly context: { readonly [name: string]: string };
 };
 
 /**
- * Events of one run in the order of their `sequenceId`. The last one's asks for those after it. (at most 200
- * items)
+ * Events of one run in the order of their `sequenceId`. Pass the last `sequenceId` to read the following
+ * events. (at most 200 items)
  */
 export type ExecutionTraceEventList = readonly ExecutionTraceEvent[];
 
-/** Something that a run produced and that outlives its result. */
+/** A named output of a run. */
 export type ExecutionArtifact = {
   /** Ordered id, 20 decimal digits. (1 to 160 characters) */
   readonly id: string;
   /** The run. (at most 160 characters) */
   readonly runId: string;
-  /** Its name; several artifacts of a run may have the same. */
+  /** Its name; several artifacts of a run may share a name. */
   readonly name: Identifier;
-  /** `json`, `text`, `object_reference`, or a word of the worker's. (at most 160 characters) */
+  /** `json`, `text`, `object_reference`, or a value of the worker. (at most 160 characters) */
   readonly kind: string;
   /** Media type of the content. (at most 200 characters) */
   readonly mediaType: string | null;
-  /** SHA-256 of the text, else of the content as canonical JSON, else of the uri. (at most 71 characters) */
+  /**
+   * SHA-256 of the text, or else of the content as canonical JSON, or else of the uri. (at most 71
+   * characters)
+   */
   readonly contentHash: string;
-  /** Bytes of what was hashed. (at least 0) */
+  /** Number of hashed bytes. (at least 0) */
   readonly sizeBytes: number;
   /**
-   * The content as text. Null where it is none, or where it is kept elsewhere: see `metadata`. (at most
+   * The content as text. Null if the content is not text or the blob store holds it: see `metadata`. (at most
    * 16777216 characters)
    */
   readonly text: string | null;
-  /** The content as any JSON. Null where it is none, or where it is kept elsewhere: see `metadata`. */
+  /** The content as any JSON. Null if the content is not JSON or the blob store holds it: see `metadata`. */
   readonly content: JsonValue;
-  /** Where the content is kept, where that is elsewhere. (at most 4096 characters) */
+  /** Address of content outside the run store. (at most 4096 characters) */
   readonly uri: string | null;
   /** When it was written. */
   readonly createdAtUtc: Timestamp;
   /**
-   * Texts of the writer. Of content kept elsewhere also `storage`, `offloaded` and `inline`. (at most 32
+   * Strings of the writer. Content in the blob store adds `storage`, `offloaded` and `inline`. (at most 32
    * entries)
    */
   readonly metadata: { readonly [name: string]: string };
 };
 
-/** The artifacts of one run, the oldest first. (at most 1000 items) */
+/** The artifacts of one run, oldest first. (at most 1000 items) */
 export type ExecutionArtifactList = readonly ExecutionArtifact[];
 
-/** State that a handler keeps from one attempt to the next. The last write under a key counts. */
+/**
+ * State that a handler stores from one attempt to the next. Each write replaces the last write of its key.
+ */
 export type ExecutionCheckpoint = {
   /** The run. (at most 160 characters) */
   readonly runId: string;
@@ -1049,13 +1066,13 @@ export type ExecutionCheckpoint = {
   readonly updatedAtUtc: Timestamp;
   /** Any JSON, at most 1 MiB. */
   readonly content: JsonValue;
-  /** Texts of the writer. (at most 32 entries) */
+  /** Strings of the writer. (at most 32 entries) */
   readonly metadata: { readonly [name: string]: string };
 };
 
 /** An event for a run. */
 export type ExecutionExternalEventRequest = {
-  /** What happened; a wait of the same name takes it. */
+  /** Name of the event; a wait of the same name takes it. */
   readonly name: IdentifierInput;
   /**
    * The run; taken from the route when absent, else equal to it (`run_mismatch`). 1 to 160 UTF-16 units after
@@ -1063,8 +1080,8 @@ export type ExecutionExternalEventRequest = {
    */
   readonly runId?: string | null;
   /**
-   * What the waiting handler is given: any JSON, at most 262,144 bytes of canonical JSON unless the
-   * deployment allows more, and never more than 1 MiB.
+   * Data for the waiting handler: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
+   * allows more, and never more than 1 MiB.
    */
   readonly payload?: JsonInput;
 };
@@ -1079,23 +1096,23 @@ export type ExecutionExternalEvent = {
   readonly runId: string | null;
   /** When it was raised. */
   readonly raisedAtUtc: Timestamp;
-  /** What came with it: any JSON. */
+  /** Data of the event: any JSON. */
   readonly payload: JsonValue;
 };
 
-/** A moment that a run waits or waited for. */
+/** A due time that a run waits or waited for. */
 export type ExecutionTimer = {
   /** Ordered id, 20 decimal digits. (1 to 160 characters) */
   readonly id: string;
-  /** Its name, that of the wait. */
+  /** Its name, the same as that of the wait. */
   readonly name: Identifier;
   /** The run. (at most 160 characters) */
   readonly runId: string | null;
-  /** The moment. */
+  /** The due time. */
   readonly fireAtUtc: Timestamp;
   /** When the wait began. */
   readonly createdAtUtc: Timestamp;
-  /** What the wait gave it: any JSON. */
+  /** Data that the wait gave the timer: any JSON. */
   readonly payload: JsonValue;
 };
 
@@ -1103,7 +1120,7 @@ export type ExecutionTimer = {
 export type ExecutionWaitResult = {
   /** The name of the wait. */
   readonly name: Identifier;
-  /** What ended it. */
+  /** The cause that ended the wait. */
   readonly outcome: ExecutionWaitOutcome;
   /** The event that ended it; null for every other outcome. */
   readonly event: ExecutionExternalEvent | null;
@@ -1111,9 +1128,9 @@ export type ExecutionWaitResult = {
   readonly timer: ExecutionTimer | null;
 };
 
-/** What a worker reports of a run. A member that is left out or null keeps its value. */
+/** A worker's report about a run. An absent or null member keeps its stored value. */
 export type ExecutionRunUpdate = {
-  /** Only `running` can be reported; how a run ends is said by its completion. */
+  /** Only `running` is allowed; a completion reports the end of a run. */
   readonly status?: 'running' | null;
   /** Units of work asked for, as last reported. (0 to 9007199254740991) */
   readonly requested?: number | null;
@@ -1125,7 +1142,7 @@ export type ExecutionRunUpdate = {
   readonly failed?: number | null;
   /** Share of the work that is done. (0 to 1) */
   readonly progress?: number | null;
-  /** What the run is at, for people. (at most 200 characters) */
+  /** Current step of the run, for people. (at most 200 characters) */
   readonly currentStep?: string | null;
   /**
    * Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
@@ -1133,26 +1150,27 @@ export type ExecutionRunUpdate = {
    * characters)
    */
   readonly failureClass?: string | null;
-  /** The failure in words, for people. (at most 4096 characters) */
+  /** Description of the failure, for people. (at most 4096 characters) */
   readonly error?: string | null;
   /**
-   * What is known so far: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
-   * more, and never more than 1 MiB.
+   * Result so far: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more, and
+   * never more than 1 MiB.
    */
   readonly result?: JsonInput;
-  /** More of it, at most 65,536 bytes of canonical JSON. */
+  /** Additional data, at most 65,536 bytes of canonical JSON. */
   readonly statusDetails?: object | null;
 };
 
 /**
- * How a run ended. After `failed` or `timed_out` a retry is scheduled while the retry policy has one left.
+ * How a run ended. After `failed` or `timed_out` the server schedules a retry while the retry policy allows
+ * one.
  */
 export type ExecutionRunResult = {
   /** How it ended. ("succeeded" when absent) */
   readonly status?: ExecutionTerminalStatus | null;
   /**
-   * What came of it: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more, and
-   * never more than 1 MiB. What was reported before stays when absent.
+   * Result of the run: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more,
+   * and never more than 1 MiB. When absent, the last reported value stays.
    */
   readonly result?: JsonInput;
   /**
@@ -1161,18 +1179,18 @@ export type ExecutionRunResult = {
    * characters)
    */
   readonly failureClass?: string | null;
-  /** The failure in words, for people. (at most 4096 characters) */
+  /** Description of the failure, for people. (at most 4096 characters) */
   readonly error?: string | null;
-  /** More of it, at most 65,536 bytes of canonical JSON. What was reported before stays when absent. */
+  /** Additional data, at most 65,536 bytes of canonical JSON. When absent, the last reported value stays. */
   readonly statusDetails?: object | null;
 };
 
 /** An artifact to add. Holds at least one of `text`, `content` and `uri`. */
 export type ExecutionArtifactWrite = {
-  /** Its name; it begins with the prefix of the product policy, where there is one. */
+  /** Its name; it begins with the prefix of the product policy, if the policy has one. */
   readonly name: IdentifierInput;
   /**
-   * `json`, `text`, `object_reference`, or a word of your own. 1 to 160 UTF-16 units after surrounding white
+   * `json`, `text`, `object_reference`, or your own value. 1 to 160 UTF-16 units after surrounding white
    * space is removed. (at most 400 characters, "json" when absent)
    */
   readonly kind?: string | null;
@@ -1182,9 +1200,9 @@ export type ExecutionArtifactWrite = {
   readonly text?: string | null;
   /** The content as any JSON, at most 16 MiB of canonical JSON. */
   readonly content?: JsonInput;
-  /** Where the content is kept, where that is elsewhere. (at most 4096 characters) */
+  /** Address of content outside the run store. (at most 4096 characters) */
   readonly uri?: string | null;
-  /** Texts of yours. (at most 32 entries) */
+  /** Strings of your choice. (at most 32 entries) */
   readonly metadata?: { readonly [name: string]: string } | null;
 };
 
@@ -1194,18 +1212,18 @@ export type ExecutionCheckpointWrite = {
   readonly key: IdentifierInput;
   /** Any JSON, at most 1 MiB of canonical JSON. */
   readonly content?: JsonInput;
-  /** Texts of yours. (at most 32 entries) */
+  /** Strings of your choice. (at most 32 entries) */
   readonly metadata?: { readonly [name: string]: string } | null;
 };
 
-/** A worker's wish for a run. A run is claimed by one worker at a time. */
+/** A worker's request for a run. One worker at a time holds a run. */
 export type ExecutionExternalWorkerLeaseRequest = {
-  /** Who works; under identity policies one of the caller's own. */
+  /** Id of the worker; under identity policies it must be a worker id of the caller. */
   readonly workerId: IdentifierInput;
   /** The handlers that the worker has, each once. (1 to 32 items) */
   readonly handlerIds: readonly string[];
   /**
-   * Claims only this run, such as the one that a queue message names. 1 to 160 UTF-16 units after surrounding
+   * Claims only this run, such as the run that a queue message names. 1 to 160 UTF-16 units after surrounding
    * white space is removed. (at most 400 characters)
    */
   readonly runId?: string | null;
@@ -1215,14 +1233,14 @@ export type ExecutionExternalWorkerLeaseRequest = {
    */
   readonly ttlSeconds?: number | null;
   /**
-   * How long the answer may wait for a run where none is due, in seconds; fractions allowed. The answer comes
-   * as soon as one was claimed. A bounded number of calls waits; those beyond it are answered at once. (0 to
-   * 20, 0 when absent)
+   * How long the call may wait while no run is due, in seconds; fractions allowed. The server answers as soon
+   * as the worker gets a run. It holds a bounded number of waiting calls and answers further ones at once. (0
+   * to 20, 0 when absent)
    */
   readonly waitSeconds?: number | null;
 };
 
-/** The right of one worker to carry out one run. Its token is shown here and nowhere else. */
+/** The right of one worker to execute one run. Only this answer shows the token. */
 export type ExecutionExternalWorkerLease = {
   /** Name of the lease; opaque. */
   readonly leaseKey: Identifier;
@@ -1234,15 +1252,15 @@ export type ExecutionExternalWorkerLease = {
   readonly run: ExecutionRun;
   /** When it was claimed. */
   readonly acquiredAtUtc: Timestamp;
-  /** When the lease ends unless a heartbeat comes before. */
+  /** When the lease expires without a heartbeat. */
   readonly expiresAtUtc: Timestamp;
 };
 
-/** A worker is still at it. */
+/** A worker's heartbeat: it extends the lease. */
 export type ExecutionExternalWorkerHeartbeatRequest = {
-  /** Of the lease, as the claim answered it. */
+  /** Id of the lease, from the answer to the claim. */
   readonly leaseKey: IdentifierInput;
-  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
@@ -1253,23 +1271,23 @@ export type ExecutionExternalWorkerHeartbeatRequest = {
   readonly ttlSeconds?: number | null;
 };
 
-/** A worker tells how far it is. */
+/** A worker reports the progress of its run. */
 export type ExecutionExternalWorkerReportRequest = {
-  /** Of the lease, as the claim answered it. */
+  /** Id of the lease, from the answer to the claim. */
   readonly leaseKey: IdentifierInput;
-  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
-  /** What changed. */
+  /** The changed members. */
   readonly update: ExecutionRunUpdate;
 };
 
-/** A worker adds to the history of its run. */
+/** A worker adds an event to the history of its run. */
 export type ExecutionExternalWorkerEventRequest = {
-  /** Of the lease, as the claim answered it. */
+  /** Id of the lease, from the answer to the claim. */
   readonly leaseKey: IdentifierInput;
-  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
@@ -1278,22 +1296,22 @@ export type ExecutionExternalWorkerEventRequest = {
    * "log" when absent)
    */
   readonly type?: string | null;
-  /** In words. (at most 4096 characters) */
+  /** Message of the event. (at most 4096 characters) */
   readonly message?: string | null;
   /**
-   * How serious it is. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+   * Severity of the event. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
    * characters, "info" when absent)
    */
   readonly severity?: string | null;
-  /** More of it, at most 65,536 bytes of canonical JSON. */
+  /** Additional data, at most 65,536 bytes of canonical JSON. */
   readonly details?: object | null;
 };
 
 /** A worker adds an artifact to its run. */
 export type ExecutionExternalWorkerArtifactRequest = {
-  /** Of the lease, as the claim answered it. */
+  /** Id of the lease, from the answer to the claim. */
   readonly leaseKey: IdentifierInput;
-  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
@@ -1301,23 +1319,23 @@ export type ExecutionExternalWorkerArtifactRequest = {
   readonly artifact: ExecutionArtifactWrite;
 };
 
-/** A worker keeps state for the next attempt. */
+/** A worker writes a checkpoint for the next attempt. */
 export type ExecutionExternalWorkerCheckpointRequest = {
-  /** Of the lease, as the claim answered it. */
+  /** Id of the lease, from the answer to the claim. */
   readonly leaseKey: IdentifierInput;
-  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
-  /** The state. */
+  /** The checkpoint. */
   readonly checkpoint: ExecutionCheckpointWrite;
 };
 
-/** A worker reads what it kept. */
+/** A worker reads a checkpoint of its run. */
 export type ExecutionExternalWorkerCheckpointReadRequest = {
-  /** Of the lease, as the claim answered it. */
+  /** Id of the lease, from the answer to the claim. */
   readonly leaseKey: IdentifierInput;
-  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
@@ -1326,57 +1344,58 @@ export type ExecutionExternalWorkerCheckpointReadRequest = {
 };
 
 /**
- * A worker waits for an event or a moment, and its run with it. The same call is repeated after the run was
- * claimed again, and then answers how the wait ended; kind and name tell waits apart.
+ * A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
+ * answers how the wait ended. Kind and name identify the wait.
  */
 export type ExecutionExternalWorkerWaitRequest = {
-  /** Of the lease, as the claim answered it. */
+  /** Id of the lease, from the answer to the claim. */
   readonly leaseKey: IdentifierInput;
-  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
-  /** What is waited for. */
+  /** The cause to wait for. */
   readonly kind: ExecutionWaitKind;
   /** Name of the event or of the timer. */
   readonly name: IdentifierInput;
   /**
-   * When waiting for an event ends without one; never when absent. At most 3,660 days ahead. Says nothing for
-   * a timer. (at most 40 characters, RFC 3339)
+   * Deadline of a wait for an event; none when absent. At most 3,660 days ahead. Ignored for a timer. (at
+   * most 40 characters, RFC 3339)
    */
   readonly timeoutAtUtc?: string | null;
   /**
-   * The moment of a timer, which needs it; refused for an event. At most 3,660 days ahead. (at most 40
-   * characters, RFC 3339)
+   * Due time: required for a timer, refused for an event. At most 3,660 days ahead. (at most 40 characters,
+   * RFC 3339)
    */
   readonly fireAtUtc?: string | null;
   /**
-   * What the timer gives back: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
-   * more, and never more than 1 MiB. Says nothing for an event.
+   * Data that the timer returns: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
+   * allows more, and never more than 1 MiB. Ignored for an event.
    */
   readonly payload?: JsonInput;
 };
 
 /**
- * Whether to stop here. Suspended: the lease is over, and the run is claimed anew once the wait has ended.
+ * Whether the worker must stop. If suspended, the lease is over, and a worker claims the run again after the
+ * wait.
  */
 export type ExecutionExternalWorkerWaitResponse = {
   /** The run. */
   readonly run: ExecutionRun;
-  /** Whether the wait goes on: stop, without completing. */
+  /** Whether the wait continues: the worker must stop without completing the run. */
   readonly suspended: boolean;
-  /** How the wait ended; null while it goes on. */
+  /** How the wait ended; null while it continues. */
   readonly outcome: ExecutionWaitResult | null;
 };
 
 /**
- * A worker is done with its run. Repeated with the same token it changes nothing and answers the run as it
- * stands.
+ * A worker completes its run. A repeated call with the same token changes nothing and answers the current
+ * run.
  */
 export type ExecutionExternalWorkerCompletionRequest = {
-  /** Of the lease, as the claim answered it. */
+  /** Id of the lease, from the answer to the claim. */
   readonly leaseKey: IdentifierInput;
-  /** The secret of the lease, as the claim answered it. (1 to 1000 characters) */
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
@@ -1384,27 +1403,27 @@ export type ExecutionExternalWorkerCompletionRequest = {
   readonly result: ExecutionRunResult;
 };
 
-/** What the runtime is made of. */
+/** The adapter of the runtime. */
 export type ExecutionRuntimeAdapterDescriptor = {
   /** The adapter. */
   readonly adapterId: Identifier;
-  /** What it runs on; for diagnosis, nothing to branch on. (at most 160 characters) */
+  /** Platform of the runtime; for diagnosis only, do not branch on it. (at most 160 characters) */
   readonly runtimeKind: string;
   /** Its name for people. (at most 200 characters) */
   readonly displayName: string;
   /** Its version. (at most 160 characters) */
   readonly version: string;
-  /** What it can do, such as `durable.waits`; what to branch on. (at most 64 items) */
+  /** Its capabilities, such as `durable.waits`; clients branch on these. (at most 64 items) */
   readonly capabilities: readonly string[];
-  /** More of it, for diagnosis. (at most 32 entries) */
+  /** Additional data for diagnosis. (at most 32 entries) */
   readonly metadata: { readonly [name: string]: string };
 };
 
-/** The limits that this deployment keeps. */
+/** The limits of this deployment. */
 export type ExecutionOperationalPolicy = {
   /** Runs that may be queued, waiting or running at once. (at least 0) */
   readonly maxActiveRuns: number;
-  /** Terminal runs that are kept, the newest; null for all. (at least 0) */
+  /** Number of newest terminal runs to keep; null for all. (at least 0) */
   readonly maxRetainedTerminalRuns: number | null;
   /** Runs of a list that names no limit. (at least 1) */
   readonly defaultListLimit: number;
@@ -1422,7 +1441,7 @@ export type ExecutionOperationalPolicy = {
   readonly maxStatusDetailsBytes: number;
   /** One artifact, in bytes. (at least 0) */
   readonly maxArtifactBytes: number;
-  /** An artifact that is kept beside its run, in bytes; larger ones are kept elsewhere. (at least 0) */
+  /** Largest artifact in the run store, in bytes; the blob store holds larger ones. (at least 0) */
   readonly maxArtifactInlineBytes: number;
   /** Message of a trace event, in UTF-16 code units. (at least 0) */
   readonly maxTraceMessageChars: number;
@@ -1435,57 +1454,59 @@ export type ExecutionOperationalPolicy = {
   /** Longest lease, in seconds. (at least 0) */
   readonly maxLeaseTtlSeconds: number;
   /**
-   * What handlers with the same concurrency key do, such as `serialize_running_runs`. (at most 160
+   * Treatment of handlers with the same concurrency key, such as `serialize_running_runs`. (at most 160
    * characters)
    */
   readonly concurrencyKeyPolicy: string;
-  /** When a run that another one of its key holds up is tried again, in milliseconds. (at least 0) */
+  /**
+   * Delay before the next try of a run that waits for another run of its key, in milliseconds. (at least 0)
+   */
   readonly concurrencyRetryDelayMs: number | null;
-  /** Severity of a trace event that names none. (at most 160 characters) */
+  /** Default severity of a trace event. (at most 160 characters) */
   readonly defaultTraceSeverity: string;
-  /** What goes when a run goes, such as `run_owned`. (at most 160 characters) */
+  /** Data that is removed with a run, such as `run_owned`. (at most 160 characters) */
   readonly retentionScope: string;
 };
 
-/** What becomes of runs when a process or a worker is lost. */
+/** Treatment of runs after the loss of a process or a worker. */
 export type ExecutionResumePolicy = {
-  /** How runs are taken up again. (at most 160 characters) */
+  /** How the runtime recovers runs. (at most 160 characters) */
   readonly mode: string;
-  /** What becomes of a running run. (at most 160 characters) */
+  /** Treatment of a running run. (at most 160 characters) */
   readonly interruptedRunningBehavior: string;
-  /** What becomes of a waiting run. (at most 160 characters) */
+  /** Treatment of a waiting run. (at most 160 characters) */
   readonly scheduledWaitingBehavior: string;
-  /** What becomes of a terminal run. (at most 160 characters) */
+  /** Treatment of a terminal run. (at most 160 characters) */
   readonly terminalBehavior: string;
-  /** Who makes sense of checkpoints. (at most 160 characters) */
+  /** The component that interprets checkpoints. (at most 160 characters) */
   readonly pluginCheckpointBehavior: string;
-  /** What an idempotency key is compared with. (at most 160 characters) */
+  /** The parts of a start that a repeated idempotency key must match. (at most 160 characters) */
   readonly idempotencyScope: string;
-  /** Whether a retry is a run of its own. */
+  /** Whether a retry is a new run. */
   readonly createsLinkedFollowUpRuns: boolean;
 };
 
-/** How the runtime is. */
+/** Status of the runtime. */
 export type ExecutionRuntimeAdapterStatus = {
-  /** What it is made of. */
+  /** The adapter of the runtime. */
   readonly adapter: ExecutionRuntimeAdapterDescriptor;
-  /** Whether it takes work. */
+  /** Whether it accepts work. */
   readonly available: boolean;
-  /** In a word; `ok` when all is well. (at most 160 characters) */
+  /** Status in one word; `ok` when healthy. (at most 160 characters) */
   readonly status: string;
-  /** When it was looked at. */
+  /** Time of the check. */
   readonly checkedAtUtc: Timestamp;
-  /** Runs that are queued, waiting or running; null where that is not known. (at least 0) */
+  /** Queued, waiting and running runs; null if unknown. (at least 0) */
   readonly activeRuns: number | null;
-  /** The limits that it keeps. */
+  /** The limits of the runtime. */
   readonly operationalPolicy: ExecutionOperationalPolicy | null;
-  /** What becomes of interrupted runs. */
+  /** Treatment of interrupted runs. */
   readonly resumePolicy: ExecutionResumePolicy | null;
-  /** More of it, for operators; null for everybody else. */
+  /** Additional data for operators; null for every other caller. */
   readonly details: JsonObject | null;
 };
 
-/** Something that runs can be started for. */
+/** A handler: code that executes runs. */
 export type ExecutionHandlerDescriptor = {
   /** The handler. */
   readonly handlerId: Identifier;
@@ -1493,16 +1514,16 @@ export type ExecutionHandlerDescriptor = {
   readonly pluginId: string | null;
   /** Its name for people. (at most 200 characters) */
   readonly displayName: string;
-  /** What it does. (at most 1000 characters) */
+  /** Description of the handler. (at most 1000 characters) */
   readonly description: string | null;
-  /** Attempts of a run whose retry policy names none; 0 means 1. (0 to 25) */
+  /** Default number of attempts of a run; 0 means 1. (0 to 25) */
   readonly maxAttempts: number;
   /**
-   * Of all runs whose handlers have the same key, one runs at a time; null: no such bound. (at most 160
+   * Handlers with the same key execute one run at a time together; null for no limit. (at most 160
    * characters)
    */
   readonly concurrencyKey: string | null;
-  /** Texts about it. (at most 32 entries) */
+  /** Strings that describe the handler. (at most 32 entries) */
   readonly tags: { readonly [name: string]: string };
 };
 
@@ -1520,7 +1541,7 @@ export type ExecutionPluginDescriptor = {
 
 /** The whole runtime, for operators. */
 export type ExecutionRuntimeSurface = {
-  /** How it is. */
+  /** Status of the runtime. */
   readonly status: ExecutionRuntimeAdapterStatus;
   /** The plugins inside the service, by id. (at most 1000 items) */
   readonly plugins: readonly ExecutionPluginDescriptor[];
@@ -1528,74 +1549,74 @@ export type ExecutionRuntimeSurface = {
   readonly handlers: readonly ExecutionHandlerDescriptor[];
 };
 
-/** What an answer was narrowed to. */
+/** The filter of an answer. */
 export type ExecutionRuntimeDiscoveryScope = {
-  /** Whether identity policies decide who may start what. */
+  /** Whether identity policies decide which callers may start which handlers. */
   readonly sharedExecution: boolean;
-  /** Whether product and tenant must be named before handlers are shown. */
+  /** Whether the caller must name product and tenant to see handlers. */
   readonly scopeRequired: boolean;
-  /** The product that was asked for. (at most 160 characters) */
+  /** The requested product. (at most 160 characters) */
   readonly productId: string | null;
-  /** The tenant that was asked for. (at most 160 characters) */
+  /** The requested tenant. (at most 160 characters) */
   readonly tenantId: string | null;
 };
 
-/** The runtime as its caller may use it. */
+/** The runtime available to the caller. */
 export type EffectiveExecutionRuntimeSurface = {
-  /** How it is; without `details`. */
+  /** Status of the runtime, without `details`. */
   readonly status: ExecutionRuntimeAdapterStatus;
-  /** What the handlers are narrowed to. */
+  /** The filter of the handlers. */
   readonly scope: ExecutionRuntimeDiscoveryScope;
   /** The handlers that the caller may start. (at most 1000 items) */
   readonly handlers: readonly ExecutionHandlerDescriptor[];
 };
 
-/** What the execution runtime keeps. */
+/** Numbers of stored runs and their data. */
 export type ExecutionMaintenanceStatus = {
   /** The adapter. (at most 160 characters) */
   readonly adapterId: string;
   /** Its kind. (at most 160 characters) */
   readonly runtimeKind: string;
-  /** When it was looked at. */
+  /** Time of the check. */
   readonly checkedAtUtc: Timestamp;
-  /** What goes when a run goes, such as `run_owned`. (at most 160 characters) */
+  /** Data that is removed with a run, such as `run_owned`. (at most 160 characters) */
   readonly retentionScope: string;
-  /** Terminal runs that a prune keeps unless it names another number; null for all. (at least 0) */
+  /** Default number of terminal runs that a prune keeps; null for all. (at least 0) */
   readonly maxRetainedTerminalRuns: number | null;
   /** Runs by status, at most 10,000 of each. (at most 32 entries) */
   readonly runCounts: { readonly [name: string]: number };
   /**
-   * What is kept, by kind: `runs`, and of the runs counted their `events` of history, `artifacts`, unconsumed
-   * `externalEvents` and active `waits`. (at most 32 entries)
+   * Stored records by kind: `runs`, and the `events` of history, `artifacts`, unconsumed `externalEvents` and
+   * active `waits` of the counted runs. (at most 32 entries)
    */
   readonly rowCounts: { readonly [name: string]: number };
-  /** Where large artifacts lie, where that may be told; null otherwise. (at most 4096 characters) */
+  /** Location of large artifacts; null if it is not public. (at most 4096 characters) */
   readonly artifactDirectory: string | null;
-  /** Runs with large artifacts; null where they are not counted. (at least 0) */
+  /** Runs with large artifacts; null if not counted. (at least 0) */
   readonly artifactDirectoryCount: number | null;
-  /** Large artifacts; null where they are not counted. (at least 0) */
+  /** Large artifacts; null if not counted. (at least 0) */
   readonly artifactFileCount: number | null;
-  /** Their size together; null where that is not known. (at least 0) */
+  /** Their total size; null if unknown. (at least 0) */
   readonly artifactBytes: number | null;
 };
 
-/** Which runs go. An empty object shows what would. */
+/** Selects the runs to remove. An empty object only shows them. */
 export type ExecutionMaintenancePruneRequest = {
-  /** Shows what would be removed, and removes nothing; absent or null for true. (true when absent) */
+  /** Shows the runs to remove, but removes nothing; true if absent or null. (true when absent) */
   readonly dryRun?: boolean | null;
   /**
-   * The newest terminal runs that stay; absent or null for as many as the deployment keeps. (0 to 10000000)
+   * Number of newest terminal runs to keep; the default of the deployment if absent or null. (0 to 10000000)
    */
   readonly retainTerminalRuns?: number | null;
 };
 
-/** What was removed, or would be. */
+/** The removed runs; with `dryRun`, the runs to remove. */
 export type ExecutionMaintenancePruneResult = {
-  /** Whether nothing was removed. */
+  /** Whether the call only showed runs. */
   readonly dryRun: boolean;
-  /** The newest terminal runs that stayed. (at least 0) */
+  /** Number of newest terminal runs kept. (at least 0) */
   readonly retainTerminalRuns: number;
-  /** When. */
+  /** Time of the prune. */
   readonly prunedAtUtc: Timestamp;
   /** The runs, newest first. (at most 200 items) */
   readonly runIds: readonly string[];
@@ -1609,43 +1630,43 @@ export type ExecutionMaintenancePruneResult = {
   readonly checkpoints: number;
   /** Their timers. (at least 0) */
   readonly timers: number;
-  /** Events that they had not consumed. (at least 0) */
+  /** Their unconsumed events. (at least 0) */
   readonly externalEvents: number;
-  /** Leases that they took on names of their own. (at least 0) */
+  /** Their run-owned leases. (at least 0) */
   readonly leases: number;
   /** How many of them had large artifacts. (at least 0) */
   readonly artifactDirectories: number;
 };
 
-/** How much is looked after. */
+/** Options of one reconcile. */
 export type ExecutionMaintenanceDispatchReconcileRequest = {
-  /** Shows what would be done, and does nothing; absent or null for false. (false when absent) */
+  /** Shows the runs to recover, but changes nothing; false if absent or null. (false when absent) */
   readonly dryRun?: boolean | null;
-  /** Runs that are looked after at most; absent or null for 1000. (1 to 1000, 1000 when absent) */
+  /** Maximum number of runs to process; 1000 if absent or null. (1 to 1000, 1000 when absent) */
   readonly limit?: number | null;
 };
 
-/** What was found and told. */
+/** The runs found, and the runs recovered. */
 export type ExecutionMaintenanceDispatchReconcileResult = {
-  /** Whether nothing was done. */
+  /** Whether the call only showed runs. */
   readonly dryRun: boolean;
-  /** Runs that were looked after at most. (at least 1) */
+  /** Maximum number of processed runs. (at least 1) */
   readonly limit: number;
-  /** When. */
+  /** Time of the reconcile. */
   readonly reconciledAtUtc: Timestamp;
-  /** Runs for which something was to be done, sorted. (at most 1000 items) */
+  /** Ids of the runs that need recovery, sorted. (at most 1000 items) */
   readonly candidateRunIds: readonly string[];
-  /** Runs for which it was done. (at least 0) */
+  /** Number of recovered runs. (at least 0) */
   readonly dispatched: number;
-  /** Why it was not, by run. (at most 1000 entries) */
+  /** Failures by run id. (at most 1000 entries) */
   readonly failures: { readonly [name: string]: string };
 };
 
 // ---- server
 
-/** That the process answers, what it is and what it is configured with. Told without touching a store. */
+/** Name, version and configuration of the running service. Reads no store. */
 export type ServerHealthStatus = {
-  /** Always `ok`: a process that is not would not answer. */
+  /** Always `ok`: a broken process does not answer. */
   readonly status: 'ok';
   /** Name of the service. (at most 160 characters) */
   readonly service: string;
@@ -1659,9 +1680,9 @@ export type ServerHealthStatus = {
   readonly storage: ServerStorageStatus;
   /** The embedding provider, or null while none is configured. */
   readonly embedding: ServerEmbeddingStatus | null;
-  /** What callers must present. */
+  /** The credentials that callers must present. */
   readonly security: ServerSecurityStatus;
-  /** When this was answered. */
+  /** Time of the answer. */
   readonly checkedAt: Timestamp;
 };
 
@@ -1685,24 +1706,24 @@ export type ServerEmbeddingStatus = {
   readonly modelId: string;
   /** Length of a vector. (at least 1) */
   readonly dimensions: number;
-  /** What the provider says about itself. */
+  /** The provider's description of itself. */
   readonly runtime: JsonObject | null;
 };
 
-/** What callers must present. Holds no secret. */
+/** The credentials that callers must present. Holds no secret. */
 export type ServerSecurityStatus = {
   /** Whether protected routes ask for an API key. */
   readonly apiKeyRequired: boolean;
   /** Header that carries the API key. (at most 64 characters) */
   readonly apiKeyHeader: string;
-  /** Ceilings of provider runs by name, empty while there are none. */
+  /** Ceilings of provider runs by name; empty if none is set. */
   readonly providerRunLimits: JsonObject;
 };
 
 /** Outcome of a readiness check, best first. */
 export type ServerCheckStatus = 'ok' | 'warning' | 'failed' | 'unknown';
 
-/** Whether the service can do its work, and what stands in its way. */
+/** Whether the service is ready, and which checks failed. */
 export type ServerReadinessReport = {
   /** The worst outcome of all checks. */
   readonly status: ServerCheckStatus;
@@ -1712,7 +1733,7 @@ export type ServerReadinessReport = {
   readonly summary: string;
   /** When the checks ran. */
   readonly checkedAt: Timestamp;
-  /** The health answer of the same moment. */
+  /** The health answer at the same time. */
   readonly health: ServerHealthStatus;
   /** Every check that ran. (at most 100 items) */
   readonly checks: readonly ServerReadinessCheck[];
@@ -1720,7 +1741,7 @@ export type ServerReadinessReport = {
   readonly blockers: readonly string[];
   /** Messages of the checks that warn. (at most 100 items) */
   readonly warnings: readonly string[];
-  /** What the embedding provider reports, or null while none is configured. */
+  /** The report of the embedding provider, or null while none is configured. */
   readonly embedding: JsonObject | null;
   /** The providers in numbers. */
   readonly providers: ServerProviderReadinessSummary;

@@ -24,7 +24,7 @@ class Operations:
     # ---- Server
 
     def health(self, *, options: CallOptions | None = None) -> models.ServerHealthStatus:
-        """Tell that the process answers. Answers what the service is and what it is configured with. Touches
+        """Check that the process answers. Answers the name, version and configuration of the service. Reads
         no store.
 
         `GET /health`; needs no credential.
@@ -48,8 +48,8 @@ class Operations:
         return self._caller.call(spec.HEALTH, given, options)
 
     def readiness(self, *, options: CallOptions | None = None) -> models.ServerReadinessReport:
-        """Tell whether the service can do its work. Runs the readiness checks. The answer is 200 also when
-        the service is not ready: read `ready`.
+        """Check whether the service is ready. Runs the readiness checks. The status is 200 even if the
+        service is not ready: read `ready`.
 
         `GET /readiness`; needs no credential.
 
@@ -422,8 +422,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> None:
-        """Release an outbox event for a later try. Gives up a leased event. It becomes due again after the
-        named delay, or is dead-lettered when it has reached its delivery ceiling.
+        """Release an outbox event for a later try. Gives up a leased event. The event becomes due again after
+        the given delay, or is dead-lettered if it has reached its delivery ceiling.
 
         `POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack`; needs the access operation `dispatch`
         of `canonical-policy`.
@@ -507,8 +507,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> Pages[models.CanonicalDocument, models.CanonicalDocumentQueryResult]:
         """Query documents. Answers documents by type, by equality on projected indexes and by one range, in
-        the order of an index or by type and id. Every page reads what is stored at its moment; a document
-        that changes its place between two pages may be met twice or not at all.
+        the order of an index or by type and id. Each page reads the current documents: a document that
+        moves in the order between two pages may appear twice or not at all.
 
         `POST /canonical/tenants/{tenantId}/documents/query`; needs the access operation `read` of
         `canonical-policy`.
@@ -550,10 +550,10 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.CanonicalTenantSnapshot:
         """Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of
-        one moment, however many write meanwhile, with the hash of the content. A tenant that nobody wrote
-        to is empty. At most 64 MiB of content, and never more than a restore takes; the deployed functions
-        carry 32 MiB in one answer. Few exports and restores run at once in one instance: others wait, or
-        are asked to come back. Larger tenants are exported as archives, by the operator tool.
+        one moment, also during concurrent writes, with the hash of the content. A tenant without writes is
+        empty. At most 64 MiB of content, and never more than a restore takes; the deployed functions carry
+        32 MiB in one answer. One instance runs few exports and restores at a time: further calls wait, or
+        are refused with `Retry-After`. The operator tool exports larger tenants as archives.
 
         `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of
         `canonical-policy`.
@@ -589,10 +589,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> None:
-        """Restore a tenant. Replaces all that the tenant has by the snapshot, at one moment: a commit goes
-        before it and is replaced, or comes after it and stays. Needs the access operation admin as well.
-        Leases are cleared, so events may be delivered again; idempotency keys that were used after the
-        export are free again. Nothing is replaced unless the content is the one that the hashes name.
+        """Restore a tenant. Replaces the whole content of the tenant with the snapshot, atomically: the
+        restore replaces every earlier commit and keeps every later one. Also needs the access operation
+        admin. Clears leases, so events may be delivered again; idempotency keys used after the export are
+        free again. Replaces nothing unless the content matches its hashes.
 
         `POST /canonical/tenants/{tenantId}/restore`; needs the access operation `restore` of
         `canonical-policy`.
@@ -608,7 +608,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            204: None. The tenant holds what the snapshot holds.
+            204: None. The content of the tenant equals the snapshot.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -630,8 +630,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalMigrationReceiptList:
-        """List the migration ledger. Answers every migration that was recorded for this deployment, by
-        namespace, then id.
+        """List the migration ledger. Answers every recorded migration of this deployment, by namespace, then
+        id.
 
         `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
 
@@ -662,8 +662,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> None:
-        """Record migrations. Records all migrations of the batch or none. One that the ledger holds with the
-        same checksum stays as it is. Executes nothing: the consumer has made the change itself.
+        """Record migrations. Records all migrations of the batch or none. A migration that the ledger already
+        holds with the same checksum stays unchanged. The server executes nothing: the consumer makes the
+        change itself.
 
         `POST /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
 
@@ -709,8 +710,8 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `CanonicalPreflightReport`. The store would serve.
-            503: `CanonicalPreflightReport`. The store would not serve safely: read the report.
+            200: `CanonicalPreflightReport`. The store can serve safely.
+            503: `CanonicalPreflightReport`. The store cannot serve safely: read the report.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -730,9 +731,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.CanonicalPreflightReport:
-        """Probe the canonical store. Writes a document, a fence and an event in each of two random tenants
-        that exist for the probe alone, proves that changing one leaves the other as it was, and empties
-        both again, whatever was found.
+        """Probe the canonical store. Writes a document, a fence and an event in each of two new random
+        tenants, proves that a change of one tenant leaves the other unchanged, and always empties both
+        afterwards.
 
         `POST /canonical/preflight/probe`; needs the access operation `admin` of `canonical-policy`.
 
@@ -743,7 +744,7 @@ class Operations:
 
         Returns:
             200: `CanonicalPreflightReport`. Every check passed.
-            503: `CanonicalPreflightReport`. A check failed, or the store would not serve safely: read the
+            503: `CanonicalPreflightReport`. A check failed, or the store cannot serve safely: read the
                 report.
 
         Raises:
@@ -795,9 +796,9 @@ class Operations:
         tenant_id: str | None = None,
         options: CallOptions | None = None,
     ) -> models.EffectiveExecutionRuntimeSurface:
-        """Show the execution runtime as the caller may use it. Its limits, and the handlers that the caller
-        may start for a product and tenant. Under identity policies both must be named before handlers are
-        shown.
+        """Show the execution runtime available to the caller. Its limits, and the handlers that the caller
+        may start for a product and tenant. Under identity policies the answer lists handlers only if the
+        caller names both.
 
         `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
 
@@ -809,7 +810,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `EffectiveExecutionRuntimeSurface`. What the caller may use.
+            200: `EffectiveExecutionRuntimeSurface`. The runtime available to the caller.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -829,9 +830,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionMaintenanceStatus:
-        """Show what the execution runtime keeps. Runs by status and what belongs to them, for operators.
-        Counting looks at the runs: a status that has more than 10,000 is told as 10,000, and what belongs
-        to runs is then that of those looked at.
+        """Count stored runs and their data. Counts runs by status, and their events, artifacts and waits, for
+        operators. The server counts at most 10,000 runs of each status; the other numbers cover the
+        counted runs.
 
         `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
         `execution-maintenance`.
@@ -842,7 +843,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ExecutionMaintenanceStatus`. What is kept.
+            200: `ExecutionMaintenanceStatus`. The numbers.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -863,10 +864,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionMaintenancePruneResult:
-        """Remove old runs. Keeps the newest terminal runs, as their ids were drawn, and removes the others
-        with all that belongs to them: history, artifacts, checkpoints, timers, leases, events and the
-        idempotency key, which may then be used anew. Active runs are never removed. One call removes at
-        most 200 runs: call it again until it removes none. Safe to repeat, and at once with others.
+        """Remove old runs. Keeps the newest terminal runs, in the order of their ids, and removes the others
+        with their history, artifacts, checkpoints, timers, leases and events. Their idempotency keys
+        become free. Never removes active runs. One call removes at most 200 runs: repeat it until it
+        removes none. Safe to repeat, also concurrently.
 
         `POST /execution/runtime/maintenance/prune`; needs the access operation `maintenance` of
         `execution-maintenance`.
@@ -880,7 +881,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ExecutionMaintenancePruneResult`. What was removed, or would be.
+            200: `ExecutionMaintenancePruneResult`. The removed runs, or the runs to remove.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -902,10 +903,10 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionMaintenanceDispatchReconcileResult:
-        """Find work that was lost. Moves on what time has come for, such as leases that ran out, timers and
-        schedules, and tells the queue again of runs that have been queued for longer than a minute, whose
-        message may be lost. Told twice changes nothing: whoever is told leases the run first. Safe to
-        repeat, and at once with others.
+        """Recover lost work. Processes expired leases and due timers and schedules, and sends the queue
+        message again for runs that have been queued for more than a minute: the first message may be lost.
+        A second message does no harm, because a worker leases the run before it executes it. Safe to
+        repeat, also concurrently.
 
         `POST /execution/runtime/maintenance/reconcile`; needs the access operation `maintenance` of
         `execution-maintenance`.
@@ -919,7 +920,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ExecutionMaintenanceDispatchReconcileResult`. What was found and told.
+            200: `ExecutionMaintenanceDispatchReconcileResult`. The runs found, and the runs recovered.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -941,9 +942,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionExternalWorkerLease | None:
-        """Claim a due run. Claims the oldest due run of the given handlers, or the run that is named. Of
-        several workers that ask at once, exactly one gets it. A worker that the product policy does not
-        list finds nothing.
+        """Claim a due run. Claims the oldest due run of the given handlers, or the named run. If several
+        workers ask at once, exactly one of them gets the run. A worker that the product policy does not
+        list gets no run.
 
         `POST /execution/workers/leases`; needs the access operation `worker` of `execution-worker`.
 
@@ -957,7 +958,7 @@ class Operations:
 
         Returns:
             200: `ExecutionExternalWorkerLease`. The lease, with its token and the run.
-            204: None. No run is due, also not after waiting.
+            204: None. No run became due within the waiting time.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -978,8 +979,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionExternalWorkerLease:
-        """Renew the lease of a run. The lease ends `ttlSeconds` from now, also where that is earlier than
-        before. The answer tells whether the run is to be cancelled.
+        """Renew the lease of a run. The lease ends `ttlSeconds` from now, even if that is earlier than
+        before. The run in the answer shows whether a caller requested its cancellation.
 
         `POST /execution/workers/leases/heartbeat`; needs the access operation `worker` of
         `execution-worker`.
@@ -1014,7 +1015,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
-        """Report the progress of a run. Sets the members that are given and keeps the others.
+        """Report the progress of a run. Sets the given members and keeps the others.
 
         `POST /execution/workers/leases/reports`; needs the access operation `worker` of
         `execution-worker`.
@@ -1084,7 +1085,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionArtifact:
-        """Add an artifact to a run. Every call adds one, also under a name that the run has already.
+        """Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same
+        name.
 
         `POST /execution/workers/leases/artifacts`; needs the access operation `worker` of
         `execution-worker`.
@@ -1121,8 +1123,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint:
-        """Keep state of a run. Writes a checkpoint, or replaces the one of the same key. It survives retries,
-        waits and restarts.
+        """Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
+        survives retries, waits and restarts.
 
         `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of
         `execution-worker`.
@@ -1158,8 +1160,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint:
-        """Read kept state of a run. A checkpoint of the leased run. Without a sound lease it is refused,
-        whether or not there is one.
+        """Read a checkpoint of a leased run. A checkpoint of the leased run. Without a valid lease the server
+        refuses the call, whether or not the checkpoint exists.
 
         `POST /execution/workers/leases/checkpoints/read`; needs the access operation `worker` of
         `execution-worker`.
@@ -1195,9 +1197,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionExternalWorkerWaitResponse:
-        """Let a run wait for an event or a moment. Answers at once where the event or the moment has come,
-        and else ends the lease: the run is claimed again when it has. The repeated call then answers how
-        the wait ended, once.
+        """Make a run wait for an event or a time. Answers at once if the event was raised or the time has
+        come. Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated
+        call then answers, once, how the wait ended.
 
         `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
 
@@ -1210,7 +1212,8 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ExecutionExternalWorkerWaitResponse`. Whether to stop, or how the wait ended.
+            200: `ExecutionExternalWorkerWaitResponse`. Whether the worker must stop, or how the wait
+                ended.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -1231,9 +1234,9 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
-        """End the work on a run. Makes the run terminal, or schedules its retry. Repeated with the same token
-        it answers the run as it stands, whatever the body says. A run whose cancellation was requested
-        becomes `cancelled`, except where its time was over.
+        """End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the
+        same token answers the current run and ignores the body. A run with a requested cancellation
+        becomes `cancelled`, unless its deadline passed.
 
         `POST /execution/workers/leases/complete`; needs the access operation `worker` of
         `execution-worker`.
@@ -1288,8 +1291,8 @@ class Operations:
         include_result: bool | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRunList:
-        """List runs. Runs that fit every given filter, the newest first; those that the caller may not read
-        are left out. There is no continuation token: ask for older ones with `createdBeforeUtc`.
+        """List runs. Runs that match every given filter and that the caller may read, newest first. There is
+        no continuation token: read older runs with `createdBeforeUtc`.
 
         `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1300,7 +1303,7 @@ class Operations:
             plugin_id: Only runs of this plugin. (1 to 160 characters)
             status: Only runs of this status.
             correlation_id: Only runs of this correlation id. (1 to 160 characters)
-            idempotency_key: Only the runs that were started with this key. (1 to 160 characters)
+            idempotency_key: Only runs started with this key. (1 to 160 characters)
             created_after_utc: Only runs created at this moment or later. (at most 40 characters, RFC
                 3339)
             created_before_utc: Only runs created at this moment or earlier. (at most 40 characters, RFC
@@ -1309,10 +1312,11 @@ class Operations:
                 3339)
             updated_before_utc: Only runs changed at this moment or earlier. (at most 40 characters, RFC
                 3339)
-            tag: Only runs whose tag of that name has this value; several must all fit. (at most 512
-                characters)
-            limit: At most so many runs. (1 to 200, 50 when absent)
-            include_result: Whether results are included; else they are null. (false when absent)
+            tag: Only runs whose tag of that name has this value. A run must match all given tags. (at
+                most 512 characters)
+            limit: Maximum number of runs. (1 to 200, 50 when absent)
+            include_result: Whether the answer includes results; they are null otherwise. (false when
+                absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -1354,8 +1358,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
         """Start a run. Admits a run of a registered handler. The same idempotency key with the same handler,
-        plugin and payload answers the first run unchanged; with others it is refused. What is rejected
-        carries its receipt as the member `admission` of the problem.
+        plugin and payload answers the first run unchanged; another handler, plugin or payload under that
+        key is refused. The problem of a rejected start carries its receipt as the member `admission`.
 
         `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
 
@@ -1371,8 +1375,8 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            202: `ExecutionRun`. The run is admitted, now or by an earlier start with the same key; then
-                it may be over already.
+            202: `ExecutionRun`. The run is admitted, by this start or an earlier one with the same key.
+                In the second case it may already be terminal.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
@@ -1397,7 +1401,8 @@ class Operations:
         wait_seconds: float | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRun:
-        """Read a run. One run as it stands, or as it stands once it is terminal.
+        """Read a run. The current state of one run. With `waitSeconds`, the answer waits until the run is
+        terminal.
 
         `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1405,10 +1410,11 @@ class Operations:
 
         Args:
             run_id: The run. (1 to 160 characters)
-            include_result: Whether the result is included; else it is null. (true when absent)
+            include_result: Whether the answer includes the result; it is null otherwise. (true when
+                absent)
             wait_seconds: How long the answer may wait for the run to become terminal, in seconds;
-                fractions allowed. The answer comes as soon as it is. A bounded number of calls waits; those
-                beyond it are answered at once. (0 to 20, 0 when absent)
+                fractions allowed. The server answers as soon as the run is terminal. It holds a bounded
+                number of waiting calls and answers further ones at once. (0 to 20, 0 when absent)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -1428,9 +1434,8 @@ class Operations:
         return self._caller.call(spec.GET_EXECUTION_RUN, given, options)
 
     def cancel_execution_run(self, run_id: str, *, options: CallOptions | None = None) -> models.ExecutionRun:
-        """Cancel a run. A queued or waiting run is cancelled at once. Of a running one cancellation is
-        requested: it is cancelled when its handler stops, or when its lease ends. A terminal run stays as
-        it is.
+        """Cancel a run. Cancels a queued or waiting run at once. For a running run it records the request:
+        the run becomes cancelled when its handler stops or its lease ends. A terminal run stays unchanged.
 
         `DELETE /execution/runs/{runId}`; needs the access operation `cancel_run` of `execution-policy`.
 
@@ -1463,8 +1468,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionExternalEvent:
-        """Raise an event for a run. Exactly one wait of the same name takes the event: the one that waits
-        now, or a later one. Waits take events in the order in which they were raised.
+        """Raise an event for a run. Exactly one wait of the same name takes the event: the current wait or a
+        later one. Waits take events in the order in which callers raised them.
 
         `POST /execution/runs/{runId}/events`; needs the access operation `raise_event` of
         `execution-policy`.
@@ -1479,7 +1484,7 @@ class Operations:
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
-            200: `ExecutionExternalEvent`. The event is kept.
+            200: `ExecutionExternalEvent`. The event is stored.
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
@@ -1503,8 +1508,8 @@ class Operations:
         after_sequence_id: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionTraceEventList:
-        """Read the history of a run. What happened to the run, the oldest first. Long histories are read in
-        parts: `afterSequenceId` takes the `sequenceId` of the last event so far.
+        """Read the history of a run. The trace events of the run, oldest first. To read a long history in
+        parts, pass the `sequenceId` of the last event as `afterSequenceId`.
 
         `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1512,7 +1517,7 @@ class Operations:
 
         Args:
             run_id: The run. (1 to 160 characters)
-            limit: At most so many events. (1 to 200, 50 when absent)
+            limit: Maximum number of events. (1 to 200, 50 when absent)
             after_sequence_id: Only events after this one: a `sequenceId`, 20 decimal digits. (20 to 20
                 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
@@ -1539,7 +1544,7 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionArtifactList:
-        """List the artifacts of a run. All of them, the oldest first.
+        """List the artifacts of a run. All artifacts of the run, oldest first.
 
         `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of
         `execution-policy`.
@@ -1573,7 +1578,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionArtifact:
-        """Read an artifact of a run. By its id, or the newest of a name.
+        """Read an artifact of a run. Answers the artifact with this id, or the newest artifact with this
+        name.
 
         `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
         `execution-policy`.
@@ -1608,8 +1614,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint:
-        """Read a checkpoint of a run. What its handler last kept under the key. A key that is no path segment
-        can be read by its worker only.
+        """Read a checkpoint of a run. The last state that its handler wrote under the key. Only the worker of
+        the run can read a key that is not a valid path segment.
 
         `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
         `execution-policy`.

@@ -131,7 +131,9 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 
 class CanonicalDocumentInput(TypedDict):
-    """A document as a caller writes it. What the server owns may be sent back and is ignored."""
+    """A document as a caller writes it. A caller may send back the members that the server owns; the server
+    ignores them.
+    """
 
     tenantId: IdentifierInput
     """The tenant; the same as that of the transaction."""
@@ -144,8 +146,8 @@ class CanonicalDocumentInput(TypedDict):
     data: Mapping[str, object]
     """The content, at most 900,000 bytes of canonical JSON."""
     indexes: NotRequired[Mapping[str, str] | None]
-    """What the document can be found and sorted by: name (at most 64 bytes) to value (at most 900 bytes).
-    Numbers and times in a form that sorts as text. (at most 16 entries)
+    """Keys for queries and sorting: name (at most 64 bytes) to value (at most 900 bytes). Write numbers and
+    times in a form that sorts as text. (at most 16 entries)
     """
     revision: NotRequired[int | None]
     """Owned by the server; ignored. (at least 0)"""
@@ -173,7 +175,7 @@ class CanonicalDocument(TypedDict):
     data: JsonObject | None
     """The content; null for a tombstone."""
     indexes: dict[str, str]
-    """What the document can be found and sorted by; empty for a tombstone. (at most 16 entries)"""
+    """Keys for queries and sorting; empty for a tombstone. (at most 16 entries)"""
     revision: int
     """Number of this write, from 1; never restarts, also not after a delete. (at least 0)"""
     etag: str
@@ -187,8 +189,8 @@ class CanonicalDocument(TypedDict):
 
 
 class CanonicalWritePrecondition(TypedDict):
-    """What must hold before the write. All given members must hold; `mustExist` and `mustNotExist` exclude
-    each other. A tombstone counts as existing.
+    """Conditions on the document before the write. All given members must hold; `mustExist` and
+    `mustNotExist` exclude each other. A tombstone counts as existing.
     """
 
     expectedRevision: NotRequired[int | None]
@@ -205,7 +207,7 @@ class CanonicalMutation(TypedDict):
     """
 
     operation: NotRequired[CanonicalMutationOperation | None]
-    """What to do; an upsert when absent. ("upsert" when absent)"""
+    """The kind of change; an upsert when absent. ("upsert" when absent)"""
     document: NotRequired[CanonicalDocumentInput | None]
     """The document to write; absent for a delete."""
     documentType: NotRequired[str | None]
@@ -217,7 +219,7 @@ class CanonicalMutation(TypedDict):
     400 characters)
     """
     precondition: NotRequired[CanonicalWritePrecondition | None]
-    """What must hold before the write."""
+    """Conditions on the document before the write."""
 
 
 class CanonicalFenceMutation(TypedDict):
@@ -226,7 +228,7 @@ class CanonicalFenceMutation(TypedDict):
     """
 
     operation: NotRequired[Literal["claim", "release"] | None]
-    """Take the fence or give it up; a claim when absent. ("claim" when absent)"""
+    """Claim or release the fence; a claim when absent. ("claim" when absent)"""
     name: IdentifierInput
     """Name of the fence, for example the rule it enforces."""
     value: IdentifierInput
@@ -245,15 +247,15 @@ class CanonicalOutboxWrite(TypedDict):
     surrounding white space is removed. (at most 400 characters)
     """
     topic: IdentifierInput
-    """What dispatchers route by."""
+    """The topic that dispatchers route by."""
     key: IdentifierInput
-    """What the event is about."""
+    """The subject of the event."""
     payload: NotRequired[object]
     """The content: any JSON, at most 900,000 bytes of canonical JSON."""
     headers: NotRequired[Mapping[str, str] | None]
-    """Texts that travel with the event. (at most 64 entries)"""
+    """Strings that are delivered with the event. (at most 64 entries)"""
     notBeforeUtc: NotRequired[str | None]
-    """Not delivered earlier. (at most 40 characters, RFC 3339)"""
+    """The server does not deliver the event before this time. (at most 40 characters, RFC 3339)"""
     maxDeliveryAttempts: NotRequired[int | None]
     """Deliveries before the event is dead-lettered; unlimited when absent. (1 to 100000)"""
 
@@ -270,29 +272,29 @@ class CanonicalOutboxEvent(TypedDict):
     transactionId: str
     """The transaction that wrote it. (at most 160 characters)"""
     topic: Identifier
-    """What dispatchers route by."""
+    """The topic that dispatchers route by."""
     key: Identifier
-    """What the event is about."""
+    """The subject of the event."""
     payload: JsonValue
     """The content: any JSON."""
     headers: dict[str, str]
-    """Texts that travel with the event. (at most 64 entries)"""
+    """Strings that are delivered with the event. (at most 64 entries)"""
     notBeforeUtc: str | None
-    """Not delivered earlier. (at most 40 characters, RFC 3339)"""
+    """The server does not deliver the event before this time. (at most 40 characters, RFC 3339)"""
     deliveryCount: int
-    """How often it was leased. (at least 0)"""
+    """Number of leases so far. (at least 0)"""
     deliveredAtUtc: str | None
-    """When it was acknowledged. (at most 40 characters, RFC 3339)"""
+    """When a consumer acknowledged it. (at most 40 characters, RFC 3339)"""
     leaseOwner: str | None
     """The consumer that holds the lease. (at most 160 characters)"""
     leaseExpiresAtUtc: str | None
-    """When the lease ends by itself. (at most 40 characters, RFC 3339)"""
+    """When the lease expires. (at most 40 characters, RFC 3339)"""
     maxDeliveryAttempts: int | None
     """Deliveries before the event is dead-lettered; null for unlimited. (1 to 100000)"""
     deadLetteredAtUtc: str | None
-    """When deliveries were given up. (at most 40 characters, RFC 3339)"""
+    """When the event was dead-lettered. (at most 40 characters, RFC 3339)"""
     lastError: str | None
-    """What the last release reported. (at most 4096 characters)"""
+    """The error that the last release reported. (at most 4096 characters)"""
 
 
 class CanonicalTransactionRequest(TypedDict):
@@ -321,7 +323,7 @@ class CanonicalTransactionRequest(TypedDict):
 
 
 class CanonicalTransactionResult(TypedDict):
-    """What a transaction wrote."""
+    """The writes of a transaction."""
 
     transactionId: str
     """Follows from tenant and idempotency key. (at most 160 characters)"""
@@ -336,7 +338,7 @@ class CanonicalTransactionResult(TypedDict):
     replayed: bool
     """True when the answer is that of an earlier identical request."""
     committedAtUtc: Timestamp
-    """The one time of the transaction."""
+    """The time of the transaction."""
     documents: list[CanonicalDocument]
     """The written documents in the order of the mutations, tombstones included. (at most 100 items)"""
     outbox: list[CanonicalOutboxEvent]
@@ -344,7 +346,7 @@ class CanonicalTransactionResult(TypedDict):
 
 
 class CanonicalDocumentReadRequest(TypedDict):
-    """Which document to read."""
+    """The document to read."""
 
     tenantId: NotRequired[str | None]
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -359,7 +361,7 @@ class CanonicalDocumentReadRequest(TypedDict):
 
 
 class CanonicalDocumentRevisionQuery(TypedDict):
-    """Whose revisions to list."""
+    """The document whose revisions to list."""
 
     tenantId: NotRequired[str | None]
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -370,7 +372,7 @@ class CanonicalDocumentRevisionQuery(TypedDict):
     id: IdentifierInput
     """Id of the document."""
     limit: NotRequired[int | None]
-    """At most so many revisions. (1 to 1000, 100 when absent)"""
+    """Maximum number of revisions. (1 to 1000, 100 when absent)"""
 
 
 class CanonicalDocumentRevision(TypedDict):
@@ -387,7 +389,7 @@ class CanonicalDocumentRevision(TypedDict):
     transactionId: str
     """The transaction that wrote it. (at most 160 characters)"""
     operation: CanonicalMutationOperation
-    """What the transaction did."""
+    """The kind of change."""
     document: CanonicalDocument
     """The document at this revision."""
     recordedAtUtc: Timestamp
@@ -407,7 +409,7 @@ class CanonicalDocumentIndexRange(TypedDict):
 
 
 class CanonicalDocumentQuery(TypedDict):
-    """Which documents to list, and in which order."""
+    """A query: which documents to list, and in which order."""
 
     tenantId: NotRequired[str | None]
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -432,9 +434,9 @@ class CanonicalDocumentQuery(TypedDict):
     leaves them out. (false when absent)
     """
     limit: NotRequired[int | None]
-    """At most so many documents a page. (1 to 1000, 100 when absent)"""
+    """Maximum number of documents per page. (1 to 1000, 100 when absent)"""
     continuationToken: NotRequired[str | None]
-    """Where the page before this one ended. Belongs to this query and no other. (at most 8192 characters)"""
+    """The token of the previous page. Valid for this query only. (at most 8192 characters)"""
 
 
 class CanonicalDocumentQueryResult(TypedDict):
@@ -449,38 +451,39 @@ class CanonicalDocumentQueryResult(TypedDict):
 
 
 class CanonicalOutboxLeaseRequest(TypedDict):
-    """A consumer's wish for events to deliver."""
+    """A consumer's request for events to deliver."""
 
     tenantId: NotRequired[str | None]
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
     white space is removed. (at most 400 characters)
     """
     consumerId: IdentifierInput
-    """Who delivers, told to whoever looks at the outbox."""
+    """Id of the consumer; operators see it in the outbox."""
     maxItems: NotRequired[int | None]
-    """At most so many events. (1 to 100, 10 when absent)"""
+    """Maximum number of events. (1 to 100, 10 when absent)"""
     leaseSeconds: NotRequired[float | None]
     """How long the lease holds, in seconds; fractions allowed. (above 0, at most 86400, 60 when absent)"""
     waitSeconds: NotRequired[float | None]
-    """How long the answer may wait for an event where none is due, in seconds; fractions allowed. The answer
-    comes as soon as one was leased. A bounded number of calls waits; those beyond it are answered at once.
-    (0 to 20, 0 when absent)
+    """How long the call may wait while no event is due, in seconds; fractions allowed. The server answers as
+    soon as it leases an event. It holds a bounded number of waiting calls and answers further ones at
+    once. (0 to 20, 0 when absent)
     """
 
 
 class CanonicalOutboxLease(TypedDict):
-    """A consumer's hold on one event."""
+    """One consumer's lease on one event."""
 
     event: CanonicalOutboxEvent
     """The event to deliver."""
     leaseToken: str
-    """Secret that proves the hold. Sent in bodies only, never in a URL or a log. (at most 160 characters)"""
+    """Secret that proves the lease. Send it in bodies only, never in a URL or a log. (at most 160 characters)
+    """
     expiresAtUtc: Timestamp
-    """When the lease ends by itself."""
+    """When the lease expires."""
 
 
 class CanonicalOutboxLeaseRenewalRequest(TypedDict):
-    """A wish to hold an event longer. The new end counts from now and may be earlier than the old one."""
+    """A request to extend a lease. The new end counts from now and may be earlier than the old end."""
 
     tenantId: NotRequired[str | None]
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -502,11 +505,11 @@ class CanonicalOutboxLeaseRenewal(TypedDict):
     """The renewed lease."""
 
     expiresAtUtc: Timestamp
-    """When the lease now ends by itself."""
+    """When the renewed lease expires."""
 
 
 class CanonicalOutboxAcknowledgement(TypedDict):
-    """That an event was delivered. Safe to repeat with the same token."""
+    """Reports a delivered event. Safe to repeat with the same token."""
 
     tenantId: NotRequired[str | None]
     """The tenant; equal to that of the route where it is given. 1 to 160 UTF-16 units after surrounding white
@@ -521,8 +524,8 @@ class CanonicalOutboxAcknowledgement(TypedDict):
 
 
 class CanonicalOutboxNackRequest(TypedDict):
-    """That a delivery failed. The event is tried again later, after 5 seconds unless told otherwise.
-    `notBeforeUtc` and `retryAfterSeconds` exclude each other.
+    """Reports a failed delivery. The event becomes due again after 5 seconds by default. `notBeforeUtc` and
+    `retryAfterSeconds` exclude each other.
     """
 
     tenantId: NotRequired[str | None]
@@ -536,15 +539,15 @@ class CanonicalOutboxNackRequest(TypedDict):
     leaseToken: IdentifierInput
     """The token of the lease."""
     notBeforeUtc: NotRequired[str | None]
-    """Try again not earlier. (at most 40 characters, RFC 3339)"""
+    """Earliest time of the next delivery. (at most 40 characters, RFC 3339)"""
     retryAfterSeconds: NotRequired[float | None]
-    """Try again after so many seconds; fractions allowed. (above 0, at most 86400)"""
+    """Delay before the next delivery, in seconds; fractions allowed. (above 0, at most 86400)"""
     error: NotRequired[str | None]
-    """Why it failed; kept as `lastError`. (at most 4096 characters)"""
+    """Why the delivery failed; stored as `lastError`. (at most 4096 characters)"""
 
 
 class CanonicalOutboxQuery(TypedDict):
-    """Which events to list."""
+    """A query: which events to list."""
 
     tenantId: NotRequired[str | None]
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -557,9 +560,9 @@ class CanonicalOutboxQuery(TypedDict):
     characters)
     """
     limit: NotRequired[int | None]
-    """At most so many events a page. (1 to 1000, 100 when absent)"""
+    """Maximum number of events per page. (1 to 1000, 100 when absent)"""
     continuationToken: NotRequired[str | None]
-    """Where the page before this one ended. (at most 4096 characters)"""
+    """The token of the previous page. (at most 4096 characters)"""
 
 
 class CanonicalOutboxQueryResult(TypedDict):
@@ -572,7 +575,7 @@ class CanonicalOutboxQueryResult(TypedDict):
 
 
 class CanonicalOutboxReplayRequest(TypedDict):
-    """A wish to deliver a dead-lettered event again."""
+    """A request to deliver a dead-lettered event again."""
 
     tenantId: NotRequired[str | None]
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
@@ -583,22 +586,24 @@ class CanonicalOutboxReplayRequest(TypedDict):
     white space is removed. (at most 400 characters)
     """
     resetDeliveryCount: NotRequired[bool | None]
-    """Count deliveries from zero again. (false when absent)"""
+    """Whether to count deliveries from zero again. (false when absent)"""
 
 
 class CanonicalMigrationInput(TypedDict):
-    """A migration that the consumer has made to its own data. The ledger records it; it executes nothing."""
+    """A migration that the consumer has made to its own data. The ledger records it; the server executes
+    nothing.
+    """
 
     namespace: IdentifierInput
     """The consumer: stable, the same for all its migrations."""
     id: IdentifierInput
     """The migration within its namespace."""
     checksum: IdentifierInput
-    """What the migration was, such as `sha256:` and hexadecimal digits. The same migration with another
-    checksum is refused.
+    """Checksum of the migration, such as `sha256:` and hexadecimal digits. The server refuses the same
+    migration with another checksum.
     """
     description: NotRequired[str | None]
-    """For people. The first one recorded stays. (at most 4096 characters)"""
+    """Description for people. The first recorded description stays. (at most 4096 characters)"""
 
 
 class CanonicalMigrationReceipt(TypedDict):
@@ -609,15 +614,15 @@ class CanonicalMigrationReceipt(TypedDict):
     id: Identifier
     """The migration within its namespace."""
     checksum: Identifier
-    """What the migration was."""
+    """Checksum of the migration."""
     description: str | None
-    """For people. (at most 4096 characters)"""
+    """Description for people. (at most 4096 characters)"""
     appliedAtUtc: Timestamp
-    """When it was recorded first."""
+    """When it was first recorded."""
 
 
 class CanonicalPreflightReport(TypedDict):
-    """How the canonical store is configured and whether it would serve. Fixed texts and counts only: no
+    """How the canonical store is configured and whether it can serve safely. Fixed texts and counts only: no
     tenant, no payload, no connection data.
     """
 
@@ -626,7 +631,7 @@ class CanonicalPreflightReport(TypedDict):
     provider: str
     """The configured provider. (at most 64 characters)"""
     authenticationMode: str
-    """How canonical callers prove who they are. (at most 160 characters)"""
+    """How canonical callers authenticate. (at most 160 characters)"""
     tenantPoliciesEnforced: bool
     """Whether calls need an identity policy that grants them. Where it is false outside the environment
     Development, the answer is 503.
@@ -636,7 +641,7 @@ class CanonicalPreflightReport(TypedDict):
     migrationReceiptCount: int
     """How many migrations the ledger holds. (at least 0)"""
     rateLimitPermitLimit: int
-    """Calls that one source address may make in a window. (at least 1)"""
+    """Calls per window from one source address. (at least 1)"""
     rateLimitWindowSeconds: int
     """Length of that window. (at least 1)"""
     requiredOperations: list[str]
@@ -646,7 +651,7 @@ class CanonicalPreflightReport(TypedDict):
 
 
 class CanonicalDataPlanePreflightResult(TypedDict):
-    """What the probe found in two tenants that existed for it alone."""
+    """The results of the probe in two temporary tenants."""
 
     profile: Literal["svc.canonical.data-plane-preflight.v1"]
     """The version of this probe."""
@@ -655,30 +660,30 @@ class CanonicalDataPlanePreflightResult(TypedDict):
     status: Literal["passed", "failed"]
     """`passed` where `ready`."""
     scope: Literal["isolated_ephemeral_tenants"]
-    """Where the probe wrote."""
+    """The two tenants of the probe."""
     checkedAtUtc: Timestamp
     """When the probe began."""
     durationMs: int
-    """How long it took, cleaning up included, in milliseconds. (at least 0)"""
+    """Duration of the probe, including its cleanup, in milliseconds. (at least 0)"""
     archiveChunkCount: int
-    """Chunks of the archive that brought the first tenant back; 0 where the probe did not come to it. (at
+    """Chunks of the archive that restored the first tenant; 0 if the probe stopped before the restore. (at
     least 0)
     """
     backupRestoreVerified: bool
-    """Whether the first tenant, once changed, was brought back as it was."""
+    """Whether the restore returned the first tenant to its state before the change."""
     tenantIsolationVerified: bool
-    """Whether the second tenant stayed as it was."""
+    """Whether the second tenant stayed unchanged."""
     cleanupVerified: bool
     """Whether both tenants are empty again."""
     checks: list[CanonicalDataPlanePreflightCheck]
-    """One entry a check, always the same ones in the same order. (at most 16 items)"""
+    """One entry per check, always the same checks in the same order. (at most 16 items)"""
 
 
 class CanonicalDataPlanePreflightCheck(TypedDict):
     """One check of the probe."""
 
     id: str
-    """Which check. (at most 64 characters)"""
+    """Id of the check. (at most 64 characters)"""
     status: Literal["passed", "failed"]
     """Its outcome."""
     message: str
@@ -686,26 +691,26 @@ class CanonicalDataPlanePreflightCheck(TypedDict):
 
 
 class CanonicalFence(TypedDict):
-    """A value that a document holds: no other document of the tenant can claim it."""
+    """A value that one document holds: no other document of the tenant can claim it."""
 
     tenantId: Identifier
     """The tenant."""
     name: Identifier
-    """What is unique, such as a business number."""
+    """Name of the fence, such as a business number."""
     value: Identifier
-    """The value that is held."""
+    """The claimed value."""
     ownerDocumentType: Identifier
     """Type of the document that holds it."""
     ownerDocumentId: Identifier
     """Id of the document that holds it."""
     createdAtUtc: Timestamp
-    """When it was claimed first."""
+    """Time of the first claim."""
     updatedAtUtc: Timestamp
-    """When it was claimed last."""
+    """Time of the last claim."""
 
 
 class CanonicalTransactionReceipt(TypedDict):
-    """What the tenant remembers of a transaction: the same request under the same key answers its result."""
+    """The stored result of a transaction: the same request with the same key answers it."""
 
     transactionId: str
     """Follows from tenant and idempotency key. (at most 160 characters)"""
@@ -718,7 +723,7 @@ class CanonicalTransactionReceipt(TypedDict):
     result: CanonicalTransactionResult
     """The first answer, with every revision that the transaction wrote."""
     committedAtUtc: Timestamp
-    """The one time of the transaction."""
+    """The time of the transaction."""
 
 
 class CanonicalTenantSnapshot(TypedDict):
@@ -745,32 +750,31 @@ class CanonicalTenantSnapshot(TypedDict):
 
 
 class CanonicalRestoreRequest(TypedDict):
-    """Replaces all that a tenant has."""
+    """Replaces the whole content of a tenant."""
 
     snapshot: CanonicalTenantSnapshot
-    """The snapshot exactly as it was exported. Leases in it are cleared."""
+    """The snapshot exactly as it was exported. The server clears its leases."""
     expectedContentHash: NotRequired[str | None]
-    """The hash that the content must have, beside the one in the snapshot. (at most 71 characters)"""
+    """Expected hash of the content, checked in addition to the hash in the snapshot. (at most 71 characters)
+    """
 
 
 # ---- common
 
 
 class ProblemFault(TypedDict):
-    """One place of a request that was refused, and why."""
+    """One refused place of a request, with the reason."""
 
     pointer: str
-    """Where: a JSON Pointer (RFC 6901) into the request body, empty for the whole body. (at most 2048
-    characters)
-    """
+    """A JSON Pointer (RFC 6901) into the request body, empty for the whole body. (at most 2048 characters)"""
     detail: str
-    """What the rule asks for. Never the refused value. (at most 1024 characters)"""
+    """The requirement of the rule. Never the refused value. (at most 1024 characters)"""
     keyword: NotRequired[str]
-    """The JSON Schema keyword that refused, where one did. (at most 64 characters)"""
+    """The JSON Schema keyword that refused the value, if one did. (at most 64 characters)"""
 
 
 class ProblemDetails(TypedDict):
-    """Every error answer (RFC 9457). Further members may appear; a client ignores those it does not know."""
+    """Every error answer (RFC 9457). Further members may appear; a client ignores unknown members."""
 
     type: str
     """`urn:svc:problem:` followed by the code. (at most 200 characters)"""
@@ -779,7 +783,7 @@ class ProblemDetails(TypedDict):
     status: int
     """The HTTP status of the answer. (400 to 599)"""
     detail: str
-    """This occurrence in words, without values of the request. (at most 2048 characters)"""
+    """Description of this occurrence, without values of the request. (at most 2048 characters)"""
     instance: str
     """This occurrence as a URI: `urn:svc:request:` followed by the correlation id. (at most 200 characters)
     """
@@ -794,7 +798,7 @@ class ProblemDetails(TypedDict):
     retryAfterSeconds: NotRequired[float]
     """How long to wait before trying again, in seconds; the same as the header `Retry-After`. (at least 0)"""
     admission: NotRequired[AdmissionReceipt]
-    """How the start of work was answered, where it was refused after its request was understood."""
+    """The receipt of a rejected start; absent if the request itself was invalid."""
 
 
 class AdmissionReceipt(TypedDict):
@@ -809,56 +813,59 @@ class AdmissionReceipt(TypedDict):
     characters)
     """
     operationId: str
-    """The operation that was asked for. (1 to 160 characters)"""
+    """The requested operation. (1 to 160 characters)"""
     status: Literal["accepted", "rejected"]
-    """Whether the work was taken on."""
+    """Whether the server accepted the work."""
     resourceId: str
-    """The run, also where it was rejected before it was stored. (1 to 160 characters)"""
+    """The run; present also for a run that was rejected before it was stored. (1 to 160 characters)"""
     requestHash: str
     """SHA-256 of the payload as canonical JSON; that of the run. (at most 71 characters)"""
     idempotencyKeyHash: str | None
     """SHA-256 of the idempotency key, in bare hexadecimal digits; null without a key. (at most 64 characters)
     """
     replayed: bool
-    """Whether this answers an earlier start with the same key; false in every later read."""
+    """Whether the server repeats the answer of an earlier start with the same key; false in every later read.
+    """
     admittedAtUtc: Timestamp
     """When the run was created."""
     statusUri: str
-    """Where the run is read: a relative reference, the same as the header `Location`. (1 to 2048 characters)
-    """
+    """Address of the run: a relative reference, the same as the header `Location`. (1 to 2048 characters)"""
     resultUri: str | None
-    """Where its result is read, where that is elsewhere. (at most 2048 characters)"""
+    """Address of its result, if it differs from the address of the run. (at most 2048 characters)"""
     failureClass: str | None
-    """Kind of the rejection; null for what was accepted. (at most 160 characters)"""
+    """Kind of the rejection; null for accepted work. (at most 160 characters)"""
     error: str | None
-    """The rejection in words; null for what was accepted. (at most 4096 characters)"""
+    """Description of the rejection; null for accepted work. (at most 4096 characters)"""
 
 
 # ---- execution
 
 
 class ExecutionScopeInput(TypedDict):
-    """Whose work a run is. Required where product or identity policies are configured."""
+    """The product, tenant and service identity of a run. Required if product or identity policies are
+    configured.
+    """
 
     productId: IdentifierInput
     """The product."""
     tenantId: IdentifierInput
     """The tenant."""
     serviceIdentity: NotRequired[str | None]
-    """Who asks for the run. Taken from the verified identity, never believed as sent. 1 to 160 UTF-16 units
-    after surrounding white space is removed. (at most 400 characters)
+    """The identity that starts the run. The server takes it from the verified caller and ignores the value in
+    the request. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
     """
 
 
 class ExecutionScope(TypedDict):
-    """Whose work a run is."""
+    """The product, tenant and service identity of a run."""
 
     productId: Identifier
     """The product."""
     tenantId: Identifier
     """The tenant."""
     serviceIdentity: str | None
-    """The verified identity that asked for the run; null where none was verified. (at most 160 characters)"""
+    """The verified identity that started the run; null if the server verified none. (at most 160 characters)
+    """
 
 
 class ExecutionRetryPolicyInput(TypedDict):
@@ -867,14 +874,13 @@ class ExecutionRetryPolicyInput(TypedDict):
     """
 
     maxAttempts: NotRequired[int | None]
-    """Results `failed` and `timed_out` that the run may have in all; 0 means 1. Waits and lost leases are not
-    counted. When absent: that of the handler, else 1. (0 to 25)
+    """Maximum number of `failed` and `timed_out` results of the run; 0 means 1. Waits and lost leases do not
+    count. When absent: the value of the handler, else 1. (0 to 25)
     """
     initialDelaySeconds: NotRequired[float | None]
     """Delay before the first retry, in seconds; fractions allowed. (0 to 86400, 1 when absent)"""
     maxDelaySeconds: NotRequired[float | None]
-    """Longest delay, in seconds; raised to `initialDelaySeconds` where it is less. (0 to 86400, 60 when
-    absent)
+    """Longest delay, in seconds; raised to `initialDelaySeconds` if it is less. (0 to 86400, 60 when absent)
     """
     backoffMultiplier: NotRequired[float | None]
     """Factor from each delay to the next; 0 means 1. (0 to 1000000, 2 when absent)"""
@@ -884,7 +890,7 @@ class ExecutionRetryPolicy(TypedDict):
     """When a failed run is tried again, with every default filled in."""
 
     maxAttempts: int
-    """Results `failed` and `timed_out` that the run may have in all. (1 to 25)"""
+    """Maximum number of `failed` and `timed_out` results of the run. (1 to 25)"""
     initialDelaySeconds: float
     """Delay before the first retry, in seconds. (0 to 86400)"""
     maxDelaySeconds: float
@@ -899,41 +905,41 @@ class ExecutionRunRequest(TypedDict):
     handlerId: IdentifierInput
     """The handler that does the work; it must be registered."""
     pluginId: NotRequired[str | None]
-    """The plugin of the handler; derived from the handler when absent, refused with `plugin_mismatch` when it
-    is another. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
+    """The plugin of the handler; taken from the handler when absent. Another plugin is refused with
+    `plugin_mismatch`. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+    characters)
     """
     payload: NotRequired[object]
-    """What the handler is given: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
-    allows more, and never more than 1 MiB.
+    """Input of the handler: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
+    more, and never more than 1 MiB.
     """
     idempotencyKey: NotRequired[str | None]
     """Makes the start safe to repeat within product and tenant; the same as the header `Idempotency-Key`, and
-    equal to it where both are given. 1 to 160 UTF-16 units after surrounding white space is removed. (at
-    most 400 characters)
+    equal to it if the request has both. 1 to 160 UTF-16 units after surrounding white space is removed.
+    (at most 400 characters)
     """
     correlationId: NotRequired[str | None]
     """The caller's own name for a chain of work; the id of the run when absent. 1 to 160 UTF-16 units after
     surrounding white space is removed. (at most 400 characters)
     """
     scope: NotRequired[ExecutionScopeInput | None]
-    """Whose work it is."""
+    """The product, tenant and service identity of the run."""
     scheduledAtUtc: NotRequired[str | None]
-    """Not run earlier; at most 3,660 days ahead. A moment in the past means now. (at most 40 characters, RFC
-    3339)
+    """Earliest start of the run, at most 3,660 days ahead. A time in the past means now. (at most 40
+    characters, RFC 3339)
     """
     retryPolicy: NotRequired[ExecutionRetryPolicyInput | None]
-    """When a failure is tried again."""
+    """When a failed run is tried again."""
     tags: NotRequired[Mapping[str, str] | None]
-    """Texts that the run can be found by. Names that begin with `svc.` belong to the service. (at most 32
-    entries)
+    """Strings for finding the run. Names that begin with `svc.` belong to the service. (at most 32 entries)
     """
 
 
 class ExecutionRun(TypedDict):
-    """A run as it stands now."""
+    """The current state of a run."""
 
     admission: AdmissionReceipt
-    """How the start was answered; made anew by every read."""
+    """The receipt of the start; computed by every read."""
     id: str
     """Ordered id: 20 decimal digits that sort by the moment of creation. (1 to 160 characters)"""
     handlerId: Identifier
@@ -941,31 +947,33 @@ class ExecutionRun(TypedDict):
     pluginId: str | None
     """The plugin of the handler. (at most 160 characters)"""
     status: ExecutionRunStatus
-    """Where it stands."""
+    """The status of the run."""
     attempt: int
-    """How often it was claimed: first start, retries, resumed waits, lost leases. (at least 0)"""
+    """Number of claims: first start, retries, resumed waits, lost leases. (at least 0)"""
     maxAttempts: int
-    """Results `failed` and `timed_out` that it may have in all. (1 to 25)"""
+    """Maximum number of `failed` and `timed_out` results. (1 to 25)"""
     retryPolicy: ExecutionRetryPolicy
-    """When a failure is tried again."""
+    """When a failed run is tried again."""
     correlationId: str
     """The caller's name for a chain of work; else the id of the run. (at most 160 characters)"""
     scope: ExecutionScope | None
-    """Whose work it is."""
+    """The product, tenant and service identity of the run."""
     payloadHash: str
-    """SHA-256 of the payload as canonical JSON (RFC 8785); of `null` without one. (at most 71 characters)"""
+    """SHA-256 of the payload as canonical JSON (RFC 8785); of `null` without a payload. (at most 71
+    characters)
+    """
     payload: JsonValue
-    """What the handler is given: any JSON."""
+    """Input of the handler: any JSON."""
     createdAtUtc: Timestamp
     """When it was admitted."""
     scheduledAtUtc: str | None
-    """What it waits for until then: its schedule, its next retry, the end of a wait. (at most 40 characters,
-    RFC 3339)
+    """When it becomes due: its schedule, its next retry, or the end of a wait. (at most 40 characters, RFC
+    3339)
     """
     startedAtUtc: str | None
-    """When it was first claimed; kept from then on. (at most 40 characters, RFC 3339)"""
+    """Time of its first claim; later claims do not change it. (at most 40 characters, RFC 3339)"""
     updatedAtUtc: Timestamp
-    """When it last changed; a heartbeat is no change."""
+    """Time of its last change; a heartbeat is not a change."""
     completedAtUtc: str | None
     """When it became terminal. (at most 40 characters, RFC 3339)"""
     durationMs: float | None
@@ -973,7 +981,7 @@ class ExecutionRun(TypedDict):
     least 0)
     """
     cancellationRequested: bool
-    """Whether somebody asked to cancel it; its handler should then stop."""
+    """Whether a caller requested its cancellation; its handler should then stop."""
     requested: int | None
     """Units of work asked for, as last reported. (0 to 9007199254740991)"""
     attempted: int | None
@@ -985,17 +993,17 @@ class ExecutionRun(TypedDict):
     progress: float | None
     """Share of the work that is done, as last reported; 1 once it succeeded. (0 to 1)"""
     currentStep: str | None
-    """What it is at, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters)"""
+    """Current step, as last reported; `waiting:<kind>:<name>` while it waits. (at most 200 characters)"""
     failureClass: str | None
     """Kind of the last failure; null after success. (at most 160 characters)"""
     error: str | None
-    """The last failure in words; null after success. (at most 4096 characters)"""
+    """Description of the last failure; null after success. (at most 4096 characters)"""
     result: JsonValue
-    """What the handler answered or last reported: any JSON. Null in lists unless `includeResult` is true."""
+    """The last result that the handler reported: any JSON. Null in lists unless `includeResult` is true."""
     statusDetails: JsonObject | None
-    """What the handler tells beside it."""
+    """Additional data that the handler reports with the result."""
     tags: dict[str, str]
-    """Texts that the run can be found by. (at most 32 entries)"""
+    """Strings for finding the run. (at most 32 entries)"""
 
 
 class ExecutionTraceEvent(TypedDict):
@@ -1008,65 +1016,71 @@ class ExecutionTraceEvent(TypedDict):
     runId: str
     """The run. (at most 160 characters)"""
     type: str
-    """What happened, such as `run.created` or `retry.scheduled`; workers add types of their own. (at most 160
-    characters)
+    """Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. (at most
+    160 characters)
     """
     timestampUtc: Timestamp
-    """When."""
+    """Time of the event."""
     attempt: int
     """The run's `attempt` at that time. (at least 0)"""
     stepId: str | None
-    """The step that it belongs to; null where it belongs to none. (at most 160 characters)"""
+    """The step of the event; null if it has no step. (at most 160 characters)"""
     status: str | None
-    """The status of the run after it; null where it says nothing of that. (at most 160 characters)"""
+    """The status of the run after the event; null if the event has no status. (at most 160 characters)"""
     severity: str
-    """How serious it is: `info`, `warning`, or a word of the worker's. (at most 160 characters)"""
+    """Severity: `info`, `warning`, or a value of the worker. (at most 160 characters)"""
     message: str | None
-    """In words. One that the service made and had to cut ends in `...[truncated]`. (at most 4096 characters)
+    """Message of the event. A message that the server had to shorten ends in `...[truncated]`. (at most 4096
+    characters)
     """
     details: JsonObject | None
-    """More of it. Properties that a product policy names are `[redacted]`."""
+    """Details of the event. Properties that a product policy names are `[redacted]`."""
     context: dict[str, str]
-    """Where it happened: `adapterId`, `runtimeKind`, `workerId`, `runId`, `correlationId`, `handlerId`,
-    `pluginId`, `productId`, `tenantId`, `serviceIdentity`, as far as they are known. (at most 32 entries)
+    """Context of the event: `adapterId`, `runtimeKind`, `workerId`, `runId`, `correlationId`, `handlerId`,
+    `pluginId`, `productId`, `tenantId`, `serviceIdentity`, as far as the server knows them. (at most 32
+    entries)
     """
 
 
 class ExecutionArtifact(TypedDict):
-    """Something that a run produced and that outlives its result."""
+    """A named output of a run."""
 
     id: str
     """Ordered id, 20 decimal digits. (1 to 160 characters)"""
     runId: str
     """The run. (at most 160 characters)"""
     name: Identifier
-    """Its name; several artifacts of a run may have the same."""
+    """Its name; several artifacts of a run may share a name."""
     kind: str
-    """`json`, `text`, `object_reference`, or a word of the worker's. (at most 160 characters)"""
+    """`json`, `text`, `object_reference`, or a value of the worker. (at most 160 characters)"""
     mediaType: str | None
     """Media type of the content. (at most 200 characters)"""
     contentHash: str
-    """SHA-256 of the text, else of the content as canonical JSON, else of the uri. (at most 71 characters)"""
+    """SHA-256 of the text, or else of the content as canonical JSON, or else of the uri. (at most 71
+    characters)
+    """
     sizeBytes: int
-    """Bytes of what was hashed. (at least 0)"""
+    """Number of hashed bytes. (at least 0)"""
     text: str | None
-    """The content as text. Null where it is none, or where it is kept elsewhere: see `metadata`. (at most
-    16777216 characters)
+    """The content as text. Null if the content is not text or the blob store holds it: see `metadata`. (at
+    most 16777216 characters)
     """
     content: JsonValue
-    """The content as any JSON. Null where it is none, or where it is kept elsewhere: see `metadata`."""
+    """The content as any JSON. Null if the content is not JSON or the blob store holds it: see `metadata`."""
     uri: str | None
-    """Where the content is kept, where that is elsewhere. (at most 4096 characters)"""
+    """Address of content outside the run store. (at most 4096 characters)"""
     createdAtUtc: Timestamp
     """When it was written."""
     metadata: dict[str, str]
-    """Texts of the writer. Of content kept elsewhere also `storage`, `offloaded` and `inline`. (at most 32
+    """Strings of the writer. Content in the blob store adds `storage`, `offloaded` and `inline`. (at most 32
     entries)
     """
 
 
 class ExecutionCheckpoint(TypedDict):
-    """State that a handler keeps from one attempt to the next. The last write under a key counts."""
+    """State that a handler stores from one attempt to the next. Each write replaces the last write of its
+    key.
+    """
 
     runId: str
     """The run. (at most 160 characters)"""
@@ -1079,21 +1093,21 @@ class ExecutionCheckpoint(TypedDict):
     content: JsonValue
     """Any JSON, at most 1 MiB."""
     metadata: dict[str, str]
-    """Texts of the writer. (at most 32 entries)"""
+    """Strings of the writer. (at most 32 entries)"""
 
 
 class ExecutionExternalEventRequest(TypedDict):
     """An event for a run."""
 
     name: IdentifierInput
-    """What happened; a wait of the same name takes it."""
+    """Name of the event; a wait of the same name takes it."""
     runId: NotRequired[str | None]
     """The run; taken from the route when absent, else equal to it (`run_mismatch`). 1 to 160 UTF-16 units
     after surrounding white space is removed. (at most 400 characters)
     """
     payload: NotRequired[object]
-    """What the waiting handler is given: any JSON, at most 262,144 bytes of canonical JSON unless the
-    deployment allows more, and never more than 1 MiB.
+    """Data for the waiting handler: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
+    allows more, and never more than 1 MiB.
     """
 
 
@@ -1109,24 +1123,24 @@ class ExecutionExternalEvent(TypedDict):
     raisedAtUtc: Timestamp
     """When it was raised."""
     payload: JsonValue
-    """What came with it: any JSON."""
+    """Data of the event: any JSON."""
 
 
 class ExecutionTimer(TypedDict):
-    """A moment that a run waits or waited for."""
+    """A due time that a run waits or waited for."""
 
     id: str
     """Ordered id, 20 decimal digits. (1 to 160 characters)"""
     name: Identifier
-    """Its name, that of the wait."""
+    """Its name, the same as that of the wait."""
     runId: str | None
     """The run. (at most 160 characters)"""
     fireAtUtc: Timestamp
-    """The moment."""
+    """The due time."""
     createdAtUtc: Timestamp
     """When the wait began."""
     payload: JsonValue
-    """What the wait gave it: any JSON."""
+    """Data that the wait gave the timer: any JSON."""
 
 
 class ExecutionWaitResult(TypedDict):
@@ -1135,7 +1149,7 @@ class ExecutionWaitResult(TypedDict):
     name: Identifier
     """The name of the wait."""
     outcome: ExecutionWaitOutcome
-    """What ended it."""
+    """The cause that ended the wait."""
     event: ExecutionExternalEvent | None
     """The event that ended it; null for every other outcome."""
     timer: ExecutionTimer | None
@@ -1143,10 +1157,10 @@ class ExecutionWaitResult(TypedDict):
 
 
 class ExecutionRunUpdate(TypedDict):
-    """What a worker reports of a run. A member that is left out or null keeps its value."""
+    """A worker's report about a run. An absent or null member keeps its stored value."""
 
     status: NotRequired[Literal["running"] | None]
-    """Only `running` can be reported; how a run ends is said by its completion."""
+    """Only `running` is allowed; a completion reports the end of a run."""
     requested: NotRequired[int | None]
     """Units of work asked for, as last reported. (0 to 9007199254740991)"""
     attempted: NotRequired[int | None]
@@ -1158,32 +1172,32 @@ class ExecutionRunUpdate(TypedDict):
     progress: NotRequired[float | None]
     """Share of the work that is done. (0 to 1)"""
     currentStep: NotRequired[str | None]
-    """What the run is at, for people. (at most 200 characters)"""
+    """Current step of the run, for people. (at most 200 characters)"""
     failureClass: NotRequired[str | None]
     """Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
     any other class are. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
     characters)
     """
     error: NotRequired[str | None]
-    """The failure in words, for people. (at most 4096 characters)"""
+    """Description of the failure, for people. (at most 4096 characters)"""
     result: NotRequired[object]
-    """What is known so far: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows
-    more, and never more than 1 MiB.
+    """Result so far: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more, and
+    never more than 1 MiB.
     """
     statusDetails: NotRequired[Mapping[str, object] | None]
-    """More of it, at most 65,536 bytes of canonical JSON."""
+    """Additional data, at most 65,536 bytes of canonical JSON."""
 
 
 class ExecutionRunResult(TypedDict):
-    """How a run ended. After `failed` or `timed_out` a retry is scheduled while the retry policy has one
-    left.
+    """How a run ended. After `failed` or `timed_out` the server schedules a retry while the retry policy
+    allows one.
     """
 
     status: NotRequired[ExecutionTerminalStatus | None]
     """How it ended. ("succeeded" when absent)"""
     result: NotRequired[object]
-    """What came of it: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more,
-    and never more than 1 MiB. What was reported before stays when absent.
+    """Result of the run: any JSON, at most 262,144 bytes of canonical JSON unless the deployment allows more,
+    and never more than 1 MiB. When absent, the last reported value stays.
     """
     failureClass: NotRequired[str | None]
     """Kind of failure. `validation` and `cancelled` are never retried; `transient`, `timeout`, `unknown` and
@@ -1191,19 +1205,19 @@ class ExecutionRunResult(TypedDict):
     characters)
     """
     error: NotRequired[str | None]
-    """The failure in words, for people. (at most 4096 characters)"""
+    """Description of the failure, for people. (at most 4096 characters)"""
     statusDetails: NotRequired[Mapping[str, object] | None]
-    """More of it, at most 65,536 bytes of canonical JSON. What was reported before stays when absent."""
+    """Additional data, at most 65,536 bytes of canonical JSON. When absent, the last reported value stays."""
 
 
 class ExecutionArtifactWrite(TypedDict):
     """An artifact to add. Holds at least one of `text`, `content` and `uri`."""
 
     name: IdentifierInput
-    """Its name; it begins with the prefix of the product policy, where there is one."""
+    """Its name; it begins with the prefix of the product policy, if the policy has one."""
     kind: NotRequired[str | None]
-    """`json`, `text`, `object_reference`, or a word of your own. 1 to 160 UTF-16 units after surrounding
-    white space is removed. (at most 400 characters, "json" when absent)
+    """`json`, `text`, `object_reference`, or your own value. 1 to 160 UTF-16 units after surrounding white
+    space is removed. (at most 400 characters, "json" when absent)
     """
     mediaType: NotRequired[str | None]
     """Media type of the content. (at most 200 characters)"""
@@ -1212,9 +1226,9 @@ class ExecutionArtifactWrite(TypedDict):
     content: NotRequired[object]
     """The content as any JSON, at most 16 MiB of canonical JSON."""
     uri: NotRequired[str | None]
-    """Where the content is kept, where that is elsewhere. (at most 4096 characters)"""
+    """Address of content outside the run store. (at most 4096 characters)"""
     metadata: NotRequired[Mapping[str, str] | None]
-    """Texts of yours. (at most 32 entries)"""
+    """Strings of your choice. (at most 32 entries)"""
 
 
 class ExecutionCheckpointWrite(TypedDict):
@@ -1225,18 +1239,18 @@ class ExecutionCheckpointWrite(TypedDict):
     content: NotRequired[object]
     """Any JSON, at most 1 MiB of canonical JSON."""
     metadata: NotRequired[Mapping[str, str] | None]
-    """Texts of yours. (at most 32 entries)"""
+    """Strings of your choice. (at most 32 entries)"""
 
 
 class ExecutionExternalWorkerLeaseRequest(TypedDict):
-    """A worker's wish for a run. A run is claimed by one worker at a time."""
+    """A worker's request for a run. One worker at a time holds a run."""
 
     workerId: IdentifierInput
-    """Who works; under identity policies one of the caller's own."""
+    """Id of the worker; under identity policies it must be a worker id of the caller."""
     handlerIds: Sequence[str]
     """The handlers that the worker has, each once. (1 to 32 items)"""
     runId: NotRequired[str | None]
-    """Claims only this run, such as the one that a queue message names. 1 to 160 UTF-16 units after
+    """Claims only this run, such as the run that a queue message names. 1 to 160 UTF-16 units after
     surrounding white space is removed. (at most 400 characters)
     """
     ttlSeconds: NotRequired[float | None]
@@ -1244,14 +1258,14 @@ class ExecutionExternalWorkerLeaseRequest(TypedDict):
     absent)
     """
     waitSeconds: NotRequired[float | None]
-    """How long the answer may wait for a run where none is due, in seconds; fractions allowed. The answer
-    comes as soon as one was claimed. A bounded number of calls waits; those beyond it are answered at
+    """How long the call may wait while no run is due, in seconds; fractions allowed. The server answers as
+    soon as the worker gets a run. It holds a bounded number of waiting calls and answers further ones at
     once. (0 to 20, 0 when absent)
     """
 
 
 class ExecutionExternalWorkerLease(TypedDict):
-    """The right of one worker to carry out one run. Its token is shown here and nowhere else."""
+    """The right of one worker to execute one run. Only this answer shows the token."""
 
     leaseKey: Identifier
     """Name of the lease; opaque."""
@@ -1264,16 +1278,16 @@ class ExecutionExternalWorkerLease(TypedDict):
     acquiredAtUtc: Timestamp
     """When it was claimed."""
     expiresAtUtc: Timestamp
-    """When the lease ends unless a heartbeat comes before."""
+    """When the lease expires without a heartbeat."""
 
 
 class ExecutionExternalWorkerHeartbeatRequest(TypedDict):
-    """A worker is still at it."""
+    """A worker's heartbeat: it extends the lease."""
 
     leaseKey: IdentifierInput
-    """Of the lease, as the claim answered it."""
+    """Id of the lease, from the answer to the claim."""
     leaseToken: str
-    """The secret of the lease, as the claim answered it. (1 to 1000 characters)"""
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
     ttlSeconds: NotRequired[float | None]
@@ -1283,25 +1297,25 @@ class ExecutionExternalWorkerHeartbeatRequest(TypedDict):
 
 
 class ExecutionExternalWorkerReportRequest(TypedDict):
-    """A worker tells how far it is."""
+    """A worker reports the progress of its run."""
 
     leaseKey: IdentifierInput
-    """Of the lease, as the claim answered it."""
+    """Id of the lease, from the answer to the claim."""
     leaseToken: str
-    """The secret of the lease, as the claim answered it. (1 to 1000 characters)"""
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
     update: ExecutionRunUpdate
-    """What changed."""
+    """The changed members."""
 
 
 class ExecutionExternalWorkerEventRequest(TypedDict):
-    """A worker adds to the history of its run."""
+    """A worker adds an event to the history of its run."""
 
     leaseKey: IdentifierInput
-    """Of the lease, as the claim answered it."""
+    """Id of the lease, from the answer to the claim."""
     leaseToken: str
-    """The secret of the lease, as the claim answered it. (1 to 1000 characters)"""
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
     type: NotRequired[str | None]
@@ -1309,22 +1323,22 @@ class ExecutionExternalWorkerEventRequest(TypedDict):
     "log" when absent)
     """
     message: NotRequired[str | None]
-    """In words. (at most 4096 characters)"""
+    """Message of the event. (at most 4096 characters)"""
     severity: NotRequired[str | None]
-    """How serious it is. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+    """Severity of the event. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
     characters, "info" when absent)
     """
     details: NotRequired[Mapping[str, object] | None]
-    """More of it, at most 65,536 bytes of canonical JSON."""
+    """Additional data, at most 65,536 bytes of canonical JSON."""
 
 
 class ExecutionExternalWorkerArtifactRequest(TypedDict):
     """A worker adds an artifact to its run."""
 
     leaseKey: IdentifierInput
-    """Of the lease, as the claim answered it."""
+    """Id of the lease, from the answer to the claim."""
     leaseToken: str
-    """The secret of the lease, as the claim answered it. (1 to 1000 characters)"""
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
     artifact: ExecutionArtifactWrite
@@ -1332,25 +1346,25 @@ class ExecutionExternalWorkerArtifactRequest(TypedDict):
 
 
 class ExecutionExternalWorkerCheckpointRequest(TypedDict):
-    """A worker keeps state for the next attempt."""
+    """A worker writes a checkpoint for the next attempt."""
 
     leaseKey: IdentifierInput
-    """Of the lease, as the claim answered it."""
+    """Id of the lease, from the answer to the claim."""
     leaseToken: str
-    """The secret of the lease, as the claim answered it. (1 to 1000 characters)"""
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
     checkpoint: ExecutionCheckpointWrite
-    """The state."""
+    """The checkpoint."""
 
 
 class ExecutionExternalWorkerCheckpointReadRequest(TypedDict):
-    """A worker reads what it kept."""
+    """A worker reads a checkpoint of its run."""
 
     leaseKey: IdentifierInput
-    """Of the lease, as the claim answered it."""
+    """Id of the lease, from the answer to the claim."""
     leaseToken: str
-    """The secret of the lease, as the claim answered it. (1 to 1000 characters)"""
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
     key: IdentifierInput
@@ -1358,56 +1372,56 @@ class ExecutionExternalWorkerCheckpointReadRequest(TypedDict):
 
 
 class ExecutionExternalWorkerWaitRequest(TypedDict):
-    """A worker waits for an event or a moment, and its run with it. The same call is repeated after the run
-    was claimed again, and then answers how the wait ended; kind and name tell waits apart.
+    """A worker makes its run wait for an event or a time. After a worker claims the run again, the same call
+    answers how the wait ended. Kind and name identify the wait.
     """
 
     leaseKey: IdentifierInput
-    """Of the lease, as the claim answered it."""
+    """Id of the lease, from the answer to the claim."""
     leaseToken: str
-    """The secret of the lease, as the claim answered it. (1 to 1000 characters)"""
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
     kind: ExecutionWaitKind
-    """What is waited for."""
+    """The cause to wait for."""
     name: IdentifierInput
     """Name of the event or of the timer."""
     timeoutAtUtc: NotRequired[str | None]
-    """When waiting for an event ends without one; never when absent. At most 3,660 days ahead. Says nothing
-    for a timer. (at most 40 characters, RFC 3339)
+    """Deadline of a wait for an event; none when absent. At most 3,660 days ahead. Ignored for a timer. (at
+    most 40 characters, RFC 3339)
     """
     fireAtUtc: NotRequired[str | None]
-    """The moment of a timer, which needs it; refused for an event. At most 3,660 days ahead. (at most 40
-    characters, RFC 3339)
+    """Due time: required for a timer, refused for an event. At most 3,660 days ahead. (at most 40 characters,
+    RFC 3339)
     """
     payload: NotRequired[object]
-    """What the timer gives back: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
-    allows more, and never more than 1 MiB. Says nothing for an event.
+    """Data that the timer returns: any JSON, at most 262,144 bytes of canonical JSON unless the deployment
+    allows more, and never more than 1 MiB. Ignored for an event.
     """
 
 
 class ExecutionExternalWorkerWaitResponse(TypedDict):
-    """Whether to stop here. Suspended: the lease is over, and the run is claimed anew once the wait has
-    ended.
+    """Whether the worker must stop. If suspended, the lease is over, and a worker claims the run again after
+    the wait.
     """
 
     run: ExecutionRun
     """The run."""
     suspended: bool
-    """Whether the wait goes on: stop, without completing."""
+    """Whether the wait continues: the worker must stop without completing the run."""
     outcome: ExecutionWaitResult | None
-    """How the wait ended; null while it goes on."""
+    """How the wait ended; null while it continues."""
 
 
 class ExecutionExternalWorkerCompletionRequest(TypedDict):
-    """A worker is done with its run. Repeated with the same token it changes nothing and answers the run as
-    it stands.
+    """A worker completes its run. A repeated call with the same token changes nothing and answers the current
+    run.
     """
 
     leaseKey: IdentifierInput
-    """Of the lease, as the claim answered it."""
+    """Id of the lease, from the answer to the claim."""
     leaseToken: str
-    """The secret of the lease, as the claim answered it. (1 to 1000 characters)"""
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
     result: ExecutionRunResult
@@ -1415,29 +1429,29 @@ class ExecutionExternalWorkerCompletionRequest(TypedDict):
 
 
 class ExecutionRuntimeAdapterDescriptor(TypedDict):
-    """What the runtime is made of."""
+    """The adapter of the runtime."""
 
     adapterId: Identifier
     """The adapter."""
     runtimeKind: str
-    """What it runs on; for diagnosis, nothing to branch on. (at most 160 characters)"""
+    """Platform of the runtime; for diagnosis only, do not branch on it. (at most 160 characters)"""
     displayName: str
     """Its name for people. (at most 200 characters)"""
     version: str
     """Its version. (at most 160 characters)"""
     capabilities: list[str]
-    """What it can do, such as `durable.waits`; what to branch on. (at most 64 items)"""
+    """Its capabilities, such as `durable.waits`; clients branch on these. (at most 64 items)"""
     metadata: dict[str, str]
-    """More of it, for diagnosis. (at most 32 entries)"""
+    """Additional data for diagnosis. (at most 32 entries)"""
 
 
 class ExecutionOperationalPolicy(TypedDict):
-    """The limits that this deployment keeps."""
+    """The limits of this deployment."""
 
     maxActiveRuns: int
     """Runs that may be queued, waiting or running at once. (at least 0)"""
     maxRetainedTerminalRuns: int | None
-    """Terminal runs that are kept, the newest; null for all. (at least 0)"""
+    """Number of newest terminal runs to keep; null for all. (at least 0)"""
     defaultListLimit: int
     """Runs of a list that names no limit. (at least 1)"""
     maxListLimit: int
@@ -1455,7 +1469,7 @@ class ExecutionOperationalPolicy(TypedDict):
     maxArtifactBytes: int
     """One artifact, in bytes. (at least 0)"""
     maxArtifactInlineBytes: int
-    """An artifact that is kept beside its run, in bytes; larger ones are kept elsewhere. (at least 0)"""
+    """Largest artifact in the run store, in bytes; the blob store holds larger ones. (at least 0)"""
     maxTraceMessageChars: int
     """Message of a trace event, in UTF-16 code units. (at least 0)"""
     maxTraceDetailsBytes: int
@@ -1467,59 +1481,60 @@ class ExecutionOperationalPolicy(TypedDict):
     maxLeaseTtlSeconds: float
     """Longest lease, in seconds. (at least 0)"""
     concurrencyKeyPolicy: str
-    """What handlers with the same concurrency key do, such as `serialize_running_runs`. (at most 160
+    """Treatment of handlers with the same concurrency key, such as `serialize_running_runs`. (at most 160
     characters)
     """
     concurrencyRetryDelayMs: int | None
-    """When a run that another one of its key holds up is tried again, in milliseconds. (at least 0)"""
+    """Delay before the next try of a run that waits for another run of its key, in milliseconds. (at least 0)
+    """
     defaultTraceSeverity: str
-    """Severity of a trace event that names none. (at most 160 characters)"""
+    """Default severity of a trace event. (at most 160 characters)"""
     retentionScope: str
-    """What goes when a run goes, such as `run_owned`. (at most 160 characters)"""
+    """Data that is removed with a run, such as `run_owned`. (at most 160 characters)"""
 
 
 class ExecutionResumePolicy(TypedDict):
-    """What becomes of runs when a process or a worker is lost."""
+    """Treatment of runs after the loss of a process or a worker."""
 
     mode: str
-    """How runs are taken up again. (at most 160 characters)"""
+    """How the runtime recovers runs. (at most 160 characters)"""
     interruptedRunningBehavior: str
-    """What becomes of a running run. (at most 160 characters)"""
+    """Treatment of a running run. (at most 160 characters)"""
     scheduledWaitingBehavior: str
-    """What becomes of a waiting run. (at most 160 characters)"""
+    """Treatment of a waiting run. (at most 160 characters)"""
     terminalBehavior: str
-    """What becomes of a terminal run. (at most 160 characters)"""
+    """Treatment of a terminal run. (at most 160 characters)"""
     pluginCheckpointBehavior: str
-    """Who makes sense of checkpoints. (at most 160 characters)"""
+    """The component that interprets checkpoints. (at most 160 characters)"""
     idempotencyScope: str
-    """What an idempotency key is compared with. (at most 160 characters)"""
+    """The parts of a start that a repeated idempotency key must match. (at most 160 characters)"""
     createsLinkedFollowUpRuns: bool
-    """Whether a retry is a run of its own."""
+    """Whether a retry is a new run."""
 
 
 class ExecutionRuntimeAdapterStatus(TypedDict):
-    """How the runtime is."""
+    """Status of the runtime."""
 
     adapter: ExecutionRuntimeAdapterDescriptor
-    """What it is made of."""
+    """The adapter of the runtime."""
     available: bool
-    """Whether it takes work."""
+    """Whether it accepts work."""
     status: str
-    """In a word; `ok` when all is well. (at most 160 characters)"""
+    """Status in one word; `ok` when healthy. (at most 160 characters)"""
     checkedAtUtc: Timestamp
-    """When it was looked at."""
+    """Time of the check."""
     activeRuns: int | None
-    """Runs that are queued, waiting or running; null where that is not known. (at least 0)"""
+    """Queued, waiting and running runs; null if unknown. (at least 0)"""
     operationalPolicy: ExecutionOperationalPolicy | None
-    """The limits that it keeps."""
+    """The limits of the runtime."""
     resumePolicy: ExecutionResumePolicy | None
-    """What becomes of interrupted runs."""
+    """Treatment of interrupted runs."""
     details: JsonObject | None
-    """More of it, for operators; null for everybody else."""
+    """Additional data for operators; null for every other caller."""
 
 
 class ExecutionHandlerDescriptor(TypedDict):
-    """Something that runs can be started for."""
+    """A handler: code that executes runs."""
 
     handlerId: Identifier
     """The handler."""
@@ -1528,15 +1543,15 @@ class ExecutionHandlerDescriptor(TypedDict):
     displayName: str
     """Its name for people. (at most 200 characters)"""
     description: str | None
-    """What it does. (at most 1000 characters)"""
+    """Description of the handler. (at most 1000 characters)"""
     maxAttempts: int
-    """Attempts of a run whose retry policy names none; 0 means 1. (0 to 25)"""
+    """Default number of attempts of a run; 0 means 1. (0 to 25)"""
     concurrencyKey: str | None
-    """Of all runs whose handlers have the same key, one runs at a time; null: no such bound. (at most 160
+    """Handlers with the same key execute one run at a time together; null for no limit. (at most 160
     characters)
     """
     tags: dict[str, str]
-    """Texts about it. (at most 32 entries)"""
+    """Strings that describe the handler. (at most 32 entries)"""
 
 
 class ExecutionPluginDescriptor(TypedDict):
@@ -1556,7 +1571,7 @@ class ExecutionRuntimeSurface(TypedDict):
     """The whole runtime, for operators."""
 
     status: ExecutionRuntimeAdapterStatus
-    """How it is."""
+    """Status of the runtime."""
     plugins: list[ExecutionPluginDescriptor]
     """The plugins inside the service, by id. (at most 1000 items)"""
     handlers: list[ExecutionHandlerDescriptor]
@@ -1564,77 +1579,78 @@ class ExecutionRuntimeSurface(TypedDict):
 
 
 class ExecutionRuntimeDiscoveryScope(TypedDict):
-    """What an answer was narrowed to."""
+    """The filter of an answer."""
 
     sharedExecution: bool
-    """Whether identity policies decide who may start what."""
+    """Whether identity policies decide which callers may start which handlers."""
     scopeRequired: bool
-    """Whether product and tenant must be named before handlers are shown."""
+    """Whether the caller must name product and tenant to see handlers."""
     productId: str | None
-    """The product that was asked for. (at most 160 characters)"""
+    """The requested product. (at most 160 characters)"""
     tenantId: str | None
-    """The tenant that was asked for. (at most 160 characters)"""
+    """The requested tenant. (at most 160 characters)"""
 
 
 class EffectiveExecutionRuntimeSurface(TypedDict):
-    """The runtime as its caller may use it."""
+    """The runtime available to the caller."""
 
     status: ExecutionRuntimeAdapterStatus
-    """How it is; without `details`."""
+    """Status of the runtime, without `details`."""
     scope: ExecutionRuntimeDiscoveryScope
-    """What the handlers are narrowed to."""
+    """The filter of the handlers."""
     handlers: list[ExecutionHandlerDescriptor]
     """The handlers that the caller may start. (at most 1000 items)"""
 
 
 class ExecutionMaintenanceStatus(TypedDict):
-    """What the execution runtime keeps."""
+    """Numbers of stored runs and their data."""
 
     adapterId: str
     """The adapter. (at most 160 characters)"""
     runtimeKind: str
     """Its kind. (at most 160 characters)"""
     checkedAtUtc: Timestamp
-    """When it was looked at."""
+    """Time of the check."""
     retentionScope: str
-    """What goes when a run goes, such as `run_owned`. (at most 160 characters)"""
+    """Data that is removed with a run, such as `run_owned`. (at most 160 characters)"""
     maxRetainedTerminalRuns: int | None
-    """Terminal runs that a prune keeps unless it names another number; null for all. (at least 0)"""
+    """Default number of terminal runs that a prune keeps; null for all. (at least 0)"""
     runCounts: dict[str, int]
     """Runs by status, at most 10,000 of each. (at most 32 entries)"""
     rowCounts: dict[str, int]
-    """What is kept, by kind: `runs`, and of the runs counted their `events` of history, `artifacts`,
-    unconsumed `externalEvents` and active `waits`. (at most 32 entries)
+    """Stored records by kind: `runs`, and the `events` of history, `artifacts`, unconsumed `externalEvents`
+    and active `waits` of the counted runs. (at most 32 entries)
     """
     artifactDirectory: str | None
-    """Where large artifacts lie, where that may be told; null otherwise. (at most 4096 characters)"""
+    """Location of large artifacts; null if it is not public. (at most 4096 characters)"""
     artifactDirectoryCount: int | None
-    """Runs with large artifacts; null where they are not counted. (at least 0)"""
+    """Runs with large artifacts; null if not counted. (at least 0)"""
     artifactFileCount: int | None
-    """Large artifacts; null where they are not counted. (at least 0)"""
+    """Large artifacts; null if not counted. (at least 0)"""
     artifactBytes: int | None
-    """Their size together; null where that is not known. (at least 0)"""
+    """Their total size; null if unknown. (at least 0)"""
 
 
 class ExecutionMaintenancePruneRequest(TypedDict):
-    """Which runs go. An empty object shows what would."""
+    """Selects the runs to remove. An empty object only shows them."""
 
     dryRun: NotRequired[bool | None]
-    """Shows what would be removed, and removes nothing; absent or null for true. (true when absent)"""
+    """Shows the runs to remove, but removes nothing; true if absent or null. (true when absent)"""
     retainTerminalRuns: NotRequired[int | None]
-    """The newest terminal runs that stay; absent or null for as many as the deployment keeps. (0 to 10000000)
+    """Number of newest terminal runs to keep; the default of the deployment if absent or null. (0 to
+    10000000)
     """
 
 
 class ExecutionMaintenancePruneResult(TypedDict):
-    """What was removed, or would be."""
+    """The removed runs; with `dryRun`, the runs to remove."""
 
     dryRun: bool
-    """Whether nothing was removed."""
+    """Whether the call only showed runs."""
     retainTerminalRuns: int
-    """The newest terminal runs that stayed. (at least 0)"""
+    """Number of newest terminal runs kept. (at least 0)"""
     prunedAtUtc: Timestamp
-    """When."""
+    """Time of the prune."""
     runIds: list[str]
     """The runs, newest first. (at most 200 items)"""
     runs: int
@@ -1648,47 +1664,47 @@ class ExecutionMaintenancePruneResult(TypedDict):
     timers: int
     """Their timers. (at least 0)"""
     externalEvents: int
-    """Events that they had not consumed. (at least 0)"""
+    """Their unconsumed events. (at least 0)"""
     leases: int
-    """Leases that they took on names of their own. (at least 0)"""
+    """Their run-owned leases. (at least 0)"""
     artifactDirectories: int
     """How many of them had large artifacts. (at least 0)"""
 
 
 class ExecutionMaintenanceDispatchReconcileRequest(TypedDict):
-    """How much is looked after."""
+    """Options of one reconcile."""
 
     dryRun: NotRequired[bool | None]
-    """Shows what would be done, and does nothing; absent or null for false. (false when absent)"""
+    """Shows the runs to recover, but changes nothing; false if absent or null. (false when absent)"""
     limit: NotRequired[int | None]
-    """Runs that are looked after at most; absent or null for 1000. (1 to 1000, 1000 when absent)"""
+    """Maximum number of runs to process; 1000 if absent or null. (1 to 1000, 1000 when absent)"""
 
 
 class ExecutionMaintenanceDispatchReconcileResult(TypedDict):
-    """What was found and told."""
+    """The runs found, and the runs recovered."""
 
     dryRun: bool
-    """Whether nothing was done."""
+    """Whether the call only showed runs."""
     limit: int
-    """Runs that were looked after at most. (at least 1)"""
+    """Maximum number of processed runs. (at least 1)"""
     reconciledAtUtc: Timestamp
-    """When."""
+    """Time of the reconcile."""
     candidateRunIds: list[str]
-    """Runs for which something was to be done, sorted. (at most 1000 items)"""
+    """Ids of the runs that need recovery, sorted. (at most 1000 items)"""
     dispatched: int
-    """Runs for which it was done. (at least 0)"""
+    """Number of recovered runs. (at least 0)"""
     failures: dict[str, str]
-    """Why it was not, by run. (at most 1000 entries)"""
+    """Failures by run id. (at most 1000 entries)"""
 
 
 # ---- server
 
 
 class ServerHealthStatus(TypedDict):
-    """That the process answers, what it is and what it is configured with. Told without touching a store."""
+    """Name, version and configuration of the running service. Reads no store."""
 
     status: Literal["ok"]
-    """Always `ok`: a process that is not would not answer."""
+    """Always `ok`: a broken process does not answer."""
     service: str
     """Name of the service. (at most 160 characters)"""
     version: str
@@ -1702,9 +1718,9 @@ class ServerHealthStatus(TypedDict):
     embedding: ServerEmbeddingStatus | None
     """The embedding provider, or null while none is configured."""
     security: ServerSecurityStatus
-    """What callers must present."""
+    """The credentials that callers must present."""
     checkedAt: Timestamp
-    """When this was answered."""
+    """Time of the answer."""
 
 
 class ServerStorageStatus(TypedDict):
@@ -1730,22 +1746,22 @@ class ServerEmbeddingStatus(TypedDict):
     dimensions: int
     """Length of a vector. (at least 1)"""
     runtime: JsonObject | None
-    """What the provider says about itself."""
+    """The provider's description of itself."""
 
 
 class ServerSecurityStatus(TypedDict):
-    """What callers must present. Holds no secret."""
+    """The credentials that callers must present. Holds no secret."""
 
     apiKeyRequired: bool
     """Whether protected routes ask for an API key."""
     apiKeyHeader: str
     """Header that carries the API key. (at most 64 characters)"""
     providerRunLimits: JsonObject
-    """Ceilings of provider runs by name, empty while there are none."""
+    """Ceilings of provider runs by name; empty if none is set."""
 
 
 class ServerReadinessReport(TypedDict):
-    """Whether the service can do its work, and what stands in its way."""
+    """Whether the service is ready, and which checks failed."""
 
     status: ServerCheckStatus
     """The worst outcome of all checks."""
@@ -1756,7 +1772,7 @@ class ServerReadinessReport(TypedDict):
     checkedAt: Timestamp
     """When the checks ran."""
     health: ServerHealthStatus
-    """The health answer of the same moment."""
+    """The health answer at the same time."""
     checks: list[ServerReadinessCheck]
     """Every check that ran. (at most 100 items)"""
     blockers: list[str]
@@ -1764,7 +1780,7 @@ class ServerReadinessReport(TypedDict):
     warnings: list[str]
     """Messages of the checks that warn. (at most 100 items)"""
     embedding: JsonObject | None
-    """What the embedding provider reports, or null while none is configured."""
+    """The report of the embedding provider, or null while none is configured."""
     providers: ServerProviderReadinessSummary
     """The providers in numbers."""
     operationalLimits: JsonObject
@@ -1836,7 +1852,7 @@ PublicSchemaBundle = TypedDict(
 # ---- other names of types
 
 CanonicalMutationOperation: TypeAlias = Literal["upsert", "delete"]
-"""What a mutation does: write a document, or leave a tombstone in its place."""
+"""The kind of a mutation: write a document, or replace it with a tombstone."""
 
 CanonicalDocumentRevisionList: TypeAlias = list[CanonicalDocumentRevision]
 """Revisions, newest first, deletes included; empty for a document that was never written. (at most 1000
@@ -1847,8 +1863,8 @@ CanonicalOutboxLeaseList: TypeAlias = list[CanonicalOutboxLease]
 """The leased events; empty when none is due. (at most 100 items)"""
 
 CanonicalMigrationInputList: TypeAlias = Sequence[CanonicalMigrationInput]
-"""Migrations to record together: all of them or none. One that stands twice must have the same checksum both
-times; its first description counts. (at most 500 items)
+"""Migrations to record together: all of them or none. If a batch names a migration twice, both entries must
+have the same checksum; the first description counts. (at most 500 items)
 """
 
 CanonicalMigrationReceiptList: TypeAlias = list[CanonicalMigrationReceipt]
@@ -1861,8 +1877,8 @@ UTF-8, no control characters. (1 to 160 characters)
 
 IdentifierInput: TypeAlias = str
 """A name that the caller sends: 1 to 160 UTF-16 units after surrounding white space is removed, at most 400
-bytes of UTF-8, no control characters. The schema leaves room for that white space; what is left is judged
-after it. (1 to 400 characters)
+bytes of UTF-8, no control characters. The schema allows that white space; the server removes it and then
+checks the length. (1 to 400 characters)
 """
 
 Timestamp: TypeAlias = str
@@ -1873,31 +1889,31 @@ most 40 characters, RFC 3339)
 ExecutionRunStatus: TypeAlias = (
     Literal["queued", "waiting", "running", "succeeded", "failed", "cancelled", "rejected", "timed_out"]
 )
-"""Where a run stands. `succeeded`, `failed`, `cancelled`, `rejected` and `timed_out` are terminal; the others
-count against the ceiling of active runs.
+"""Status of a run. `succeeded`, `failed`, `cancelled`, `rejected` and `timed_out` are terminal; the others
+count against the limit of active runs.
 """
 
 ExecutionTerminalStatus: TypeAlias = Literal["succeeded", "failed", "cancelled", "rejected", "timed_out"]
-"""How a handler ends a run."""
+"""The result with which a handler completes a run."""
 
 ExecutionWaitKind: TypeAlias = Literal["external_event", "timer"]
-"""What a run waits for: an event that somebody raises, or a moment."""
+"""The cause that a run waits for: an event that a caller raises, or a time."""
 
 ExecutionWaitOutcome: TypeAlias = Literal["external_event", "timer", "timed_out"]
-"""How a wait ended: by its event, by its timer, or because its time was over."""
+"""How a wait ended: by its event, by its timer, or by its deadline."""
 
 ExecutionRunList: TypeAlias = list[ExecutionRun]
-"""Runs, the newest first. There is no continuation token: older ones are asked for with `createdBeforeUtc`.
-(at most 200 items)
-"""
-
-ExecutionTraceEventList: TypeAlias = list[ExecutionTraceEvent]
-"""Events of one run in the order of their `sequenceId`. The last one's asks for those after it. (at most 200
+"""Runs, newest first. There is no continuation token: read older runs with `createdBeforeUtc`. (at most 200
 items)
 """
 
+ExecutionTraceEventList: TypeAlias = list[ExecutionTraceEvent]
+"""Events of one run in the order of their `sequenceId`. Pass the last `sequenceId` to read the following
+events. (at most 200 items)
+"""
+
 ExecutionArtifactList: TypeAlias = list[ExecutionArtifact]
-"""The artifacts of one run, the oldest first. (at most 1000 items)"""
+"""The artifacts of one run, oldest first. (at most 1000 items)"""
 
 ServerCheckStatus: TypeAlias = Literal["ok", "warning", "failed", "unknown"]
 """Outcome of a readiness check, best first."""

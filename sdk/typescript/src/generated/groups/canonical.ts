@@ -229,8 +229,8 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Release an outbox event for a later try. Gives up a leased event. It becomes due again after the named
-   * delay, or is dead-lettered when it has reached its delivery ceiling.
+   * Release an outbox event for a later try. Gives up a leased event. The event becomes due again after the
+   * given delay, or is dead-lettered if it has reached its delivery ceiling.
    *
    * `POST /canonical/tenants/{tenantId}/outbox/{eventId}/nack`; needs the access operation `dispatch` of
    * `canonical-policy`.
@@ -297,8 +297,8 @@ export class CanonicalOperations extends ClientCore {
 
   /**
    * Query documents. Answers documents by type, by equality on projected indexes and by one range, in the
-   * order of an index or by type and id. Every page reads what is stored at its moment; a document that
-   * changes its place between two pages may be met twice or not at all.
+   * order of an index or by type and id. Each page reads the current documents: a document that moves in the
+   * order between two pages may appear twice or not at all.
    *
    * `POST /canonical/tenants/{tenantId}/documents/query`; needs the access operation `read` of
    * `canonical-policy`.
@@ -331,10 +331,10 @@ export class CanonicalOperations extends ClientCore {
 
   /**
    * Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of one
-   * moment, however many write meanwhile, with the hash of the content. A tenant that nobody wrote to is
-   * empty. At most 64 MiB of content, and never more than a restore takes; the deployed functions carry 32
-   * MiB in one answer. Few exports and restores run at once in one instance: others wait, or are asked to
-   * come back. Larger tenants are exported as archives, by the operator tool.
+   * moment, also during concurrent writes, with the hash of the content. A tenant without writes is empty. At
+   * most 64 MiB of content, and never more than a restore takes; the deployed functions carry 32 MiB in one
+   * answer. One instance runs few exports and restores at a time: further calls wait, or are refused with
+   * `Retry-After`. The operator tool exports larger tenants as archives.
    *
    * `GET /canonical/tenants/{tenantId}/export`; needs the access operation `export` of `canonical-policy`.
    *
@@ -356,10 +356,10 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Restore a tenant. Replaces all that the tenant has by the snapshot, at one moment: a commit goes before
-   * it and is replaced, or comes after it and stays. Needs the access operation admin as well. Leases are
-   * cleared, so events may be delivered again; idempotency keys that were used after the export are free
-   * again. Nothing is replaced unless the content is the one that the hashes name.
+   * Restore a tenant. Replaces the whole content of the tenant with the snapshot, atomically: the restore
+   * replaces every earlier commit and keeps every later one. Also needs the access operation admin. Clears
+   * leases, so events may be delivered again; idempotency keys used after the export are free again. Replaces
+   * nothing unless the content matches its hashes.
    *
    * `POST /canonical/tenants/{tenantId}/restore`; needs the access operation `restore` of `canonical-policy`.
    *
@@ -369,7 +369,7 @@ export class CanonicalOperations extends ClientCore {
    *
    * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
    * number sign. (1 to 160 characters)
-   * @returns 204: no body. The tenant holds what the snapshot holds.
+   * @returns 204: no body. The content of the tenant equals the snapshot.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `tenant_mismatch` (400), `duplicate_in_request` (400),
    * `content_hash_mismatch` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed`
@@ -388,8 +388,7 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * List the migration ledger. Answers every migration that was recorded for this deployment, by namespace,
-   * then id.
+   * List the migration ledger. Answers every recorded migration of this deployment, by namespace, then id.
    *
    * `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
    *
@@ -408,8 +407,9 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Record migrations. Records all migrations of the batch or none. One that the ledger holds with the same
-   * checksum stays as it is. Executes nothing: the consumer has made the change itself.
+   * Record migrations. Records all migrations of the batch or none. A migration that the ledger already holds
+   * with the same checksum stays unchanged. The server executes nothing: the consumer makes the change
+   * itself.
    *
    * `POST /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
    *
@@ -442,8 +442,8 @@ export class CanonicalOperations extends ClientCore {
    *
    * A read: the client retries it after a transient failure.
    *
-   * @returns 200: `CanonicalPreflightReport`. The store would serve. 503: `CanonicalPreflightReport`. The
-   * store would not serve safely: read the report.
+   * @returns 200: `CanonicalPreflightReport`. The store can serve safely. 503: `CanonicalPreflightReport`.
+   * The store cannot serve safely: read the report.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
@@ -456,16 +456,15 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Probe the canonical store. Writes a document, a fence and an event in each of two random tenants that
-   * exist for the probe alone, proves that changing one leaves the other as it was, and empties both again,
-   * whatever was found.
+   * Probe the canonical store. Writes a document, a fence and an event in each of two new random tenants,
+   * proves that a change of one tenant leaves the other unchanged, and always empties both afterwards.
    *
    * `POST /canonical/preflight/probe`; needs the access operation `admin` of `canonical-policy`.
    *
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `CanonicalPreflightReport`. Every check passed. 503: `CanonicalPreflightReport`. A check
-   * failed, or the store would not serve safely: read the report.
+   * failed, or the store cannot serve safely: read the report.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
    * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),

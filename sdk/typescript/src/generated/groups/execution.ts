@@ -32,7 +32,7 @@ export interface ListExecutionRunsParameters {
   | 'timed_out' | undefined;
   /** Only runs of this correlation id. (1 to 160 characters) */
   readonly correlationId?: string | undefined;
-  /** Only the runs that were started with this key. (1 to 160 characters) */
+  /** Only runs started with this key. (1 to 160 characters) */
   readonly idempotencyKey?: string | undefined;
   /** Only runs created at this moment or later. (at most 40 characters, RFC 3339) */
   readonly createdAfterUtc?: string | undefined;
@@ -42,29 +42,32 @@ export interface ListExecutionRunsParameters {
   readonly updatedAfterUtc?: string | undefined;
   /** Only runs changed at this moment or earlier. (at most 40 characters, RFC 3339) */
   readonly updatedBeforeUtc?: string | undefined;
-  /** Only runs whose tag of that name has this value; several must all fit. (at most 512 characters) */
+  /**
+   * Only runs whose tag of that name has this value. A run must match all given tags. (at most 512
+   * characters)
+   */
   readonly tag?: { readonly [name: string]: string } | undefined;
-  /** At most so many runs. (1 to 200, 50 when absent) */
+  /** Maximum number of runs. (1 to 200, 50 when absent) */
   readonly limit?: number | undefined;
-  /** Whether results are included; else they are null. (false when absent) */
+  /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
 }
 
 /** The parameters of `getExecutionRun` besides its path and its request. */
 export interface GetExecutionRunParameters {
-  /** Whether the result is included; else it is null. (true when absent) */
+  /** Whether the answer includes the result; it is null otherwise. (true when absent) */
   readonly includeResult?: boolean | undefined;
   /**
-   * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. The answer
-   * comes as soon as it is. A bounded number of calls waits; those beyond it are answered at once. (0 to 20,
-   * 0 when absent)
+   * How long the answer may wait for the run to become terminal, in seconds; fractions allowed. The server
+   * answers as soon as the run is terminal. It holds a bounded number of waiting calls and answers further
+   * ones at once. (0 to 20, 0 when absent)
    */
   readonly waitSeconds?: number | undefined;
 }
 
 /** The parameters of `getExecutionRunHistory` besides its path and its request. */
 export interface GetExecutionRunHistoryParameters {
-  /** At most so many events. (1 to 200, 50 when absent) */
+  /** Maximum number of events. (1 to 200, 50 when absent) */
   readonly limit?: number | undefined;
   /** Only events after this one: a `sequenceId`, 20 decimal digits. (20 to 20 characters) */
   readonly afterSequenceId?: string | undefined;
@@ -92,14 +95,15 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Show the execution runtime as the caller may use it. Its limits, and the handlers that the caller may
-   * start for a product and tenant. Under identity policies both must be named before handlers are shown.
+   * Show the execution runtime available to the caller. Its limits, and the handlers that the caller may
+   * start for a product and tenant. Under identity policies the answer lists handlers only if the caller
+   * names both.
    *
    * `GET /execution/runtime/effective`; needs the access operation `start_run` of `execution-policy`.
    *
    * A read: the client retries it after a transient failure.
    *
-   * @returns 200: `EffectiveExecutionRuntimeSurface`. What the caller may use.
+   * @returns 200: `EffectiveExecutionRuntimeSurface`. The runtime available to the caller.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
@@ -115,16 +119,16 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Show what the execution runtime keeps. Runs by status and what belongs to them, for operators. Counting
-   * looks at the runs: a status that has more than 10,000 is told as 10,000, and what belongs to runs is then
-   * that of those looked at.
+   * Count stored runs and their data. Counts runs by status, and their events, artifacts and waits, for
+   * operators. The server counts at most 10,000 runs of each status; the other numbers cover the counted
+   * runs.
    *
    * `GET /execution/runtime/maintenance`; needs the access operation `maintenance` of
    * `execution-maintenance`.
    *
    * A read: the client retries it after a transient failure.
    *
-   * @returns 200: `ExecutionMaintenanceStatus`. What is kept.
+   * @returns 200: `ExecutionMaintenanceStatus`. The numbers.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
@@ -137,10 +141,10 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Remove old runs. Keeps the newest terminal runs, as their ids were drawn, and removes the others with all
-   * that belongs to them: history, artifacts, checkpoints, timers, leases, events and the idempotency key,
-   * which may then be used anew. Active runs are never removed. One call removes at most 200 runs: call it
-   * again until it removes none. Safe to repeat, and at once with others.
+   * Remove old runs. Keeps the newest terminal runs, in the order of their ids, and removes the others with
+   * their history, artifacts, checkpoints, timers, leases and events. Their idempotency keys become free.
+   * Never removes active runs. One call removes at most 200 runs: repeat it until it removes none. Safe to
+   * repeat, also concurrently.
    *
    * `POST /execution/runtime/maintenance/prune`; needs the access operation `maintenance` of
    * `execution-maintenance`.
@@ -149,7 +153,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
-   * @returns 200: `ExecutionMaintenancePruneResult`. What was removed, or would be.
+   * @returns 200: `ExecutionMaintenancePruneResult`. The removed runs, or the runs to remove.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
@@ -165,10 +169,10 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Find work that was lost. Moves on what time has come for, such as leases that ran out, timers and
-   * schedules, and tells the queue again of runs that have been queued for longer than a minute, whose
-   * message may be lost. Told twice changes nothing: whoever is told leases the run first. Safe to repeat,
-   * and at once with others.
+   * Recover lost work. Processes expired leases and due timers and schedules, and sends the queue message
+   * again for runs that have been queued for more than a minute: the first message may be lost. A second
+   * message does no harm, because a worker leases the run before it executes it. Safe to repeat, also
+   * concurrently.
    *
    * `POST /execution/runtime/maintenance/reconcile`; needs the access operation `maintenance` of
    * `execution-maintenance`.
@@ -177,7 +181,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
-   * @returns 200: `ExecutionMaintenanceDispatchReconcileResult`. What was found and told.
+   * @returns 200: `ExecutionMaintenanceDispatchReconcileResult`. The runs found, and the runs recovered.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
@@ -193,9 +197,9 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Claim a due run. Claims the oldest due run of the given handlers, or the run that is named. Of several
-   * workers that ask at once, exactly one gets it. A worker that the product policy does not list finds
-   * nothing.
+   * Claim a due run. Claims the oldest due run of the given handlers, or the named run. If several workers
+   * ask at once, exactly one of them gets the run. A worker that the product policy does not list gets no
+   * run.
    *
    * `POST /execution/workers/leases`; needs the access operation `worker` of `execution-worker`.
    *
@@ -204,7 +208,7 @@ export class ExecutionOperations extends ClientCore {
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @returns 200: `ExecutionExternalWorkerLease`. The lease, with its token and the run. 204: no body. No run
-   * is due, also not after waiting.
+   * became due within the waiting time.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
@@ -220,8 +224,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Renew the lease of a run. The lease ends `ttlSeconds` from now, also where that is earlier than before.
-   * The answer tells whether the run is to be cancelled.
+   * Renew the lease of a run. The lease ends `ttlSeconds` from now, even if that is earlier than before. The
+   * run in the answer shows whether a caller requested its cancellation.
    *
    * `POST /execution/workers/leases/heartbeat`; needs the access operation `worker` of `execution-worker`.
    *
@@ -246,7 +250,7 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Report the progress of a run. Sets the members that are given and keeps the others.
+   * Report the progress of a run. Sets the given members and keeps the others.
    *
    * `POST /execution/workers/leases/reports`; needs the access operation `worker` of `execution-worker`.
    *
@@ -296,7 +300,7 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Add an artifact to a run. Every call adds one, also under a name that the run has already.
+   * Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same name.
    *
    * `POST /execution/workers/leases/artifacts`; needs the access operation `worker` of `execution-worker`.
    *
@@ -321,8 +325,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Keep state of a run. Writes a checkpoint, or replaces the one of the same key. It survives retries, waits
-   * and restarts.
+   * Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
+   * survives retries, waits and restarts.
    *
    * `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of `execution-worker`.
    *
@@ -347,8 +351,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read kept state of a run. A checkpoint of the leased run. Without a sound lease it is refused, whether or
-   * not there is one.
+   * Read a checkpoint of a leased run. A checkpoint of the leased run. Without a valid lease the server
+   * refuses the call, whether or not the checkpoint exists.
    *
    * `POST /execution/workers/leases/checkpoints/read`; needs the access operation `worker` of
    * `execution-worker`.
@@ -374,9 +378,9 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Let a run wait for an event or a moment. Answers at once where the event or the moment has come, and else
-   * ends the lease: the run is claimed again when it has. The repeated call then answers how the wait ended,
-   * once.
+   * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
+   * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
+   * answers, once, how the wait ended.
    *
    * `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
    *
@@ -384,7 +388,7 @@ export class ExecutionOperations extends ClientCore {
    *
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
-   * @returns 200: `ExecutionExternalWorkerWaitResponse`. Whether to stop, or how the wait ended.
+   * @returns 200: `ExecutionExternalWorkerWaitResponse`. Whether the worker must stop, or how the wait ended.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
@@ -401,9 +405,9 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * End the work on a run. Makes the run terminal, or schedules its retry. Repeated with the same token it
-   * answers the run as it stands, whatever the body says. A run whose cancellation was requested becomes
-   * `cancelled`, except where its time was over.
+   * End the work on a run. Makes the run terminal, or schedules its retry. A repeated call with the same
+   * token answers the current run and ignores the body. A run with a requested cancellation becomes
+   * `cancelled`, unless its deadline passed.
    *
    * `POST /execution/workers/leases/complete`; needs the access operation `worker` of `execution-worker`.
    *
@@ -428,8 +432,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * List runs. Runs that fit every given filter, the newest first; those that the caller may not read are
-   * left out. There is no continuation token: ask for older ones with `createdBeforeUtc`.
+   * List runs. Runs that match every given filter and that the caller may read, newest first. There is no
+   * continuation token: read older runs with `createdBeforeUtc`.
    *
    * `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -451,8 +455,8 @@ export class ExecutionOperations extends ClientCore {
 
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
-   * and payload answers the first run unchanged; with others it is refused. What is rejected carries its
-   * receipt as the member `admission` of the problem.
+   * and payload answers the first run unchanged; another handler, plugin or payload under that key is
+   * refused. The problem of a rejected start carries its receipt as the member `admission`.
    *
    * `POST /execution/runs`; needs the access operation `start_run` of `execution-policy`.
    *
@@ -461,8 +465,8 @@ export class ExecutionOperations extends ClientCore {
    * The client retries it only with your idempotency key, which goes into the header `Idempotency-Key` or the
    * member `idempotencyKey` of the request (in the contract: supported).
    *
-   * @returns 202: `ExecutionRun`. The run is admitted, now or by an earlier start with the same key; then it
-   * may be over already.
+   * @returns 202: `ExecutionRun`. The run is admitted, by this start or an earlier one with the same key. In
+   * the second case it may already be terminal.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
@@ -480,7 +484,7 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read a run. One run as it stands, or as it stands once it is terminal.
+   * Read a run. The current state of one run. With `waitSeconds`, the answer waits until the run is terminal.
    *
    * `GET /execution/runs/{runId}`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -503,8 +507,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Cancel a run. A queued or waiting run is cancelled at once. Of a running one cancellation is requested:
-   * it is cancelled when its handler stops, or when its lease ends. A terminal run stays as it is.
+   * Cancel a run. Cancels a queued or waiting run at once. For a running run it records the request: the run
+   * becomes cancelled when its handler stops or its lease ends. A terminal run stays unchanged.
    *
    * `DELETE /execution/runs/{runId}`; needs the access operation `cancel_run` of `execution-policy`.
    *
@@ -524,8 +528,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Raise an event for a run. Exactly one wait of the same name takes the event: the one that waits now, or a
-   * later one. Waits take events in the order in which they were raised.
+   * Raise an event for a run. Exactly one wait of the same name takes the event: the current wait or a later
+   * one. Waits take events in the order in which callers raised them.
    *
    * `POST /execution/runs/{runId}/events`; needs the access operation `raise_event` of `execution-policy`.
    *
@@ -534,7 +538,7 @@ export class ExecutionOperations extends ClientCore {
    * The client never retries it: it takes no idempotency key (in the contract: unsupported).
    *
    * @param runId The run. (1 to 160 characters)
-   * @returns 200: `ExecutionExternalEvent`. The event is kept.
+   * @returns 200: `ExecutionExternalEvent`. The event is stored.
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `run_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
@@ -551,8 +555,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read the history of a run. What happened to the run, the oldest first. Long histories are read in parts:
-   * `afterSequenceId` takes the `sequenceId` of the last event so far.
+   * Read the history of a run. The trace events of the run, oldest first. To read a long history in parts,
+   * pass the `sequenceId` of the last event as `afterSequenceId`.
    *
    * `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -576,7 +580,7 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * List the artifacts of a run. All of them, the oldest first.
+   * List the artifacts of a run. All artifacts of the run, oldest first.
    *
    * `GET /execution/runs/{runId}/artifacts`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -596,7 +600,7 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read an artifact of a run. By its id, or the newest of a name.
+   * Read an artifact of a run. Answers the artifact with this id, or the newest artifact with this name.
    *
    * `GET /execution/runs/{runId}/artifacts/{artifactRef}`; needs the access operation `read_run` of
    * `execution-policy`.
@@ -622,8 +626,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read a checkpoint of a run. What its handler last kept under the key. A key that is no path segment can
-   * be read by its worker only.
+   * Read a checkpoint of a run. The last state that its handler wrote under the key. Only the worker of the
+   * run can read a key that is not a valid path segment.
    *
    * `GET /execution/runs/{runId}/checkpoints/{key}`; needs the access operation `read_run` of
    * `execution-policy`.

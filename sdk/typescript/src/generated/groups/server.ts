@@ -9,7 +9,7 @@ import * as operations from '../operations/server.ts';
 /** The operations of one group: Server. */
 export class ServerOperations extends ClientCore {
   /**
-   * Tell that the process answers. Answers what the service is and what it is configured with. Touches no
+   * Check that the process answers. Answers the name, version and configuration of the service. Reads no
    * store.
    *
    * `GET /health`; needs no credential.
@@ -27,8 +27,8 @@ export class ServerOperations extends ClientCore {
   }
 
   /**
-   * Tell whether the service can do its work. Runs the readiness checks. The answer is 200 also when the
-   * service is not ready: read `ready`.
+   * Check whether the service is ready. Runs the readiness checks. The status is 200 even if the service is
+   * not ready: read `ready`.
    *
    * `GET /readiness`; needs no credential.
    *
