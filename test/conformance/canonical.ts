@@ -11,6 +11,7 @@ import { describeOutboxWait } from './canonical-outbox-wait.ts';
 import { describePreconditions } from './canonical-preconditions.ts';
 import { describePreflight } from './canonical-preflight.ts';
 import { describeQueries } from './canonical-query.ts';
+import { describeReadCanonicalFence } from './canonical-read-canonical-fence.ts';
 
 export interface Conformance {
   /** The store under test, open from before the first test to after the last. */
@@ -45,5 +46,6 @@ export function describeCanonical(
     describeMigrations(conformance);
     describePreflight(conformance);
     describeCopies(conformance);
+    describeReadCanonicalFence(conformance);
   });
 }

@@ -179,6 +179,19 @@ export interface CanonicalOperationTypes {
       | { readonly status: 200; readonly body: Models.CanonicalPreflightReport }
       | { readonly status: 503; readonly body: Models.CanonicalPreflightReport };
   };
+  /**
+   * Read a fence. Answers which document holds a fence, and since when. A fence that nobody holds is not
+   * found. The owner need not exist: a fence outlives its document until it is released. A name or value that
+   * is `.` or `..` cannot be named in a path.
+   * @beta
+   */
+  readonly readCanonicalFence: {
+    readonly params: { readonly tenantId: string; readonly name: string; readonly value: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalFence };
+  };
 }
 
 export const operations: Readonly<Record<keyof CanonicalOperationTypes, OperationEntry<keyof CanonicalOperationTypes, 'canonical'>>> = {
@@ -1232,6 +1245,61 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
       'validation_failed',
       'unauthenticated',
       'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  readCanonicalFence: {
+    id: 'readCanonicalFence',
+    group: 'canonical',
+    stability: 'preview',
+    authorizationClass: 'canonical-policy',
+    rateClass: 'canonical',
+    accessOperation: 'read',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'readCanonicalFence',
+        method: 'GET',
+        segments: [
+          { literal: 'canonical' },
+          { literal: 'tenants' },
+          { param: 'tenantId' },
+          { literal: 'fences' },
+          { param: 'name' },
+          { param: 'value' },
+        ],
+        path: [
+          { name: 'tenantId', required: true, type: 'string', strict: true, minLength: 1, maxLength: 160 },
+          { name: 'name', required: true, type: 'string', minLength: 1, maxLength: 160 },
+          { name: 'value', required: true, type: 'string', minLength: 1, maxLength: 160 },
+        ],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'CanonicalFence', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
       'method_not_allowed',
       'request_timeout',
       'unsupported_media_type',

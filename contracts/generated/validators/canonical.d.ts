@@ -34,4 +34,5 @@ export declare const responseValidators: {
   readonly 'preflightCanonicalStore:503': Validator<Models.CanonicalPreflightReport>;
   readonly 'probeCanonicalStoreDataPlane:200': Validator<Models.CanonicalPreflightReport>;
   readonly 'probeCanonicalStoreDataPlane:503': Validator<Models.CanonicalPreflightReport>;
+  readonly 'readCanonicalFence:200': Validator<Models.CanonicalFence>;
 };

@@ -4,6 +4,7 @@ import { exportCanonicalTenant, restoreCanonicalTenant } from './copies/copy-ope
 import type { CanonicalDependencies } from './dependencies.ts';
 import { queryCanonicalDocumentRevisions, readCanonicalDocument } from './document/document-operations.ts';
 import { queryCanonicalDocuments } from './document/document-query.ts';
+import { readCanonicalFence } from './fence/read-canonical-fence.ts';
 import { applyCanonicalMigrations, listCanonicalMigrations } from './migration/migration-operations.ts';
 import {
   acknowledgeCanonicalOutbox,
@@ -38,5 +39,6 @@ export function canonicalHandlers(dependencies: CanonicalDependencies): GroupHan
     applyCanonicalMigrations: applyCanonicalMigrations(dependencies),
     preflightCanonicalStore: preflightCanonicalStore(dependencies),
     probeCanonicalStoreDataPlane: probeCanonicalStoreDataPlane(dependencies),
+    readCanonicalFence: readCanonicalFence(dependencies),
   };
 }

@@ -1,7 +1,11 @@
+import type { CanonicalFence } from '../../../../contracts/generated/models.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { type RecordData, StoreError, type Write } from '../../../store/port.ts';
 import { fenceKey } from '../records.ts';
 import type { FenceMutation } from './fence-request.ts';
+
+/** A name and a value: together they are claimed once. */
+type FenceName = Pick<FenceMutation, 'name' | 'value'>;
 
 /**
  * What claiming or releasing a fence writes; `null` where its owner claims it again, which changes nothing.
@@ -16,9 +20,7 @@ export function applyFence(
   nowUtc: string,
 ): Write | null {
   const key = fenceKey(fence.name, fence.value);
-  if (record !== undefined && (record.head.name !== fence.name || record.head.value !== fence.value)) {
-    throw new StoreError('corrupt', 'a fence record does not hold the fence that its id names');
-  }
+  checkHeld(record, fence);
   const owned =
     record?.head.ownerDocumentType === fence.ownerDocumentType &&
     record?.head.ownerDocumentId === fence.ownerDocumentId;
@@ -52,4 +54,32 @@ export function applyFence(
     });
   }
   return null;
+}
+
+/** The fence as the wire shows it. Throws `not_found` where nobody holds it. */
+export function readFence(
+  tenantId: string,
+  record: RecordData | undefined,
+  fence: FenceName,
+): CanonicalFence {
+  checkHeld(record, fence);
+  if (record === undefined) throw new ServiceError('not_found', 'Nobody holds such a fence in this tenant');
+  const { name, value } = fence;
+  const { head } = record;
+  return {
+    tenantId,
+    name,
+    value,
+    ownerDocumentType: String(head.ownerDocumentType),
+    ownerDocumentId: String(head.ownerDocumentId),
+    createdAtUtc: String(head.createdAtUtc),
+    updatedAtUtc: String(head.updatedAtUtc),
+  };
+}
+
+// Record ids are hashes: a record of another fence would mean that two share one, which must never pass unseen.
+function checkHeld(record: RecordData | undefined, { name, value }: FenceName): void {
+  if (record !== undefined && (record.head.name !== name || record.head.value !== value)) {
+    throw new StoreError('corrupt', 'a fence record does not hold the fence that its id names');
+  }
 }

@@ -151,6 +151,15 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.CanonicalPreflightReport: ...
 
+    async def read_canonical_fence(
+        self,
+        tenant_id: str,
+        name: str,
+        value: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.CanonicalFence: ...
+
     # ---- Execution runtime
 
     async def get_execution_runtime(
@@ -496,6 +505,15 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.CanonicalPreflightReport]: ...
 
+    async def read_canonical_fence(
+        self,
+        tenant_id: str,
+        name: str,
+        value: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.CanonicalFence]: ...
+
     # ---- Execution runtime
 
     async def get_execution_runtime(
@@ -825,6 +843,15 @@ class AsyncOperationsWithStreamingResponse:
 
     async def probe_canonical_data_plane(
         self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def read_canonical_fence(
+        self,
+        tenant_id: str,
+        name: str,
+        value: str,
         *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...

@@ -760,6 +760,49 @@ class Operations:
         given = Given()
         return self._caller.call(spec.PROBE_CANONICAL_DATA_PLANE, given, options)
 
+    def read_canonical_fence(
+        self,
+        tenant_id: str,
+        name: str,
+        value: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.CanonicalFence:
+        """Read a fence. Answers which document holds a fence, and since when. A fence that nobody holds is
+        not found. The owner need not exist: a fence outlives its document until it is released. A name or
+        value that is `.` or `..` cannot be named in a path.
+
+        **Preview**: opt-in; any release may change it in ways that break callers.
+
+        `GET /canonical/tenants/{tenantId}/fences/{name}/{value}`; needs the access operation `read` of
+        `canonical-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            tenant_id: The tenant: one path segment without slash, backslash, percent sign, question mark
+                or number sign. (1 to 160 characters)
+            name: Name of the fence, percent-encoded; it may hold a slash (`%2F`). (1 to 160 characters)
+            value: The value that is held, percent-encoded; it may hold a slash (`%2F`). (1 to 160
+                characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `CanonicalFence`. The fence.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `readCanonicalFence` of the contract, here `read_canonical_fence`:
+        docs/reference/operations.md#readcanonicalfence
+        """
+        given = Given(path=(tenant_id, name, value))
+        return self._caller.call(spec.READ_CANONICAL_FENCE, given, options)
+
     # ---- Execution runtime
 
     def get_execution_runtime(self, *, options: CallOptions | None = None) -> models.ExecutionRuntimeSurface:

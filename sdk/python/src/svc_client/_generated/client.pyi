@@ -146,6 +146,15 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.CanonicalPreflightReport: ...
 
+    def read_canonical_fence(
+        self,
+        tenant_id: str,
+        name: str,
+        value: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.CanonicalFence: ...
+
     # ---- Execution runtime
 
     def get_execution_runtime(self, *, options: CallOptions | None = None) -> models.ExecutionRuntimeSurface: ...
@@ -470,6 +479,15 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.CanonicalPreflightReport]: ...
 
+    def read_canonical_fence(
+        self,
+        tenant_id: str,
+        name: str,
+        value: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.CanonicalFence]: ...
+
     # ---- Execution runtime
 
     def get_execution_runtime(
@@ -786,6 +804,15 @@ class OperationsWithStreamingResponse:
     def get_canonical_preflight(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     def probe_canonical_data_plane(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def read_canonical_fence(
+        self,
+        tenant_id: str,
+        name: str,
+        value: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
 
     # ---- Execution runtime
 

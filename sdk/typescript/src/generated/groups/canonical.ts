@@ -475,4 +475,38 @@ export class CanonicalOperations extends ClientCore {
   probeCanonicalDataPlane(options: CallOptions = {}): Call<Models.CanonicalPreflightReport> {
     return call(this, operations.probeCanonicalStoreDataPlane, {}, options);
   }
+
+  /**
+   * Read a fence. Answers which document holds a fence, and since when. A fence that nobody holds is not
+   * found. The owner need not exist: a fence outlives its document until it is released. A name or value that
+   * is `.` or `..` cannot be named in a path.
+   *
+   * **Preview**: opt-in; any release may change it in ways that break callers.
+   *
+   * `GET /canonical/tenants/{tenantId}/fences/{name}/{value}`; needs the access operation `read` of
+   * `canonical-policy`.
+   *
+   * A read: the client retries it after a transient failure.
+   *
+   * @param tenantId The tenant: one path segment without slash, backslash, percent sign, question mark or
+   * number sign. (1 to 160 characters)
+   * @param name Name of the fence, percent-encoded; it may hold a slash (`%2F`). (1 to 160 characters)
+   * @param value The value that is held, percent-encoded; it may hold a slash (`%2F`). (1 to 160 characters)
+   * @returns 200: `CanonicalFence`. The fence.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
+   * @beta
+   * @see Operation `readCanonicalFence` of the contract: docs/reference/operations.md#readcanonicalfence
+   */
+  readCanonicalFence(
+    tenantId: string,
+    name: string,
+    value: string,
+    options: CallOptions = {},
+  ): Call<Models.CanonicalFence> {
+    return call(this, operations.readCanonicalFence, { path: [tenantId, name, value] }, options);
+  }
 }

@@ -154,3 +154,11 @@ export const probeCanonicalStoreDataPlane: OperationSpec = {
   retry: 'never',
   answers: { '200': 'json', '503': 'json' },
 };
+
+export const readCanonicalFence: OperationSpec = {
+  id: 'readCanonicalFence',
+  method: 'GET',
+  path: '/canonical/tenants/{tenantId}/fences/{name}/{value}',
+  retry: 'safe',
+  answers: { '200': 'json' },
+};
