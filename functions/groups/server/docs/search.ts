@@ -31,10 +31,11 @@ export function sectionsOf(
   let isCode = false;
   for (const line of markdown.split('\n')) {
     if (line.startsWith('```')) isCode = !isCode;
-    const [, level, title] = isCode ? [] : (/^(#{1,4}) +(.+)$/.exec(line) ?? []);
-    if (level !== undefined && title !== undefined) {
+    const headingLine = isCode ? null : headingOf(line);
+    if (headingLine !== null) {
+      const { level, title } = headingLine;
       const heading = plain(title);
-      if (level === '#') page = heading;
+      if (level === 1) page = heading;
       sections.push({ href: `${path}#${slugOf(title)}`, page, heading, text: '' });
     } else if (!line.startsWith('```')) {
       const last = sections.at(-1);
@@ -70,7 +71,7 @@ export function searchSections(sections: readonly SearchSection[], query: string
 }
 
 function wordsOf(query: string): readonly string[] {
-  const words = query.slice(0, QUERY_LENGTH_MAX).toLowerCase().split(/\s+/);
+  const words = query.slice(0, QUERY_LENGTH_MAX).toLowerCase().split(/\s/);
   return words.filter((word) => word !== '').slice(0, WORDS_MAX);
 }
 
@@ -80,11 +81,25 @@ function excerptOf(text: string, at: number): string {
   return `${start > 0 ? '…' : ''}${cut}${start + EXCERPT_LENGTH < text.length ? '…' : ''}`;
 }
 
+/** A heading of level one to four. */
+function headingOf(line: string): { readonly level: number; readonly title: string } | null {
+  const level = line.indexOf(' ');
+  const isHeading = level >= 1 && level <= 4 && line.slice(0, level) === '#'.repeat(level);
+  return isHeading ? { level, title: line.slice(level + 1).trim() } : null;
+}
+
+/** The line without marks of Markdown and addresses of links. */
 function plain(markdown: string): string {
-  return markdown
-    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replaceAll(/[`*|]/g, ' ')
-    .replaceAll(/<[^>]{0,200}>/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  const text = markdown.split('](').map((part, index) => (index === 0 ? part : afterAddress(part)));
+  return text
+    .join('')
+    .replaceAll(/[`*|[\]<>]/g, ' ')
+    .split(' ')
+    .filter((word) => word !== '')
+    .join(' ');
+}
+
+function afterAddress(text: string): string {
+  const end = text.indexOf(')');
+  return end < 0 ? text : text.slice(end + 1);
 }
