@@ -10,8 +10,8 @@ const code = globSync('functions/**/*.ts')
 const used = (name: string) => new RegExp(`\\blimits\\.${name}\\b`).test(code);
 
 /**
- * Limits that a schema keeps, whether or not code reads them too: where, as model, member and keyword. A keyword after a
- * slash is one of the names or the values of a map.
+ * Limits that a schema enforces, as model, member and keyword; code may enforce them too. A keyword after a slash
+ * belongs to the names or the values of a map.
  */
 const keptBySchema: Readonly<Record<string, string>> = {
   identifierLengthMin: 'IdentifierInput minLength',
@@ -54,14 +54,14 @@ const keptBySchema: Readonly<Record<string, string>> = {
   executionReconcileRunsMax: 'ExecutionMaintenanceDispatchReconcileRequest limit maximum',
 };
 
-/** Limits that the catalog keeps in a parameter: of which operation, which one, and the keyword. */
+/** Limits that a parameter of the catalog enforces: operation, parameter and keyword. */
 const keptByParameter: Readonly<Record<string, string>> = {
   executionRunWaitSecondsMax: 'getExecutionRun waitSeconds maximum',
   executionListLimitDefault: 'listExecutionRuns limit default',
   executionHistoryLimitDefault: 'getExecutionRunHistory limit default',
 };
 
-/** Operations with a body limit of their own; every other has `jsonBodyBytesMax`. */
+/** Operations with their own body limit; every other operation has `jsonBodyBytesMax`. */
 const bodyLimits: Readonly<Record<string, readonly string[]>> = {
   commitBodyBytesMax: ['commitCanonicalTransaction'],
   migrationBodyBytesMax: ['applyCanonicalMigrations'],
@@ -78,7 +78,7 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
   executionArtifactBodyBytesMax: ['putExternalExecutionLeaseArtifact'],
 };
 
-/** Limits that the catalog keeps: the body limit of these operations, and of no other. */
+/** Limits that the catalog enforces: the body limit of these operations only. */
 const keptByCatalog: Readonly<Record<string, (id: string) => boolean>> = {
   ...Object.fromEntries(
     Object.entries(bodyLimits).map(([name, ids]) => [name, (id: string) => ids.includes(id)]),
@@ -86,7 +86,7 @@ const keptByCatalog: Readonly<Record<string, (id: string) => boolean>> = {
   jsonBodyBytesMax: (id) => !Object.values(bodyLimits).flat().includes(id),
 };
 
-/** Limits that the catalog keeps for the JSON of these operations. */
+/** Limits that the catalog enforces on the JSON of these operations. */
 const keptByJson: Readonly<
   Record<string, readonly [id: string, bound: 'depthMax' | 'membersMax' | 'containersMax']>
 > = {

@@ -1,6 +1,6 @@
 /**
- * The shape of one entry of the generated operation table. What the words mean is said in `catalog.schema.json`, the
- * schema of the catalog from which `generated/operations/` is made.
+ * The shape of one entry of the generated operation table. `catalog.schema.json`, the schema of the catalog, defines the
+ * terms; `generated/operations/` is generated from the catalog.
  */
 
 /** `public` and `deprecated` operations change additively only; `preview` may change; `internal` is not published. */
@@ -12,11 +12,11 @@ export type PathSegment = { readonly literal: string } | PathParameter;
 
 export interface PathParameter {
   readonly param: string;
-  /** The parameter takes all the segments that are left, with the slashes between them. Only the last one may. */
+  /** The parameter takes all remaining segments with the slashes between them. Only the last parameter may. */
   readonly rest?: true;
 }
 
-/** A parameter of a path, a query or a header: always text on the wire, read as `type`. */
+/** A parameter of a path, a query or a header: text on the wire, parsed as `type`. */
 export interface ParameterSpec {
   readonly name: string;
   readonly required: boolean;
@@ -31,9 +31,9 @@ export interface ParameterSpec {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly default?: string | number | boolean;
-  /** A path parameter that refuses `/ \\ % ? #`, also percent-encoded. Every other one may hold them. */
+  /** A path parameter that refuses `/ \\ % ? #`, also percent-encoded. Every other path parameter accepts them. */
   readonly strict?: true;
-  /** The body may repeat the parameter under its name; another value there is refused with this code of `errors.json`. */
+  /** The body may repeat the parameter under its name; the server refuses another value with this code of `errors.json`. */
   readonly mismatch?: string;
 }
 
@@ -46,14 +46,14 @@ export interface FormPart {
 }
 
 export interface OperationRoute {
-  /** Equals the operation's id on the first, canonical route; aliases have their own. */
+  /** The id of the operation on the first, canonical route; each alias has its own id. */
   readonly operationId: string;
   readonly method: HttpMethod;
   readonly segments: readonly PathSegment[];
   readonly path: readonly ParameterSpec[];
   readonly query: readonly ParameterSpec[];
   readonly headers: readonly ParameterSpec[];
-  /** The route takes no body: the parameters named in `bodyMembers` make up the request, which its schema then checks. */
+  /** The route takes no body: the parameters in `bodyMembers` form the request, and its schema validates it. */
   readonly bodyFromParameters: boolean;
   /** Parameters of the path and the query that are members of the request under the same name. */
   readonly bodyMembers: readonly string[];
@@ -61,24 +61,24 @@ export interface OperationRoute {
 
 export interface OperationResponse {
   readonly status: number;
-  /** `null` where the answer has no body. */
+  /** `null` if the answer has no body. */
   readonly mediaType: string | null;
   readonly schema: string | null;
   readonly headers: readonly string[];
 }
 
-/** Nesting of a JSON body, and its members, and its objects and arrays, at every level together. */
+/** Limits of a JSON body: nesting, and the number of members, objects and arrays at all levels. */
 export interface JsonBounds {
   readonly depthMax: number;
   readonly membersMax: number;
   readonly containersMax: number;
 }
 
-/** The refusal of what one message cannot carry. */
+/** The refusal of content that one message cannot carry. */
 export interface OverLimit {
   /** A code of `errors.json`. */
   readonly problem: string;
-  /** What to do instead, as a sentence. */
+  /** The alternative for the caller, as a sentence. */
   readonly advice: string;
 }
 
@@ -87,9 +87,9 @@ export type IdempotencyLocation =
   | {
       readonly in: 'header';
       readonly name: string;
-      /** Other names of the header, read in their order where it is absent. */
+      /** Other names of the header, read in this order if the first is absent. */
       readonly aliases?: readonly string[];
-      /** A member of the body that says the same, and equals the header where both are given. */
+      /** A member of the body with the same meaning; it must equal the header if the request has both. */
       readonly pointer?: string;
     };
 
@@ -100,7 +100,7 @@ export interface OperationEntry<Id extends string = string, Group extends string
   readonly authorizationClass: string;
   /** The rate limit that counts its requests: that of its authorization class. `null`: none. */
   readonly rateClass: string | null;
-  /** What an access policy must grant; `null` where nothing is asked. */
+  /** The access operation that a policy must grant; `null` for none. */
   readonly accessOperation: string | null;
   readonly mutation: 'read' | 'write' | 'delete';
   readonly completion: 'atomic' | 'non-mutating' | 'maintenance' | 'receipt-bound';
@@ -110,16 +110,16 @@ export interface OperationEntry<Id extends string = string, Group extends string
   };
   /** The canonical route first, then its aliases. */
   readonly routes: readonly OperationRoute[];
-  /** Model of the JSON or multipart body; `null` for no body or one of plain bytes. */
+  /** Model of the JSON or multipart body; `null` for no body or a body of plain bytes. */
   readonly requestSchema: string | null;
   readonly requestMediaType: string | null;
-  /** Largest request body in bytes as sent; `null` where the operation takes none. */
+  /** Largest request body in bytes as sent; `null` if the operation takes no body. */
   readonly bodyLimitBytes: number | null;
   /** The parts of a `multipart/form-data` body. */
   readonly parts?: readonly FormPart[];
   /** Absent: `jsonDepthMax` and `jsonMembersMax`. */
   readonly json?: JsonBounds;
-  /** How a larger body is refused; absent: `payload_too_large`. */
+  /** The refusal of a larger body; absent: `payload_too_large`. */
   readonly overLimit?: OverLimit;
   readonly responses: readonly OperationResponse[];
   /** Codes of `errors.json` that the operation may answer. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { problems } from './generated/errors.ts';
 import { operations } from './generated/operations.ts';
 
-// Clients depend on these, so they stand here as literals: a change must be made twice. An operation or a problem that is
-// younger than these lists is pinned by its first release (`test/release.test.ts`).
+// Clients depend on these values, so the tests repeat them as literals. The first release of a later operation or problem
+// pins it (`test/release.test.ts`).
 
 const PROBLEMS = `
 400 malformed_request

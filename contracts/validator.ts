@@ -9,8 +9,8 @@ export interface ValidatorFault {
 }
 
 /**
- * A generated check of one model. Stops at the first fault; where several are reported (the branches of a nullable
- * member), the first is the one to tell. `errors` is overwritten by the next call, so read it at once.
+ * A generated check of one model. It stops at the first fault. If it reports several (the branches of a nullable
+ * member), use the first. The next call overwrites `errors`, so read it at once.
  */
 export interface Validator<T = unknown> {
   (value: unknown): value is T;

@@ -5,7 +5,7 @@ import type { Validator } from './validator.ts';
 
 const { models } = readSource(process.cwd());
 
-/** Keyword and place of the first fault, or nothing where the value is sound. */
+/** Keyword and place of the first fault, or nothing if the value is valid. */
 function fault(validator: Validator, value: unknown): string | undefined {
   if (validator(value)) return undefined;
   const [first] = validator.errors ?? [];

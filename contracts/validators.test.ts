@@ -9,7 +9,7 @@ import type { Validator } from './validator.ts';
 const source = readSource(process.cwd());
 const example = (model: string): unknown => structuredClone(source.models.get(model)?.schema.examples?.[0]);
 
-/** Keyword and place of the first fault, or nothing where the value is sound. */
+/** Keyword and place of the first fault, or nothing if the value is valid. */
 function fault(validator: Validator, value: unknown): string | undefined {
   if (validator(value)) return undefined;
   const [first] = validator.errors ?? [];

@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   if (settings === undefined) return fail(faultsText(faults));
   const service = compose(settings, { writeLog: warn });
   const stop = onStopSignal();
-  // Until it is ready nothing is under way that would have to be finished.
+  // Before the server is ready, no request needs to finish.
   const host = await Promise.race([start(settings, service), stop.then(() => null)]);
   if (typeof host === 'string') return endWith(host);
   if (host !== null) {
@@ -33,11 +33,11 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-/** The server once it listens, or what keeps it from that. */
+/** Starts listening; returns the server or the reason why it cannot start. */
 async function start(settings: Settings, service: Service): Promise<NodeHost | string> {
   if (settings.canonicalStore.enabled && settings.canonicalStore.provider === 'sqlite') {
     try {
-      // Opened before anybody is served: a folder that cannot be used should be known now, not by the first commit.
+      // Open the store before the first request: an unusable folder must fail the start, not the first commit.
       await service.store();
     } catch (error) {
       return `The database ${databasePath(settings)} cannot be opened: ${reasonOf(error)}`;
@@ -54,7 +54,7 @@ async function start(settings: Settings, service: Service): Promise<NodeHost | s
   try {
     const { host: name, port, drainSeconds } = settings.server;
     const host = await serveNode(chain, { host: name, port, world: machine, drainMs: drainSeconds * 1000 });
-    // Answers are not waited for: a database that is away now is asked again.
+    // Do not wait: the server retries a database that is unavailable now.
     service.start().catch((error: unknown) => {
       service.log({ severity: 'ERROR', message: 'Runs are not executed', failure: describeFailure(error) });
     });
@@ -89,7 +89,9 @@ function listenFailure({ server }: Settings, error: unknown): string {
 }
 
 function openWarning({ server }: Settings): string {
-  const who = server.allowRemoteDevelopment ? 'everybody who reaches it' : 'every program on this machine';
+  const who = server.allowRemoteDevelopment
+    ? 'every caller that reaches it'
+    : 'every program on this machine';
   return `WARNING: Development mode. The service is open to ${who}, with no credential asked.`;
 }
 
@@ -127,7 +129,7 @@ function fail(line: string): void {
   process.exitCode = 1;
 }
 
-/** Whatever was begun and is still going on, such as a module that never ends to load, must not keep the process. */
+/** Ends the process at once: unfinished work, such as a module that never finishes loading, would keep it alive. */
 function endWith(line: string): never {
   warn(line);
   process.exit(1);

@@ -2,8 +2,8 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
 /**
- * The embedded server's entry: `npm start`. What Node compiled once it keeps, because most of a start is compiling; the
- * rest is imported after that is in force. The folder is ours alone, unlike the machine's temporary one.
+ * The embedded server's entry: `npm start`. Node caches compiled code, because compilation takes most of the start. The
+ * server is imported after the cache is enabled. The cache folder is private, unlike the temporary folder of the machine.
  */
 enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/svc'));
 

@@ -7,8 +7,8 @@ import { registerFunction } from './http/host-framework.ts';
 import type { Chain } from './http/message.ts';
 
 /**
- * The entry of the deployed functions: one a route group, and the few beside them, each in processes of its own. A process serves the one that it
- * was told to, so only that one is composed and registered.
+ * The entry of the deployed functions: one function per route group, and a few others, each in its own processes. A
+ * process composes and registers only the function that its target names.
  */
 async function main(): Promise<string | undefined> {
   const { settings, faults } = readConfiguration('functions');
@@ -48,6 +48,6 @@ async function main(): Promise<string | undefined> {
 const refusal = await main();
 if (refusal !== undefined) {
   process.stderr.write(`${refusal}\n`);
-  // The framework would go on and serve nothing.
+  // Without this exit the framework would keep running without a function.
   process.exit(1);
 }

@@ -12,19 +12,19 @@ import { catalogGroups } from '../functions/compose/catalog-groups.ts';
 const root = resolve(import.meta.dirname, '..');
 const framework = '@google-cloud/functions-framework';
 
-/** What each part of the bundle may weigh, in bytes of JavaScript; a larger part fails the build. */
+/** A part of the bundle and its budget in bytes of JavaScript; a larger part fails the build. */
 interface Part {
   readonly bytesMax: number;
-  /** The modules that the part is entered by. */
+  /** The entry modules of the part. */
   readonly entries: readonly string[];
-  /** Whether its dynamic imports count too, as far as no other part holds them. */
+  /** Whether its dynamic imports count too, except those that belong to another part. */
   readonly later?: boolean;
 }
 
 /** The static imports of the entry: each function reads them before its first request. */
 export const start: Part = { bytesMax: 165_000, entries: ['functions/index.ts'] };
 
-/** The parts that no group of the catalog is. Groups name their own budgets in functions/compose/groups. */
+/** The parts that belong to no group. Groups name their own budgets in functions/compose/groups. */
 const sharedParts: Readonly<Record<string, Part>> = {
   /** The run engine, in each function that starts, executes or maintains runs. */
   runtime: { bytesMax: 110_000, entries: ['functions/compose/execution.ts'], later: true },
@@ -62,7 +62,7 @@ const sharedParts: Readonly<Record<string, Part>> = {
   cloudStorage: { bytesMax: 640_000, entries: ['functions/blobs/cloud-storage/store.ts'] },
 };
 
-/** The parts that bring packages along. All other parts are the project's own code. */
+/** The parts with code of packages. All other parts hold only the project's own code. */
 const partsWithPackages = [
   'firestore',
   'postgresql',
@@ -86,7 +86,7 @@ async function groupParts(): Promise<Readonly<Record<string, Part>>> {
   return Object.fromEntries(await Promise.all(parts));
 }
 
-/** A module of CommonJS expects these; ESM has them under other names. */
+/** Defines the names that CommonJS modules expect, because ESM lacks them. */
 const banner = [
   `import { createRequire as svcCreateRequire } from 'node:module';`,
   `import { dirname as svcDirname } from 'node:path';`,
@@ -125,8 +125,8 @@ export async function buildFunctions(outdir: string): Promise<BuildReport> {
     sourcesContent: false,
     legalComments: 'linked',
     banner: { js: banner },
-    // The framework finds functions in a registry of its own; a second copy of it would be invisible to the first.
-    // `debug` takes colours where it finds them, and tools of development bring them: a build must not depend on those.
+    // Keep one copy of the framework: it would not find functions that a bundled second copy registers.
+    // `debug` uses `supports-color` if it is installed; the build must not depend on development tools that bring it.
     external: [framework, 'supports-color'],
     plugins: [releaseOnly, literalTaskFiles, withoutTaskBetas],
     metafile: true,
@@ -146,13 +146,13 @@ function isPage(path: string): boolean {
   return path.endsWith('.md') || statSync(path).isDirectory();
 }
 
-/** What the page `/docs` is read from, where `compose.ts` looks for it in a bundle. */
+/** Copies the files of the page `/docs` to the folder where `compose.ts` reads them in a bundle. */
 async function copyDocs(outdir: string): Promise<void> {
   await cp(join(root, 'functions/docs'), join(outdir, 'docs'), { recursive: true });
   await cp(join(root, 'docs'), join(outdir, 'docs/pages'), { recursive: true, filter: isPage });
 }
 
-/** Of the project's own description only the release is read; the rest has no business in the cloud. */
+/** Reduces the project's package.json to name and version: the functions read nothing else of it. */
 const releaseOnly: Plugin = {
   name: 'release-only',
   setup(bundle) {
@@ -165,8 +165,8 @@ const releaseOnly: Plugin = {
 };
 
 /**
- * The client of Cloud Tasks reads its descriptions by a path that it puts together, which a bundle breaks: the reads become
- * ones that esbuild understands. A version of it that is written otherwise fails the build.
+ * The client of Cloud Tasks reads its descriptions from computed paths, which do not exist in a bundle. This plugin
+ * replaces them with literal imports. A client version with different code fails the build.
  */
 const literalTaskFiles: Plugin = {
   name: 'literal-task-files',
@@ -184,13 +184,13 @@ const literalTaskFiles: Plugin = {
         [/\b(const|var) jsonProtos = [^;]+;/, read('../../../protos/protos.json')],
         [/\b(const|var) version = [^;]+;/, JSON.stringify(version)],
       ] as const) {
-        if (!pattern.test(contents)) throw new Error(`${path} is not written as it was`);
+        if (!pattern.test(contents)) throw new Error(`${path} differs from the expected code`);
         contents = contents.replace(pattern, (whole) => `${whole.split('=', 1).join('')}= ${value};`);
       }
       contents = contents.replace(/const dirname = path\.dirname\(fileURLToPath\(import\.meta\.url\)\);/, '');
       return { contents, loader: 'js', resolveDir: folder };
     });
-    // Reads what it is told to; nobody tells it any more.
+    // The literal imports above replace this loader.
     bundle.onLoad({ filter: /@google-cloud[\\/]tasks[\\/]build[\\/].*json-helper\.cjs$/ }, () => ({
       contents: 'module.exports = { getJSON: undefined };',
       loader: 'js',
@@ -198,7 +198,7 @@ const literalTaskFiles: Plugin = {
   },
 };
 
-/** Earlier versions of the service, which nobody calls. */
+/** Leaves out the beta versions of the API: the service does not call them. */
 const withoutTaskBetas: Plugin = {
   name: 'without-task-betas',
   setup(bundle) {
@@ -253,17 +253,18 @@ export function bytesIn(metafile: Metafile, outputs: ReadonlySet<string>): numbe
   return [...outputs].reduce((sum, output) => sum + (metafile.outputs[output]?.bytes ?? 0), 0);
 }
 
-/** The output that a module is entered by, or else the one that it lies in. */
+/** The output with this entry module, or else the output that contains it. */
 function outputOf(metafile: Metafile, input: string): string {
   const outputs = Object.entries(metafile.outputs);
   const found =
     outputs.find(([, output]) => output.entryPoint === input) ??
     outputs.find(([, output]) => input in output.inputs);
-  if (found === undefined) throw new Error(`${input} is in no output: the budgets name what does not exist`);
+  if (found === undefined)
+    throw new Error(`${input} is in no output: a budget names a module that does not exist`);
   return found[0];
 }
 
-/** The outputs that loading `entries` loads; with `later` also those that may be loaded on demand. */
+/** The outputs that `entries` import statically; with `later` also their dynamic imports. */
 export function closure(
   metafile: Metafile,
   entries: readonly string[],

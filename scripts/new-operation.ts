@@ -61,7 +61,7 @@ async function run(options: Options & { readonly class?: string }): Promise<void
   }
 }
 
-/** Asks for the missing answers where somebody sits at the terminal. */
+/** Asks for the missing answers if a person uses the terminal. */
 async function asked(given: Given): Promise<Given> {
   const missing = Object.entries(ASKED).filter(([name]) => Reflect.get(given, name) === undefined);
   if (missing.length === 0 || !process.stdin.isTTY) return given;

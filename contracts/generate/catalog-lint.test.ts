@@ -5,7 +5,7 @@ import { readSource } from './source.ts';
 
 const source = fixtureSource(readSource(process.cwd()).catalogSchema);
 
-/** A value that may be changed at will, whatever its type says. */
+/** A value that a test may change freely; its declared type does not apply. */
 type Loose = { [member: string]: Loose } & { [index: number]: Loose };
 
 /** The faults after `edit` changed a copy of the fixture's catalog. */
@@ -65,7 +65,7 @@ describe('the catalog lint', () => {
     ],
     [
       'a path parameter without a route',
-      'is in no route',
+      'is not in any route',
       (op) => set(op('peek'), { parameters: op('listParcels')['parameters'] }),
     ],
     [
@@ -80,7 +80,7 @@ describe('the catalog lint', () => {
     ],
     [
       'a slow parameter pattern',
-      'not proven linear',
+      'not proven to need linear time',
       (op) => set(op('listParcels')['parameters']?.[0]?.['schema'], { pattern: '^(a|a)*$' }),
     ],
     [
@@ -90,7 +90,7 @@ describe('the catalog lint', () => {
     ],
     [
       'a prefix in a path',
-      'a prefix is for',
+      'may be a prefix',
       (op) => set(op('listParcels')['parameters']?.[0], { prefix: true }),
     ],
     [
@@ -100,7 +100,7 @@ describe('the catalog lint', () => {
     ],
     [
       'a parameter that is no member',
-      'no members of the request',
+      'parameters that are not members of the request',
       (op) => set(op('findParcel')['routes']?.[1]?.['parameters']?.[1], { name: 'size' }),
     ],
     [
@@ -128,10 +128,10 @@ describe('the catalog lint', () => {
     ],
     [
       'a GET with a body',
-      'a GET takes no body',
+      'a GET must not have a body',
       (op) => set(op('peek'), { request: op('findParcel')['request'] }),
     ],
-    ['JSON bytes', 'has a model unless', (op) => set(op('findParcel')['request'], { schema: null })],
+    ['JSON bytes', 'needs a model, except', (op) => set(op('findParcel')['request'], { schema: null })],
     ['an unknown group', 'unknown group', (op) => set(op('peek'), { group: 'nowhere' })],
     [
       'an unknown class',
@@ -144,15 +144,19 @@ describe('the catalog lint', () => {
       (op) => set(op('peek'), { accessOperation: 'fly' }),
     ],
     ['no access operation', 'access operation must be', (op) => set(op('peek'), { accessOperation: null })],
-    ['a read that writes', 'completes as non-mutating', (op) => set(op('peek'), { completion: 'atomic' })],
+    [
+      'a read that writes',
+      'completion must be non-mutating',
+      (op) => set(op('peek'), { completion: 'atomic' }),
+    ],
     [
       'deprecated without deprecation',
-      'has a deprecation',
+      'needs a deprecation',
       (op) => set(op('findParcel'), { deprecation: null }),
     ],
     [
       'deprecation without deprecated',
-      'has a deprecation',
+      'needs a deprecation',
       (op) => set(op('findParcel'), { stability: 'public' }),
     ],
     [
@@ -168,18 +172,18 @@ describe('the catalog lint', () => {
     ['a preview that is on', 'opt-in', (op) => set(op('ingestParcel')['mcp'], { defaultEnabled: true })],
     [
       'an internal tool',
-      'not exposed to MCP',
+      'MCP must not expose',
       (op) => set(op('peek')['mcp'], { exposure: 'tool', name: 'svc_depots_peek_v1' }),
     ],
-    ['no SDK names', 'has SDK names', (op) => set(op('putBytes'), { sdk: null })],
+    ['no SDK names', 'needs SDK names', (op) => set(op('putBytes'), { sdk: null })],
     [
       'a key without a place',
-      'has a location',
+      'needs its location',
       (op) => set(op('putBytes')['idempotency'], { location: null }),
     ],
     [
       'a read with a key',
-      'not-applicable to reads',
+      'not-applicable for a read',
       (op) => set(op('peek'), { idempotency: { requirement: 'unsupported', location: null } }),
     ],
     [
@@ -200,7 +204,7 @@ describe('the catalog lint', () => {
     ],
     [
       'a header that no member repeats',
-      'no member of the request',
+      'not a member of the request',
       (op) => set(keyPlace(op), { pointer: '/key' }),
     ],
     [
@@ -210,7 +214,7 @@ describe('the catalog lint', () => {
     ],
     [
       'a key that is no member',
-      'no member of the request',
+      'not a member of the request',
       (op) => set(op('ingestParcel')['idempotency'], { location: { in: 'body', pointer: '/key' } }),
     ],
     [
@@ -218,16 +222,16 @@ describe('the catalog lint', () => {
       'must start with',
       (op) => set(op('listParcels')['mcp'], { name: 'svc_parcels_list_v1' }),
     ],
-    ['a tool without a name', 'has an MCP name', (op) => set(op('listParcels')['mcp'], { name: null })],
-    ['a uri of a tool', 'has an MCP uri', (op) => set(op('listParcels')['mcp'], { uri: 'svc://a/v1' })],
+    ['a tool without a name', 'needs an MCP name', (op) => set(op('listParcels')['mcp'], { name: null })],
+    ['a uri of a tool', 'needs an MCP uri', (op) => set(op('listParcels')['mcp'], { uri: 'svc://a/v1' })],
     [
       'a secret in a header',
-      'must not travel',
+      'must not be in a header',
       (op) => set(op('listParcels'), { headerSafeFields: ['leaseToken'] }),
     ],
     [
       'an unknown header-safe field',
-      'neither parameter nor member',
+      'neither a parameter nor a member',
       (op) => set(op('listParcels'), { headerSafeFields: ['colour'] }),
     ],
   ])('refuses %s', (_, expected, edit) => {
@@ -249,8 +253,8 @@ describe('the catalog lint', () => {
       set(op('ingestParcel'), { evidence: { fixtures: [], tests: [] } });
     };
     expect(faultsAfter(edit, process.cwd())).toEqual([
-      'contracts/operations/depots.json: listParcels: a public operation names its fixtures as evidence',
-      'contracts/operations/depots.json: listParcels: a public operation names its tests as evidence',
+      'contracts/operations/depots.json: listParcels: a public operation needs fixtures as evidence',
+      'contracts/operations/depots.json: listParcels: a public operation needs tests as evidence',
     ]);
   });
 
@@ -267,9 +271,9 @@ describe('the catalog lint', () => {
     expect(lintCatalog(broken)).toEqual([
       'the model ProblemDetails is missing',
       'problem code validation_failed is defined twice',
-      'problem code Bad is badly formed or has no error status',
+      'problem code Bad is malformed or has no error status',
       'limit parcelsMax is defined twice',
-      'limit half is badly named or is no integer',
+      'limit half has a malformed name or is not an integer',
     ]);
   });
 });

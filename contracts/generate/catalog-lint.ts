@@ -7,8 +7,8 @@ import { lintRoutes, repeated } from './route-lint.ts';
 import type { ContractSource } from './source.ts';
 
 /**
- * Every fault of the catalog as a sentence that begins with the file; none when it is sound. Checks the JSON Schema of
- * each file first, then the rules that span members. Evidence is looked up under `root`, and not at all without it.
+ * The faults of the catalog, one sentence each, beginning with the file. Checks the JSON Schema of each file first, then
+ * the rules that span members. Looks for evidence files under `root`; without `root` it skips that check.
  */
 export function lintCatalog(source: ContractSource, root?: string): readonly string[] {
   const { catalog } = source;
@@ -26,7 +26,7 @@ export function lintCatalog(source: ContractSource, root?: string): readonly str
   ];
 }
 
-/** Holds each file of the catalog against its own shape in `catalog.schema.json`. */
+/** Validates each file of the catalog against its schema in `catalog.schema.json`. */
 function lintShapes({ catalog, catalogSchema }: ContractSource): readonly string[] {
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false });
   ajv.addSchema(catalogSchema as object, 'catalog');
@@ -44,7 +44,9 @@ function lintShapes({ catalog, catalogSchema }: ContractSource): readonly string
     ...homeless.map(({ id, group }) => `${groupFile(group)}: ${id}: unknown group ${group}`),
     ...faultsOf(CATALOG_FILE, 'CatalogFile', whole),
     ...Object.entries(groups).flatMap(([name, file]) => [
-      ...(/^[a-z][a-z0-9]*$/.test(name) ? [] : [`${groupFile(name)}: a group is named by a-z and 0-9`]),
+      ...(/^[a-z][a-z0-9]*$/.test(name)
+        ? []
+        : [`${groupFile(name)}: the name of a group may use a-z and 0-9 only`]),
       ...faultsOf(groupFile(name), 'GroupFile', file),
     ]),
   ];
@@ -68,11 +70,11 @@ function lintTables({ catalog, problems, limits, version, models }: ContractSour
     ...repeated(problems.map(({ code }) => code)).map((code) => `problem code ${code} is defined twice`),
     ...problems
       .filter(({ code, status }) => !/^[a-z]+(_[a-z]+)*$/.test(code) || status < 400 || status > 599)
-      .map(({ code }) => `problem code ${code} is badly formed or has no error status`),
+      .map(({ code }) => `problem code ${code} is malformed or has no error status`),
     ...repeated(limits.map(({ name }) => name)).map((name) => `limit ${name} is defined twice`),
     ...limits
       .filter(({ name, value }) => !/^[a-z][A-Za-z0-9]*$/.test(name) || !Number.isSafeInteger(value))
-      .map(({ name }) => `limit ${name} is badly named or is no integer`),
+      .map(({ name }) => `limit ${name} has a malformed name or is not an integer`),
   ];
 }
 

@@ -65,7 +65,7 @@ export interface CatalogRoute {
 export interface CatalogHeader {
   readonly name: string;
   readonly description: string;
-  /** Whether every answer of the status carries it; true when absent. */
+  /** Whether every answer of the status carries the header; true when absent. */
   readonly required?: boolean;
 }
 
@@ -118,12 +118,12 @@ export interface CatalogOperation {
   } | null;
 }
 
-/** The names between braces in a path, in their order; the plus sign of a catch-all parameter is not in its name. */
+/** The parameter names in a path, in order. The plus sign of a catch-all parameter is not part of its name. */
 export function pathNames(path: string): readonly string[] {
   return [...path.matchAll(/\{([^{}+]*)\+?\}/g)].map((match) => match[1] ?? '');
 }
 
-/** What a route takes: the operation's parameters as far as they concern it, then its own. */
+/** The parameters of a route: those of the operation that apply to it, then its own. */
 export function routeParameters(
   operation: CatalogOperation,
   route: CatalogRoute,
@@ -135,8 +135,8 @@ export function routeParameters(
 }
 
 /**
- * The parameters of a `bodyFromParameters` route that make up its request: those that are members of the request model.
- * A parameter of the canonical path need not be one (the collection of `/collections/{collection}/export`).
+ * The parameters of a `bodyFromParameters` route that are members of the request model: they form the request. A
+ * parameter of the canonical path need not be a member (the collection of `/collections/{collection}/export`).
  */
 export function bodyMembers(
   operation: CatalogOperation,
@@ -150,14 +150,14 @@ export function bodyMembers(
     .map(({ name }) => name);
 }
 
-/** The canonical route. The catalog's schema asks for at least one. */
+/** The canonical route. The catalog's schema requires at least one route. */
 export function canonicalRoute(operation: CatalogOperation): CatalogRoute {
   const [route] = operation.routes;
   if (route === undefined) throw new Error(`operation ${operation.id} has no route`);
   return route;
 }
 
-/** Every header that an idempotency key may travel in; none where it is a member of the body alone. */
+/** Every header that may carry an idempotency key; empty if only the body carries it. */
 export function idempotencyHeaders(location: IdempotencyLocation | null): readonly string[] {
   return location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
 }

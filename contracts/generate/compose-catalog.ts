@@ -45,7 +45,7 @@ export function composeCatalog(
   };
 }
 
-/** The files that `composeCatalog` makes the catalog of: what the lint checks against their schemas. */
+/** Splits the catalog into the files that `composeCatalog` joins; the lint checks each against its schema. */
 export function splitCatalog({ groups, operations, ...whole }: Catalog): {
   readonly whole: CatalogFile;
   readonly groups: Readonly<Record<string, GroupFile>>;

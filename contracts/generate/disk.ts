@@ -3,8 +3,8 @@ import { dirname, join, sep } from 'node:path';
 import { FOLDERS } from './outputs.ts';
 
 /**
- * The paths that differ from `outputs`: changed, missing, or in a generated folder without being generated. `folders` are
- * those, none where the outputs share theirs with other files.
+ * The paths that differ from `outputs`: changed, missing, or present in one of `folders` without being generated. Name
+ * no folder that also holds files of other origin.
  */
 export function drift(
   root: string,
@@ -21,7 +21,7 @@ export function drift(
   ].sort();
 }
 
-/** Makes the files equal to `outputs` and removes what is no longer generated. Answers the paths that it touched. */
+/** Makes the files equal to `outputs` and removes files that are no longer generated. Returns the changed paths. */
 export function write(
   root: string,
   outputs: ReadonlyMap<string, string>,
@@ -42,7 +42,7 @@ export function write(
 function strays(root: string, outputs: ReadonlyMap<string, string>, generated: string): readonly string[] {
   const folder = join(root, generated);
   if (!existsSync(folder)) return [];
-  // What Python keeps beside the modules that it runs is nobody's source.
+  // Python writes its cache beside the modules that it runs; the cache is not source.
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.parentPath.endsWith('__pycache__'))
     .map((entry) =>

@@ -26,7 +26,7 @@ export function operationsPage({ catalog, problems }: ContractSource): string {
   const excluded = catalog.excluded
     .map(({ method, path, reason }) => `- \`${method} ${path}\`: ${reason}`)
     .join('\n');
-  const rest = excluded === '' ? '' : `## Routes that are no operation\n\n${excluded}\n`;
+  const rest = excluded === '' ? '' : `## Routes that are not operations\n\n${excluded}\n`;
   return `${HEADER}\n\n# Operations\n\nRelease ${catalog.catalogVersion}. Models are in the OpenAPI document (\`/openapi/svc.json\`).\n\n${groups.join('')}${rest}`;
 }
 
@@ -76,7 +76,7 @@ function mcp({ mcp: { exposure, name, uri, defaultEnabled } }: CatalogOperation)
     : `${exposure} \`${name ?? uri}\`, ${defaultEnabled ? 'on' : 'off'} by default`;
 }
 
-/** `errors.md`: the problem codes, what each means and who does what about it. */
+/** `errors.md`: the problem codes with their meaning and the remedy. */
 export function errorsPage({ problems }: ContractSource): string {
   const rows = problems.map(({ code, status, retryable, description, whoActs }) => [
     `\`${code}\``,

@@ -3,8 +3,8 @@ import type { Json } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
 /**
- * The table of `functions/compose/groups/`: a bundler follows an import only where its path is written out. A group without
- * its file there does not compile.
+ * The table of `functions/compose/groups/`. It spells out each path, because a bundler follows literal imports only. A
+ * group without a file in that folder does not compile.
  */
 export function emitGroupModules({ catalog }: ContractSource): string {
   const rows = Object.keys(catalog.groups).map(
@@ -23,8 +23,8 @@ export function emitGroupModules({ catalog }: ContractSource): string {
 }
 
 /**
- * `groups.ts`: the few facts of the whole catalog that every function reads at its start. Operations stay out: a function
- * loads those of its own groups only.
+ * `groups.ts`: the few facts of the whole catalog that every function reads at its start. It holds no operations: a
+ * function loads the operations of its own groups only.
  */
 export function emitGroups({ catalog }: ContractSource): string {
   const groups = Object.keys(catalog.groups);

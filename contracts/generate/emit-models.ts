@@ -10,8 +10,8 @@ export type JsonObject = { readonly [member: string]: JsonValue };
 `;
 
 /**
- * `models.ts`: one type a model. They are type aliases and not interfaces, so that a model is also a `JsonObject` where
- * code handles any JSON.
+ * `models.ts`: one type per model. They are type aliases, because TypeScript does not accept an interface where code
+ * expects a `JsonObject`.
  */
 export function emitModels({ models }: ContractSource): string {
   const byFile = Map.groupBy(models.values(), (model) => model.file);

@@ -33,7 +33,7 @@ const SECURITY_SCHEMES = {
   },
 };
 
-/** What a reader of the reference needs to know before the first operation. */
+/** The introduction of the reference, shown before the first operation. */
 const DESCRIPTION =
   'Requests are JSON, and closed: an unknown member is refused. Every refusal is a problem document (RFC 9457) with a stable `code`; each operation lists those it may answer.';
 
@@ -115,13 +115,13 @@ function routeObject(operation: CatalogOperation, route: CatalogRoute, source: C
   });
 }
 
-/** An empty body stands for `{}`, where that is a sound request. */
+/** The server reads an empty body as `{}`: the body is optional if `{}` is a valid request. */
 function needsBody(model: string | null, { models }: ContractSource): boolean {
   const schema = models.get(model ?? '')?.schema;
   return schema?.properties === undefined || (schema.required ?? []).length > 0;
 }
 
-/** What people read: the description with what they must know before they build on the operation. */
+/** The description for people, with the warnings they need before they use the operation. */
 export function routeDescription(operation: CatalogOperation, alias = false): string {
   const { stability, deprecation, description, id } = operation;
   return [
@@ -152,7 +152,7 @@ function parameterObject(
   });
 }
 
-/** What an example says under the same name: of the request, so that path and body agree, of an answer, of the group. */
+/** The first example value of this name: from the request, so that path and body agree, an answer, or the group. */
 function pathExample(
   name: string,
   { request, responses: answers, group }: CatalogOperation,
@@ -180,7 +180,7 @@ function responses(
   for (const answer of answers) byStatus[answer.status] = responseObject(answer);
   for (const [status, codes] of problemsByStatus(problems, known)) {
     const answer = byStatus[status];
-    // Only a status without an answer of its own can share the response with other operations.
+    // Operations share the problem response of a status only if the status has no other answer.
     byStatus[status] =
       answer === undefined
         ? { $ref: `${RESPONSE}${problemsName(status, codes)}` }
@@ -231,7 +231,7 @@ function responseObject({ mediaType, schema, description, headers = [] }: Catalo
   });
 }
 
-/** All problems of one status; beside the answer of that status, where the operation has one. */
+/** All problems of one status, and the operation's own answer of that status if it has one. */
 function problemStatus(codes: readonly ProblemSource[], answer: JsonObject | undefined): JsonObject {
   const description = codes.map((problem) => `\`${problem.code}\`: ${problem.description}`).join(' ');
   const problem = problemResponse(

@@ -165,7 +165,7 @@ function optionalMark({ required = true }: Pick<CatalogHeader, 'required'>): '' 
   return required ? '' : '?';
 }
 
-/** What the answer must carry, and what it may: the whole member is optional where nothing in it must be. */
+/** The headers of an answer. The whole member is optional if none of its headers is required. */
 function headersType(headers: readonly CatalogHeader[]): string {
   if (headers.length === 0) return '';
   const members = headers.map(
@@ -236,7 +236,7 @@ function pathSegments(path: string): readonly PathSegment[] {
   });
 }
 
-/** The parts of a form in the order of its model: a member that is plain bytes is a stream. */
+/** The parts of a form in the order of its model. A member of plain bytes is a stream. */
 function formParts(request: Schema | undefined): readonly FormPart[] {
   return Object.entries(request?.properties ?? {}).map(([name, schema]) => ({
     name,

@@ -1,7 +1,7 @@
 import { docComment, HEADER, literal, quote, union } from './print.ts';
 import type { ContractSource } from './source.ts';
 
-/** `errors.ts`: the problem codes as a type, and what each of them fixes. */
+/** `errors.ts`: the problem codes as a type, and the definition of each code. */
 export function emitErrors({ problems }: ContractSource): string {
   const rows = problems.map(
     ({ code, status, title, retryable, description }) =>

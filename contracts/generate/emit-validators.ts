@@ -23,8 +23,8 @@ interface Targets {
 }
 
 /**
- * The validators of each group, made ahead of time: ajv at run time costs a second of start and needs `new Function`.
- * A file holds everything it needs; nothing of ajv is imported when it runs.
+ * The validators of each group, compiled in advance: ajv at run time costs a second of start and needs `new Function`.
+ * Each file is self-contained and imports nothing from ajv.
  */
 export async function emitValidators(source: ContractSource): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
@@ -64,7 +64,7 @@ async function validatorModule(source: ContractSource, targets: Targets, group: 
     [
       "import { isDateTime } from './date-time.ts';",
       "const formats = { 'date-time': isDateTime };",
-      // The tables below are the only exports: per-model ones would be a second way in.
+      // Only the tables below are exported, so that callers find validators in one way.
       code.replaceAll(/^export const /gm, 'const ').replaceAll(/;export const /g, ';const '),
       `export const requestValidators = ${tableLiteral(targets.request)};`,
       `export const responseValidators = ${tableLiteral(targets.response)};`,
@@ -83,20 +83,20 @@ function compiler({ models }: ContractSource): Ajv2020 {
     validateFormats: true,
     code: { source: true, esm: true, formats: _`formats` },
   });
-  // A bare function: the standalone code then calls `formats['date-time']` itself.
+  // A bare function makes the standalone code call `formats['date-time']` itself.
   ajv.addFormat('date-time', isDateTime);
   ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary', 'x-svc-verbatim']);
   const $defs = Object.fromEntries([...models.values()].map(({ name, schema }) => [name, schema]));
   return ajv.addSchema({ $id: BUNDLE, $defs });
 }
 
-/** Pulls the little that ajv needs at run time into the file. */
+/** Bundles the helpers that ajv needs at run time into the file. */
 async function bundle(contents: string, group: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: CONTRACTS, sourcefile: `${group}-validators.ts`, loader: 'ts' },
     absWorkingDir: CONTRACTS,
     bundle: true,
-    // Paths end up in the output, so a linked node_modules must look like a real one.
+    // The output contains paths: resolve a linked node_modules like a real one.
     preserveSymlinks: true,
     write: false,
     format: 'esm',

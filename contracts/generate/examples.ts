@@ -1,6 +1,6 @@
 import type { Json } from './schema.ts';
 
-/** The first text that stands under this name, at any depth. */
+/** The first string with this member name, at any depth. */
 export function textNamed(value: Json, name: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const members = Object.entries(value);

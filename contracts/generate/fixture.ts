@@ -3,9 +3,9 @@ import type { Json, Schema } from './schema.ts';
 import { type ContractSource, collectModels } from './source.ts';
 
 /**
- * A throw-away contract with what the real one does not have yet: another group, preview, deprecated and internal
- * operations, bodies of parts and of bytes, query parameters, 202 with a header, unions. Shows that the generators know
- * no group and no operation by name.
+ * A contract for tests with parts that the published one lacks: another group, preview, deprecated and internal
+ * operations, multipart and byte bodies, query parameters, 202 with a header, unions. It proves that the generators
+ * depend on no group or operation by name.
  */
 export function fixtureSource(catalogSchema: Json): ContractSource {
   return {

@@ -1,6 +1,6 @@
 /**
- * `node contracts/generate/main.ts` makes everything that follows from the contract; with `--check` it changes nothing
- * and fails where a file differs from what it would make.
+ * `node contracts/generate/main.ts` writes every file that is generated from the contract. With `--check` it changes
+ * nothing and fails if a file differs.
  */
 import { resolve } from 'node:path';
 import { drift, write } from './disk.ts';

@@ -33,7 +33,7 @@ const handlers: HandlerMap = {
   }),
   ingestParcel: async () => ({ status: 204, body: null }),
   putBytes: async () => ({ status: 200, body: null }),
-  // Not what its model says.
+  // The answer does not match its model.
   peek: async () => ({ status: 200, body: { nothing: true } }),
 };
 let generated: Generated;

@@ -10,10 +10,10 @@ import {
 import { repeated } from './route-lint.ts';
 import type { ContractSource } from './source.ts';
 
-/** Names that must never travel in a header: secrets, and what tells documents or people apart. */
+/** Names that must never be in a header: secrets, and ids of documents or people. */
 const HEADER_UNSAFE = /token|secret|password|apikey|key$|prompt|text|query|^id$|documentid|eventid|objectid/i;
 
-/** Faults of one operation apart from its routes, as sentences. Without `root`, evidence is not looked up. */
+/** Faults of one operation except its routes, as sentences. Without `root` it does not check evidence files. */
 export function lintOperation(
   operation: CatalogOperation,
   source: ContractSource,
@@ -41,7 +41,7 @@ function lintReferences(
     .map((name) => `unknown model ${name}`);
   const over = request?.overLimit?.problem;
   if (over !== undefined && !operation.problems.includes(over)) {
-    faults.push(`a body over its limit is refused with ${over}, which is not among its problems`);
+    faults.push(`the operation refuses a larger body with ${over}, but its problems do not list that code`);
   }
   for (const code of operation.problems) if (!codes.has(code)) faults.push(`unknown problem code ${code}`);
   const statuses = responses.map((response) => String(response.status));
@@ -51,9 +51,10 @@ function lintReferences(
     if (mediaType !== null && schema === null && mediaType.includes('json'))
       faults.push(`status ${status} is JSON without a model`);
   }
-  if (request !== null && canonicalRoute(operation).method === 'GET') faults.push('a GET takes no body');
+  if (request !== null && canonicalRoute(operation).method === 'GET')
+    faults.push('a GET must not have a body');
   if (request !== null && (request.schema === null) !== (request.mediaType === 'application/octet-stream')) {
-    faults.push('a body has a model unless it is application/octet-stream');
+    faults.push('a body needs a model, except application/octet-stream');
   }
   return faults;
 }
@@ -70,7 +71,7 @@ function lintClasses(operation: CatalogOperation, { authorizationClasses }: Cata
     faults.push(`its access operation must be one of ${accessOperations.join(', ')}`);
   }
   if ((mutation === 'read') !== (completion === 'non-mutating'))
-    faults.push('a read, and only a read, completes as non-mutating');
+    faults.push('completion must be non-mutating for a read, and only for a read');
   return faults;
 }
 
@@ -78,7 +79,7 @@ function lintStability(operation: CatalogOperation, { operations }: Catalog): re
   const { stability, deprecation, mcp, sdk, id } = operation;
   const faults: string[] = [];
   if ((stability === 'deprecated') !== (deprecation !== null))
-    faults.push('a deprecated operation, and only one, has a deprecation');
+    faults.push('a deprecated operation needs a deprecation; other operations must not have one');
   const replacement = operations.find((other) => other.id === deprecation?.replacement);
   if (
     deprecation !== null &&
@@ -89,9 +90,9 @@ function lintStability(operation: CatalogOperation, { operations }: Catalog): re
   if (stability === 'preview' && mcp.defaultEnabled)
     faults.push('a preview operation is opt-in, so MCP must not enable it by default');
   if (stability === 'internal' && mcp.exposure !== 'none')
-    faults.push('an internal operation is not exposed to MCP');
+    faults.push('MCP must not expose an internal operation');
   if ((stability === 'internal') !== (sdk === null))
-    faults.push('every operation but an internal one has SDK names');
+    faults.push('an operation needs SDK names, unless it is internal');
   return faults;
 }
 
@@ -100,9 +101,11 @@ function lintIdempotency(operation: CatalogOperation, { models }: ContractSource
   const faults: string[] = [];
   const takesKey = requirement === 'required' || requirement === 'supported';
   if (takesKey !== (location !== null))
-    faults.push('an idempotency key has a location exactly where it is taken');
+    faults.push(
+      'an operation with an idempotency key needs its location; other operations must not have one',
+    );
   if ((operation.mutation === 'read') !== (requirement === 'not-applicable')) {
-    faults.push('idempotency is not-applicable to reads, and only to them');
+    faults.push('idempotency must be not-applicable for a read, and only for a read');
   }
   for (const header of idempotencyHeaders(location)) {
     const declared = operation.parameters.some(
@@ -114,12 +117,12 @@ function lintIdempotency(operation: CatalogOperation, { models }: ContractSource
     const name = location.pointer.slice(1);
     const schema = models.get(operation.request?.schema ?? '')?.schema;
     if (schema?.properties?.[name] === undefined)
-      faults.push(`the idempotency key ${location.pointer} is no member of the request`);
+      faults.push(`the idempotency key ${location.pointer} is not a member of the request`);
     const required = schema?.required?.includes(name) === true;
     if (location.in === 'body' && requirement === 'required' && !required)
       faults.push(`${location.pointer} must be required`);
     if (location.in === 'header' && required)
-      faults.push(`${location.pointer} must be optional, because the header says the same`);
+      faults.push(`${location.pointer} must be optional, because the header carries the same key`);
   }
   return faults;
 }
@@ -127,16 +130,17 @@ function lintIdempotency(operation: CatalogOperation, { models }: ContractSource
 function lintNames(operation: CatalogOperation): readonly string[] {
   const { sdk, mcp } = operation;
   const faults: string[] = [];
-  // `openapi_contract` and `openApiContract` agree: where a word begins inside an acronym is the language's taste.
+  // `openapi_contract` and `openApiContract` agree: languages split acronyms differently.
   if (sdk !== null && sdk.python.replaceAll('_', '') !== sdk.typescript.toLowerCase()) {
     faults.push(`SDK names ${sdk.python} and ${sdk.typescript} disagree`);
   }
   const named = mcp.exposure === 'tool' || mcp.exposure === 'task';
-  if (named !== (mcp.name !== null)) faults.push('a tool or task, and only one, has an MCP name');
+  if (named !== (mcp.name !== null))
+    faults.push('a tool or task needs an MCP name; other exposures must not have one');
   if ((mcp.exposure === 'resource') !== (mcp.uri !== null))
-    faults.push('a resource, and only one, has an MCP uri');
+    faults.push('a resource needs an MCP uri; other exposures must not have one');
   if (mcp.exposure === 'none' && mcp.defaultEnabled)
-    faults.push('what MCP does not expose cannot be enabled');
+    faults.push('an operation without MCP exposure cannot be enabled');
   if (named && mcp.name?.startsWith(`svc_${operation.group}_`) === false)
     faults.push(`its MCP name must start with svc_${operation.group}_`);
   return faults;
@@ -148,10 +152,10 @@ function lintHeaderSafety(operation: CatalogOperation, { models }: ContractSourc
     .map(({ name }) => name);
   const members = Object.keys(models.get(operation.request?.schema ?? '')?.schema.properties ?? {});
   return operation.headerSafeFields.flatMap((field) => {
-    if (HEADER_UNSAFE.test(field)) return [`${field} must not travel in a header`];
+    if (HEADER_UNSAFE.test(field)) return [`${field} must not be in a header`];
     return [...parameters, ...members].includes(field)
       ? []
-      : [`header-safe field ${field} is neither parameter nor member`];
+      : [`header-safe field ${field} is neither a parameter nor a member`];
   });
 }
 
@@ -164,7 +168,7 @@ function lintEvidence(
   const none = owed.filter((kind) => evidence[kind].length === 0);
   const missing = [...evidence.fixtures, ...evidence.tests].filter((path) => !existsSync(join(root, path)));
   return [
-    ...none.map((kind) => `a public operation names its ${kind} as evidence`),
+    ...none.map((kind) => `a public operation needs ${kind} as evidence`),
     ...missing.map((path) => `evidence ${path} does not exist`),
   ];
 }

@@ -73,7 +73,7 @@ same<Client.ParcelManifest, { readonly manifest: Client.ParcelQuery; readonly ar
 same<Awaited<ReturnType<SvcClient['ingestParcel']>>, Client.Parcel | null>(true);
 same<Awaited<ReturnType<SvcClient['putBytes']>>, ReadableStream<Uint8Array>>(true);
 same<Exclude<keyof SvcClient, 'getExecutionRun'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'waitForExecutionRun' | 'toJSON'>(true);
-// The one method of the runtime that stands on operations of the real contract, which this one lacks.
+// The only method of the runtime that needs operations of the published contract, which the fixture lacks.
 declare module './sdk/typescript/src/generated/models.ts' {
   export interface ExecutionRun { readonly completedAtUtc: string | null }
 }

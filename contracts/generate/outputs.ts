@@ -20,7 +20,7 @@ const COMPOSED = 'functions/compose/generated';
 /** Every folder of that kind. */
 export const FOLDERS: readonly string[] = [GENERATED, COMPOSED, ...SDK_FOLDERS];
 
-/** The source breaks a rule: `faults` says where and how, one sentence each. */
+/** The contract breaks rules: `faults` names each place and rule in one sentence. */
 export class ContractFaults extends Error {
   readonly faults: readonly string[];
 
@@ -32,8 +32,8 @@ export class ContractFaults extends Error {
 }
 
 /**
- * Every generated file by its path from the root, the same for the same source. Throws `ContractFaults` where the source
- * is not sound; `root` is where the evidence that the catalog names is looked up.
+ * Every generated file by its path from the root; the same source gives the same files. Throws `ContractFaults` for an
+ * invalid contract. `root` is the folder of the evidence files that the catalog names.
  */
 export async function generate(source: ContractSource, root?: string): Promise<ReadonlyMap<string, string>> {
   const catalogFaults = lintCatalog(source, root);

@@ -115,7 +115,7 @@ describe('the profile', () => {
     if (first === undefined) throw new Error('the fixture is empty');
     const unused = { ...source, catalog: { ...source.catalog, operations: [first] } };
     expect(lintProfile(unused)).toContainEqual(
-      expect.stringContaining('ParcelQuery is used by no operation'),
+      expect.stringContaining('ParcelQuery is not used by any operation'),
     );
     const answer = [
       { status: 200, mediaType: 'application/json', schema: 'ParcelQuery', description: 'Both.' },
@@ -125,7 +125,7 @@ describe('the profile', () => {
       catalog: { ...source.catalog, operations: [{ ...first, responses: answer }, ...others] },
     };
     expect(lintProfile(both)).toContainEqual(
-      expect.stringContaining('ParcelQuery has members, so it cannot serve'),
+      expect.stringContaining('ParcelQuery has members, so it must not be in both'),
     );
   });
 });

@@ -16,18 +16,18 @@ const KEYWORDS = new Set(
 const RESERVED = new Set(['JsonValue', 'JsonObject', 'Validator', 'Models']);
 
 /**
- * Every fault of the models against the profile as a sentence: a narrow part of JSON Schema 2020-12 in which every
- * generator says the same, every value is bounded, requests are closed and answers are open.
+ * The faults of the models against the profile, one sentence each. The profile is a part of JSON Schema 2020-12 that
+ * every generator expresses alike: every value has a bound, requests are closed and answers are open.
  */
 export function lintProfile(source: Pick<ContractSource, 'catalog' | 'models'>): readonly string[] {
   const roles = modelRoles(source);
   return [...source.models.values()].flatMap((model) => {
     const faults = [...lintModel(model), ...lintPlaces(model, source.models)];
     const [request, response] = [roles.request.has(model.name), roles.response.has(model.name)];
-    if (!request && !response) faults.push('is used by no operation');
+    if (!request && !response) faults.push('is not used by any operation');
     faults.push(...lintVerbatim(model, roles));
     if (model.schema.properties !== undefined) {
-      if (request && response) faults.push('has members, so it cannot serve requests and answers alike');
+      if (request && response) faults.push('has members, so it must not be in both requests and answers');
       else
         faults.push(
           ...(request ? lintRequestModel(model.schema, source.models) : lintResponseModel(model.schema)),
@@ -37,7 +37,7 @@ export function lintProfile(source: Pick<ContractSource, 'catalog' | 'models'>):
   });
 }
 
-/** Only an answer can be sent back as it came. */
+/** `x-svc-verbatim` marks an answer that a request sends back unchanged. */
 function lintVerbatim(model: Model, { request, response }: Roles): string[] {
   return [...walk(model.schema)].flatMap(({ schema, pointer }) =>
     schema['x-svc-verbatim'] === undefined ||
@@ -79,7 +79,7 @@ function lintPlaces(model: Model, models: ReadonlyMap<string, Model>): string[] 
 function lintKeywords(schema: Schema, pointer: string): string[] {
   const faults = Object.keys(schema)
     .filter((keyword) => !KEYWORDS.has(keyword))
-    .map((keyword) => `uses the keyword ${keyword}, which the profile does not have`);
+    .map((keyword) => `uses the keyword ${keyword}, which the profile does not allow`);
   if (schema.format !== undefined && schema.format !== 'date-time')
     faults.push(`uses the format ${schema.format}`);
   if (pointer !== '' && schema.properties !== undefined)
@@ -87,7 +87,7 @@ function lintKeywords(schema: Schema, pointer: string): string[] {
   if (schema.type === 'null') return faults;
   const [first, second, ...more] = typesOf(schema);
   if (more.length > 0 || first === 'null' || (second !== undefined && second !== 'null')) {
-    faults.push('may name one type, or one and then null');
+    faults.push('may name one type, or one type and then null');
   }
   return faults;
 }
@@ -153,7 +153,7 @@ function lintUnions(schema: Schema, models: ReadonlyMap<string, Model>): string[
     values.some((value) => typeof value !== 'string') ||
     new Set(values).size < values.length
   ) {
-    faults.push('may use oneOf only for models that a required const member tells apart');
+    faults.push('may use oneOf only for models that a required const member distinguishes');
   }
   return faults;
 }
@@ -165,7 +165,9 @@ export function lintPattern(pattern: string): string[] {
       ? []
       : [`has the pattern ${pattern}, which is not anchored`];
   const { status } = checkSync(pattern, 'u', { timeout: 10_000 });
-  return status === 'safe' ? faults : [...faults, `has the pattern ${pattern}, which is not proven linear`];
+  return status === 'safe'
+    ? faults
+    : [...faults, `has the pattern ${pattern}, which is not proven to need linear time`];
 }
 
 function lintRequestModel(schema: Schema, models: ReadonlyMap<string, Model>): string[] {
@@ -173,11 +175,12 @@ function lintRequestModel(schema: Schema, models: ReadonlyMap<string, Model>): s
   const required = new Set(schema.required ?? []);
   if (schema.additionalProperties !== false)
     faults.push('is part of a request, so it must have additionalProperties: false');
-  if (schema['x-svc-sparse'] !== undefined) faults.push('is part of a request, so x-svc-sparse says nothing');
+  if (schema['x-svc-sparse'] !== undefined)
+    faults.push('is part of a request, so x-svc-sparse has no effect');
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
     const { type } = member;
     const collection = typesOf(member).includes('array') || typeof member.additionalProperties === 'object';
-    // What may be empty may be left out; what may not be empty must be said.
+    // A collection that may be empty is optional; a collection that must not be empty is required.
     if (required.has(name) && collection && (member.minItems ?? member.minProperties ?? 0) === 0)
       faults.push(`/properties/${name} is an array or map that may be empty, so it must be optional`);
     if (!required.has(name) && !acceptsNull(member, models) && member['x-svc-binary'] !== true) {

@@ -2,7 +2,7 @@ import { isPublished } from './catalog.ts';
 import { type Model, referenceName, type Schema, walk } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
-/** The model that every problem answer carries, whatever the operation. */
+/** The model of every problem answer, in all operations. */
 export const PROBLEM_MODEL = 'ProblemDetails';
 
 export interface Roles {
@@ -12,7 +12,7 @@ export interface Roles {
   readonly published: ReadonlySet<string>;
 }
 
-/** Which models requests and answers are made of: what the operations name, and what those models refer to. */
+/** The models of requests and of answers: those that operations name, and those that these models refer to. */
 export function modelRoles({ catalog, models }: Pick<ContractSource, 'catalog' | 'models'>): Roles {
   const published = catalog.operations.filter(isPublished);
   const requests = catalog.operations.map(({ request }) => request?.schema);
@@ -24,7 +24,7 @@ export function modelRoles({ catalog, models }: Pick<ContractSource, 'catalog' |
     ...answers.map(({ schema }) => schema),
   ]);
   return {
-    // What is sent back verbatim is a model of answers all the same.
+    // A model that a request sends back verbatim stays a model of answers.
     request: reach(models, requests, (schema) => schema['x-svc-verbatim'] !== true),
     response: reach(models, [...responses, PROBLEM_MODEL]),
     published: reach(models, [...open, PROBLEM_MODEL]),

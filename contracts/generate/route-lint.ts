@@ -14,7 +14,8 @@ export function lintRoutes(operation: CatalogOperation, source: ContractSource):
   const canonical = canonicalRoute(operation);
   const faults =
     canonical.operationId === operation.id ? [] : ['the canonical route must carry the id of the operation'];
-  if (canonical.bodyFromParameters === true) faults.push('the canonical route must take its own body');
+  if (canonical.bodyFromParameters === true)
+    faults.push('the canonical route must not have bodyFromParameters');
   for (const route of operation.routes) faults.push(...lintRoute(operation, route, source));
   const canonicalNames = pathNames(canonical.path);
   for (const alias of operation.routes.slice(1)) {
@@ -29,7 +30,7 @@ export function lintRoutes(operation: CatalogOperation, source: ContractSource):
   }
   const named = new Set(operation.routes.flatMap((route) => pathNames(route.path)));
   for (const { name, in: place } of operation.parameters) {
-    if (place === 'path' && !named.has(name)) faults.push(`path parameter ${name} is in no route`);
+    if (place === 'path' && !named.has(name)) faults.push(`path parameter ${name} is not in any route`);
   }
   return faults;
 }
@@ -56,11 +57,11 @@ function lintRoute(
   for (const { in: place, name, required, prefix, schema } of parameters) {
     if (place === 'path' && !required) faults.push(`path parameter ${name} must be required`);
     if (prefix === true && (place !== 'query' || required))
-      faults.push(`parameter ${name}: a prefix is for optional query parameters`);
+      faults.push(`parameter ${name}: only an optional query parameter may be a prefix`);
     if (schema.pattern !== undefined) {
       faults.push(...lintPattern(schema.pattern).map((fault) => `parameter ${name} ${fault}`));
       if (!fits(schema.pattern, schema.examples?.[0]))
-        faults.push(`parameter ${name} has a pattern, so it needs an example that fits it`);
+        faults.push(`parameter ${name} has a pattern, so it needs an example that matches it`);
     }
     if (schema.type === 'string' && schema.maxLength === undefined && schema.enum === undefined) {
       faults.push(`parameter ${name} needs a maxLength`);
@@ -75,7 +76,9 @@ function lintRoute(
     .map(({ name }) => name);
   const lacking = (model?.schema.required ?? []).filter((name) => !names.includes(name));
   if (strange.length > 0)
-    faults.push(`${route.operationId}: no members of the request: ${strange.join(', ')}`);
+    faults.push(
+      `${route.operationId}: parameters that are not members of the request: ${strange.join(', ')}`,
+    );
   if (lacking.length > 0)
     faults.push(`${route.operationId}: required members without a parameter: ${lacking.join(', ')}`);
   return faults;

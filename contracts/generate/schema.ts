@@ -1,4 +1,4 @@
-/** JSON Schema 2020-12 as far as the profile of this contract allows it (see `profile-lint.ts`). */
+/** The part of JSON Schema 2020-12 that the profile of this contract allows (see `profile-lint.ts`). */
 export interface Schema {
   readonly $ref?: string;
   readonly title?: string;
@@ -30,11 +30,11 @@ export interface Schema {
   readonly discriminator?: { readonly propertyName: string };
   readonly examples?: readonly Json[];
   readonly deprecated?: boolean;
-  /** A free JSON value or object: its bound, in bytes of canonical JSON, is checked in code. */
+  /** The bound of a free JSON value or object, in bytes of canonical JSON. Code checks it. */
   readonly 'x-svc-max-bytes'?: number;
   /** Why members of an answer may be missing. */
   readonly 'x-svc-sparse'?: string;
-  /** A reference from a request to a model of answers: what was answered is sent back as it came, and the operation checks it. */
+  /** A reference from a request to a model of answers: the caller sends an answer back unchanged; the operation checks it. */
   readonly 'x-svc-verbatim'?: boolean;
   /** A part of a multipart body that is plain bytes. */
   readonly 'x-svc-binary'?: boolean;

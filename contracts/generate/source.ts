@@ -21,7 +21,7 @@ export interface LimitSource {
   readonly source: string;
 }
 
-/** Everything the generator starts from. */
+/** The input of the generator. */
 export interface ContractSource {
   readonly catalog: Catalog;
   /** Schema of the catalog itself. */
@@ -29,12 +29,12 @@ export interface ContractSource {
   readonly models: ReadonlyMap<string, Model>;
   readonly problems: readonly ProblemSource[];
   readonly limits: readonly LimitSource[];
-  /** Release version, the one of `package.json`. */
+  /** Release version, from `package.json`. */
   readonly version: string;
   readonly license: string;
 }
 
-/** Reads the contract under `root`. Throws where a file is missing, is no JSON, or holds a reference to nowhere. */
+/** Reads the contract under `root`. Throws if a file is missing or not JSON, or if a reference has no target. */
 export function readSource(root: string): ContractSource {
   const read = (path: string) => readJson(join(root, path));
   const release = read('package.json') as { version: string; license: string };
@@ -73,7 +73,7 @@ function readModels(directory: string): ReadonlyMap<string, Model> {
   return collectModels(Object.fromEntries(Object.entries(files).map(([name, { $defs }]) => [name, $defs])));
 }
 
-/** Joins the `$defs` of several files: names are unique over all of them, and every reference leads to one. */
+/** Joins the `$defs` of several files. Names are unique across the files, and every reference has a target. */
 export function collectModels(
   files: Readonly<Record<string, Readonly<Record<string, Schema>>>>,
 ): ReadonlyMap<string, Model> {

@@ -21,7 +21,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** The catalog with operations of other groups added: each is a copy of an existing one under an id and a path of its own. */
+/** The catalog with operations of more groups: each is a copy of an existing operation with a new id and path. */
 function grown(catalog: Catalog): Catalog {
   const added = Array.from({ length: OPERATIONS - catalog.operations.length }, (_, at) => {
     const group = NEW_GROUPS[at % NEW_GROUPS.length] ?? '';
@@ -46,7 +46,7 @@ function copyOf(original: CatalogOperation, group: string, at: number): CatalogO
   return { ...original, id: `${original.id}${at}`, group, routes };
 }
 
-/** Bytes that every function reads before its first request, with this catalog in the place of the real one. */
+/** Bytes that every function reads before its first request, with this catalog instead of the published one. */
 async function startOf(catalog: Catalog): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'start-budget-'));
   folders.push(folder);
@@ -94,7 +94,7 @@ describe('the start of a function', () => {
     expect(Object.keys(catalog.groups)).toHaveLength(12);
     expect(start.bytesMax).toBeLessThanOrEqual(165_000);
     expect(later).toBeLessThanOrEqual(start.bytesMax);
-    // What is left is the row of each group in the tables of loaders.
+    // The remaining bytes are the row of each group in the tables of loaders.
     expect(later - now).toBeLessThan(1_000 * NEW_GROUPS.length);
     console.log(
       `start: ${now} bytes at ${source.catalog.operations.length} operations, ${later} at ${OPERATIONS}`,

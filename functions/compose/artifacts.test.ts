@@ -15,7 +15,7 @@ interface Lease {
   readonly run: { readonly id: string };
 }
 
-/** A worker writes an artifact that is too large to be kept inline, and somebody reads it back. */
+/** A worker writes an artifact that is too large for the run store, and a caller reads it. */
 async function writeAndRead(runtime: object) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-artifacts-'));
   const file = JSON.stringify({ ExecutionRuntime: { ExternalHandlers: [{ HandlerId: 'h' }], ...runtime } });

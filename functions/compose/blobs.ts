@@ -4,7 +4,10 @@ import type { Settings } from '../config/table.ts';
 import { lazy } from '../kernel/lazy.ts';
 import type { World } from '../kernel/world.ts';
 
-/** Artifacts that are too large for the store lie in a bucket, or in files beside the embedded one; elsewhere nothing outlives the process. */
+/**
+ * The blob store for artifacts that are too large for the run store: a bucket, or files beside the embedded store. Other
+ * stores have no blob store by default, because the files of a cloud function do not outlive its process.
+ */
 export function blobsOf(settings: Settings, world: World): (() => Promise<BlobStore>) | null {
   const { execution, service, canonicalStore } = settings;
   const { artifactDirectory, artifactObjectContainer: bucket, artifactStorageEndpoint: endpoint } = execution;

@@ -22,7 +22,7 @@ export async function collectionsOf(groups: readonly ComposedGroup[]): Promise<r
   return collections.flat();
 }
 
-/** The durable work of the groups: the embedded engine and the hosted worker execute it, whichever group they serve. */
+/** The jobs of all groups: the embedded engine and the hosted worker execute them for every group. */
 export async function jobsOf(
   parts: GroupParts,
   groups: readonly ComposedGroup[],

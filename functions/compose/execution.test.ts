@@ -16,7 +16,7 @@ const pluginText = (id: string, ...handlerIds: readonly string[]) =>
   `{ pluginId: '${id}', name: '${id}', version: '1.0.0', handlers: [${handlerIds.map(handler).join(', ')}] }`;
 
 let files = 0;
-/** A module of its own: Node keeps what it has loaded by its name. */
+/** Writes a module with a new name: Node caches loaded modules by name. */
 function moduleWith(text: string): string {
   files += 1;
   const path = join(folder, `plugin-${files}.mjs`);
@@ -33,7 +33,7 @@ function serviceOf(runtime: object, place = folder) {
   return compose(settings, { writeLog: () => {} });
 }
 
-/** What stands in the way of serving the runtime with these settings; `null` where nothing does. */
+/** The failure of serving the runtime with these settings; `null` if it succeeds. */
 async function faultOf(runtime: object): Promise<string | null> {
   const service = serviceOf(runtime);
   try {
@@ -112,7 +112,7 @@ describe('handlers of a deployment', () => {
   ])('a plugin that %s stops the start', async (_, place, expected) => {
     const fault = await faultOf({ Plugins: [place()] });
     expect(fault).toMatch(expected);
-    // Its own words may quote what it was configured with.
+    // The module's own message may quote its configuration.
     expect(fault).not.toContain('sesame');
   });
 });
@@ -143,13 +143,13 @@ describe('runs of other processes on one SQLite file', () => {
     const shown = async (chain: typeof first.chain) =>
       (await inject(chain, { method: 'GET', path: `/execution/runs/${id}` })).json<object>();
     await expect.poll(() => ends.length).toBe(1);
-    // Of the same process, and so of the same number.
+    // The same process, so the same process id.
     const second = await begin();
     expect(await shown(second.chain)).toMatchObject({ status: 'running', attempt: 1 });
     const left = 'svc.canonical.sqlite.process-host-1-0123456789abcdef.lock';
     writeFileSync(join(place, left), '');
     expect(locks()).toHaveLength(3);
-    // As if the system had ended both.
+    // As if the operating system had ended both processes.
     for (const name of locks()) if (name !== left) rmSync(join(place, name));
     const third = await begin();
     await expect.poll(() => ends.length).toBe(2);

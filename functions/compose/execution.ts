@@ -34,7 +34,7 @@ export type ExecutionRole =
 
 /** The run engine, composed from the settings. */
 export interface Execution {
-  /** What the operations of route groups admit and read jobs with. */
+  /** Admits and reads jobs for the operations of route groups. */
   readonly jobs: Jobs;
   readonly dependencies: ExecutionDependencies;
   /** Executes the deliveries of the queue. */

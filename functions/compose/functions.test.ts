@@ -202,7 +202,7 @@ describe('the functions beside the groups', () => {
     const counts = pruned.map((answer) => answer.json<{ runs: number; account: { faulty: number } }>());
     expect(counts.reduce((sum, { runs }) => sum + runs, 0)).toBe(2);
     for (const { account } of counts) expect(account.faulty).toBe(0);
-    // Nothing is asked of the caller, and nothing taken.
+    // Scheduled maintenance takes no body and accepts POST only.
     expect((await prune.call({ ...post, body: { retainTerminalRuns: 0 } })).status).toBeGreaterThanOrEqual(
       400,
     );

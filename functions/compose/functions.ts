@@ -17,7 +17,7 @@ export function isFunctionName(name: string | undefined): name is FunctionName {
 
 /** The additional functions that the settings allow. */
 export function servedFunctions({ execution }: Settings): readonly FunctionName[] {
-  // A local queue makes no deliveries.
+  // Only the cloud queue delivers messages to a hosted worker.
   return execution.adapter === 'google' ? functionNames : functionNames.filter((name) => name !== 'worker');
 }
 

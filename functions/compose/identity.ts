@@ -31,21 +31,21 @@ import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import { CompositionFault, loadExport } from './module.ts';
 
-/** Who is calling, and may they: put together from the settings. */
+/** Authentication and authorization of callers, composed from the settings. */
 export interface Identity {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Nothing but that he can reach it keeps a stranger out. Absent: as the settings say of all that is served. */
+  /** Only the network protects the service, so it answers on loopback names only. Absent: the settings decide. */
   readonly loopbackOnly?: boolean;
 }
 
 type Part = AccessPart | 'hostedWorker';
 
-/** The policies that authorization classes of the catalog name. One that is missing here does not compile. */
+/** The policies that authorization classes of the catalog name. A missing policy does not compile. */
 type PolicyName = NonNullable<(typeof authorizationClasses)[keyof typeof authorizationClasses]['policy']>;
 
 export async function composeIdentity(settings: Settings, world: World, log: Log): Promise<Identity> {
-  // One for all parts: they read tokens of the same issuer.
+  // All parts share the key set: they read tokens of the same issuer.
   const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
   const workloads: Record<string, WorkloadIdentity> = {};
   const made = new Map<string, WorkloadIdentity>();
@@ -70,8 +70,8 @@ export async function composeIdentity(settings: Settings, world: World, log: Log
 }
 
 /**
- * Who may deliver messages of the queue: the service account in whose name the queue calls, by a token for the worker's own
- * address. Keys have no part in it, and header fields that only say where a call comes from prove nothing.
+ * Authorizes queue deliveries: only the service account of the queue may deliver, with a token for the worker's address.
+ * API keys do not count, and header fields that only name the origin of a call prove nothing.
  */
 export async function composeDeliveryIdentity(settings: Settings, world: World): Promise<Identity> {
   const { cloudTasks, hostedWorker, service } = settings;
@@ -88,13 +88,13 @@ export async function composeDeliveryIdentity(settings: Settings, world: World):
   const nameOf = (principal: string) => (mailboxes ? principal.toLowerCase() : principal);
   const allowed = new Set(principals.map(nameOf));
   const policy: ClassPolicy = ({ principal }) => {
-    // As to whoever brings no proof: a stranger learns nothing, and the queue tries again either way.
+    // Answer as for a missing token: an unknown caller learns nothing, and the queue retries in both cases.
     if (!allowed.has(nameOf(principal)))
       throw new ServiceError('unauthenticated', 'The caller delivers no messages here.');
   };
   return {
     authenticator: service.environment === 'Development' ? opened(known, workloads) : known,
-    // Whatever keys there are: they open nothing here, and close nothing.
+    // API keys do not apply here, so only the delivery policy decides.
     loopbackOnly:
       service.environment === 'Development' &&
       !settings.server.allowRemoteDevelopment &&
@@ -104,8 +104,8 @@ export async function composeDeliveryIdentity(settings: Settings, world: World):
 }
 
 /**
- * Development lets in whoever may call at all where no policy says otherwise: an API key then has nothing more to say than
- * that it is known. Outside Development the configuration does not allow a part without policies.
+ * In Development an authorization class without policies is open to every authenticated caller; an API key then only
+ * authenticates. Outside Development the configuration requires policies for every part.
  */
 function opened(inner: Authenticator, workloads: Readonly<Record<string, WorkloadIdentity>>): Authenticator {
   return {
@@ -124,7 +124,7 @@ async function apiKeysOf(settings: Settings, world: World, log: Log): Promise<Ap
   const clear = apiKey === null ? apiKeys : [...apiKeys, apiKey];
   if (clear.length > 0 && settings.service.environment !== 'Development') {
     const better = `give its hash in ${table.security.apiKeyHashes.key} or ${table.security.apiKeyFile.key}`;
-    log({ severity: 'WARNING', message: `An API key stands in clear among the settings: ${better}.` });
+    log({ severity: 'WARNING', message: `The settings contain an API key in clear text: ${better}.` });
   }
   const hashes = [...new Set([...apiKeyHashes, ...clear.map((key) => hashApiKey(key.reveal()))])];
   if (hashes.length === 0 && apiKeyFile === null) return undefined;
@@ -132,7 +132,7 @@ async function apiKeysOf(settings: Settings, world: World, log: Log): Promise<Ap
   return createApiKeys({ hashes, headerName: apiKeyHeader, ...file });
 }
 
-/** One that goes missing later is told in the log; one that was never there is a mistake of whoever starts the service. */
+/** A file that is missing at start is an operator's error and stops the service; a later loss is only logged. */
 async function openApiKeyFile(path: string, { clock, timers }: World, log: Log): Promise<ApiKeyFile> {
   const read = () => readFile(resolve(path), 'utf8');
   try {
@@ -140,7 +140,7 @@ async function openApiKeyFile(path: string, { clock, timers }: World, log: Log):
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown reason'})`;
-    // The path is not told: a key may have been given in its place.
+    // Do not show the path: an operator may have entered a key instead.
     throw new CompositionFault(`The file that ${table.security.apiKeyFile.key} names ${reason}.`, {
       cause: error,
     });
@@ -169,7 +169,7 @@ async function workloadOf(
     return createDevelopmentIdentity({ headerName: developmentIdentityHeader });
   const { issuers, authorizedParties, principalClaim, verification } = settings.oidc;
   const { oidcAudience, workerUrl } = settings.cloudTasks;
-  // What the queue has the tokens of its deliveries made for.
+  // The audience of the queue's delivery tokens.
   const ownAudience = part === 'hostedWorker' ? [oidcAudience ?? workerUrl ?? ''] : [];
   return createOidcIdentity({
     audiences: allowedAudiences.length > 0 ? allowedAudiences : ownAudience,
@@ -182,7 +182,7 @@ async function workloadOf(
   });
 }
 
-/** What decides about single runs; `null` where no policy says otherwise than that whoever may call may do everything. */
+/** Decides access to single runs; `null` if no policy is configured, so that every caller may access every run. */
 export function executionAccessOf(settings: Settings): ExecutionAccess | null {
   const grants = executionGrants(settings);
   const caseInsensitive = namesMailboxes(settings, 'executionAccess');
@@ -190,7 +190,7 @@ export function executionAccessOf(settings: Settings): ExecutionAccess | null {
 }
 
 function executionGrants({ executionAccess }: Settings): readonly ExecutionGrant[] {
-  // As below: what is missing or unknown was refused.
+  // As below: the rules have refused missing and unknown values.
   return executionAccess.identityPolicies.map((policy) => ({
     principal: policy.Principal ?? '',
     productId: policy.ProductId ?? '',
@@ -203,7 +203,7 @@ function executionGrants({ executionAccess }: Settings): readonly ExecutionGrant
 
 function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
   const { canonicalAccess } = settings;
-  // The rules of the configuration have refused every policy in which one of these is missing or unknown.
+  // The rules of the configuration have refused every policy with missing or unknown values.
   const canonical = canonicalAccess.identityPolicies.map((policy) => ({
     principal: policy.Principal ?? '',
     tenantIds: policy.AllowedTenantIds ?? [],
@@ -226,7 +226,7 @@ function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
   );
 }
 
-/** E-mail addresses are one name in any case; a subject or whatever a custom authenticator says is taken as it is. */
+/** E-mail addresses ignore case; a subject or the name from a custom authenticator is compared exactly. */
 function namesMailboxes(settings: Settings, part: Part): boolean {
   const { authenticatorType, authenticationMode } = settings[part];
   if (authenticatorType !== null) return false;

@@ -36,7 +36,7 @@ export function lazyStore(options: StoreOptions): Lazy<RecordStore> {
   };
 }
 
-/** Drivers are loaded only when they are chosen: a function starts without those that it does not use. */
+/** Loads the chosen driver only: a function starts faster without the others. */
 async function openStore({ settings, world, create, collections }: StoreOptions): Promise<RecordStore> {
   const { clock, random, timers } = world;
   const open = openProvider[settings.canonicalStore.provider];
@@ -76,7 +76,7 @@ const openProvider: Readonly<
 };
 
 function connectionOf({ connectionString, connectionsMax }: Settings['canonicalStore']) {
-  // The rules of the settings have refused to go on without one.
+  // The rules of the settings require a connection string.
   return { connectionString: connectionString?.reveal() ?? '', poolSize: connectionsMax };
 }
 

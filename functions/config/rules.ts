@@ -76,7 +76,7 @@ export function isOpen(settings: Settings, contract = catalog): boolean {
   });
 }
 
-/** Whether the only thing that keeps strangers out is that they cannot reach the service. */
+/** Whether only the network protects the service: every caller that reaches it may call operations. */
 export function trustsWhoeverReachesIt(settings: Settings): boolean {
   if (settings.server.allowRemoteDevelopment) return false;
   return isOpen(settings) || believesHeaders(settings);
@@ -89,7 +89,7 @@ const requiredKey: Rule = (settings) => {
   return [{ key: table.security.requireApiKey.key, message }];
 };
 
-// What HTTP, the platform or the service reads from a header of this name is not an API key or a name.
+// HTTP, the platform or the service uses these headers for other values than an API key or an identity.
 const takenHeaders = new Set(
   'authorization x-serverless-authorization cookie host connection content-type content-length content-encoding transfer-encoding te trailer upgrade expect accept accept-encoding origin referer user-agent via forwarded idempotency-key x-idempotency-key x-correlation-id traceparent tracestate baggage'.split(
     ' ',
@@ -151,7 +151,7 @@ function isLoopback(host: string): boolean {
   );
 }
 
-/** One that the provider does not take means that data would go elsewhere than its author believes. */
+/** Refuses a connection string that the provider ignores: the data would go to another store than the operator expects. */
 const connection: Rule = ({ canonicalStore }) => {
   const { enabled, provider, connectionString } = canonicalStore;
   const remote = provider === 'postgresql' || provider === 'mysql';

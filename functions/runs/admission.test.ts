@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { admissionId, admissionOf, queueFull, rejectionProblem, statusUri } from './admission.ts';
 import { ID, NOW, queuedRun, startRequest } from './rules/run.fixture.ts';
 
-// Handed out and kept by callers: neither may ever change.
+// Callers store both ids, so neither may ever change.
 test.each([
   [
     'importCollection',

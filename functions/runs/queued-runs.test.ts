@@ -8,7 +8,7 @@ import { queuedRun } from './rules/run.fixture.ts';
 const idOf = (n: number) => String(n).padStart(20, '0');
 const HANDLER = 'the.handler';
 
-/** A queue of this many runs, the oldest first. */
+/** A queue of this many runs, oldest first. */
 async function queueOf(count: number) {
   const store = new MemoryStore(new MemoryDatabase());
   const scope = ownScope();
@@ -26,7 +26,7 @@ async function queueOf(count: number) {
   };
 }
 
-/** What searches find until one finds something. */
+/** The results of the searches up to the first one that finds runs. */
 async function found(search: () => Promise<number[]>, most: number): Promise<number[]> {
   for (let n = 0; n < most; n += 1) {
     const ids = await search();
@@ -39,10 +39,10 @@ test('a run is found however many are queued before it, by searches that each lo
   const search = await queueOf(4_000);
   expect(await search(3_990)).toEqual([]);
   expect(await found(() => search(3_990), 4)).toEqual([3_990]);
-  // Also once more, and what is older meanwhile: after the end the searches begin again.
+  // After the last run the searches start again, so they also find older runs that were queued meanwhile.
   expect(await found(() => search(3_991), 4)).toEqual([3_991]);
   expect(await found(() => search(1_030), 5)).toEqual([1_030]);
-  // Those that have some among the oldest are given these.
+  // A handler with runs among the oldest gets these.
   expect(await search(5, 1_030, 3_990)).toEqual([5]);
 });
 

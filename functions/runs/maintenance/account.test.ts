@@ -4,7 +4,7 @@ import { NOW, parkedRun, queuedRun, runningRun } from '../rules/run.fixture.ts';
 import type { Run } from '../run.ts';
 import { accountOf, type FoundBy } from './account.ts';
 
-/** As the run is kept. */
+/** The stored form of the run. */
 function foundBy(run: Run, more: Partial<FoundBy> = {}): FoundBy {
   const { due = null, listing } = runRecord(run);
   return { due, indexes: listing?.indexes ?? {}, ...more };

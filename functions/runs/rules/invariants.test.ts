@@ -15,12 +15,12 @@ import { raiseInRun, waitInRun } from './wait.ts';
 const EVENTS_MAX = 3;
 const LIMITS = { eventsPerRunMax: 10_000, messageLengthMax: 100, redacted: new Set<string>() };
 
-/** Everybody who may touch a run, in any order, with clocks that differ and proofs that may be of an earlier lease. */
+/** Every actor that may change a run, in any order, with different clocks and possibly the token of an earlier lease. */
 const anyStep = fc.record({
   act: fc.constantFrom(
     ...(['lease', 'lease', 'settle', 'cancel', 'raise', 'wait', 'complete', 'report', 'renew'] as const),
   ),
-  /** Now and then time passes that ends leases; clocks also go back. */
+  /** Sometimes enough time passes to end leases; clocks also go back. */
   passedMs: fc.constantFrom(0, 0, 1, 500, 20_000, 120_000, -300),
   stale: fc.constantFrom(false, false, false, true),
   name: fc.constantFrom('a', 'b'),
@@ -51,7 +51,7 @@ class Life {
     this.told.push(...this.run.trace);
   }
 
-  /** Instances draw their ids by clocks of their own, so a later one may be smaller. */
+  /** Each instance draws ids by its own clock, so a later id may be smaller. */
   #id(passedMs: number): string {
     this.drawn += BigInt(passedMs) * 100n + 1n;
     return String(this.drawn < 1n ? 1n : this.drawn).padStart(20, '0');
@@ -111,7 +111,7 @@ class Life {
     const proof = { tokenHash: `token-${this.leases - (step.stale ? 1 : 0)}`, workerId: 'w' };
     const held = run.lease !== null && run.lease.expiresAt > this.now && !step.stale;
     const change = this.#working(run, step, proof);
-    // Whoever does not hold the run changes nothing: at most a completion is heard a second time.
+    // A worker without the lease changes nothing; at most the server answers a repeated completion.
     if (!held) expect(change).toBeNull();
     return change;
   }
@@ -147,7 +147,7 @@ function expectSound(life: Life, before: Run): void {
   expect(run.counted).toBe(!isTerminal(run.status));
   expect(run.inbox.length).toBeLessThanOrEqual(EVENTS_MAX);
   if (run.status === 'waiting') {
-    // Something will move it on: its schedule, the deadline of its wait, or the event that it waits for.
+    // The run can continue: by its schedule, the deadline of its wait, or the event that it waits for.
     expect(run.wait === null ? run.scheduledAt !== null : movesOn(run)).toBe(true);
   } else {
     expect(run.wait).toBeNull();
@@ -156,7 +156,7 @@ function expectSound(life: Life, before: Run): void {
     expect(run.outcomes).toEqual([]);
   } else {
     const kept = run.outcomes.filter(({ event }) => event !== null).length;
-    // What was given last and not kept by its holder comes back when the lease is lost or the attempt failed.
+    // The last consumed event that the worker did not confirm returns when the lease is lost or the attempt fails.
     if (before.taken?.event != null && run.outcomes[0] === before.taken) life.consumed -= 1;
     expect(run.inbox.length + kept + life.consumed).toBe(life.raised);
   }
@@ -170,7 +170,7 @@ function expectSound(life: Life, before: Run): void {
   }
 }
 
-/** What an event that comes too late still changes of a run that has ended. */
+/** The change that a late event may still make to an ended run. */
 function changing({ updatedAt, lastSequenceId, traced }: Run): Partial<Run> {
   return { updatedAt, lastSequenceId, traced };
 }

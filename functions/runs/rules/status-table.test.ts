@@ -38,7 +38,7 @@ const waitFor = {
 } as const;
 const twice = { maxAttempts: 2, initialDelaySeconds: 5, maxDelaySeconds: 60, backoffMultiplier: 2 };
 
-/** What the specification's table of run statuses says, a row a test; rows about storing are tested over the stores. */
+/** The specification's table of run statuses, one test per row; the store suites test the rows about storing. */
 describe('the run statuses of the specification', () => {
   test('(new), start request: queued', () => {
     expect(createRun(startRequest(), handler, fresh, NOW).run.status).toBe('queued');
