@@ -10,7 +10,7 @@ import {
   inSuite,
   registered,
 } from '../scripts/new-operation/code.ts';
-import { planOperation } from '../scripts/new-operation/plan.ts';
+import { inChangelog, planOperation } from '../scripts/new-operation/plan.ts';
 import { AnswerFault, completed, type Given } from '../scripts/new-operation/request.ts';
 import { nextSteps } from '../scripts/new-operation/steps.ts';
 import { unfinishedStubs } from '../scripts/new-operation/unfinished.ts';
@@ -103,6 +103,28 @@ describe('an operation of a known group', () => {
     }
     expect(unfinishedStubs(copy)).toEqual([]);
     expect(dirname(handlerPath(parcel))).toBe('functions/groups/canonical/parcel');
+  });
+
+  it.each([
+    ['', ''],
+    ['For users:\n\n- One.\n', '\nFor contributors:\n\n- Two.\n'],
+    ['- One.\n', '\n## 0.1.0 (2026-01-02)\n\nFor contributors:\n\n- Two.\n'],
+  ])('is told to users, after %j', (before, after) => {
+    const heading = '## 0.2.0 (unreleased)\n\n';
+    const text = inChangelog(`${heading}${before}${after}`, parcel);
+    const line = text.slice(heading.length + before.length, text.length - after.length);
+    expect(text).toBe(`${heading}${before}${line}${after}`);
+    expect(line).toMatch(/^- Get canonical parcel: .+\n$/);
+  });
+
+  it('takes a tenant id as a single path segment, and another parameter as free text', () => {
+    const { operations } = JSON.parse(files.get('contracts/operations/canonical.json') ?? '') as {
+      operations: readonly { readonly id: string; readonly parameters: readonly object[] }[];
+    };
+    const [tenant, id] = operations.find((each) => each.id === parcel.id)?.parameters ?? [];
+    expect(tenant).toMatchObject({ name: 'tenantId', strict: true });
+    expect(id).toMatchObject({ name: 'parcelId' });
+    expect(id).not.toHaveProperty('strict');
   });
 
   it('refuses every call and fails its test until it is written', () => {

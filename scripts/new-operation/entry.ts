@@ -59,6 +59,9 @@ export function conformancePath(group: string, id: string): string {
   return `test/conformance/${group}-${snake(id).replaceAll('_', '-')}.ts`;
 }
 
+/** The parameters that refuse `/ \ % ? #`; every other one is free text. */
+const STRICT: readonly string[] = ['tenantId', 'eventId'];
+
 function parameter(name: string): object {
   const tenant =
     'The tenant: one path segment without slash, backslash, percent sign, question mark or number sign.';
@@ -66,6 +69,7 @@ function parameter(name: string): object {
     in: 'path',
     name,
     required: true,
+    ...(STRICT.includes(name) ? { strict: true } : {}),
     schema: { type: 'string', minLength: 1, maxLength: 160 },
     description: name === 'tenantId' ? tenant : unfinished(`say what ${name} names`),
   };

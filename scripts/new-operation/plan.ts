@@ -78,12 +78,14 @@ function scenarioStep(operation: NewOperation): object {
   };
 }
 
-/** Below the heading of the unreleased version, after its other lines. */
-function inChangelog(text: string, operation: NewOperation): string {
+/** Below the heading of the unreleased version, after its other lines for users. */
+export function inChangelog(text: string, operation: NewOperation): string {
   const heading = /^## \S+ \(unreleased\)\n\n/m.exec(text);
   if (heading === null) throw new Error('CHANGELOG.md has no unreleased version: begin one first');
   const next = text.indexOf('\n## ', heading.index + 3);
-  const end = next < 0 ? text.length : next;
+  const section = text.slice(0, next < 0 ? text.length : next);
+  const contributors = section.indexOf('\nFor contributors:', heading.index);
+  const end = contributors < 0 ? section.length : contributors;
   const { method, path, stability, id } = operation;
   const line = `- ${sentence(id)}: \`${method} ${path}\`${stability === 'preview' ? ' (preview)' : ''}. ${unfinished('say what users can do now')}\n`;
   return `${text.slice(0, end)}${line}${text.slice(end)}`;
