@@ -101,7 +101,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     blobs: blobsOf(settings, world),
     log,
     options: optionsOf(settings),
-    looksAfterTime: () => started,
+    settlesDueRuns: () => started,
     handlers,
     engine: {
       workerId,

@@ -24,9 +24,9 @@ export interface RunMessage {
   readonly attempt: number;
   /**
    * Distinguishes messages of one run that are otherwise equal, such as a redrive of a message that may be lost. A
-   * queue that refuses repetitions accepts each word once.
+   * queue that refuses repetitions accepts each key once.
    */
-  readonly again?: string;
+  readonly repeatKey?: string;
   /** The lease was only renewed. The message for its old expiry will find the new one. */
   readonly renewed?: boolean;
 }
@@ -43,16 +43,16 @@ export interface ReadyRuns {
   /** Whether a search for a run of the handlers may succeed. */
   mayHave(handlerIds: Iterable<string>): boolean;
   /** Whether the store may have ready runs that the queue does not know. */
-  mustLook(handlerIds: Iterable<string>): boolean;
+  mustSearch(handlerIds: Iterable<string>): boolean;
   /** State to pass to `learn` with the result of a search that begins now. */
   readonly mark: number;
   /**
-   * Adds the ready runs that a search found; `all` if the handler has no others. Doubts raised since the search began
-   * remain.
+   * Adds the ready runs that a search found; `all` if the handler has no others. A call of `markIncomplete` since the
+   * search began keeps its effect.
    */
   learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void;
   /** The queue may lack ready runs of these handlers. */
-  doubt(handlerIds: Iterable<string>): void;
+  markIncomplete(handlerIds: Iterable<string>): void;
   /** Enters a call that may wait up to `waitMs`. Enter before the first search, so that no run is missed during it. */
   enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall;
 }

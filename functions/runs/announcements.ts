@@ -74,13 +74,20 @@ async function notifyRivals(runtime: Runtime, before: Run | undefined, run: Run,
 async function offerConcurrencyKey(
   runtime: Runtime,
   concurrencyKey: string,
-  again: string,
+  repeatKey: string,
   now: number,
 ): Promise<void> {
   const handlerIds = runtime.registry.sharing(concurrencyKey);
   const heads = await Promise.all(handlerIds.map((handlerId) => runtime.queuedRuns.find(handlerId, 1)));
   for (const { id: runId, handlerId, attempt } of heads.flat().sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    await runtime.queue.enqueue({ runId, handlerId, attempt, reason: 'run_ready', notBefore: now, again });
+    await runtime.queue.enqueue({
+      runId,
+      handlerId,
+      attempt,
+      reason: 'run_ready',
+      notBefore: now,
+      repeatKey,
+    });
   }
 }
 
@@ -99,8 +106,8 @@ export async function requeueEarlyDelivery(runtime: Runtime, run: Run, now: numb
   const reason = run.status === 'running' ? 'lease_expired' : 'timer_due';
   const notBefore = Math.max(dueAt, now + REQUEUE_DELAY_MS);
   // Deliveries that are early by a similar time share one successor; one that is closer to the due time gets its own.
-  const again = `early ${Math.ceil(Math.log2((notBefore - now) / REQUEUE_DELAY_MS))}`;
+  const repeatKey = `early ${Math.ceil(Math.log2((notBefore - now) / REQUEUE_DELAY_MS))}`;
   await afterWrite(runtime, 'A message that was delivered too early could not be requeued', async () => {
-    await queue.enqueue({ runId, handlerId, attempt, reason, notBefore, again });
+    await queue.enqueue({ runId, handlerId, attempt, reason, notBefore, repeatKey });
   });
 }

@@ -31,7 +31,7 @@ export interface RunParts {
   readonly log: Log;
   readonly options: RuntimeOptions;
   /** Whether this process settles due runs by itself. */
-  readonly looksAfterTime: () => boolean;
+  readonly settlesDueRuns: () => boolean;
   /** Handlers that this process executes. */
   readonly handlers: Iterable<PluginHandler>;
   readonly engine: EngineOptions;
@@ -64,7 +64,7 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     log: parts.log,
     options: parts.options,
     watch: new RunWatch(world),
-    looksAfterTime: parts.looksAfterTime,
+    settlesDueRuns: parts.settlesDueRuns,
     ...(signalsCancellation ? { signalCancellation: (runId: string) => engine.cancel(runId) } : {}),
   };
   const handlers = [...parts.handlers].map((handler) => [handler.handlerId, handler] as const);

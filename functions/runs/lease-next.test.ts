@@ -16,9 +16,9 @@ async function deployment() {
   const store = await openSqliteStore({ path, ...machine, collections: executionCollections });
   const world = new ManualWorld();
   const scope = ownScope();
-  const instance = (looksAfterTime: boolean) => {
+  const instance = (settlesDueRuns: boolean) => {
     const made = executionInstance(store, { world, scope, external: [{ handlerId: 'h' }] });
-    Object.assign(made.runtime, { looksAfterTime: () => looksAfterTime });
+    Object.assign(made.runtime, { settlesDueRuns: () => settlesDueRuns });
     return made;
   };
   return { store, world, instance };

@@ -46,8 +46,8 @@ const RECHECK_MS_MAX = 8_000;
 const noTimer = (): void => undefined;
 
 /** In a function no process settles due runs or watches other processes, so each waiting call does it. */
-function recheckPeriodically({ looksAfterTime, world }: Runtime, call: ReadyCall): () => void {
-  if (looksAfterTime()) return noTimer;
+function recheckPeriodically({ settlesDueRuns, world }: Runtime, call: ReadyCall): () => void {
+  if (settlesDueRuns()) return noTimer;
   let recheckMs = RECHECK_MS_MIN;
   let stop = noTimer;
   const schedule = (): void => {
@@ -71,14 +71,15 @@ async function leaseAnnouncedOrSearch(runtime: Runtime, wish: NextWish): Promise
       run = await leaseRunById(runtime, runId, wish, world.clock.now());
     } catch (error) {
       // The local queue has dropped the run, so only the store knows it now.
-      ready?.doubt(wish.handlerIds);
+      ready?.markIncomplete(wish.handlerIds);
       throw error;
     }
     if (run !== null) return run;
   }
-  if (wish.isNotified && runtime.looksAfterTime() && ready?.mustLook(wish.handlerIds) === false) return null;
+  if (wish.isNotified && runtime.settlesDueRuns() && ready?.mustSearch(wish.handlerIds) === false)
+    return null;
   const run = await search(runtime, wish, world.clock.now());
-  if (run !== null || runtime.looksAfterTime()) return run;
+  if (run !== null || runtime.settlesDueRuns()) return run;
   const { moved } = await settleDue(runtime, world.clock.now());
   return moved === 0 ? null : search(runtime, wish, world.clock.now());
 }
@@ -87,7 +88,7 @@ async function search(runtime: Runtime, wish: NextWish, now: number): Promise<Ru
   const mark = runtime.ready?.mark ?? 0;
   const [draw = 0] = runtime.world.random.bytes(1);
   // Functions share no memory: a random start keeps them from all trying the same run.
-  const offset = runtime.looksAfterTime() ? 0 : draw;
+  const offset = runtime.settlesDueRuns() ? 0 : draw;
   const { run, candidates, complete } = await leaseOldest(runtime, wish, now, offset);
   for (const handlerId of wish.handlerIds) {
     const others = candidates.filter((each) => each.handlerId === handlerId && each.id !== run?.id);

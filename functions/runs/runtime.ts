@@ -60,7 +60,7 @@ export interface Runtime {
   readonly options: RuntimeOptions;
   readonly watch: RunWatch;
   /** Whether this process settles due runs. Otherwise each call that asks for a run settles them first. */
-  readonly looksAfterTime: () => boolean;
+  readonly settlesDueRuns: () => boolean;
   /** Signals the cancellation to a handler that this process executes. */
   readonly signalCancellation?: (runId: string) => void;
 }

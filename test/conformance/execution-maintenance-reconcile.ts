@@ -17,8 +17,8 @@ function deaf(runtime: Runtime, refuses: (message: RunMessage) => boolean = () =
   const queue = {
     enqueue: (message: RunMessage) => {
       if (refuses(message)) return Promise.reject(new Error('the queue at 10.0.0.1 is away'));
-      const { runId, reason, attempt, again = '' } = message;
-      messages.set([runId, reason, attempt, again].join(' '), message);
+      const { runId, reason, attempt, repeatKey = '' } = message;
+      messages.set([runId, reason, attempt, repeatKey].join(' '), message);
       return Promise.resolve();
     },
   };
@@ -57,7 +57,7 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect([...messages.values()].filter(({ runId }) => runId === first.id)).toHaveLength(5);
       for (const message of messages.values()) {
         expect(message).toMatchObject({ reason: 'run_ready', attempt: 0 });
-        expect(message.again).toMatch(/^redrive [0-9]+ [0-4]$/);
+        expect(message.repeatKey).toMatch(/^redrive [0-9]+ [0-4]$/);
       }
     });
 

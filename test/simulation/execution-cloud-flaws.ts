@@ -11,7 +11,7 @@ export const CLOUD_FLAWS: Readonly<Record<string, CloudFlaw & ExecutionFlaw>> = 
   },
   'name-without-word': {
     about: 'the name of a task does not tell apart what is sent again',
-    message: ({ again: _gone, ...message }) => message,
+    message: ({ repeatKey: _gone, ...message }) => message,
   },
   'name-without-moment': {
     about: 'the name of a task does not tell moments apart',
@@ -41,11 +41,11 @@ export const CLOUD_FLAWS: Readonly<Record<string, CloudFlaw & ExecutionFlaw>> = 
   },
   'never-redriven': {
     about: 'what is queued too long is not told of again',
-    message: (message) => (message.again?.startsWith('redrive') === true ? null : message),
+    message: (message) => (message.repeatKey?.startsWith('redrive') === true ? null : message),
   },
   'key-not-offered': {
     about: 'who gives a concurrency key back tells nobody',
-    message: (message) => (/^\d+ (\d+|ended)$/.test(message.again ?? '') ? null : message),
+    message: (message) => (/^\d+ (\d+|ended)$/.test(message.repeatKey ?? '') ? null : message),
   },
   'busy-is-done': {
     about: 'a worker without room answers that all is done',

@@ -85,7 +85,7 @@ export function executionInstance(parts: InstanceParts) {
       activeRunsMax: shape.activeRunsMax,
       counterShards: shape.counterShards,
     },
-    looksAfterTime: () => shape.local && parts.cloud === undefined,
+    settlesDueRuns: () => shape.local && parts.cloud === undefined,
     handlers: parts.handlers,
     engine: {
       workerId: parts.workerId,
@@ -110,7 +110,7 @@ export function executionInstance(parts: InstanceParts) {
   const operations = executionHandlers({ runtime, access: null, adapter: TEST_ADAPTER, ...own });
   const start = () => {
     // Where instances live only as long as a request, whoever asks for work looks after what time brings.
-    if (!runtime.looksAfterTime()) return;
+    if (!runtime.settlesDueRuns()) return;
     duringExecutionCall(undefined, () => {
       void local.start(settle);
       engine.wake();

@@ -122,7 +122,7 @@ export class JobsCluster {
       blobs: null,
       log: () => undefined,
       options: { ...RUN_OPTIONS, ...shape },
-      looksAfterTime: () => true,
+      settlesDueRuns: () => true,
       handlers: executableJobs([plugin]),
       engine: { workerId: `process-${++this.#started}`, concurrencyMax: 2, leaseMs: LEASE_MS, asks: true },
     });

@@ -97,7 +97,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     log: () => undefined,
     options: { ...RUN_OPTIONS, ...given.options },
     // Tests settle due runs themselves, by `start` or by `settleDue`.
-    looksAfterTime: () => dispatched === undefined,
+    settlesDueRuns: () => dispatched === undefined,
     handlers,
     engine: {
       workerId: `process-${randomUUID()}`,

@@ -80,8 +80,8 @@ describe('the name of a task', () => {
       nameOf({ runId: '00822868566016000116' }),
       nameOf({ reason: 'external_event' }),
       nameOf({ attempt: 1 }),
-      nameOf({ again: 'redrive 0' }),
-      nameOf({ again: 'redrive 1' }),
+      nameOf({ repeatKey: 'redrive 0' }),
+      nameOf({ repeatKey: 'redrive 1' }),
       nameOf(soon),
       nameOf({ ...soon, notBefore: now + 120_000 }),
       nameOf({ ...soon, attempt: 1 }),
@@ -106,6 +106,6 @@ describe('the name of a task', () => {
   });
 
   test('tells the parts of a message apart, whatever they hold', () => {
-    expect(nameOf({ runId: 'a', again: 'b' })).not.toBe(nameOf({ runId: 'a\nb', again: '' }));
+    expect(nameOf({ runId: 'a', repeatKey: 'b' })).not.toBe(nameOf({ runId: 'a\nb', repeatKey: '' }));
   });
 });

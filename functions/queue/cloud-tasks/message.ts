@@ -46,16 +46,16 @@ const DISPATCH_DEADLINE_SECONDS = 1_800;
 
 /**
  * Creates the task of a message. Its name is a hash of the message, so Cloud Tasks refuses repetitions. Used names
- * stay refused for an unspecified time, so distinct messages differ by attempt, time or word. A hash, because
+ * stay refused for an unspecified time, so distinct messages differ by attempt, time or repeat key. A hash, because
  * sequential names slow a queue down.
  */
 export function taskOf(message: RunMessage, route: WorkerRoute, now: number): QueueTask {
   const later = message.notBefore > now;
   const at = scheduleOf(message.notBefore, now);
-  const { runId, reason, attempt, again = '' } = message;
+  const { runId, reason, attempt, repeatKey = '' } = message;
   // Immediate messages have no distinguishing time.
   const moment = later ? String(message.notBefore === at ? at : `${message.notBefore} by ${at}`) : 'now';
-  const id = hash('sha256', [runId, reason, attempt, moment, again].join('\n'), 'hex');
+  const id = hash('sha256', [runId, reason, attempt, moment, repeatKey].join('\n'), 'hex');
   const body = { runId, reason, scheduledAtUtc: later ? new Date(message.notBefore).toISOString() : null };
   const { url, serviceAccountEmail, audience } = route;
   return {

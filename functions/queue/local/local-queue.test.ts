@@ -305,7 +305,7 @@ describe('calls that wait', () => {
     message('1', world.now);
     await turns();
     expect(seen).toEqual([0, 1, 2]);
-    expect(queue.mustLook(wanted)).toBe(true);
+    expect(queue.mustSearch(wanted)).toBe(true);
     for (const call of calls) call.leave();
     await queue.stop();
   });
@@ -328,11 +328,11 @@ describe('rechecks', () => {
     await turns();
     world.advance(2 * RECHECK_MS);
     await turns();
-    expect([looks.length, wakes, call.woken, queue.mustLook(wanted)]).toEqual([1, 0, 0, false]);
+    expect([looks.length, wakes, call.woken, queue.mustSearch(wanted)]).toEqual([1, 0, 0, false]);
     changed = true;
     world.advance(RECHECK_MS);
     await turns();
-    expect([looks.length, wakes, call.woken, queue.mustLook(wanted)]).toEqual([2, 1, 1, true]);
+    expect([looks.length, wakes, call.woken, queue.mustSearch(wanted)]).toEqual([2, 1, 1, true]);
     await queue.stop();
   });
 
@@ -372,9 +372,9 @@ function permutations(items: readonly string[]): string[][] {
 test('a look that began before a doubt does not end it', () => {
   const { queue } = queueOf();
   const { mark } = queue;
-  queue.doubt(['h']);
+  queue.markIncomplete(['h']);
   queue.learn('h', [], true, mark);
-  expect(queue.mustLook(['h'])).toBe(true);
+  expect(queue.mustSearch(['h'])).toBe(true);
   queue.learn('h', [], true, queue.mark);
-  expect(queue.mustLook(['h'])).toBe(false);
+  expect(queue.mustSearch(['h'])).toBe(false);
 });

@@ -59,7 +59,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   #settling: Promise<void> | null = null;
   #stopped = false;
   /** Counts events after which the result of a search under way is incomplete. */
-  #doubts = 0;
+  #mark = 0;
 
   constructor(options: LocalQueueOptions) {
     this.#options = options;
@@ -99,7 +99,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   /** The store has a run of the handler that this queue does not know: wakes one waiting call to search. */
   hint(handlerId: string): void {
     const wanted = new Set([handlerId]);
-    this.doubt(wanted);
+    this.markIncomplete(wanted);
     this.#wakeCall(wanted);
   }
 
@@ -111,15 +111,15 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   /** Adds ready runs that a search found; `all` if the handler has no others. */
   learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void {
     for (const runId of runIds) this.#lanes.add(handlerId, runId);
-    this.#lanes.setComplete(handlerId, all && mark === this.#doubts);
+    this.#lanes.setComplete(handlerId, all && mark === this.#mark);
   }
 
   get mark(): number {
-    return this.#doubts;
+    return this.#mark;
   }
 
-  doubt(handlerIds: Iterable<string>): void {
-    this.#doubts += 1;
+  markIncomplete(handlerIds: Iterable<string>): void {
+    this.#mark += 1;
     for (const handlerId of handlerIds) this.#lanes.setComplete(handlerId, false);
   }
 
@@ -128,11 +128,11 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 
   mayHave(handlerIds: Iterable<string>): boolean {
-    return this.#lanes.holdsAny(handlerIds) || this.mustLook(handlerIds);
+    return this.#lanes.holdsAny(handlerIds) || this.mustSearch(handlerIds);
   }
 
   /** Whether the store may have a ready run that this queue does not know. */
-  mustLook(handlerIds: Iterable<string>): boolean {
+  mustSearch(handlerIds: Iterable<string>): boolean {
     return !this.#lanes.isComplete(handlerIds);
   }
 
@@ -182,7 +182,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
       }
       after ||= call === from;
     }
-    this.doubt(wanted);
+    this.markIncomplete(wanted);
   }
 
   #arm(): void {
@@ -256,7 +256,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 
   #recheck(): void {
-    this.#doubts += 1;
+    this.#mark += 1;
     this.#lanes.doubtAll();
     void this.#settle();
     for (const executor of this.#executors) executor.wake();

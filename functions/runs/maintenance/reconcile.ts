@@ -26,11 +26,11 @@ const NOT_ANNOUNCED = 'The queue could not be notified of the run';
 const DOUBLED_MAX = 16;
 
 /**
- * Identifies the message that redrives a run which has been queued for long; `null` if that is too early. The word changes
+ * Identifies the message that redrives a run which has been queued for long; `null` if that is too early. The key changes
  * after 1, 2, 4, 8 and 16 periods and then every 16, so that concurrent reconciles send one message and a backlog few. The
  * queueing time distinguishes two stays in the queue without a lease between them.
  */
-export function redriveWord({ queuedAt, updatedAt }: Run, now: number): string | null {
+export function redriveKey({ queuedAt, updatedAt }: Run, now: number): string | null {
   const since = queuedAt ?? updatedAt;
   const periods = (now - since) / REDRIVE_MS;
   if (periods < 1) return null;
@@ -68,7 +68,7 @@ export async function reconcile(
   const room = limit - due.length;
   if (room > 0) {
     for await (const runs of queuedPages(runtime)) {
-      stale.push(...runs.filter((run) => redriveWord(run, now) !== null));
+      stale.push(...runs.filter((run) => redriveKey(run, now) !== null));
       scanned += runs.length;
       if (stale.length >= room || scanned >= limits.executionMaintenanceScanMax) break;
     }
@@ -132,7 +132,7 @@ export async function reconcileAll(
     settled += last;
   }
   for await (const runs of more ? [] : queuedPages(runtime)) {
-    const stale = runs.filter((run) => redriveWord(run, now) !== null);
+    const stale = runs.filter((run) => redriveKey(run, now) !== null);
     redriven += await redrive(runtime, stale, now, failures);
     more = isOver();
     if (more) break;
@@ -169,10 +169,17 @@ async function redrive(
 ): Promise<number> {
   const failed = failing(runtime, failures, NOT_ANNOUNCED);
   const results = await settledEach(runs, WIDTH, async (run) => {
-    const again = redriveWord(run, now);
-    if (again === null) return;
+    const repeatKey = redriveKey(run, now);
+    if (repeatKey === null) return;
     const { id: runId, handlerId, attempt } = run;
-    await runtime.queue.enqueue({ runId, handlerId, attempt, reason: 'run_ready', notBefore: now, again });
+    await runtime.queue.enqueue({
+      runId,
+      handlerId,
+      attempt,
+      reason: 'run_ready',
+      notBefore: now,
+      repeatKey,
+    });
   });
   for (const [at, result] of results.entries()) {
     if (result.status === 'rejected') failed(runs[at]?.id ?? '', result.reason);
