@@ -152,6 +152,7 @@ describe('an operation of a new group, with a job', () => {
     ]);
     expect(files.get('functions/compose/groups/parcels.ts')).toContain('parcelsHandlers');
     expect(files.get('functions/groups/parcels/handlers.ts')).toContain('importParcels(dependencies)');
+    expect(files.get('test/conformance/parcels-memory.test.ts')).toContain('describeParcels(');
     expect(files.get('test/conformance/parcels.ts')).toContain('describeImportParcels(conformance)');
   });
 
@@ -159,6 +160,10 @@ describe('an operation of a new group, with a job', () => {
     const entry = files.get('contracts/operations/parcels.json') ?? '';
     expect(entry).toContain('"status": 202');
     expect(entry).toContain('AdmissionReceipt');
+    for (const name of ['productId', 'tenantId', 'Idempotency-Key', 'Location', 'product_policy_violation'])
+      expect(entry).toContain(`"${name}"`);
+    expect(files.get('contracts/schemas/parcels.schema.json')).toContain('"idempotencyKey"');
+    expect(files.get('functions/groups/parcels/jobs.ts')).toContain("handlerId: 'parcels.import'");
     expect(nextSteps(job)).toContain('parcels.import');
   });
 });

@@ -208,7 +208,7 @@ describe('the functions beside the groups', () => {
     );
     expect((await prune.call({ ...post, method: 'GET' })).status).toBe(405);
     const health = await worker.call({ method: 'GET', path: '/health' });
-    expect(health.json()).toMatchObject({ status: 'ok', handlers: ['p.inner'] });
+    expect(health.json()).toMatchObject({ status: 'ok', handlers: expect.arrayContaining(['p.inner']) });
     for (const each of [worker, reconcile, prune, api]) await each.close();
     await tasks.stop();
   });

@@ -65,8 +65,13 @@ export async function composeIdentity(settings: Settings, world: World, log: Log
   return {
     authenticator:
       settings.service.environment === 'Development' ? opened(authenticator, workloads) : authenticator,
-    authorizer: createAuthorizer({ policies: policiesOf(settings) }),
+    authorizer: authorizerOf(settings),
   };
+}
+
+/** Decides about operations of the catalog, and again about the jobs that they admitted. */
+export function authorizerOf(settings: Settings): Authorizer {
+  return createAuthorizer({ policies: policiesOf(settings) });
 }
 
 /**

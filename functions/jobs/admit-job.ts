@@ -22,6 +22,8 @@ export interface JobRequest {
   readonly scope: RunScope | null;
   readonly space: string;
   readonly subject?: string | null;
+  /** Path of the job views, where it holds values such as a tenant. Default: the path of the plugin. */
+  readonly statusPath?: string;
   readonly payload: Json;
   /** Default: the payload limit of runs. */
   readonly payloadBytesMax?: number;
@@ -83,8 +85,9 @@ function startRequest({ options }: Runtime, plugin: JobPlugin, request: JobReque
   };
 }
 
-function jobOf({ family, statusPath }: JobPlugin, request: JobRequest): RunJob {
-  const { space, subject = null, requested = null } = request;
+function jobOf(plugin: JobPlugin, request: JobRequest): RunJob {
+  const { family } = plugin;
+  const { space, subject = null, requested = null, statusPath = plugin.statusPath } = request;
   const { kind, principal } = request.caller;
   return { family, statusPath, space, subject, caller: { kind, principal }, requested };
 }

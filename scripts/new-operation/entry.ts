@@ -1,4 +1,5 @@
 import { pathNames } from '../../contracts/generate/catalog.ts';
+import { JOB_PROBLEMS, jobEntryParts } from './job.ts';
 import { sentence, snake, subjectOf } from './names.ts';
 import type { NewOperation } from './request.ts';
 import { unfinished } from './unfinished.ts';
@@ -21,18 +22,22 @@ export function modelNames({ id, job, mutation, method }: NewOperation) {
 export function catalogEntry(operation: NewOperation, problemOrder: readonly string[]): object {
   const { id, group, method, path, stability, authorizationClass, access, mutation, job } = operation;
   const { request, answer } = modelNames(operation);
+  const ofJob = job === null ? null : jobEntryParts(operation);
   return {
     id,
     summary: sentence(id),
     description: unfinished('say in one or two sentences what the operation does and answers'),
     routes: [{ operationId: id, method, path }],
-    parameters: pathNames(path).map(parameter),
+    parameters: [...pathNames(path).map(parameter), ...(ofJob?.parameters ?? [])],
     stability,
     authorizationClass,
     accessOperation: access,
     mutation,
     completion: mutation === 'read' ? 'non-mutating' : job === null ? 'atomic' : 'receipt-bound',
-    idempotency: { requirement: mutation === 'read' ? 'not-applicable' : 'unsupported', location: null },
+    idempotency: ofJob?.idempotency ?? {
+      requirement: mutation === 'read' ? 'not-applicable' : 'unsupported',
+      location: null,
+    },
     sdk: { python: snake(id), typescript: id },
     request:
       request === null ? null : { schema: request, mediaType: 'application/json', bodyLimitBytes: 65_536 },
@@ -42,6 +47,7 @@ export function catalogEntry(operation: NewOperation, problemOrder: readonly str
         mediaType: 'application/json',
         schema: answer,
         description: unfinished('say what the answer holds'),
+        ...(ofJob === null ? {} : { headers: ofJob.headers }),
       },
     ],
     problems: problemOrder.filter((code) => problemsOf(operation).has(code)),
@@ -95,6 +101,6 @@ function problemsOf(operation: NewOperation): ReadonlySet<string> {
     codes.push('unauthenticated', 'permission_denied', 'rate_limited', 'store_contention');
   if (method !== 'GET' && method !== 'DELETE') codes.push('payload_too_large');
   if (mutation !== 'read') codes.push('storage_full');
-  if (job !== null) codes.push('queue_full', 'admission_rejected');
+  if (job !== null) codes.push('limit_exceeded', ...JOB_PROBLEMS);
   return new Set(codes);
 }

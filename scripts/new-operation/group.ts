@@ -29,7 +29,10 @@ export interface ${name}Dependencies {
 `,
     [`functions/groups/${group}/records.ts`]: `import type { Collection } from '../../store/port.ts';
 
-/** The record collections of the group: every provider makes room for them. */
+/**
+ * The record collections of the group: every provider makes room for them. Its scopes are of the kind \`system\`: a restore of
+ * a tenant replaces everything in the scope \`tenants\` of that tenant.
+ */
 export const collections: readonly Collection[] = [];
 `,
     [`functions/groups/${group}/handlers.ts`]: `import type { GroupHandlers } from '../../http/handler.ts';
@@ -55,6 +58,7 @@ export const group: GroupModule = {
 };
 `,
     [`test/conformance/${group}.ts`]: suite(group),
+    [`test/conformance/${group}-memory.test.ts`]: suiteInMemory(group),
     [`test/conformance/${group}-sqlite.test.ts`]: suiteOnSqlite(group),
   };
 }
@@ -81,6 +85,21 @@ export function describe${pascal(group)}(name: string, open: () => Promise<Recor
     const conformance: Conformance = { store: () => store };
   });
 }
+`;
+}
+
+function suiteInMemory(group: string): string {
+  return `import { MemoryDatabase } from '../simulation/memory-database.ts';
+import { MemoryStore } from '../simulation/memory-store.ts';
+import { describe${pascal(group)} } from './${group}.ts';
+
+/** A round trip takes a turn of the event loop, as one to a database does. */
+const before = () =>
+  new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  });
+
+describe${pascal(group)}('memory', () => Promise.resolve(new MemoryStore(new MemoryDatabase(), { before })));
 `;
 }
 

@@ -4,6 +4,7 @@ import { pathNames } from '../../contracts/generate/catalog.ts';
 import { conformanceStub, handlerPath, handlerStub, inSuite, registered } from './code.ts';
 import { catalogEntry, conformancePath, modelNames } from './entry.ts';
 import { groupFiles } from './group.ts';
+import { jobsPath, jobsStub } from './job.ts';
 import { modelStubs } from './models.ts';
 import { sentence } from './names.ts';
 import type { NewOperation } from './request.ts';
@@ -33,7 +34,7 @@ export function planOperation(root: string, operation: NewOperation): ReadonlyMa
       );
     }),
   );
-  const stubs = modelStubs(names, knownModels(root));
+  const stubs = modelStubs(names, knownModels(root), operation.job !== null);
   if (Object.keys(stubs).length > 0)
     change(`contracts/schemas/${group}.schema.json`, (text) =>
       edited<{ $defs: object }>(text, ({ $defs }) => {
@@ -42,6 +43,8 @@ export function planOperation(root: string, operation: NewOperation): ReadonlyMa
     );
   files.set(handlerPath(operation), handlerStub(operation));
   change(`functions/groups/${group}/handlers.ts`, (text) => registered(text, operation));
+  const jobs = jobsPath(group);
+  if (operation.job !== null && !existsSync(join(root, jobs))) files.set(jobs, jobsStub(operation));
   files.set(conformancePath(group, id), conformanceStub(operation));
   change(`test/conformance/${group}.ts`, (text) => inSuite(text, operation));
   change('sdk/scenario/scenario.json', (text) =>
@@ -70,7 +73,8 @@ function scenarioStep(operation: NewOperation): object {
   const { id, path } = operation;
   const { sdk } = catalogEntry(operation, []) as { readonly sdk: object };
   const named = pathNames(path).map((name) => (name === 'tenantId' ? { kept: 'tenant' } : 'x'));
-  const body = modelNames(operation).request === null ? [] : [{ name: 'example' }];
+  const example = operation.job === null ? { name: 'example' } : { idempotencyKey: 'example-1' };
+  const body = modelNames(operation).request === null ? [] : [example];
   return {
     step: unfinished(`name the step in which a client calls ${id}, and give its arguments`),
     method: sdk,

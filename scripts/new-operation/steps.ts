@@ -1,5 +1,6 @@
 import { handlerPath } from './code.ts';
 import { conformancePath } from './entry.ts';
+import { jobsPath } from './job.ts';
 import type { NewOperation } from './request.ts';
 
 /** The work that is left after the stubs, in its order. */
@@ -12,7 +13,8 @@ export function nextSteps(operation: NewOperation): string {
     ...(job === null
       ? []
       : [
-          `functions/groups/${group}: a JobPlugin with the handler ${job}; the operation admits it with admitJob`,
+          `${jobsPath(group)}: the handler ${job}; the operation admits it with admitJob`,
+          `functions/groups/${group}/dependencies.ts: jobs and plugin; functions/compose/groups/${group}.ts gives them (docs/jobs.md)`,
         ]),
     `${conformancePath(group, id)}: every rule and refusal, on every store`,
     ...(mutation === 'read' ? [] : ['test/simulation: a client that uses it, an invariant, a planted bug']),

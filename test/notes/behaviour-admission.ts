@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { admitJob } from '../../functions/jobs/admit-job.ts';
 import { countersOf } from '../../functions/runs/active-runs.ts';
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { findRun } from '../../functions/runs/read-runs.ts';
@@ -7,11 +8,13 @@ import { openProduct } from '../conformance/execution-fixtures.ts';
 import { refusedWith } from '../conformance/execution-stage.ts';
 import type { NotesConformance } from './behaviour.ts';
 import type { NoteImportJob } from './contracts/generated/models.ts';
-import { IMPORT_HANDLER } from './group/jobs.ts';
+import { NotesAccess, OPEN_SPACE } from './group/access.ts';
+import { IMPORT_HANDLER, notesJobs } from './group/jobs.ts';
 import { answered, type NotesInstance, NotesStage } from './notes-stage.ts';
 
 export function describeAdmission(conformance: NotesConformance): void {
   describeKeys(conformance);
+  describePaths(conformance);
   describeRefusals(conformance);
   describeQuota(conformance);
 }
@@ -55,6 +58,25 @@ function describeKeys({ store }: NotesConformance): void {
     const theirs = await notes.imported(1, { key: 'k', as: 'bob' });
     expect(new Set([job.id, run.id, theirs.id]).size).toBe(3);
     expect((await notes.imported(1, { key: 'k' })).id).toBe(job.id);
+  });
+}
+
+function describePaths({ store }: NotesConformance): void {
+  test('the views of a job may lie below a path of its own', async () => {
+    const { engine } = new NotesStage(store()).notes({ concurrencyMax: 0 });
+    const plugin = notesJobs({ store: () => Promise.resolve(store()), access: new NotesAccess([]) });
+    const { run, headers } = await admitJob(engine.jobs, plugin, {
+      operationId: 'importNotes',
+      handlerId: IMPORT_HANDLER,
+      caller: { kind: 'development', principal: null },
+      scope: null,
+      space: OPEN_SPACE,
+      statusPath: '/tenants/t/note-imports',
+      payload: {},
+      idempotencyKey: null,
+    });
+    expect(headers.Location).toBe(`/tenants/t/note-imports/${run.id}`);
+    expect((await findRun(engine.runtime, run.id))?.job?.statusPath).toBe('/tenants/t/note-imports');
   });
 }
 

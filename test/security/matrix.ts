@@ -199,9 +199,12 @@ function matches({ authorizationClass }: Entry, wanted: Expectation, status: num
   return status < 500 && status !== 401 && status !== 403 && !hidden;
 }
 
-/** Who may call the rest is decided by the path, before the body is read. */
+/**
+ * Who may call the rest is decided by the path, before the body is read. Where a job takes a product, it is one that the
+ * service knows: whether it does is no question of rights.
+ */
 function requestFor(entry: OperationEntry): ReturnType<typeof executionRequest> {
-  if (!executionClasses.has(entry.authorizationClass)) return { query: '', body: undefined };
+  if (!executionClasses.has(entry.authorizationClass)) return { query: queryOfOwner(entry), body: undefined };
   const { query, body } = executionRequest(entry);
   if (body === undefined || entry.requestSchema === null) return { query, body };
   const { properties = {} } = models.model(entry.requestSchema);
@@ -209,6 +212,14 @@ function requestFor(entry: OperationEntry): ReturnType<typeof executionRequest> 
     query,
     body: Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name))),
   };
+}
+
+const owner: Readonly<Record<string, string>> = { productId: own.product, tenantId: ownTenant };
+
+function queryOfOwner({ routes }: OperationEntry): string {
+  const named = routes.flatMap(({ query }) => query.filter(({ name }) => Object.hasOwn(owner, name)));
+  const pairs = new Map(named.map(({ name }) => [name, owner[name] ?? '']));
+  return pairs.size === 0 ? '' : `?${new URLSearchParams([...pairs]).toString()}`;
 }
 
 /**
