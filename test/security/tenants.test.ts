@@ -116,7 +116,8 @@ describe('D04: what one tenant was given is worth nothing in another', () => {
     );
     const members =
       entry.requestSchema === null ? {} : (target.set.model(entry.requestSchema).properties ?? {});
-    const body = route.bodyFromParameters
+    const takesBody = entry.requestSchema !== null && !route.bodyFromParameters;
+    const body = !takesBody
       ? undefined
       : Object.fromEntries(
           Object.keys(members).flatMap((name) =>
