@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { machine } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import { createApiKeyText, hashApiKey } from '../functions/identity/api-keys.ts';
 import { say, warn } from './output.ts';
 

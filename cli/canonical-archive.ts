@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { machine } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import type { ChunkSource } from '../functions/groups/canonical/copies/snapshot/archive.ts';
 import {
   type ArchiveManifest,

@@ -3,7 +3,7 @@ import { limits } from '../contracts/generated/limits.ts';
 import type { CanonicalMigrationInputList } from '../contracts/generated/models.ts';
 import { loadValidators } from '../contracts/generated/validators/load.ts';
 import type { Validator } from '../contracts/validator.ts';
-import { machine } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import { recordMigrations } from '../functions/groups/canonical/migration/migration-operations.ts';
 import { schemaRefusal } from '../functions/http/problem.ts';
 import { parseStrictJson } from '../functions/http/strict-json.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { machine } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import type { Counts } from '../functions/groups/canonical/copies/snapshot/lines.ts';
 import { readSnapshot, type TenantSnapshot } from '../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { exportTenant, restoreTenant } from '../functions/groups/canonical/copies/tenant-copies.ts';

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { machine } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import { faultsText } from '../functions/config/fault.ts';
 import { type ConfigurationInput, readSettings } from '../functions/config/load.ts';
 import { inputOf } from '../functions/config/machine.ts';

@@ -1,4 +1,4 @@
-import { machine } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import {
   type Counts,
   LineTally,

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { machine } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import { makeSnapshot, readSnapshot } from '../functions/groups/canonical/copies/snapshot/snapshot.ts';
 import { sampleTenant, scanned } from '../functions/groups/canonical/copies/snapshot/tenants.fixture.ts';
 import { inFolder } from '../test/support/operator-tool.ts';

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { compose, machine, type Service } from '../functions/compose/compose.ts';
+import { compose, type Service } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import { databasePath } from '../functions/compose/store.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';

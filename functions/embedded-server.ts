@@ -1,4 +1,5 @@
-import { compose, machine, type Service } from './compose/compose.ts';
+import { compose, type Service } from './compose/compose.ts';
+import { machine } from './compose/machine.ts';
 import { CompositionFault } from './compose/module.ts';
 import { databasePath } from './compose/store.ts';
 import { faultsText } from './config/fault.ts';

@@ -1,5 +1,6 @@
-import { compose, machine } from './compose/compose.ts';
+import { compose } from './compose/compose.ts';
 import { isFunctionName, roleOf } from './compose/functions.ts';
+import { machine } from './compose/machine.ts';
 import { CompositionFault } from './compose/module.ts';
 import { faultsText } from './config/fault.ts';
 import { functionTarget, readConfiguration } from './config/machine.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../contracts/generated/limits.ts';
-import { machine } from '../functions/compose/compose.ts';
+import { machine } from '../functions/compose/machine.ts';
 import { type RunningService, startService } from './support/service.ts';
 
 /** What the document says of absent members and of room is what the service does. */

@@ -17,8 +17,6 @@ import { machine } from './machine.ts';
 import { CompositionFault } from './module.ts';
 import { lazyStore } from './store.ts';
 
-export { machine } from './machine.ts';
-
 /** The service put together from its settings. */
 export interface Service {
   /** Names of the groups that the settings enable, in the order of the documentation. */

@@ -8,8 +8,9 @@ import { loadConfiguration } from '../config/load.ts';
 import { inject } from '../http/host-inject.ts';
 import type { World } from '../kernel/world.ts';
 import { catalogGroups } from './catalog-groups.ts';
-import { compose, machine } from './compose.ts';
+import { compose } from './compose.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
+import { machine } from './machine.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-extra-groups-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

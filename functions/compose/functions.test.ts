@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { startTasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
 import { cloudSettings, hosted } from '../../test/support/hosted.ts';
-import { machine } from './compose.ts';
+import { machine } from './machine.ts';
 
 const plugin = `export default { pluginId: 'p', name: 'p', version: '1.0.0', handlers: [
   { handlerId: 'p.inner', run: () => 1 } ] };`;

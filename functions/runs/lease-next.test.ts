@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ExecutionClient, executionInstance, ownScope } from '../../test/support/execution.ts';
 import { ManualWorld } from '../../test/support/manual-world.ts';
-import { machine } from '../compose/compose.ts';
+import { machine } from '../compose/machine.ts';
 import { openSqliteStore } from '../store/sqlite/store.ts';
 import { executionCollections } from './records.ts';
 import { settleDue } from './settle.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { collections, tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { Clock } from '../../functions/kernel/world.ts';
 import { createClient } from '../../functions/store/firestore/client.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { sqlite, strayRows, type TestDatabase } from './databases.ts';

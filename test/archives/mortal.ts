@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import { createClient } from '../../functions/store/firestore/client.ts';
 import { FirestoreStore } from '../../functions/store/firestore/store.ts';

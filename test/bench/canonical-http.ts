@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { BareSqlite } from './bare-sqlite.ts';
 import { type Measurement, measure, medianOf, round } from './load.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { startServer } from '../support/server-process.ts';
 import type { BenchOptions } from './canonical-http.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { startFirestoreEmulator } from '../../emulator/firestore.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import { openFirestoreStore } from '../../functions/store/firestore/store.ts';
 import { openMysqlStore } from '../../functions/store/mysql/store.ts';

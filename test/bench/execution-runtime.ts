@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { Plugin } from '../../functions/runs/plugin.ts';
 import { executionCollections } from '../../functions/runs/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';

@@ -1,5 +1,5 @@
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { CallContext } from '../../functions/http/handler.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';

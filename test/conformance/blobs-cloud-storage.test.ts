@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { crc32c } from '../../functions/blobs/cloud-storage/crc32c.ts';
 import { openCloudStorageBlobs } from '../../functions/blobs/cloud-storage/store.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { type CloudFault, CloudStorageServer } from '../support/cloud-storage.ts';
 import { attributesOf, describeBlobStore, failing, listAll, type OpenedBlobs } from './blobs.ts';

@@ -16,7 +16,7 @@ import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { Program } from '../system/program.ts';
 import { attributesOf, failing, listAll } from './blobs.ts';
 import { contentOf } from './blobs-files-content.ts';

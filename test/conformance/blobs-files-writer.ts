@@ -1,6 +1,6 @@
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import { BlobError } from '../../functions/blobs/port.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { contentOf, sharedKey, writerAttributes } from './blobs-files-content.ts';
 
 /**

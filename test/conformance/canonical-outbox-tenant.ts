@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CanonicalOutboxWrite } from '../../contracts/generated/models.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { commitCanonicalTransaction } from '../../functions/groups/canonical/commit/commit-operation.ts';
 import type { CanonicalDependencies } from '../../functions/groups/canonical/dependencies.ts';
 import {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { CanonicalPreflightReport } from '../../contracts/generated/models.ts';
 import { responseValidators } from '../../contracts/generated/validators/canonical.js';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { CanonicalDependencies } from '../../functions/groups/canonical/dependencies.ts';
 import { flaws, merged } from '../../functions/groups/canonical/preflight/preflight-flaws.fixture.ts';
 import {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { artifactPrefix } from '../../functions/runs/artifact.ts';
 import { refused } from '../support/canonical.ts';

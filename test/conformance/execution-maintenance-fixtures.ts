@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { executionCollections } from '../../functions/runs/records.ts';
 import { acquireRunLease, scheduleRunTimer } from '../../functions/runs/run-owned.ts';

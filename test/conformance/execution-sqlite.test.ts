@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { executionCollections } from '../../functions/runs/records.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { describeExecution } from './execution.ts';

@@ -1,4 +1,4 @@
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { settleDue } from '../../functions/runs/settle.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { describeRecordStore, type OpenedStore } from './store.ts';
 

@@ -7,7 +7,7 @@ import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { RetryAfter } from '../../dispatcher/errors.ts';
 import { HttpOutboxClient } from '../../dispatcher/http-client.ts';
 import type { DispatcherEvent, DispatcherOptions } from '../../dispatcher/options.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { fetchOf, Tenant } from './in-process.ts';
 

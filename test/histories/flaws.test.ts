@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { FLAWS } from '../simulation/flaws.ts';

@@ -1,4 +1,4 @@
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import type { Database } from './process-instance.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { openMysqlStore } from '../../functions/store/mysql/store.ts';
 import type { RecordKey, RecordStore, Scope } from '../../functions/store/port.ts';
 import {

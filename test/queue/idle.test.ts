@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { executionCollections } from '../../functions/runs/records.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';

@@ -17,7 +17,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { archiveDirectory, writeArchiveDirectory } from '../../cli/archive-directory.ts';
 import { ToolError } from '../../cli/output.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import {
   type ArchiveManifest,
   CHUNK_BYTES_MAX,

@@ -1,6 +1,6 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
-import { machine } from '../../functions/compose/compose.ts';
 import type { Identity } from '../../functions/compose/identity.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { createChain, type HandlerMap } from '../../functions/http/chain.ts';
 import { inject } from '../../functions/http/host-inject.ts';
 import { anonymous, createAuthenticator } from '../../functions/identity/authenticator.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OperationEntry } from '../../contracts/operation.ts';
-import { machine } from '../../functions/compose/compose.ts';
 import { composeIdentity } from '../../functions/compose/identity.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
 import { hashApiKey } from '../../functions/identity/api-keys.ts';
 import { type IssuedService, serviceAudience, startIssuedService } from '../support/issued-service.ts';

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Json } from '../../contracts/generate/schema.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { judge } from './oracle.ts';
 import { requestOf } from './requests.ts';

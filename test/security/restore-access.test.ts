@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeArchiveDirectory } from '../../cli/archive-directory.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { exportTenantArchive } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import { collections } from '../../functions/groups/canonical/records.ts';
 import { hashApiKey } from '../../functions/identity/api-keys.ts';

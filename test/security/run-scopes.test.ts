@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { type IssuedService, serviceAudience, startIssuedService } from '../support/issued-service.ts';

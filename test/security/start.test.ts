@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { hashApiKey } from '../../functions/identity/api-keys.ts';
 import { grantSettings, serviceAudience } from '../support/issued-service.ts';
 import { startService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import type { Schema } from '../../contracts/generate/schema.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { createChain, type HandlerMap } from '../../functions/http/chain.ts';
 import { inject } from '../../functions/http/host-inject.ts';
 import { createAuthenticator } from '../../functions/identity/authenticator.ts';

@@ -8,7 +8,7 @@ import type {
   JsonObject,
 } from '../../contracts/generated/models.ts';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { CanonicalDependencies } from '../../functions/groups/canonical/dependencies.ts';
 import { CopyGate, canonicalHandlers } from '../../functions/groups/canonical/handlers.ts';
 import type { CallContext } from '../../functions/http/handler.ts';

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { lazy } from '../../functions/kernel/lazy.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { openTaskService } from '../../functions/queue/cloud-tasks/client.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationTypes } from '../../contracts/generated/operations.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { ExecutionDependencies } from '../../functions/groups/execution/dependencies.ts';
 import { executionHandlers } from '../../functions/groups/execution/handlers.ts';
 import type { CallContext } from '../../functions/http/handler.ts';

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compose, machine } from '../../functions/compose/compose.ts';
+import { compose } from '../../functions/compose/compose.ts';
 import { type FunctionName, roleOf } from '../../functions/compose/functions.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import { type InjectedRequest, inject } from '../../functions/http/host-inject.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { describe, inject } from 'vitest';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { MysqlServer } from './mysql-setup.ts';
 
 const provided = inject('mysql');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import type { PostgresStoreOptions } from '../../functions/store/postgres/store.ts';
 
 const provided = inject('postgres');

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compose, machine } from '../../functions/compose/compose.ts';
+import { compose } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import type { Settings } from '../../functions/config/table.ts';

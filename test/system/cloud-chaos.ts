@@ -7,7 +7,8 @@ import { emulatorVariables, queueOf, settingsFor } from '../../emulator/local-fu
 import { type OidcIssuer, startOidcIssuer } from '../../emulator/oidc-issuer.ts';
 import type { FaultSwitches } from '../../emulator/tasks/faults.ts';
 import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tasks-emulator.ts';
-import { compose, machine } from '../../functions/compose/compose.ts';
+import { compose } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { faultsText } from '../../functions/config/fault.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import { inject } from '../../functions/http/host-inject.ts';

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../contracts/generated/operations.ts';
 import { loadValidators } from '../../contracts/generated/validators/load.ts';
 import { type OidcIssuer, startOidcIssuer } from '../../emulator/oidc-issuer.ts';
-import { machine } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
 import { flaws } from '../../functions/groups/canonical/preflight/preflight-flaws.fixture.ts';
 import { createChain } from '../../functions/http/chain.ts';
 import { serveNode } from '../../functions/http/host-node.ts';

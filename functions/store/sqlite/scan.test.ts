@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { machine } from '../../compose/compose.ts';
+import { machine } from '../../compose/machine.ts';
 import type { RecordData, Scope } from '../port.ts';
 import { recordId } from '../record-id.ts';
 import { openSqliteStore } from './store.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { machine } from '../../compose/compose.ts';
+import { machine } from '../../compose/machine.ts';
 import type { RecordData, RecordKey, RecordStore, Scope } from '../port.ts';
 import { recordId } from '../record-id.ts';
 import { Connection } from './connection.ts';

@@ -9,7 +9,7 @@ import {
   startIssuedService,
 } from '../../../../test/support/issued-service.ts';
 import { type RunningService, startService } from '../../../../test/support/service.ts';
-import { machine } from '../../../compose/compose.ts';
+import { machine } from '../../../compose/machine.ts';
 import { createChain } from '../../../http/chain.ts';
 import { inject } from '../../../http/host-inject.ts';
 import { anonymous } from '../../../identity/authenticator.ts';
