@@ -12,20 +12,17 @@ export type JsonObject = { readonly [member: string]: JsonValue };
  */
 export type Timestamp = string;
 
-/** One place of a request that was refused, and why. */
+/** One refused place of a request, with the reason. */
 export type ProblemFault = {
-  /**
-   * Where: a JSON Pointer (RFC 6901) into the request body, empty for the whole body. (at most 2048
-   * characters)
-   */
+  /** A JSON Pointer (RFC 6901) into the request body, empty for the whole body. (at most 2048 characters) */
   readonly pointer: string;
-  /** What the rule asks for. Never the refused value. (at most 1024 characters) */
+  /** The requirement of the rule. Never the refused value. (at most 1024 characters) */
   readonly detail: string;
-  /** The JSON Schema keyword that refused, where one did. (at most 64 characters) */
+  /** The JSON Schema keyword that refused the value, if one did. (at most 64 characters) */
   readonly keyword?: string;
 };
 
-/** Every error answer (RFC 9457). Further members may appear; a client ignores those it does not know. */
+/** Every error answer (RFC 9457). Further members may appear; a client ignores unknown members. */
 export type ProblemDetails = {
   /** `urn:svc:problem:` followed by the code. (at most 200 characters) */
   readonly type: string;
@@ -33,7 +30,7 @@ export type ProblemDetails = {
   readonly title: string;
   /** The HTTP status of the answer. (400 to 599) */
   readonly status: number;
-  /** This occurrence in words, without values of the request. (at most 2048 characters) */
+  /** Description of this occurrence, without values of the request. (at most 2048 characters) */
   readonly detail: string;
   /** This occurrence as a URI: `urn:svc:request:` followed by the correlation id. (at most 200 characters) */
   readonly instance: string;
@@ -47,7 +44,7 @@ export type ProblemDetails = {
   readonly errors?: readonly ProblemFault[];
   /** How long to wait before trying again, in seconds; the same as the header `Retry-After`. (at least 0) */
   readonly retryAfterSeconds?: number;
-  /** How the start of work was answered, where it was refused after its request was understood. */
+  /** The receipt of a rejected start; absent if the request itself was invalid. */
   readonly admission?: AdmissionReceipt;
 };
 
@@ -63,11 +60,11 @@ export type AdmissionReceipt = {
    * characters)
    */
   readonly admissionId: string;
-  /** The operation that was asked for. (1 to 160 characters) */
+  /** The requested operation. (1 to 160 characters) */
   readonly operationId: string;
-  /** Whether the work was taken on. */
+  /** Whether the server accepted the work. */
   readonly status: 'accepted' | 'rejected';
-  /** The run, also where it was rejected before it was stored. (1 to 160 characters) */
+  /** The run; present also for a run that was rejected before it was stored. (1 to 160 characters) */
   readonly resourceId: string;
   /** SHA-256 of the payload as canonical JSON; that of the run. (at most 71 characters) */
   readonly requestHash: string;
@@ -75,19 +72,19 @@ export type AdmissionReceipt = {
    * SHA-256 of the idempotency key, in bare hexadecimal digits; null without a key. (at most 64 characters)
    */
   readonly idempotencyKeyHash: string | null;
-  /** Whether this answers an earlier start with the same key; false in every later read. */
+  /**
+   * Whether the server repeats the answer of an earlier start with the same key; false in every later read.
+   */
   readonly replayed: boolean;
   /** When the run was created. */
   readonly admittedAtUtc: Timestamp;
-  /**
-   * Where the run is read: a relative reference, the same as the header `Location`. (1 to 2048 characters)
-   */
+  /** Address of the run: a relative reference, the same as the header `Location`. (1 to 2048 characters) */
   readonly statusUri: string;
-  /** Where its result is read, where that is elsewhere. (at most 2048 characters) */
+  /** Address of its result, if it differs from the address of the run. (at most 2048 characters) */
   readonly resultUri: string | null;
-  /** Kind of the rejection; null for what was accepted. (at most 160 characters) */
+  /** Kind of the rejection; null for accepted work. (at most 160 characters) */
   readonly failureClass: string | null;
-  /** The rejection in words; null for what was accepted. (at most 4096 characters) */
+  /** Description of the rejection; null for accepted work. (at most 4096 characters) */
   readonly error: string | null;
 };
 
