@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Timers } from '../kernel/world.ts';
 import { targetOf } from './bridge.ts';
+import { Interruption } from './interruption.ts';
 import type { Chain, RawRequest } from './message.ts';
 import { expectsContinue, send } from './send.ts';
 
@@ -120,7 +121,9 @@ function bodyOf(request: IncomingMessage, broken: Promise<never>): AsyncIterable
     [Symbol.asyncIterator]() {
       // Leaving the body unread must not close the connection: the answer still has to go out on it.
       const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
-      return { next: () => Promise.race([chunks.next(), broken]) };
+      const interruption = new Interruption();
+      broken.catch((error: unknown) => interruption.interrupt(error));
+      return { next: () => interruption.wait(chunks.next()) };
     },
   };
 }

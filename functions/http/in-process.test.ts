@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OperationEntry } from '../../contracts/operation.ts';
+import { bytesHandlers, bytesOperations } from '../../test/wire/fixture/bytes.ts';
 import { echoChain, echoHandlers, echoOperations, echoOptions } from '../../test/wire/fixture/echo.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
 import { createAuthorizer } from '../identity/authorizer.ts';
@@ -205,3 +206,19 @@ function nested(depth: number): unknown {
 function textOf(body: unknown): unknown {
   return typeof body === 'string' ? JSON.stringify(body) : body;
 }
+
+test('a stream of bytes keeps the limit that HTTP sets', async () => {
+  const echoed = echoOptions();
+  const call = createCall(
+    echoOptions({
+      operations: { ...echoed.operations, ...bytesOperations },
+      handlers: { ...echoed.handlers, ...bytesHandlers },
+    }),
+  );
+  const stream = async function* (size: number) {
+    for (let sent = 0; sent < size; sent += 1_024) yield new Uint8Array(1_024);
+  };
+  const put = (size: number) => call('putBytes', { body: stream(size) }, stranger);
+  expect((await put(4_096)).body).toMatchObject({ size: 4_096 });
+  await expect(put(5_120)).rejects.toMatchObject({ code: 'payload_too_large' });
+});

@@ -88,9 +88,22 @@ function bodyOf(entry: OperationEntry, body: unknown): SentBody | undefined {
   if (body instanceof FormParts) return new FormParts(jsonOf(entry, body.values) as JsonObject, body.streams);
   if (typeof body === 'object' && body !== null && Symbol.asyncIterator in body) {
     const mediaType = entry.requestMediaType ?? 'application/octet-stream';
-    return byteBody(body as AsyncIterable<Uint8Array>, { mediaType });
+    return byteBody(limited(body as AsyncIterable<Uint8Array>, entry.bodyLimitBytes), { mediaType });
   }
   return jsonOf(entry, body);
+}
+
+/** The chunks, up to the limit that HTTP sets for the operation. */
+async function* limited(
+  chunks: AsyncIterable<Uint8Array>,
+  limitBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let received = 0;
+  for await (const chunk of chunks) {
+    received += chunk.length;
+    if (received > limitBytes) throw tooLarge(limitBytes);
+    yield chunk;
+  }
 }
 
 /** A copy, as the wire would carry it: `undefined` members are absent, and the bounds of the operation hold. */

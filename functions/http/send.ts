@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Timers } from '../kernel/world.ts';
+import { Interruption } from './interruption.ts';
 import { ByteStream, type RawResponse } from './message.ts';
 
 /** Sends an answer on a Node response. */
@@ -59,15 +60,15 @@ async function sendStream(
   { open, size }: ByteStream,
   { timers, signal }: SendParts,
 ): Promise<boolean> {
-  const { promise: gone, resolve } = Promise.withResolvers<null>();
-  const leave = (): void => resolve(null);
+  const interruption = new Interruption();
+  const leave = (): void => interruption.interrupt(new Error('the client has gone'));
   signal.addEventListener('abort', leave, { once: true });
   response.once('close', leave);
   if (signal.aborted) leave();
   const chunks = open()[Symbol.asyncIterator]();
   const write = async (chunk: Uint8Array): Promise<boolean> =>
-    response.write(chunk) || (await drained(response, timers, gone));
-  const complete = await pump(chunks, size, gone, write).catch(() => false);
+    response.write(chunk) || (await drained(response, timers, interruption));
+  const complete = await pump(chunks, size, interruption, write).catch(() => false);
   signal.removeEventListener('abort', leave);
   response.off('close', leave);
   if (complete) return true;
@@ -81,13 +82,12 @@ async function sendStream(
 async function pump(
   chunks: AsyncIterator<Uint8Array>,
   size: number | null,
-  gone: Promise<null>,
+  interruption: Interruption,
   write: (chunk: Uint8Array) => Promise<boolean>,
 ): Promise<boolean> {
   let sent = 0;
   for (;;) {
-    const step = await Promise.race([chunks.next(), gone]);
-    if (step === null) return false;
+    const step = await interruption.wait(chunks.next());
     if (step.done === true) return size === null || sent === size;
     sent += step.value.length;
     if (size !== null && sent > size) return false;
@@ -95,17 +95,22 @@ async function pump(
   }
 }
 
-/** Whether the client took what was written, in time. */
-function drained(response: ServerResponse, timers: Timers, gone: Promise<null>): Promise<boolean> {
-  return new Promise((resolve) => {
-    const cancel = timers.after(stallMs, () => resolve(false));
-    const settle = (taken: boolean): void => {
-      cancel();
-      resolve(taken);
-    };
-    response.once('drain', () => settle(true));
-    void gone.then(() => settle(false));
-  });
+/** Whether the client took what was written, in time. Rejects when the client has gone. */
+async function drained(
+  response: ServerResponse,
+  timers: Timers,
+  interruption: Interruption,
+): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const cancel = timers.after(stallMs, () => resolve(false));
+  const drain = (): void => resolve(true);
+  response.once('drain', drain);
+  try {
+    return await interruption.wait(promise);
+  } finally {
+    cancel();
+    response.off('drain', drain);
+  }
 }
 
 function leavesTooMuch(request: IncomingMessage): boolean {

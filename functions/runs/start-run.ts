@@ -141,8 +141,7 @@ async function replayed(runtime: Runtime, request: StartRequest, admission: Admi
   const samePlugin = admission.askedPluginId === request.pluginId || admission.pluginId === pluginId;
   const same =
     admission.handlerId === request.handlerId && samePlugin && admission.payloadHash === request.payloadHash;
-  const conflict = 'The idempotency key was used for another handler, plugin or payload';
-  if (!same) throw new ServiceError('idempotency_conflict', conflict);
+  if (!same) throw keyConflict();
   const store = await runtime.store();
   const key = runKey(admission.runId);
   const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key, view: 'body' }] });
@@ -150,5 +149,13 @@ async function replayed(runtime: Runtime, request: StartRequest, admission: Admi
   // Only a prune removes a run between the two reads, together with its key.
   if (record === undefined)
     throw new ServiceError('store_contention', 'The run of this key has just been removed');
-  return readRun(record, admission.runId);
+  const run = readRun(record, admission.runId);
+  // A job for another subject is another intent, even where the payload is the same.
+  if ((run.job?.subject ?? null) !== (request.job?.subject ?? null)) throw keyConflict();
+  return run;
+}
+
+function keyConflict(): ServiceError {
+  const conflict = 'The idempotency key was used for another handler, plugin or payload';
+  return new ServiceError('idempotency_conflict', conflict);
 }

@@ -66,7 +66,7 @@ export function conformancePath(group: string, id: string): string {
 }
 
 /** The parameters that refuse `/ \ % ? #`; every other one is free text. */
-const STRICT: readonly string[] = ['tenantId', 'eventId'];
+const STRICT: ReadonlySet<string> = new Set(['tenantId', 'eventId']);
 
 function parameter(name: string): object {
   const tenant =
@@ -75,7 +75,7 @@ function parameter(name: string): object {
     in: 'path',
     name,
     required: true,
-    ...(STRICT.includes(name) ? { strict: true } : {}),
+    ...(STRICT.has(name) ? { strict: true } : {}),
     schema: { type: 'string', minLength: 1, maxLength: 160 },
     description: name === 'tenantId' ? tenant : unfinished(`say what ${name} names`),
   };

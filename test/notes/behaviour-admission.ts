@@ -15,6 +15,7 @@ import { answered, type NotesInstance, NotesStage } from './notes-stage.ts';
 export function describeAdmission(conformance: NotesConformance): void {
   describeKeys(conformance);
   describePaths(conformance);
+  describeSubjects(conformance);
   describeRefusals(conformance);
   describeQuota(conformance);
 }
@@ -77,6 +78,27 @@ function describePaths({ store }: NotesConformance): void {
     });
     expect(headers.Location).toBe(`/tenants/t/note-imports/${run.id}`);
     expect((await findRun(engine.runtime, run.id))?.job?.statusPath).toBe('/tenants/t/note-imports');
+  });
+}
+
+function describeSubjects({ store }: NotesConformance): void {
+  test('a key that was used for another subject is refused, also with the same payload', async () => {
+    const { engine } = new NotesStage(store()).notes({ concurrencyMax: 0 });
+    const plugin = notesJobs({ store: () => Promise.resolve(store()), access: new NotesAccess([]) });
+    const admit = (subject: string) =>
+      admitJob(engine.jobs, plugin, {
+        operationId: 'importNotes',
+        handlerId: IMPORT_HANDLER,
+        caller: { kind: 'development', principal: null },
+        scope: null,
+        space: OPEN_SPACE,
+        subject,
+        payload: {},
+        idempotencyKey: 'k',
+      });
+    const { run } = await admit('inbox');
+    expect(await admit('inbox')).toMatchObject({ run: { id: run.id }, replayed: true });
+    expect(await refusedWith(admit('outbox'))).toBe('idempotency_conflict');
   });
 }
 

@@ -56,14 +56,15 @@ export function applyFence(
   return null;
 }
 
-/** The fence as the wire shows it. Throws `not_found` where nobody holds it. */
+/** The fence as the wire shows it. Throws `not_found` where no document holds it. */
 export function readFence(
   tenantId: string,
   record: RecordData | undefined,
   fence: FenceName,
 ): CanonicalFence {
   checkHeld(record, fence);
-  if (record === undefined) throw new ServiceError('not_found', 'Nobody holds such a fence in this tenant');
+  if (record === undefined)
+    throw new ServiceError('not_found', 'No document of this tenant holds this fence');
   const { name, value } = fence;
   const { head } = record;
   return {

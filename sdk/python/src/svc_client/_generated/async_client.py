@@ -772,9 +772,9 @@ class AsyncOperations:
         *,
         options: AsyncCallOptions | None = None,
     ) -> models.CanonicalFence:
-        """Read a fence. Answers which document holds a fence, and since when. A fence that nobody holds is
-        not found. The owner need not exist: a fence outlives its document until it is released. A name or
-        value that is `.` or `..` cannot be named in a path.
+        """Read a fence. Answers which document holds a fence, and since when. A fence that no document holds
+        is not found. The owner need not exist: a fence outlives its document until it is released. A name
+        or value that is `.` or `..` cannot be named in a path.
 
         **Preview**: opt-in; any release may change it in ways that break callers.
 

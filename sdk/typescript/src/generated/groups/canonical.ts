@@ -477,7 +477,7 @@ export class CanonicalOperations extends ClientCore {
   }
 
   /**
-   * Read a fence. Answers which document holds a fence, and since when. A fence that nobody holds is not
+   * Read a fence. Answers which document holds a fence, and since when. A fence that no document holds is not
    * found. The owner need not exist: a fence outlives its document until it is released. A name or value that
    * is `.` or `..` cannot be named in a path.
    *
