@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
 import type { BlobStore } from '../../functions/blobs/port.ts';
 import { machine } from '../../functions/compose/machine.ts';
@@ -126,8 +126,9 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
   });
 
   describe('artifacts beyond what is kept inline', () => {
+    // A folder for each test: stages whose clocks begin at one moment may draw the same ids.
     let blobs: BlobStore;
-    beforeAll(async () => {
+    beforeEach(async () => {
       const folder = await mkdtemp(join(tmpdir(), 'svc-blobs-'));
       blobs = await openFileBlobs({ folder, ...machine });
     });
