@@ -3,7 +3,7 @@ import { readFence } from '../commit/fence.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { fenceKey, tenantScope } from '../records.ts';
 
-/** Reads one fence, whether or not the document that holds it exists; one that nobody holds is `not_found`. */
+/** Reads one fence, whether or not the document that holds it exists. A fence without a holder is `not_found`. */
 export function readCanonicalFence(dependencies: CanonicalDependencies): Handler<'readCanonicalFence'> {
   return async ({ params }) => {
     const key = fenceKey(params.name, params.value);
