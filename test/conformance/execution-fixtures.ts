@@ -5,7 +5,12 @@ import type { Run } from '../../functions/runs/run.ts';
 import { settleDue } from '../../functions/runs/settle.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { START, testWorld } from '../support/canonical.ts';
-import { ExecutionClient, executionInstance, type InstanceOptions } from '../support/execution.ts';
+import {
+  ExecutionClient,
+  executionInstance,
+  type InstanceOptions,
+  messagesHandled,
+} from '../support/execution.ts';
 import { ManualWorld } from '../support/manual-world.ts';
 
 export const HANDLER = 'test.work';
@@ -19,8 +24,9 @@ export const PLUGIN = 'test.plugin';
 export function ownRuns(store: RecordStore, options: InstanceOptions = {}) {
   const clock = { now: START };
   const { timers } = new ManualWorld();
+  const world = { ...testWorld(clock), timers };
   const instance = executionInstance(store, {
-    world: { ...testWorld(clock), timers },
+    world,
     external: [{ handlerId: HANDLER, pluginId: PLUGIN }, { handlerId: OTHER }],
     ...options,
   });
@@ -30,6 +36,11 @@ export function ownRuns(store: RecordStore, options: InstanceOptions = {}) {
     instance,
     client: new ExecutionClient(instance),
     scope: runtime.scope,
+    /** Time passes when no message is under way: one that is handled later would settle what has become due meanwhile. */
+    later: async (ms: number): Promise<void> => {
+      await messagesHandled(world);
+      clock.now += ms;
+    },
     /** Time passes, and what it brings is looked after as the timer of a running instance would. */
     pass: async (ms: number): Promise<void> => {
       clock.now += ms;

@@ -28,9 +28,9 @@ function deaf(runtime: Runtime, refuses: (message: RunMessage) => boolean = () =
 export function describeReconcile({ store }: ExecutionConformance): void {
   describe('reconcile', () => {
     it('tells again of runs that are queued for a minute, ever more rarely', async () => {
-      const { client, clock, instance } = ownRuns(store());
+      const { client, clock, later, instance } = ownRuns(store());
       const first = await client.start({ handlerId: HANDLER });
-      clock.now += MINUTE / 2;
+      await later(MINUTE / 2);
       const second = await client.start({ handlerId: OTHER });
       const { runtime, messages } = deaf(instance.runtime);
       const found = async () => {
@@ -41,17 +41,17 @@ export function describeReconcile({ store }: ExecutionConformance): void {
         expect(shown.candidateRunIds).toEqual(candidateRunIds);
         return candidateRunIds;
       };
-      clock.now += MINUTE / 2 - 1;
+      await later(MINUTE / 2 - 1);
       expect(await found()).toEqual([]);
-      clock.now += 1;
+      await later(1);
       expect(await found()).toEqual([first.id]);
-      clock.now += MINUTE / 2;
+      await later(MINUTE / 2);
       const rivals = await Promise.all([1, 2].map(() => reconcile(runtime, every, clock.now)));
       for (const { candidateRunIds } of rivals) expect(candidateRunIds).toEqual([first.id, second.id]);
       expect(messages.size).toBe(2);
       // After 1, 2, 4, 8 and 16 minutes.
       for (let minutes = 0; minutes < 17; minutes += 1) {
-        clock.now += MINUTE;
+        await later(MINUTE);
         await found();
       }
       expect([...messages.values()].filter(({ runId }) => runId === first.id)).toHaveLength(5);
@@ -62,13 +62,13 @@ export function describeReconcile({ store }: ExecutionConformance): void {
     });
 
     it('is kept from no run by what is written to it while it is queued', async () => {
-      const { client, clock, instance } = ownRuns(store());
+      const { client, clock, later, instance } = ownRuns(store());
       const { id } = await client.start({ handlerId: HANDLER });
       const { runtime, messages } = deaf(instance.runtime);
       for (let minutes = 0; minutes < 4; minutes += 1) {
-        clock.now += MINUTE - 1_000;
+        await later(MINUTE - 1_000);
         await client.raise(id, { name: 'more' });
-        clock.now += 1_000;
+        await later(1_000);
         await reconcile(runtime, every, clock.now);
       }
       // After 1, 2 and 4 minutes.
@@ -76,9 +76,9 @@ export function describeReconcile({ store }: ExecutionConformance): void {
     });
 
     it('tells of runs together, ends in time, and says what it could not tell of', async () => {
-      const { client, clock, instance } = ownRuns(store());
+      const { client, clock, later, instance } = ownRuns(store());
       const lapsed = await Promise.all(Array.from({ length: 20 }, () => working(client)));
-      clock.now += 700_000;
+      await later(700_000);
       let under = 0;
       let most = 0;
       const queue: RunQueue = {
@@ -100,27 +100,26 @@ export function describeReconcile({ store }: ExecutionConformance): void {
     });
 
     it('finds what a queue has lost: every run ends', async () => {
-      const { client, clock, instance } = ownRuns(store());
+      const { client, clock, later, instance } = ownRuns(store());
       const lost = deaf(instance.runtime);
       Object.assign(instance.runtime, { queue: lost.runtime.queue, ready: null });
       const ids = [];
       for (let made = 0; made < 3; made += 1) ids.push((await client.start({ handlerId: HANDLER })).id);
-      clock.now += MINUTE;
+      await later(MINUTE);
       const heard = deaf(instance.runtime);
       await reconcileAll(heard.runtime, clock.now, { deadline: clock.now + 1 });
       expect([...heard.messages.values()].map(({ runId }) => runId).sort()).toEqual(ids);
     });
 
     it('moves on what time has come for, and shows it before without doing it', async () => {
-      const own = ownRuns(store());
-      const { client, clock, scope, instance } = own;
+      const { client, clock, later, scope, instance } = ownRuns(store());
       const lapsed = await working(client);
       const timed = await working(client);
       const fireAtUtc = new Date(clock.now + 700_000).toISOString();
       await client.wait({ ...timed.work, kind: 'timer', name: 't', fireAtUtc });
-      const later = await working(client);
-      await client.wait({ ...later.work, kind: 'external_event', name: 'e' });
-      clock.now += 700_000;
+      const waiting = await working(client);
+      await client.wait({ ...waiting.work, kind: 'external_event', name: 'e' });
+      await later(700_000);
       const before = await contentOf(store(), scope);
       const shown = await client.reconcile({ dryRun: true });
       const due = [lapsed.run.id, timed.run.id].sort();
@@ -128,18 +127,18 @@ export function describeReconcile({ store }: ExecutionConformance): void {
       expect(await contentOf(store(), scope)).toEqual(before);
       expect(await client.reconcile()).toMatchObject({ candidateRunIds: due, dispatched: 2, limit: 1_000 });
       for (const id of due) expect((await client.get(id)).status).toBe('queued');
-      expect((await client.get(later.run.id)).status).toBe('waiting');
+      expect((await client.get(waiting.run.id)).status).toBe('waiting');
       // Where the queue is in this process it was notified; elsewhere a task was made.
       if (instance.runtime.queue === instance.queue) expect(instance.queue.take([HANDLER])).not.toBeNull();
       expect(await client.reconcile()).toMatchObject({ candidateRunIds: [], dispatched: 0 });
     });
 
     it('looks after as many as it is asked to, what is due first', async () => {
-      const { client, clock, instance } = ownRuns(store());
+      const { client, clock, later, instance } = ownRuns(store());
       const queued = await client.start({ handlerId: HANDLER });
       const lapsed = await Promise.all(Array.from({ length: 3 }, () => working(client)));
       const due = lapsed.map(({ run }) => run.id);
-      clock.now += 700_000;
+      await later(700_000);
       const two = await client.reconcile({ limit: 2 });
       expect(two).toMatchObject({ dispatched: 2, limit: 2 });
       const shown = await client.reconcile({ dryRun: true, limit: 1 });
@@ -151,10 +150,10 @@ export function describeReconcile({ store }: ExecutionConformance): void {
     });
 
     it('collects what the queue refuses, in words that tell nothing of it', async () => {
-      const { client, clock, instance } = ownRuns(store());
+      const { client, clock, later, instance } = ownRuns(store());
       const bad = await client.start({ handlerId: HANDLER });
       const good = await client.start({ handlerId: HANDLER });
-      clock.now += MINUTE;
+      await later(MINUTE);
       const { runtime, messages } = deaf(instance.runtime, ({ runId }) => runId === bad.id);
       const found = await reconcile(runtime, every, clock.now);
       expect(found).toEqual({
@@ -175,10 +174,10 @@ export function describeReconcile({ store }: ExecutionConformance): void {
     });
 
     it('collects runs that cannot be ended, and goes on with the others', async () => {
-      const { client, clock, instance } = ownRuns(store(), { options: { leaseExpirationsMax: 1 } });
+      const { client, clock, later, instance } = ownRuns(store(), { options: { leaseExpirationsMax: 1 } });
       const runs = await Promise.all(Array.from({ length: 3 }, () => working(client)));
       const bad = runs[1]?.run.id ?? '';
-      clock.now += 700_000;
+      await later(700_000);
       const { runtime } = instance;
       const failing = patched(store(), {
         transact: (scope, request, decide) =>

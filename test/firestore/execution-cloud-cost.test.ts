@@ -252,6 +252,7 @@ describe.skipIf(firestoreMissing !== undefined)(
           });
         },
         arrived: () => Promise.resolve(),
+        handled: () => Promise.resolve(),
         stop: () => Promise.resolve(),
       });
     });

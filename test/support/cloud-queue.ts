@@ -22,6 +22,8 @@ export interface CloudStage {
   queueOf(instance: CloudInstance): Promise<RunQueue>;
   /** Resolves when every message of the world whose time has come was delivered. */
   arrived(world: World): Promise<void>;
+  /** Resolves when they also were handled, handlers included. */
+  handled(world: World): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -86,6 +88,7 @@ export async function cloudStage(): Promise<CloudStage> {
       });
     },
     arrived: async (world) => worlds.get(world)?.arrived(),
+    handled: async (world) => worlds.get(world)?.handled(),
     async stop() {
       for (const stop of stops) await stop();
       server.closeAllConnections();
@@ -99,6 +102,7 @@ class Messages {
   readonly #seen = new Set<string>();
   readonly #under = new Map<string, () => boolean>();
   #sending = 0;
+  #handling = 0;
   #changed = Promise.withResolvers<void>();
 
   sent({ name, scheduleTime }: QueueTask, now: () => number): void {
@@ -121,6 +125,25 @@ class Messages {
     } finally {
       this.#sending -= 1;
       this.#tell();
+    }
+  }
+
+  /** Counts the deliveries that are being handled. */
+  async handle<T>(handling: Promise<T>): Promise<T> {
+    this.#handling += 1;
+    try {
+      return await handling;
+    } finally {
+      this.#handling -= 1;
+      this.#tell();
+    }
+  }
+
+  async handled(): Promise<void> {
+    await this.arrived();
+    while (this.#handling > 0) {
+      await this.#changed.promise;
+      await this.arrived();
     }
   }
 
@@ -148,7 +171,7 @@ async function answer(
   try {
     const { runId } = JSON.parse(await text(request)) as { readonly runId: string };
     const known = instances.get(request.url ?? '');
-    const delivering = known?.instance.deliver(runId);
+    const delivering = known?.messages.handle(known.instance.deliver(runId));
     known?.messages.came(String(request.headers['x-cloudtasks-taskname']));
     const delivered = (await delivering) ?? 'nothing';
     response.statusCode = delivered === 'busy' || delivered === 'left' ? 503 : 204;

@@ -62,6 +62,11 @@ export async function messagesArrived(world: World): Promise<void> {
   await cloud?.arrived(world);
 }
 
+/** Resolves when those messages were handled too. */
+export async function messagesHandled(world: World): Promise<void> {
+  await cloud?.handled(world);
+}
+
 /** One instance of the execution runtime over a store; several over one store and scope are a deployment. */
 export function executionInstance(store: RecordStore, given: InstanceOptions = {}) {
   const world = given.world ?? machine;
