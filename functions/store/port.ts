@@ -146,6 +146,11 @@ export interface TransactRequest {
   /** The key that rivals of the same intent share; a provider may queue them on it. */
   readonly gate?: RecordKey;
   readonly keys: readonly KeyRequest[];
+  /**
+   * The call removes records, or ends or cancels work so that records can be removed. A provider that keeps space in
+   * reserve lets such a call use it; all other new data is refused with `full` before the reserve is touched.
+   */
+  readonly frees?: boolean;
 }
 
 export interface Found {

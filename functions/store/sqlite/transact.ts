@@ -15,7 +15,7 @@ import { insertRecord, removeRecord, updateRecord } from './write.ts';
 
 /**
  * Inside the writer's transaction. It holds the only write lock, so every key that was read is guarded. `admit` is called
- * before new data is written, and may refuse it.
+ * before new data is written, and may refuse it; a request that `frees` space is not asked.
  */
 export function transactIn<R>(
   connection: Connection,
@@ -35,7 +35,7 @@ export function transactIn<R>(
   }
   const { writes, result } = decide({ get: (key) => records.get(nameOf(key)) });
   checkWrites(writes, rows);
-  if (writes.some((write) => adds(write, rows))) admit();
+  if (request.frees !== true && writes.some((write) => adds(write, rows))) admit();
   if (writes.length > 0) apply(connection, live ?? createLiveSpace(connection, scope, now), writes, rows);
   return result;
 }
