@@ -75,9 +75,15 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   continuation_token_invalid: { status: 400, title: 'Continuation token invalid', retryable: false },
   /** The content of the snapshot does not match its hash or the expected hash. Nothing was replaced. */
   content_hash_mismatch: { status: 400, title: 'Content hash mismatch', retryable: false },
-  /** No handler of this id is registered. The run was stored as rejected. */
+  /**
+   * No handler of this id is registered. The run was stored as rejected, without its payload and without its
+   * idempotency key.
+   */
   handler_missing: { status: 400, title: 'Handler missing', retryable: false },
-  /** The handler belongs to another plugin than the request names. The run was stored as rejected. */
+  /**
+   * The handler belongs to another plugin than the request names. The run was stored as rejected, without its
+   * payload and without its idempotency key.
+   */
   plugin_mismatch: { status: 400, title: 'Plugin mismatch', retryable: false },
   /** The body names another run than the route. */
   run_mismatch: { status: 400, title: 'Run mismatch', retryable: false },
@@ -153,7 +159,7 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   storage_full: { status: 503, title: 'Storage full', retryable: false },
   /**
    * The handler is registered, but this deployment cannot deliver a run to it. The run was stored as
-   * rejected.
+   * rejected, without its payload and without its idempotency key.
    */
   handler_not_routed: { status: 503, title: 'Handler not routed', retryable: false },
   /** The service is starting, stopping, or cannot reach its store. */

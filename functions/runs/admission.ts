@@ -61,14 +61,21 @@ export function queueFull(request: StartRequest, runId: string, now: number): Se
   return new ServiceError('queue_full', full, { admission, retryAfterSeconds: 1 });
 }
 
-/** The problem that answers a rejected start; `null` for an accepted run. */
-export function rejectionProblem(run: Run, replayed: boolean): ServiceError | null {
+/**
+ * The problem that answers a rejected start; `null` for an accepted run. `startable` are the handlers that the caller may
+ * start: only the answer to this caller names them, since other callers read the run.
+ */
+export function rejectionProblem(
+  run: Run,
+  replayed: boolean,
+  startable: () => readonly string[] | null = () => null,
+): ServiceError | null {
   if (run.status !== 'rejected') return null;
   const admission = admissionOf(run, replayed);
   const detail = run.error ?? 'The run was rejected';
   switch (run.failureClass) {
     case 'handler_missing':
-      return new ServiceError('handler_missing', detail, { admission });
+      return new ServiceError('handler_missing', detail + adviceOf(startable()), { admission });
     case 'plugin_mismatch':
       return new ServiceError('plugin_mismatch', detail, { admission });
     case 'platform':
@@ -76,4 +83,16 @@ export function rejectionProblem(run: Run, replayed: boolean): ServiceError | nu
     default:
       return new ServiceError('admission_rejected', detail, { admission });
   }
+}
+
+/** Handlers that a message names; a deployment may have hundreds. */
+const NAMED_MAX = 20;
+
+function adviceOf(startable: readonly string[] | null): string {
+  if (startable === null) return '';
+  const advice = '. The same request starts a run once the service has the handler.';
+  if (startable.length === 0) return `${advice} It has no handler that you may start here`;
+  const named = startable.slice(0, NAMED_MAX).join(', ');
+  const more = startable.length > NAMED_MAX ? ` and ${startable.length - NAMED_MAX} more` : '';
+  return `${advice} You may start: ${named}${more}`;
 }

@@ -56,6 +56,13 @@ export class ProductPolicies {
     }
   }
 
+  /** Whether a run of the scope may be started with the handler. */
+  allowsHandler(scope: RunScope | null, handlerId: string): boolean {
+    if (!this.active) return true;
+    const policy = scope === null ? undefined : this.#policies.get(scope.productId);
+    return policy !== undefined && admits(policy.allowedHandlerIds, handlerId);
+  }
+
   /** No worker may lease a run without a product once policies exist. */
   mayLease(scope: RunScope | null, workerId: string): boolean {
     if (!this.active) return true;

@@ -6,11 +6,11 @@ import { announceChange } from './announcements.ts';
 import { traceLimits } from './change-run.ts';
 import { admissionKey, keyHashOf, readRun, runKey, runRecord, shardOf, valueKey } from './records.ts';
 import { type LeaseGrant, leaseRun } from './rules/lease.ts';
-import { createRun, rejectionOf, type StartRequest } from './rules/start.ts';
+import { createRun, rejectionOf, type StartRequest, wasRefused } from './rules/start.ts';
 import type { Change, Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { withTrace } from './trace.ts';
-import { storedValue } from './values.ts';
+import { type NewValue, storedValue } from './values.ts';
 
 export interface Started {
   readonly run: Run;
@@ -20,7 +20,8 @@ export interface Started {
 /**
  * Admits a run: one transaction creates the run, uses its idempotency key and increments the active count. A used key
  * returns its run if handler, plugin and payload are the same, else throws `idempotency_conflict`. Throws
- * `queue_full`, without storing anything, at the ceiling. A `grant` leases the run in the same transaction.
+ * `queue_full`, without storing anything, at the ceiling. A refused run stores no payload and uses no key. A `grant`
+ * leases the run in the same transaction.
  */
 export async function startRun(
   runtime: Runtime,
@@ -39,9 +40,19 @@ export async function startRun(
     // The time of the write, not of the request: run times must follow the order of their ids, by which lists are
     // sorted.
     const now = clock.now();
-    const outcome = await admit(runtime, { request, now, grant, id });
-    if (outcome.kind === 'replay')
-      return { run: await replayed(runtime, request, outcome.admission), replayed: true };
+    const attempt: Attempt = { request, now, grant, id, freedOf: null };
+    let outcome = await admit(runtime, attempt);
+    if (outcome.kind === 'replay') {
+      const used = await usedBy(runtime, outcome.admission);
+      if (!wasRefused(used)) {
+        checkSame(runtime, request, outcome.admission, used);
+        return { run: used, replayed: true };
+      }
+      // Releases up to 0.5.0 let a refused run use its key.
+      outcome = await admit(runtime, { ...attempt, freedOf: used.id });
+      if (outcome.kind === 'replay')
+        throw new ServiceError('store_contention', 'Another start has just used this key');
+    }
     if (outcome.kind === 'admitted') {
       await announceChange(runtime, undefined, outcome.run, now);
       return { run: outcome.run, replayed: false };
@@ -59,6 +70,8 @@ function idIn(runtime: Runtime, first: string, shard: number): string {
   while (shardOf(id, counterShards) !== shard) id = runtime.ids.next();
   return id;
 }
+
+const NOTHING: NewValue = { json: null, bytes: 4 };
 
 interface Admission {
   readonly runId: string;
@@ -80,18 +93,19 @@ interface Attempt {
   readonly now: number;
   readonly grant: LeaseGrant | null;
   readonly id: string;
+  /** The refused run whose use of the key does not count. */
+  readonly freedOf: string | null;
 }
 
-async function admit(runtime: Runtime, { request, now, grant, id }: Attempt): Promise<Outcome> {
+async function admit(runtime: Runtime, { request, now, grant, id, freedOf }: Attempt): Promise<Outcome> {
   const handler = runtime.registry.startable(request.handlerId, request.job !== undefined);
   const baseId = runtime.ids.next();
-  const payload = storedValue(id, 'payload', { json: request.payload, bytes: request.payloadBytes });
   const keyHash = request.idempotencyKey === null ? null : keyHashOf(request.idempotencyKey);
   const reservation = keyHash === null ? null : admissionKey(request, keyHash);
   const rejected = rejectionOf(request, handler) !== null;
+  const kept = rejected ? NOTHING : { json: request.payload, bytes: request.payloadBytes };
+  const payload = storedValue(id, 'payload', kept);
   const counters = rejected ? [] : countersOf(runtime.options, { ...request, id });
-  // A rejected job takes no key: the same request starts once the service can execute it.
-  const takesKey = !(rejected && request.job !== undefined);
   const keys: KeyRequest[] = [{ key: runKey(id), expectAbsent: true }];
   if (reservation !== null) keys.push({ key: reservation });
   keys.push(...counters.map(({ key }) => ({ key })));
@@ -100,7 +114,7 @@ async function admit(runtime: Runtime, { request, now, grant, id }: Attempt): Pr
   const gate = reservation ?? runKey(id);
   return store.transact<Outcome>(runtime.scope, { gate, keys }, (found) => {
     const taken = reservation === null ? undefined : found.get(reservation);
-    if (taken !== undefined) {
+    if (taken !== undefined && taken.head.runId !== freedOf) {
       return { writes: [], result: { kind: 'replay', admission: taken.head as unknown as Admission } };
     }
     const full = fullCounter(found, counters);
@@ -113,7 +127,8 @@ async function admit(runtime: Runtime, { request, now, grant, id }: Attempt): Pr
     const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
     const writes: Write[] = [{ put: runRecord(run) }];
     if (payload.write !== null) writes.push(payload.write);
-    if (reservation !== null && takesKey)
+    // The same request starts once its handler is registered.
+    if (reservation !== null && !rejected)
       writes.push({ put: admissionRecord(reservation, run, request.pluginId) });
     writes.push(...counters.map((counter) => incremented(found, counter)));
     return { writes, result: { kind: 'admitted', run } };
@@ -131,8 +146,21 @@ function admissionRecord(key: RecordKey, run: Run, askedPluginId: string | null)
   return { key, head: { runId, handlerId, askedPluginId, pluginId, payloadHash } };
 }
 
-/** Returns the run of the used key, if the request is the same. */
-async function replayed(runtime: Runtime, request: StartRequest, admission: Admission): Promise<Run> {
+async function usedBy(runtime: Runtime, { runId }: Admission): Promise<Run> {
+  const store = await runtime.store();
+  const { records } = await store.query(runtime.scope, {
+    by: 'keys',
+    keys: [{ key: runKey(runId), view: 'body' }],
+  });
+  const [record] = records;
+  // Only a prune removes a run between the two reads, together with its key.
+  if (record === undefined)
+    throw new ServiceError('store_contention', 'The run of this key has just been removed');
+  return readRun(record, runId);
+}
+
+/** Throws `idempotency_conflict` unless the request is the one that the run was started with. */
+function checkSame(runtime: Runtime, request: StartRequest, admission: Admission, run: Run): void {
   const pluginId =
     request.pluginId ??
     runtime.registry.startable(request.handlerId, request.job !== undefined)?.pluginId ??
@@ -141,18 +169,8 @@ async function replayed(runtime: Runtime, request: StartRequest, admission: Admi
   const samePlugin = admission.askedPluginId === request.pluginId || admission.pluginId === pluginId;
   const same =
     admission.handlerId === request.handlerId && samePlugin && admission.payloadHash === request.payloadHash;
-  if (!same) throw keyConflict();
-  const store = await runtime.store();
-  const key = runKey(admission.runId);
-  const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key, view: 'body' }] });
-  const [record] = records;
-  // Only a prune removes a run between the two reads, together with its key.
-  if (record === undefined)
-    throw new ServiceError('store_contention', 'The run of this key has just been removed');
-  const run = readRun(record, admission.runId);
   // A job for another subject is another intent, even where the payload is the same.
-  if ((run.job?.subject ?? null) !== (request.job?.subject ?? null)) throw keyConflict();
-  return run;
+  if (!same || (run.job?.subject ?? null) !== (request.job?.subject ?? null)) throw keyConflict();
 }
 
 function keyConflict(): ServiceError {

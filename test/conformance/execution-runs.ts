@@ -108,9 +108,10 @@ export function describeRuns({ store }: ExecutionConformance): void {
         completedAtUtc: new Date(START).toISOString(),
       });
       expect(run.admission).toEqual(admission);
-      // It took its key, and no worker may execute it.
-      const again = await refused(code, client.start({ ...body, idempotencyKey }));
-      expect(admissionIn(again)).toEqual({ ...admission, replayed: true });
+      // It took no key, and no worker may execute it.
+      const again = admissionIn(await refused(code, client.start({ ...body, idempotencyKey })));
+      expect(again).toMatchObject({ status: 'rejected', failureClass: code, replayed: false });
+      expect(again.resourceId).not.toBe(run.id);
       const handlerIds = [HANDLER, OTHER, 'nobody'];
       expect(await client.lease({ workerId: 'w', handlerIds })).toBeNull();
       expect(await client.lease({ workerId: 'w', handlerIds, runId: run.id })).toBeNull();
@@ -191,30 +192,28 @@ export function describeRuns({ store }: ExecutionConformance): void {
       expect((await client.start({ ...body, idempotencyKey })).id).toBe(first.id);
     });
 
-    it.each<[string, StartBody, string | null]>([
-      ['registered', { handlerId: 'late' }, 'handler_missing'],
-      ['registered, with its plugin', { handlerId: 'late', pluginId: PLUGIN }, 'handler_missing'],
-      ['unregistered', { handlerId: HANDLER }, null],
-      ['unregistered, with its plugin', { handlerId: HANDLER, pluginId: PLUGIN }, null],
-    ])('finds its run also once the handler is %s', async (_, request, code) => {
+    it.each<[string, StartBody, boolean]>([
+      ['registered', { handlerId: 'late' }, false],
+      ['registered, with its plugin', { handlerId: 'late', pluginId: PLUGIN }, false],
+      ['unregistered', { handlerId: HANDLER }, true],
+      ['unregistered, with its plugin', { handlerId: HANDLER, pluginId: PLUGIN }, true],
+    ])('finds its run also once the handler is %s', async (_, request, known) => {
       const { client, scope } = ownRuns(store());
       const external = [{ handlerId: 'late', pluginId: PLUGIN }];
       const other = ownRuns(store(), { scope, node: 2, external }).client;
       const start = (by: ExecutionClient, change: Partial<StartBody> = {}) =>
-        by.start({ ...request, idempotencyKey: 'k', ...change }).then(
-          ({ admission }) => admission,
-          (problem: ServiceError) => admissionIn(problem),
-        );
-      const first = await start(client);
-      expect(first).toMatchObject({ failureClass: code });
-      for (const by of [other, client]) expect(await start(by)).toEqual({ ...first, replayed: true });
+        by.start({ ...request, idempotencyKey: 'k', ...change });
+      if (!known) await refused('handler_missing', start(client));
+      const run = await start(known ? client : other);
+      expect(run.admission.replayed).toBe(false);
       for (const by of [other, client]) {
+        const again = await start(by);
+        expect(again).toEqual({ ...run, admission: { ...run.admission, replayed: true } });
         for (const change of [{ pluginId: 'another' }, { payload: 1 }, { handlerId: OTHER }]) {
-          const problem = by.start({ ...request, idempotencyKey: 'k', ...change });
-          await refused('idempotency_conflict', problem);
+          await refused('idempotency_conflict', start(by, change));
         }
       }
-      expect(await client.list()).toHaveLength(1);
+      expect(await client.list()).toHaveLength(known ? 1 : 2);
     });
 
     it('has its record found from the run', async () => {

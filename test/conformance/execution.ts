@@ -8,6 +8,7 @@ import { describeLimits } from './execution-limits.ts';
 import { describeLists } from './execution-lists.ts';
 import { describeMaintenance } from './execution-maintenance.ts';
 import { describePolicies } from './execution-policy.ts';
+import { describeRefusedStarts } from './execution-refused.ts';
 import { describeResults } from './execution-results.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeWaits } from './execution-waits.ts';
@@ -46,6 +47,7 @@ export function describeExecution(
     };
     // Admission and what is read:
     describeRuns(conformance);
+    describeRefusedStarts(conformance);
     describeResults(conformance);
     describeCeiling(conformance);
     describeLists(conformance);

@@ -116,7 +116,7 @@ export class ExecutionOracle {
     const { dryRun } = (call?.body ?? {}) as ExecutionMaintenancePruneRequest;
     const asked = call?.operation === 'pruneExecutionRuntimeMaintenance' && dryRun === false;
     must(asked, 'I8 run', `${run.id} is gone, and nobody asked for it`);
-    const key = admissionOfRun(run);
+    const key = isRefused(run) ? null : admissionOfRun(run);
     const freed = changes.some(({ key: { id }, after }) => id === key?.id && after === undefined);
     must(key === null || freed, 'admission', `${run.id} is gone, and its key is not`);
     this.removed.set(run.id, this.moment);
@@ -159,12 +159,15 @@ export class ExecutionOracle {
       const runId = String(after.head.runId);
       const owner = this.#keys.get(key.id) ?? runId;
       must(owner === runId, 'admission', `a key of ${owner} was given to ${runId}`);
-      must(this.versions.has(runId), 'admission', `a key was taken for ${runId}, which is not there`);
+      const keyed = this.current(runId);
+      must(keyed !== undefined, 'admission', `a key was taken for ${runId}, which is not there`);
+      must(!isRefused(keyed), 'admission', `a key was taken for ${runId}, which was refused`);
       this.#keys.set(key.id, runId);
     }
     const keyed = new Map<string, string>();
-    for (const { id, keyHash, scope } of this.runs) {
-      if (keyHash === null) continue;
+    for (const run of this.runs) {
+      const { id, keyHash, scope } = run;
+      if (keyHash === null || isRefused(run)) continue;
       const name = `${canonicalJson(scope)} ${keyHash}`;
       must(!keyed.has(name), 'admission', `${keyed.get(name)} and ${id} have one key`);
       keyed.set(name, id);
@@ -222,6 +225,11 @@ export class ExecutionOracle {
     }
     must(runs === this.runs.length, 'I1 acknowledged', `${this.runs.length - runs} runs are gone`);
   }
+}
+
+/** Admission refused it, so that it never had a key. A handler rejects only what was leased to it. */
+function isRefused({ status, attempt }: Run): boolean {
+  return status === 'rejected' && attempt === 0;
 }
 
 /** Entries are added with greater ids, and leave the run only for a record of their own. */

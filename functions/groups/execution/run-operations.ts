@@ -9,7 +9,7 @@ import { cancel, type RunGuard, raise } from '../../runs/control.ts';
 import { missingRun } from '../../runs/held.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
 import { findCheckpoint, listRuns, type RunFilter, readTrace, requireRun } from '../../runs/read-runs.ts';
-import { isTerminal, type Run } from '../../runs/run.ts';
+import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
 import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
@@ -35,13 +35,27 @@ export function startExecutionRun(dependencies: ExecutionDependencies): Handler<
       operationId: 'startExecutionRun',
     });
     if (access !== null) access.authorizeStart(verified(caller), request.scope, request.handlerId);
-    const { run, replayed } = await startHere(runtime, dependencies.reserve, request, now);
+    const startable = () => startableBy(dependencies, caller, request.scope);
+    const { run, replayed } = await startHere(runtime, dependencies.reserve, request, now, startable);
     const headers = {
       Location: statusUri(run.id),
       ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
     };
     return { status: 202, body: await wireRun(runtime, run, { replayed }), headers };
   };
+}
+
+/** Ids of the handlers that the caller may start in the scope. */
+function startableBy(
+  { runtime, access }: ExecutionDependencies,
+  caller: Caller,
+  scope: RunScope | null,
+): readonly string[] {
+  const known = runtime.registry.handlers.map(({ handlerId }) => handlerId);
+  const inProduct = known.filter((handlerId) => runtime.policies.allowsHandler(scope, handlerId));
+  if (access === null) return inProduct;
+  const allowed = access.allowedHandlers(verified(caller), scope) ?? [];
+  return allowed === 'all' ? inProduct : inProduct.filter((handlerId) => allowed.includes(handlerId));
 }
 
 export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'getExecutionRun'> {

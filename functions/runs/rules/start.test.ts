@@ -69,7 +69,7 @@ test('a rejected run has its end, no schedule to wait for and its reason', () =>
     startedAt: NOW,
     completedAt: NOW,
     failureClass: 'handler_missing',
-    error: 'No handler is registered under this id',
+    error: 'No handler is registered under the id "h"',
   });
 });
 

@@ -48,15 +48,27 @@ export interface Rejection {
 /** Why no registered handler can execute the run; `null` if one can. */
 export function rejectionOf(request: StartRequest, handler: HandlerFacts | undefined): Rejection | null {
   if (handler === undefined) {
-    return { failureClass: 'handler_missing', error: 'No handler is registered under this id' };
+    return {
+      failureClass: 'handler_missing',
+      error: `No handler is registered under the id ${JSON.stringify(request.handlerId)}`,
+    };
   }
   if (request.pluginId !== null && request.pluginId !== handler.pluginId) {
-    return { failureClass: 'plugin_mismatch', error: 'The handler belongs to another plugin' };
+    const owner = handler.pluginId === null ? 'no plugin' : `the plugin ${JSON.stringify(handler.pluginId)}`;
+    const named = `not to ${JSON.stringify(request.pluginId)}`;
+    const error = `The handler ${JSON.stringify(request.handlerId)} belongs to ${owner}, ${named}`;
+    return { failureClass: 'plugin_mismatch', error };
   }
   if (handler.routed === false) {
-    return { failureClass: 'platform', error: 'No worker is configured for this handler' };
+    const error = `No worker is configured for the handler ${JSON.stringify(request.handlerId)}`;
+    return { failureClass: 'platform', error };
   }
   return null;
+}
+
+/** Whether admission refused the run. A handler may also end its run as `rejected`, but that run was leased before. */
+export function wasRefused({ status, attempt }: Pick<Run, 'status' | 'attempt'>): boolean {
+  return status === 'rejected' && attempt === 0;
 }
 
 const DEFAULT_RETRY = { initialDelaySeconds: 1, maxDelaySeconds: 60, backoffMultiplier: 2 } as const;
@@ -98,7 +110,7 @@ export function createRun(
     correlationId: request.correlationId ?? fresh.id,
     scope: request.scope,
     payloadHash: request.payloadHash,
-    payload: fresh.payload,
+    payload: rejection === null ? fresh.payload : NULL_VALUE,
     tags: request.tags,
     createdAt: now,
     updatedAt: now,
