@@ -234,6 +234,11 @@ describe('the catalog lint', () => {
       'neither a parameter nor a member',
       (op) => set(op('listParcels'), { headerSafeFields: ['colour'] }),
     ],
+    [
+      'a header-safe field of any value',
+      'may hold any value',
+      (op) => set(op('listParcels'), { headerSafeFields: ['depotId'] }),
+    ],
   ])('refuses %s', (_, expected, edit) => {
     expect(faultsAfter((op, catalog) => edit(op, catalog))).toContainEqual(expect.stringContaining(expected));
   });

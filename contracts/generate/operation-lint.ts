@@ -8,10 +8,14 @@ import {
   routeParameters,
 } from './catalog.ts';
 import { repeated } from './route-lint.ts';
+import { referenceName } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
 /** Names that must never be in a header: secrets, and ids of documents or people. */
 const HEADER_UNSAFE = /token|secret|password|apikey|key$|prompt|text|query|^id$|documentid|eventid|objectid/i;
+
+/** Names that a deployment configures: few, and no secrets. */
+const CONFIGURED: ReadonlySet<string> = new Set(['handlerId', 'pluginId', 'productId']);
 
 /** Faults of one operation except its routes, as sentences. Without `root` it does not check evidence files. */
 export function lintOperation(
@@ -146,16 +150,23 @@ function lintNames(operation: CatalogOperation): readonly string[] {
   return faults;
 }
 
+/** Proxies log and cache by headers, so a field may be in one only if the contract or the deployment fixes its values. */
 function lintHeaderSafety(operation: CatalogOperation, { models }: ContractSource): readonly string[] {
-  const parameters = operation.routes
-    .flatMap((route) => routeParameters(operation, route))
-    .map(({ name }) => name);
-  const members = Object.keys(models.get(operation.request?.schema ?? '')?.schema.properties ?? {});
+  const fields = new Map(
+    operation.routes
+      .flatMap((route) => routeParameters(operation, route))
+      .map(({ name, schema }) => [name, schema] as const),
+  );
+  const members = models.get(operation.request?.schema ?? '')?.schema.properties ?? {};
+  for (const [name, schema] of Object.entries(members)) fields.set(name, schema);
   return operation.headerSafeFields.flatMap((field) => {
     if (HEADER_UNSAFE.test(field)) return [`${field} must not be in a header`];
-    return [...parameters, ...members].includes(field)
+    const schema = fields.get(field);
+    if (schema === undefined) return [`header-safe field ${field} is neither a parameter nor a member`];
+    const { enum: values } = models.get(referenceName(schema) ?? '')?.schema ?? schema;
+    return values !== undefined || CONFIGURED.has(field)
       ? []
-      : [`header-safe field ${field} is neither a parameter nor a member`];
+      : [`header-safe field ${field} may hold any value`];
   });
 }
 

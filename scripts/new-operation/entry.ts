@@ -55,11 +55,21 @@ export function catalogEntry(operation: NewOperation, problemOrder: readonly str
     headerSafeFields: [],
     evidence: {
       fixtures: ['sdk/wire/requests.json'],
-      tests: ['contracts/parity.test.ts', conformancePath(group, id)],
+      tests: [...EVIDENCE, conformancePath(group, id)],
     },
     deprecation: null,
   };
 }
+
+/** Tests that read the catalogue, so they cover a new operation too. */
+const EVIDENCE = [
+  'contracts/parity.test.ts',
+  'contracts/validators.test.ts',
+  'sdk/typescript/test/wire.test.ts',
+  'sdk/python/tests/test_wire.py',
+  'test/system/sdk-scenario.test.ts',
+  'test/system/two-instances-scenario.test.ts',
+];
 
 export function conformancePath(group: string, id: string): string {
   return `test/conformance/${group}-${snake(id).replaceAll('_', '-')}.ts`;

@@ -11,6 +11,7 @@ import { describePolicies } from './execution-policy.ts';
 import { describeRefusedStarts } from './execution-refused.ts';
 import { describeResults } from './execution-results.ts';
 import { describeRuns } from './execution-runs.ts';
+import { describeRuntime } from './execution-runtime.ts';
 import { describeWaits } from './execution-waits.ts';
 import { describeWorkers } from './execution-worker.ts';
 
@@ -46,6 +47,7 @@ export function describeExecution(
       alone: options.delivers === true ? () => undefined : (...given) => test(...given),
     };
     // Admission and what is read:
+    describeRuntime(conformance);
     describeRuns(conformance);
     describeRefusedStarts(conformance);
     describeResults(conformance);

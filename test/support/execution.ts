@@ -180,6 +180,18 @@ export class ExecutionClient {
     return (await operations.listExecutionRuns({ params: {}, query, body: null }, this.#context())).body;
   }
 
+  async runtime() {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body: null };
+    return (await operations.getExecutionRuntime(input, this.#context())).body;
+  }
+
+  async effectiveRuntime(query: OperationTypes['getEffectiveExecutionRuntime']['query'] = {}) {
+    const { operations } = this.instance;
+    const input = { params: {}, query, body: null };
+    return (await operations.getEffectiveExecutionRuntime(input, this.#context())).body;
+  }
+
   async maintenance() {
     const { operations } = this.instance;
     const input = { params: {}, query: {}, body: null };

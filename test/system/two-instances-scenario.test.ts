@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import catalog from '../../contracts/public-sdk-surface.json' with { type: 'json' };
+import scenario from '../../sdk/scenario/scenario.json' with { type: 'json' };
+import expected from '../../sdk/scenario/transcript.json' with { type: 'json' };
+import { type Relay, startRelay } from '../support/relay.ts';
+import { type ServerProcess, startServer } from '../support/server-process.ts';
+import { normalised } from './sdk-transcript.ts';
+
+/** Every operation of the contract, on two processes over one database that share nothing else. */
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'two-scenario-'));
+const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
+const handlers = [
+  'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
+  'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',
+];
+let servers: readonly ServerProcess[];
+let relay: Relay;
+
+beforeAll(async () => {
+  const env = { SVC_DATA_DIR: folder };
+  servers = [await startServer(env, handlers), await startServer(env, handlers)];
+  relay = await startRelay(servers);
+});
+
+afterAll(async () => {
+  await relay.close();
+  for (const server of servers) await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('two processes behind a balancer without affinity', () => {
+  test('give what one process gives, step by step', async () => {
+    const tenant = `t-${randomBytes(6).toString('hex')}`;
+    const program = resolve('sdk/scenario/typescript.ts');
+    const given = [program, resolve('sdk/scenario/scenario.json'), relay.address, tenant];
+    const { stdout } = await run(process.execPath, given, { maxBuffer: 2 ** 26 });
+    expect(normalised(JSON.parse(stdout), { tenant, provider: ['sqlite'] })).toEqual(expected);
+    for (const count of relay.counts) expect(count).toBeGreaterThan(scenario.steps.length / 3);
+  });
+
+  test('take part in every call of the canonical store and of the runtime', () => {
+    const named = scenario.steps.map(({ method }) => method.typescript);
+    const called = catalog.operations.filter(({ group, sdk }) => group !== 'server' && sdk !== null);
+    expect(named).toEqual(expect.arrayContaining(called.map(({ sdk }) => sdk?.typescript)));
+  });
+
+  const pages = catalog.operations.filter(({ group }) => group === 'server');
+  test.each(pages.map(({ id, routes }) => ({ id, path: routes[0]?.path ?? '' })))(
+    '$id: both answer alike',
+    async ({ path }) => {
+      const answers = await Promise.all(
+        servers.map(async ({ address }) => {
+          const response = await fetch(`${address}${path}`);
+          const type = response.headers.get('content-type');
+          return { status: response.status, type, body: (await response.text()).replaceAll(TIME, '<time>') };
+        }),
+      );
+      expect(answers[0]?.status).toBe(200);
+      expect(answers[1]).toEqual(answers[0]);
+    },
+  );
+});
