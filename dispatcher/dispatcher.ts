@@ -1,5 +1,6 @@
 import { bounded, retryDelay } from './calls.ts';
 import type { OutboxLease } from './client.ts';
+import { deferred } from './deferred.ts';
 import { Delivery, type DeliveryContext } from './delivery.ts';
 import { KeyLanes } from './key-lanes.ts';
 import {
@@ -31,7 +32,7 @@ export class Dispatcher {
   #held = 0;
   #leasing: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
-  #changed = Promise.withResolvers<void>();
+  #changed = deferred();
 
   constructor(options: DispatcherOptions) {
     this.#options = settle(options);
@@ -182,7 +183,7 @@ export class Dispatcher {
 
   #wake(): void {
     const { resolve } = this.#changed;
-    this.#changed = Promise.withResolvers<void>();
+    this.#changed = deferred();
     resolve();
   }
 

@@ -42,8 +42,8 @@ const ERROR_TEXT_LENGTH_MAX = 1000;
 export function errorText(error: unknown): string {
   const message = messageOf(error);
   const shown = message.slice(0, ERROR_TEXT_LENGTH_MAX).replace(/(?![\t\n\r])\p{Cc}/gu, ' ');
-  // The cut may have split a surrogate pair.
-  return shown.toWellFormed().trim() || 'the handler failed without saying why';
+  // The cut may have split a surrogate pair. `toWellFormed` is newer than ES2023.
+  return shown.replace(/\p{Surrogate}/gu, '\uFFFD').trim() || 'the handler failed without saying why';
 }
 
 /** A handler may throw any value: its message may be no string, and reading the message may throw. */

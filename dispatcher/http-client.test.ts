@@ -79,6 +79,24 @@ describe('the outbox over HTTP', () => {
     }
   });
 
+  test('reads no more of an answer than its limit', async () => {
+    let pieces = 0;
+    const endless = () =>
+      new ReadableStream<Uint8Array>(
+        {
+          pull(controller) {
+            pieces += 1;
+            controller.enqueue(new Uint8Array(1000).fill(0x20));
+          },
+        },
+        { highWaterMark: 0 },
+      );
+    const { client } = staged(() => new Response(endless()), { maxResponseBytes: 5000 });
+    const error = await failing(client.lease(request, { signal }));
+    expect(error).toMatchObject({ failure: 'transient', message: 'the answer is longer than 5000 bytes' });
+    expect(pieces).toBe(6);
+  });
+
   test.each([
     [409, 'lease_stale', 'lost'],
     [409, 'lease_not_active', 'lost'],

@@ -24,11 +24,14 @@ export interface HttpOutboxClientOptions {
   readonly headers?: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** The timeout of a call; a lease call adds its wait. Default 15 s. */
   readonly timeoutMs?: number;
+  /** The longest decoded answer that the client reads, in bytes. Default 128 MiB. */
+  readonly maxResponseBytes?: number;
   readonly fetch?: OutgoingHttp;
   readonly world?: Pick<DispatcherWorld, 'after'>;
 }
 
 const TIMEOUT_MS_DEFAULT = 15_000;
+const RESPONSE_BYTES_MAX_DEFAULT = 128 * 1024 * 1024;
 const LOST_CODES: ReadonlySet<string> = new Set(['lease_stale', 'lease_not_active', 'not_found']);
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 408, 425, 429]);
 const RETRY_AFTER_MS_MAX = 3_600_000;
@@ -92,7 +95,7 @@ export class HttpOutboxClient implements OutboxClient {
           redirect: 'manual',
         },
       );
-      const text = await response.text();
+      const text = await boundedText(response, this.#options.maxResponseBytes ?? RESPONSE_BYTES_MAX_DEFAULT);
       if (response.ok) return text;
       throw callError(response, text);
     } catch (error) {
@@ -102,6 +105,24 @@ export class HttpOutboxClient implements OutboxClient {
     } finally {
       cancel();
     }
+  }
+}
+
+/** The body of an answer. It reads in pieces: a small compressed body can decode to one that fills the memory. */
+async function boundedText(response: Response, bytesMax: number): Promise<string> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > bytesMax) {
+      reader?.cancel().catch(() => {});
+      throw new OutboxCallError('transient', `the answer is longer than ${bytesMax} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
   }
 }
 

@@ -243,7 +243,7 @@ def test_what_broke_off_inside_the_answer_is_a_failed_connection(sdk: Flavour) -
 
 
 def test_the_error_is_that_of_the_last_time_and_says_how_long_to_wait(sdk: Flavour) -> None:
-    with Stage(foreign(502), foreign(429, {"retry-after": "61"})) as stage:
+    with Stage(foreign(500), foreign(429, {"retry-after": "61"})) as stage:
         client = sdk.client(stage, Clock())
         with pytest.raises(InternalServerError):
             sdk.call(client, "health")

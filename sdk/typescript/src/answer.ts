@@ -1,3 +1,4 @@
+import { boundedBody, REFUSAL_BYTES_MAX } from './bounded.ts';
 import {
   APIAbortError,
   APIConnectionError,
@@ -36,12 +37,17 @@ export function formOf(operation: OperationSpec, response: Response): 'json' | '
 }
 
 /**
- * The error of a refusal. A body that is incomplete or cannot be decoded counts as no problem document: the status alone
- * decides the class of the error.
+ * The error of a refusal. A body that is incomplete, too long or cannot be decoded counts as no problem document: the
+ * status alone decides the class of the error.
  */
-export async function refusal(operation: string, response: Response, world: World): Promise<SvcError> {
+export async function refusal(
+  operation: string,
+  response: Response,
+  { world, maxResponseBytes }: { readonly world: World; readonly maxResponseBytes: number },
+): Promise<SvcError> {
   const { status, headers } = response;
-  const text = await response.arrayBuffer().then(decoded, () => null);
+  const bytesMax = Math.min(maxResponseBytes, REFUSAL_BYTES_MAX);
+  const text = await boundedBody(operation, response, bytesMax).then(decoded, () => null);
   const problem = text === null ? null : problemOf(mediaTypeOf(response), text);
   const retryAfter = retryAfterOf(headers.get('retry-after'), problem?.retryAfterSeconds, world.now());
   const isRedirect = (status >= 300 && status < 400) || response.type === 'opaqueredirect';

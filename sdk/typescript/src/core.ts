@@ -46,9 +46,9 @@ function redacted(credential: unknown): string | null {
 
 /** The options with every default decided: a client that is derived later ignores changes of the environment. */
 function decided(options: ClientOptions, settings: Settings): ClientOptions {
-  const { baseUrl, apiKey, apiKeyHeader, token, headers, timeout, maxRetries, world } = settings;
+  const { ownFetch: _, mayCarry: __, ...kept } = settings;
   const { insecure, fetch } = options;
-  return { baseUrl, apiKey, apiKeyHeader, token, headers, timeout, maxRetries, fetch, world, insecure };
+  return { ...kept, fetch, insecure };
 }
 
 /** The options of a client, replaced by those of `changes` that are defined. */

@@ -1,4 +1,5 @@
 import { addressOf } from './address.ts';
+import { RESPONSE_BYTES_MAX } from './bounded.ts';
 import { isCredentialHeader } from './credentials.ts';
 import { SvcError } from './errors.ts';
 import { RETRY } from './retry.ts';
@@ -24,6 +25,11 @@ export interface ClientOptions {
   readonly timeout?: number | undefined;
   /** How often the client retries a failed call where that is safe; 2 if absent. */
   readonly maxRetries?: number | undefined;
+  /**
+   * The longest decoded body that the client holds in memory, in bytes; 134,217,728 (128 MiB) if absent. A longer one is an
+   * `APIResponseError`. The client does not limit bodies that it hands over as streams.
+   */
+  readonly maxResponseBytes?: number | undefined;
   /** Replaces the platform's `fetch`. It must not follow redirects. */
   readonly fetch?: FetchLike | undefined;
   /** Allows credentials over plain HTTP to other machines, where others can read them. */
@@ -44,6 +50,7 @@ export interface CallOptions {
   /** The id of the request in the log and the answer of the service: 1 to 128 letters, digits and `._:-`. */
   readonly correlationId?: string | undefined;
   readonly maxRetries?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
 }
 
 /** The options of an operation that takes its idempotency key in a header. */
@@ -61,6 +68,7 @@ export interface Settings {
   readonly headers: HeaderValues;
   readonly timeout: number;
   readonly maxRetries: number;
+  readonly maxResponseBytes: number;
   readonly fetch: FetchLike;
   /** Whether the caller gave `fetch`. */
   readonly ownFetch: boolean;
@@ -96,6 +104,7 @@ export function settle(options: ClientOptions, env: Environment): Settings {
     headers,
     timeout: checkTimeout(timeout),
     maxRetries: checkRetries(maxRetries),
+    maxResponseBytes: checkResponseBytes(options.maxResponseBytes ?? RESPONSE_BYTES_MAX),
     fetch,
     ownFetch: options.fetch !== undefined,
     world: options.world ?? machine,
@@ -136,4 +145,9 @@ export function checkTimeout(timeout: number): number {
 export function checkRetries(maxRetries: number): number {
   if (Number.isInteger(maxRetries) && maxRetries >= 0) return maxRetries;
   throw new SvcError('maxRetries is a whole number from 0.');
+}
+
+export function checkResponseBytes(maxResponseBytes: number): number {
+  if (Number.isInteger(maxResponseBytes) && maxResponseBytes > 0) return maxResponseBytes;
+  throw new SvcError('maxResponseBytes is a whole number from 1.');
 }

@@ -56,7 +56,10 @@ function mayPass(failure: Failure): boolean {
   const { status, retryable, retryAfterMs } = failure;
   // Never retry a conflict: the stored state decides, even if the answer calls it retryable.
   if (status === 409) return false;
-  return retryable ?? ((status === 429 || status === 503) && retryAfterMs !== null);
+  if (retryable !== null) return retryable;
+  // Only a proxy answers so: it did not reach the service, or got no whole answer.
+  if (status === 502 || status === 504) return true;
+  return (status === 429 || status === 503) && retryAfterMs !== null;
 }
 
 /** The longer of `Retry-After` and the time in the problem document, in seconds; `null` without both. */

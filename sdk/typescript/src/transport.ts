@@ -1,10 +1,18 @@
 import { connected, failureOf, formOf, parsed, refusal } from './answer.ts';
+import { boundedBody } from './bounded.ts';
 import { CallTime } from './call-time.ts';
 import { withCredentials } from './credentials.ts';
 import { SvcError } from './errors.ts';
 import { idleBounded, withBody } from './idle.ts';
 import type { CallInput, OperationSpec } from './operation.ts';
-import { checkCarried, checkRetries, checkTimeout, type KeyedCallOptions, type Settings } from './options.ts';
+import {
+  checkCarried,
+  checkResponseBytes,
+  checkRetries,
+  checkTimeout,
+  type KeyedCallOptions,
+  type Settings,
+} from './options.ts';
 import { type WireRequest, wireRequest } from './request.ts';
 import { retryDelay } from './retry.ts';
 import { pause, type World } from './world.ts';
@@ -54,6 +62,7 @@ export async function exchange(
   const { world } = settings;
   const timeout = checkTimeout(options.timeout ?? settings.timeout);
   const maxRetries = checkRetries(options.maxRetries ?? settings.maxRetries);
+  const maxResponseBytes = checkResponseBytes(options.maxResponseBytes ?? settings.maxResponseBytes);
   const request = requestOf();
   const until = world.now() + timeout;
   const time = new CallTime(operation.id, options.signal);
@@ -62,7 +71,9 @@ export async function exchange(
     for (let failures = 1; ; failures += 1) {
       try {
         time.check();
-        return await time.bound(attempt(settings, operation, request, { time, timeout, raw }));
+        return await time.bound(
+          attempt(settings, operation, request, { time, timeout, raw, maxResponseBytes }),
+        );
       } catch (error) {
         const delay = retryDelay({
           retry: operation.retry,
@@ -92,13 +103,14 @@ interface AttemptOptions {
   readonly time: CallTime;
   readonly timeout: number;
   readonly raw: boolean;
+  readonly maxResponseBytes: number;
 }
 
 async function attempt(
   settings: Settings,
   operation: OperationSpec,
   request: WireRequest,
-  { time, timeout, raw }: AttemptOptions,
+  { time, timeout, raw, maxResponseBytes }: AttemptOptions,
 ): Promise<Outcome> {
   const headers = await withCredentials(settings, request);
   const body = request.body();
@@ -114,17 +126,18 @@ async function attempt(
     settings.fetch(`${settings.baseUrl}${request.target}`, init),
   );
   const form = formOf(operation, response);
-  if (form === null) throw await refusal(operation.id, response, settings.world);
+  const { world } = settings;
+  if (form === null) throw await refusal(operation.id, response, { world, maxResponseBytes });
   const streamed = () =>
     response.body === null
       ? null
-      : idleBounded(operation.id, response.body, { time, world: settings.world, idleMs: timeout });
+      : idleBounded(operation.id, response.body, { time, world, idleMs: timeout });
   if (raw) return { response: withBody(response, streamed()), data: undefined };
   if (form === 'bytes') return { response, data: streamed() ?? new Blob([]).stream() };
   if (form === 'none') {
     await response.body?.cancel();
     return { response, data: null };
   }
-  const bytes = await connected(operation.id, () => response.arrayBuffer());
+  const bytes = await boundedBody(operation.id, response, maxResponseBytes);
   return { response, data: parsed(operation.id, bytes) };
 }

@@ -211,7 +211,7 @@ describe('over a socket', () => {
   });
 
   test('the error is that of the last time, and says how long to wait', async () => {
-    await using stage = await Stage.open(foreign(502), foreign(429, { 'retry-after': '61' }));
+    await using stage = await Stage.open(foreign(500), foreign(429, { 'retry-after': '61' }));
     await thrown(stage.client().health(), InternalServerError);
     const error = await thrown(stage.client().health(), RateLimitError);
     expect(error).toMatchObject({ retryAfter: 61, retryable: null, problem: null });

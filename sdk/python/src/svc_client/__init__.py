@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from . import models
@@ -92,6 +93,10 @@ __all__ = [
     "__version__",
     "models",
 ]
+
+# Without the extra, `from svc_client import *` gives the other names instead of an error.
+if not TYPE_CHECKING and not all(find_spec(name) for name in ("httpx2", "anyio")):
+    __all__[:] = [name for name in __all__ if name not in ("AsyncClient", "AsyncStreamedResponse")]
 
 
 def __getattr__(name: str) -> object:

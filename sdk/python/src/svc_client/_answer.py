@@ -51,8 +51,8 @@ def is_readable(operation: OperationSpec, form: AnswerForm | None, headers: Head
     raise APIResponseError(message, operation=operation.id)
 
 
-def is_said_by_status(form: AnswerForm | None, error: APIConnectionError) -> bool:
-    """Whether an incomplete body still makes an answer: a refusal does, without a problem document."""
+def is_said_by_status(form: AnswerForm | None, error: SvcError) -> bool:
+    """Whether an incomplete or too long body still makes an answer. A refusal does, without a problem document."""
     return form is None and not isinstance(error, APITimeoutError)
 
 
@@ -83,6 +83,8 @@ class Plan:
     request: WireRequest
     until: float
     max_retries: int
+    bytes_max: int
+    """The longest body to hold in memory."""
 
     def pause_after(self, error: SvcError, failures: int, now: float, random: float) -> float | None:
         """The delay before the next attempt in seconds; None if there is no next attempt."""

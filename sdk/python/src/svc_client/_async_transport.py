@@ -21,11 +21,12 @@ except ImportError as error:
 from ._answer import Plan, form_of, is_readable, is_said_by_status, parsed, refusal
 from ._async_connections import Connections as Connections
 from ._body import Body, ContentError
+from ._bounded import BoundedBody
 from ._credentials import API_KEY, TOKEN, Secret, async_given, bearer
-from ._errors import APIConnectionError, SvcError, without_frames
+from ._errors import APIConnectionError, APIResponseError, SvcError, without_frames
 from ._headers import Headers
-from ._operation import Given, OperationSpec
-from ._options import AsyncCallOptions, check_call, check_retries, check_timeout
+from ._operation import AnswerForm, Given, OperationSpec
+from ._options import AsyncCallOptions, check_call, check_response_bytes, check_retries, check_timeout
 from ._request import WireRequest, wire_request
 from ._responses import APIResponse, check_open
 from ._settings import Settings
@@ -102,8 +103,9 @@ async def exchange(
     settings, world = link.settings, link.world
     timeout = check_timeout(options.get("timeout", settings.timeout))
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
+    bytes_max = check_response_bytes(options.get("max_response_bytes", settings.max_response_bytes))
     request = wire_request(operation, given, settings, check_call(options), world.random)
-    plan = Plan(operation, request, world.now() + timeout, max_retries)
+    plan = Plan(operation, request, world.now() + timeout, max_retries, bytes_max)
     failures = 0
     while True:
         try:
@@ -135,9 +137,8 @@ async def _attempt(link: AsyncLink, plan: Plan, idle: float, mode: Mode) -> obje
             handed_over = True
             return AsyncStreamedResponse(status, answered, _chunks(plan, response), response.aclose)
         try:
-            with _failures_of(plan):
-                content = await response.aread() if readable else b""
-        except APIConnectionError as error:
+            content = await _content(plan, response, form) if readable else b""
+        except (APIConnectionError, APIResponseError) as error:
             if not is_said_by_status(form, error):
                 raise
             content = b""
@@ -148,6 +149,14 @@ async def _attempt(link: AsyncLink, plan: Plan, idle: float, mode: Mode) -> obje
         raise refusal(plan.operation.id, status, answered, content, link.world.now())
     data = parsed(plan.operation.id, form, content)
     return APIResponse(data, status, answered, content) if mode == "raw" else data
+
+
+async def _content(plan: Plan, response: httpx2.Response, form: AnswerForm | None) -> bytes:
+    content = BoundedBody(plan.operation.id, form, plan.bytes_max)
+    async with aclosing(_chunks(plan, response)) as chunks:
+        async for chunk in chunks:
+            content.add(chunk)
+    return content.whole()
 
 
 async def _credentials(settings: Settings) -> AsyncIterator[tuple[str, Secret]]:

@@ -27,6 +27,9 @@ class SharedOptions(TypedDict, total=False):
     """Time for a call in seconds, retries and pauses included; 60 if absent."""
     max_retries: int
     """How often the client retries a failed call where that is safe; 2 if absent."""
+    max_response_bytes: int
+    """The longest body that the client holds in memory; 134,217,728 (128 MiB) if absent. A longer one raises
+    `APIResponseError`. The client does not limit bodies that it hands over as streams."""
     insecure: bool
     """Allows credentials over plain HTTP to other machines, where others can read them."""
     ssl_context: ssl.SSLContext
@@ -66,6 +69,7 @@ class AsyncCallOptions(TypedDict, total=False):
     correlation_id: str
     """The id of the request in the log and the answer of the service: 1 to 128 letters, digits and `._:-`."""
     max_retries: int
+    max_response_bytes: int
 
 
 class CallOptions(AsyncCallOptions, total=False):
@@ -108,6 +112,16 @@ def check_retries(max_retries: object) -> int:
     if isinstance(max_retries, int) and not isinstance(max_retries, bool) and max_retries >= 0:
         return max_retries
     raise SvcError("max_retries is a whole number from 0.")
+
+
+def check_response_bytes(max_response_bytes: object) -> int:
+    if (
+        isinstance(max_response_bytes, int)
+        and not isinstance(max_response_bytes, bool)
+        and max_response_bytes > 0
+    ):
+        return max_response_bytes
+    raise SvcError("max_response_bytes is a whole number from 1.")
 
 
 def check_call(options: CallOptions | AsyncCallOptions | None) -> CallOptions:

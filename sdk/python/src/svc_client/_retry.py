@@ -72,6 +72,9 @@ def _may_pass(failure: Failure) -> bool:
         return False
     if failure.retryable is not None:
         return failure.retryable
+    # Only a proxy answers so: it did not reach the service, or got no whole answer.
+    if failure.status in (502, 504):
+        return True
     return failure.status in (429, 503) and failure.retry_after is not None
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import SplitResult
 
+from ._bounded import RESPONSE_BYTES_MAX
 from ._credentials import CREDENTIAL_HEADERS, AsyncCredential, keep
 from ._errors import SvcError
-from ._options import NAMES, check_headers, check_retries, check_timeout
+from ._options import NAMES, check_headers, check_response_bytes, check_retries, check_timeout
 from ._retry import MAX_RETRIES
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Settings:
     headers: Mapping[str, str | None]
     timeout: float
     max_retries: int
+    max_response_bytes: int
     ssl_context: ssl.SSLContext | None
     insecure: bool
 
@@ -76,6 +78,7 @@ def _settled(base_url: str | None, options: Mapping[str, Any], env: Mapping[str,
         headers=headers,
         timeout=check_timeout(options.get("timeout", 60.0)),
         max_retries=check_retries(options.get("max_retries", MAX_RETRIES)),
+        max_response_bytes=check_response_bytes(options.get("max_response_bytes", RESPONSE_BYTES_MAX)),
         ssl_context=options.get("ssl_context"),
         insecure=bool(options.get("insecure", False)),
     )

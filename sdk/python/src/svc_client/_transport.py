@@ -13,13 +13,14 @@ from typing import Literal
 
 from ._answer import Plan, form_of, is_readable, is_said_by_status, parsed, refusal
 from ._body import ContentError
+from ._bounded import BoundedBody
 from ._connection import Connection, Pool
 from ._credentials import API_KEY, TOKEN, Secret, bearer, given
-from ._errors import APIConnectionError, SvcError, without_frames
+from ._errors import APIConnectionError, APIResponseError, SvcError, without_frames
 from ._headers import Headers
 from ._limit import Cancelled, IdleLimit, Limit
-from ._operation import Given, OperationSpec
-from ._options import CallOptions, check_retries, check_timeout
+from ._operation import AnswerForm, Given, OperationSpec
+from ._options import CallOptions, check_response_bytes, check_retries, check_timeout
 from ._request import WireRequest, wire_request
 from ._responses import APIResponse, StreamedResponse
 from ._settings import Settings
@@ -45,8 +46,9 @@ def exchange(link: Link, operation: OperationSpec, given: Given, options: CallOp
     settings, world = link.settings, link.world
     timeout = check_timeout(options.get("timeout", settings.timeout))
     max_retries = check_retries(options.get("max_retries", settings.max_retries))
+    bytes_max = check_response_bytes(options.get("max_response_bytes", settings.max_response_bytes))
     request = wire_request(operation, given, settings, options, world.random)
-    plan = Plan(operation, request, world.now() + timeout, max_retries)
+    plan = Plan(operation, request, world.now() + timeout, max_retries, bytes_max)
     cancellation = options.get("cancellation")
     limit = Limit(world.now, plan.until, cancellation)
     failures = 0
@@ -117,8 +119,8 @@ class _Attempt:
                 chunks = self._chunks(connection, response)
                 return StreamedResponse(status, answered, chunks, self._give_up)
             try:
-                content = b"".join(self._chunks(connection, response)) if readable else b""
-            except APIConnectionError as error:
+                content = self._content(connection, response, form) if readable else b""
+            except (APIConnectionError, APIResponseError) as error:
                 if not is_said_by_status(form, error):
                     raise
                 content = b""
@@ -129,6 +131,14 @@ class _Attempt:
             raise refusal(plan.operation.id, status, answered, content, self._link.world.now())
         data = parsed(plan.operation.id, form, content)
         return APIResponse(data, status, answered, content) if mode == "raw" else data
+
+    def _content(
+        self, connection: Connection, response: http.client.HTTPResponse, form: AnswerForm | None
+    ) -> bytes:
+        content = BoundedBody(self._plan.operation.id, form, self._plan.bytes_max)
+        for chunk in self._chunks(connection, response):
+            content.add(chunk)
+        return content.whole()
 
     def _take(self) -> Connection:
         connection = self._link.pool.take()
