@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Timers } from '../kernel/world.ts';
 import { targetOf } from './bridge.ts';
+import { connectionLines, type Turn } from './connection-line.ts';
 import { Interruption } from './interruption.ts';
 import type { Chain, RawRequest } from './message.ts';
 import { expectsContinue, send } from './send.ts';
@@ -11,7 +12,10 @@ export interface Exchange {
   /** Registers a request before `handle` gets it; `handle` registers a request that is not yet known. */
   begin(request: IncomingMessage, response: ServerResponse): void;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Breaks the body of the request under way on a connection, whose rest cannot be read; `false` where there is none. */
+  /**
+   * Breaks the body of the last request on a connection, whose rest cannot be read, and closes the connection behind its
+   * answer; `false` where no request is under way.
+   */
   breakOff(socket: Socket, error: Error): boolean;
   /** Makes every later answer close its connection, and signals `draining` to requests that only wait. */
   closeConnections(): void;
@@ -21,25 +25,33 @@ export interface Exchange {
   abort(): void;
 }
 
-interface Active {
+interface Active extends Turn {
+  readonly request: IncomingMessage;
   readonly controller: AbortController;
   readonly broken: Promise<never>;
   readonly breakBody: (error: Error) => void;
+  /** The connection can carry no request behind this one. */
+  last: boolean;
 }
 
 export function createExchange(chain: Chain, timers: Timers): Exchange {
   const active = new Map<IncomingMessage, Active>();
-  const bySocket = new WeakMap<Socket, Active>();
   const draining = new AbortController();
   let idleListeners: (() => void)[] = [];
 
-  const settle = (request: IncomingMessage, entry: Active): void => {
-    if (bySocket.get(request.socket) === entry) bySocket.delete(request.socket);
-    active.delete(request);
+  const settle = (entry: Active): void => {
+    lineOf(entry.request.socket).leave(entry);
+    active.delete(entry.request);
     if (active.size > 0) return;
     for (const listener of idleListeners) listener();
     idleListeners = [];
   };
+
+  // The answers of requests that wait have no socket yet, so they do not learn that it closes.
+  const lineOf = connectionLines((turn) => {
+    (turn as Active).controller.abort();
+    settle(turn as Active);
+  });
 
   const begin = (request: IncomingMessage, response: ServerResponse): Active => {
     const known = active.get(request);
@@ -48,40 +60,33 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
     const { promise: broken, reject } = Promise.withResolvers<never>();
     // The body may break while no handler reads it.
     broken.catch(() => {});
-    const entry: Active = { controller, broken, breakBody: reject };
+    const entry: Active = { request, controller, broken, breakBody: reject, last: false };
     active.set(request, entry);
-    bySocket.set(request.socket, entry);
     request.on('error', reject);
     response.on('error', () => {});
     response.once('close', () => {
       if (!response.writableFinished) controller.abort();
-      settle(request, entry);
+      settle(entry);
     });
+    lineOf(request.socket).join(entry);
     return entry;
   };
 
   return {
     begin,
     handle(request, response) {
-      const { controller, broken } = begin(request, response);
-      let proceeded = false;
-      const signals = { signal: controller.signal, draining: draining.signal };
-      const raw = rawRequest(request, signals, broken, () => {
-        if (!proceeded && expectsContinue(request)) response.writeContinue();
-        proceeded = true;
-      });
-      void chain(raw).then((answer) =>
-        send(request, response, draining.signal.aborted ? { ...answer, close: true } : answer, {
-          timers,
-          proceeded,
-          signal: controller.signal,
-        }),
+      const entry = begin(request, response);
+      lineOf(request.socket).ready(
+        entry,
+        () => void run(entry, response, { chain, timers, draining: draining.signal }),
       );
     },
     breakOff(socket, error) {
-      const entry = bySocket.get(socket);
-      entry?.breakBody(error);
-      return entry !== undefined;
+      const entry = lineOf(socket).last as Active | undefined;
+      if (!entry) return false;
+      entry.last = true;
+      if (!entry.request.complete) entry.breakBody(error);
+      return true;
     },
     closeConnections() {
       draining.abort();
@@ -96,6 +101,29 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
       for (const { controller } of active.values()) controller.abort();
     },
   };
+}
+
+interface Surroundings {
+  readonly chain: Chain;
+  readonly timers: Timers;
+  readonly draining: AbortSignal;
+}
+
+async function run(
+  entry: Active,
+  response: ServerResponse,
+  { chain, timers, draining }: Surroundings,
+): Promise<void> {
+  const { request, controller, broken } = entry;
+  const { signal } = controller;
+  let proceeded = false;
+  const raw = rawRequest(request, { signal, draining }, broken, () => {
+    if (!proceeded && expectsContinue(request)) response.writeContinue();
+    proceeded = true;
+  });
+  const answer = await chain(raw);
+  const close = answer.close || draining.aborted || entry.last;
+  await send(request, response, { ...answer, close }, { timers, proceeded, signal });
 }
 
 function rawRequest(

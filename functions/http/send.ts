@@ -27,7 +27,7 @@ export async function send(
   answer: RawResponse,
   parts: SendParts,
 ): Promise<void> {
-  if (response.destroyed || response.socket === null) return;
+  if (response.destroyed || request.socket.destroyed) return;
   response.statusCode = answer.status;
   for (const [name, value] of answer.headers) response.setHeader(name, value);
   const size = sizeOf(answer);

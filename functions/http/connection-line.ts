@@ -1,0 +1,81 @@
+import type { Socket } from 'node:net';
+
+/**
+ * The requests of one connection, in the order of their arrival. A client may send several before it reads an answer
+ * (pipelining). The server processes one at a time, so that a connection never holds more than one answer in memory.
+ */
+export interface ConnectionLine {
+  /** Adds a request at the end. Reading pauses while a request waits behind another. */
+  join(turn: Turn): void;
+  /** Runs `start` when every earlier request of the connection has left. */
+  ready(turn: Turn, start: () => void): void;
+  leave(turn: Turn): void;
+  /** The request that arrived last, of those that have not left. */
+  readonly last: Turn | undefined;
+}
+
+export interface Turn {
+  start?: () => void;
+}
+
+// The requests that one read of the socket brings are parsed before reading can pause. No honest client sends more.
+const waitingMax = 1_000;
+
+/** The line of each connection. `dropped` learns of every request that has not left when its connection closes. */
+export function connectionLines(dropped: (turn: Turn) => void): (socket: Socket) => ConnectionLine {
+  const lines = new WeakMap<Socket, Line>();
+  return (socket) => {
+    const known = lines.get(socket);
+    if (known) return known;
+    const line = new Line(socket);
+    lines.set(socket, line);
+    socket.once('close', () => {
+      for (const turn of line.clear()) dropped(turn);
+    });
+    return line;
+  };
+}
+
+class Line implements ConnectionLine {
+  readonly #socket: Socket;
+  #turns: Turn[] = [];
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    // Node resumes reading behind each request that it has parsed.
+    socket.on('resume', () => {
+      if (this.#turns.length > 1) socket.pause();
+    });
+  }
+
+  get last(): Turn | undefined {
+    return this.#turns.at(-1);
+  }
+
+  join(turn: Turn): void {
+    this.#turns.push(turn);
+    if (this.#turns.length > waitingMax) this.#socket.destroy();
+    else if (this.#turns.length > 1) this.#socket.pause();
+  }
+
+  ready(turn: Turn, start: () => void): void {
+    turn.start = start;
+    if (this.#turns[0] === turn) start();
+  }
+
+  leave(turn: Turn): void {
+    const at = this.#turns.indexOf(turn);
+    if (at < 0) return;
+    this.#turns.splice(at, 1);
+    // A request of a client that has gone is not processed.
+    if (this.#socket.destroyed) return;
+    if (this.#turns.length <= 1) this.#socket.resume();
+    if (at === 0) this.#turns[0]?.start?.();
+  }
+
+  clear(): readonly Turn[] {
+    const turns = this.#turns;
+    this.#turns = [];
+    return turns;
+  }
+}
