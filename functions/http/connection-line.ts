@@ -9,7 +9,8 @@ export interface ConnectionLine {
   join(turn: Turn): void;
   /** Runs `start` when every earlier request of the connection has left. */
   ready(turn: Turn, start: () => void): void;
-  leave(turn: Turn): void;
+  /** The next request starts, unless this one was the last that the connection carries. */
+  leave(turn: Turn, isLast: boolean): void;
   /** The request that arrived last, of those that have not left. */
   readonly last: Turn | undefined;
 }
@@ -63,12 +64,12 @@ class Line implements ConnectionLine {
     if (this.#turns[0] === turn) start();
   }
 
-  leave(turn: Turn): void {
+  leave(turn: Turn, isLast: boolean): void {
     const at = this.#turns.indexOf(turn);
     if (at < 0) return;
     this.#turns.splice(at, 1);
-    // A request of a client that has gone is not processed.
-    if (this.#socket.destroyed) return;
+    // Behind the last answer of a connection, and without a client, nothing is processed.
+    if (isLast || this.#socket.destroyed) return;
     if (this.#turns.length <= 1) this.#socket.resume();
     if (at === 0) this.#turns[0]?.start?.();
   }

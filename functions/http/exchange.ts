@@ -39,8 +39,8 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
   const draining = new AbortController();
   let idleListeners: (() => void)[] = [];
 
-  const settle = (entry: Active): void => {
-    lineOf(entry.request.socket).leave(entry);
+  const settle = (entry: Active, isLast: boolean): void => {
+    lineOf(entry.request.socket).leave(entry, isLast);
     active.delete(entry.request);
     if (active.size > 0) return;
     for (const listener of idleListeners) listener();
@@ -50,7 +50,7 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
   // The answers of requests that wait have no socket yet, so they do not learn that it closes.
   const lineOf = connectionLines((turn) => {
     (turn as Active).controller.abort();
-    settle(turn as Active);
+    settle(turn as Active, true);
   });
 
   const begin = (request: IncomingMessage, response: ServerResponse): Active => {
@@ -66,7 +66,7 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
     response.on('error', () => {});
     response.once('close', () => {
       if (!response.writableFinished) controller.abort();
-      settle(entry);
+      settle(entry, response.getHeader('Connection') === 'close' || !response.shouldKeepAlive);
     });
     lineOf(request.socket).join(entry);
     return entry;
