@@ -50,6 +50,8 @@ export interface CatalogParameter {
   readonly prefix?: boolean;
   readonly strict?: boolean;
   readonly mismatch?: string;
+  /** The settings of the server decide what an absent parameter means, so the server fills in no default. */
+  readonly setByServer?: boolean;
   readonly schema: Schema;
   readonly description: string;
 }

@@ -251,9 +251,16 @@ function parameterSpec({
   prefix,
   strict,
   mismatch,
+  setByServer,
   schema,
 }: CatalogParameter): ParameterSpec {
-  const { type: _type, description: _description, examples: _examples, ...bounds } = schema;
+  const {
+    type: _type,
+    description: _description,
+    examples: _examples,
+    default: fallback,
+    ...bounds
+  } = schema;
   return {
     name,
     required,
@@ -262,5 +269,8 @@ function parameterSpec({
     ...(strict === true ? { strict } : {}),
     ...(mismatch === undefined ? {} : { mismatch }),
     ...(bounds as Omit<ParameterSpec, 'name' | 'required' | 'type'>),
+    ...(fallback === undefined || setByServer === true
+      ? {}
+      : { default: fallback as string | number | boolean }),
   };
 }

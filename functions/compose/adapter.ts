@@ -17,10 +17,7 @@ export function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptio
     jobShareMax: Math.ceil((execution.maxActiveJobs * execution.jobSharePercent) / 100),
     counterShards: COUNTER_SHARDS[canonicalStore.provider] ?? 1,
     retainedRunsMax: execution.maxRetainedTerminalRuns,
-    listLimitDefault: Math.min(execution.defaultListLimit, execution.maxListLimit),
-    listLimitMax: execution.maxListLimit,
-    historyLimitDefault: Math.min(execution.defaultHistoryLimit, execution.maxHistoryLimit),
-    historyLimitMax: execution.maxHistoryLimit,
+    ...listLimits(execution),
     payloadBytesMax: execution.maxPayloadBytes,
     resultBytesMax: execution.maxResultBytes,
     artifactInlineBytesMax: limits.executionArtifactInlineBytesMax,
@@ -28,6 +25,18 @@ export function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptio
     traceEventsPerRunMax: limits.executionTraceEventsPerRunMax,
     artifactsPerRunMax: limits.executionArtifactsPerRunMax,
     concurrencyRetryDelayMs: execution.concurrencyRetryDelayMs,
+  };
+}
+
+/** A setting may lower the maximum of the contract, and no default is above its maximum. */
+function listLimits(execution: Settings['execution']) {
+  const listLimitMax = Math.min(execution.maxListLimit, limits.executionListLimitMax);
+  const historyLimitMax = Math.min(execution.maxHistoryLimit, limits.executionHistoryLimitMax);
+  return {
+    listLimitMax,
+    listLimitDefault: Math.min(execution.defaultListLimit, listLimitMax),
+    historyLimitMax,
+    historyLimitDefault: Math.min(execution.defaultHistoryLimit, historyLimitMax),
   };
 }
 

@@ -161,3 +161,61 @@ describe('runs of other processes on one SQLite file', () => {
     expect(locks()).toEqual([]);
   });
 });
+
+describe('the limits of lists', () => {
+  const STATUS = '/execution/runtime/effective';
+  const POLICY = ['defaultListLimit', 'maxListLimit', 'defaultHistoryLimit', 'maxHistoryLimit'] as const;
+
+  async function served(runtime: object) {
+    const Plugins = [moduleWith(`export default ${pluginText('p', 'a')}`)];
+    const service = serviceOf({ Plugins, ...runtime }, mkdtempSync(join(folder, 'limits-')));
+    const chain = await service.chain(['execution']);
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const scheduledAtUtc = new Date(Date.now() + 86_400_000).toISOString();
+      const body = { handlerId: 'a', payload: null, scheduledAtUtc };
+      ids.unshift(
+        (await inject(chain, { method: 'POST', path: '/execution/runs', body })).json<{ id: string }>().id,
+      );
+    }
+    const get = (path: string) => inject(chain, { method: 'GET', path });
+    const policy = async () => {
+      const { status } = (await get(STATUS)).json<{
+        status: { operationalPolicy: Record<string, number> };
+      }>();
+      return POLICY.map((name) => status.operationalPolicy[name]);
+    };
+    return { ids, get, policy, close: () => service.close() };
+  }
+
+  test('are those of the settings, as the status document says, and no default is above its maximum', async () => {
+    const { ids, get, policy, close } = await served({
+      DefaultListLimit: 3,
+      MaxListLimit: 4,
+      MaxHistoryLimit: 1,
+    });
+    expect(await policy()).toEqual([3, 4, 1, 1]);
+    const first = await get('/execution/runs');
+    expect(first.json<{ id: string }[]>().map(({ id }) => id)).toEqual(ids.slice(0, 3));
+    const [, next = ''] = /^<(.*)>; rel="next"$/.exec(first.headers.link ?? '') ?? [];
+    const second = await get(next);
+    expect(second.json<{ id: string }[]>().map(({ id }) => id)).toEqual(ids.slice(3));
+    expect(second.headers.link).toBeUndefined();
+    expect((await get('/execution/runs?limit=4')).json<unknown[]>()).toHaveLength(4);
+    const refused = await get('/execution/runs?limit=5');
+    expect([refused.status, refused.json<{ code: string }>().code]).toEqual([400, 'limit_exceeded']);
+    const history = await get(`/execution/runs/${ids[0]}/history`);
+    expect([history.status, history.json<unknown[]>().length]).toEqual([200, 1]);
+    await close();
+  });
+
+  test('are never above the maximum of the contract', async () => {
+    const { policy, close } = await served({
+      DefaultListLimit: 1_000,
+      MaxListLimit: 1_000,
+      MaxHistoryLimit: 500,
+    });
+    expect(await policy()).toEqual([200, 200, 50, 200]);
+    await close();
+  });
+});

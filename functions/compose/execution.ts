@@ -7,6 +7,7 @@ import { executableJobs, registerJobs } from '../jobs/built-in.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { describeFailure, type Log } from '../kernel/log.ts';
 import { nodeOf } from '../kernel/ordered-id.ts';
+import { PageTokens } from '../kernel/page-token.ts';
 import type { Timers, World } from '../kernel/world.ts';
 import { release } from '../release.ts';
 import { assembleRuns } from '../runs/assemble.ts';
@@ -16,6 +17,7 @@ import { EXECUTION_SCOPE } from '../runs/records.ts';
 import { recoverRuns } from '../runs/recover-runs.ts';
 import type { Runtime } from '../runs/runtime.ts';
 import type { RecordStore } from '../store/port.ts';
+import { sharedSecret } from '../store/secret.ts';
 import { adapterOf, optionsOf } from './adapter.ts';
 import { blobsOf } from './blobs.ts';
 import { executionAccessOf } from './identity.ts';
@@ -117,6 +119,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       runtime,
       access: executionAccessOf(settings),
       adapter: adapterOf(settings),
+      pageTokens: new PageTokens(sharedSecret(store, world.random, 'page-tokens')),
       ...reserve,
     },
     worker: { workerId, handlerIds: engine.handlerIds, deliver: (runId) => engine.deliver(runId) },

@@ -14,7 +14,8 @@ export interface Cors {
   headersFor(headers: Headers): readonly (readonly [string, string])[];
 }
 
-const exposed = 'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed';
+const exposed =
+  'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed, Link, Svc-Truncated';
 
 export function createCors(settings: CorsSettings): Cors {
   const origins = new Set(settings.allowedOrigins);

@@ -1,25 +1,11 @@
 import type { Json } from '../kernel/canonical-json.ts';
-import { orderedIdBefore } from '../kernel/ordered-id.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { type Checkpoint, readCheckpointRecord } from './checkpoint.ts';
 import { missingRun } from './held.ts';
-import {
-  checkpointKey,
-  keyHashOf,
-  RUN_GROUP,
-  RUN_INDEX,
-  RUNS,
-  readRun,
-  runKey,
-  TRACE_LAST_INDEX,
-  TRACES,
-  tagIndex,
-  VALUES,
-  valueKey,
-} from './records.ts';
-import type { Run, RunStatus, StoredValue, TraceEntry } from './run.ts';
+import { checkpointKey, readRun, runKey, TRACE_LAST_INDEX, TRACES, VALUES, valueKey } from './records.ts';
+import type { Run, StoredValue, TraceEntry } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { RESULT_VALUE } from './values.ts';
 
@@ -87,90 +73,6 @@ export async function findWhole(runtime: Runtime, { id, payload }: Run): Promise
     payload: whole(valueIn(records, run.payload)),
     result: whole(valueIn(records, run.result)),
   };
-}
-
-export interface RunFilter {
-  readonly handlerId: string | null;
-  readonly pluginId: string | null;
-  readonly status: RunStatus | null;
-  readonly correlationId: string | null;
-  readonly idempotencyKey: string | null;
-  /** Bounds are inclusive. */
-  readonly createdAfter: number | null;
-  readonly createdBefore: number | null;
-  readonly updatedAfter: number | null;
-  readonly updatedBefore: number | null;
-  readonly tags: Readonly<Record<string, string>>;
-}
-
-/** Runs that one list reads at most: it bounds the cost of a filter that hardly any run matches. */
-const SCANNED_MAX = 20_000;
-const PAGE = 200;
-
-/**
- * Lists runs by id, newest first. An index answers equality filters. Times and `visible` are checked run by run, so such a list
- * reads the newest 20,000 runs at most.
- */
-export async function listRuns(
-  runtime: Runtime,
-  filter: RunFilter,
-  limit: number,
-  visible: (run: Run) => boolean,
-): Promise<Run[]> {
-  const store = await runtime.store();
-  const fits = (run: Run) => matches(run, filter) && visible(run);
-  const own = filter.correlationId === null ? undefined : await findRun(runtime, filter.correlationId);
-  // A run without a correlation id has its own id as one, which the index does not contain.
-  const found = own !== undefined && own.correlationId === own.id && fits(own) ? [own] : [];
-  // A later run has a larger id, and no run is older than the time in its id.
-  const oldest = filter.createdAfter === null ? '' : orderedIdBefore(filter.createdAfter);
-  const most = limit + found.length;
-  const pages = listPages(store, runtime.scope, {
-    collection: RUNS,
-    group: RUN_GROUP,
-    equal: equalities(filter),
-    direction: 'descending',
-    limit: isIndexed(filter) ? Math.min(PAGE, limit) : PAGE,
-  });
-  let scanned = 0;
-  for await (const { records } of pages) {
-    const runs = records.map((record) => readRun(record));
-    found.push(...runs.filter(fits).slice(0, most - found.length));
-    scanned += records.length;
-    if (runs.some(({ id }) => id < oldest) || scanned >= SCANNED_MAX || found.length >= most) break;
-  }
-  return found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
-}
-
-function isIndexed({ createdAfter, createdBefore, updatedAfter, updatedBefore }: RunFilter): boolean {
-  return [createdAfter, createdBefore, updatedAfter, updatedBefore].every((moment) => moment === null);
-}
-
-function equalities(filter: RunFilter): Record<string, string> {
-  const equal: Record<string, string> = {};
-  if (filter.handlerId !== null) equal[RUN_INDEX.handler] = filter.handlerId;
-  if (filter.pluginId !== null) equal[RUN_INDEX.plugin] = filter.pluginId;
-  if (filter.status !== null) equal[RUN_INDEX.status] = filter.status;
-  if (filter.correlationId !== null) equal[RUN_INDEX.correlation] = filter.correlationId;
-  if (filter.idempotencyKey !== null) equal[RUN_INDEX.key] = keyHashOf(filter.idempotencyKey);
-  for (const [name, value] of Object.entries(filter.tags)) equal[tagIndex(name)] = value;
-  return equal;
-}
-
-function matches(run: Run, filter: RunFilter): boolean {
-  const { handlerId, pluginId, status, correlationId, tags } = filter;
-  return (
-    (correlationId === null || run.correlationId === correlationId) &&
-    (filter.idempotencyKey === null || run.keyHash === keyHashOf(filter.idempotencyKey)) &&
-    (handlerId === null || run.handlerId === handlerId) &&
-    (pluginId === null || run.pluginId === pluginId) &&
-    (status === null || run.status === status) &&
-    (filter.createdAfter === null || run.createdAt >= filter.createdAfter) &&
-    (filter.createdBefore === null || run.createdAt <= filter.createdBefore) &&
-    (filter.updatedAfter === null || run.updatedAt >= filter.updatedAfter) &&
-    (filter.updatedBefore === null || run.updatedAt <= filter.updatedBefore) &&
-    Object.entries(tags).every(([name, value]) => run.tags[name] === value)
-  );
 }
 
 const TRACE_PAGE = 20;

@@ -52,11 +52,15 @@ export const countMax = fewEntries + 1;
 
 /** `undefined` when nothing can match. */
 export function listQuestion(selection: ListSelection): ListQuestion | undefined {
-  const { equal = {}, orderBy, after } = selection;
+  const { equal = {}, orderBy, after, afterId, group } = selection;
   const predicates = mergePredicates(selection);
   if (predicates === undefined) return undefined;
   const ordered = orderBy === undefined || Object.hasOwn(equal, orderBy) ? undefined : orderBy;
-  const place = after === undefined ? undefined : readPlace(after, ordered !== undefined);
+  const begin =
+    afterId === undefined || group === undefined
+      ? undefined
+      : { value: null, listing_group: group, listing_id: afterId };
+  const place = after === undefined ? begin : readPlace(after, ordered !== undefined);
   return { selection, predicates, orderBy: ordered, after: place };
 }
 

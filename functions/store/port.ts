@@ -184,6 +184,8 @@ export interface ListSelection {
   readonly limit: number;
   /** `next` of the page before, with everything else equal. */
   readonly after?: string;
+  /** Without `after`: begins after this listing id, which need not exist. Only for one group in the order of its ids. */
+  readonly afterId?: string;
 }
 
 export interface PartsSelection {

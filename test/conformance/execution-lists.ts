@@ -207,6 +207,42 @@ export function describeLists({ store, rivals }: ExecutionConformance): void {
       await refused('limit_exceeded', client.list({ limit: 4 }));
     });
 
+    it('names its next page, which holds for its own query alone', async () => {
+      const { client } = world;
+      for (const query of [{}, { handlerId: HANDLER }, { createdAfterUtc: new Date(START).toISOString() }]) {
+        const ids: string[] = [];
+        let continuationToken: string | null = null;
+        do {
+          const token: Query = continuationToken === null ? {} : { continuationToken };
+          const page = await client.listPage({ ...query, limit: 7, ...token });
+          expect(page.headers['Svc-Truncated']).toBeUndefined();
+          ids.push(...idsOf(page.runs));
+          continuationToken = page.next;
+        } while (continuationToken !== null);
+        expect(ids).toEqual(expectedOf(kept, { ...query, limit: 1_000 }));
+      }
+      const page = await client.listPage({ handlerId: HANDLER, 'tag.color': 'π/%', limit: 2 });
+      const asked = new URL(page.address ?? '', 'http://svc').searchParams;
+      expect(Object.fromEntries(asked)).toEqual({
+        handlerId: HANDLER,
+        'tag.color': 'π/%',
+        limit: '2',
+        continuationToken: page.next,
+      });
+      const continuationToken = page.next ?? '';
+      await refused('continuation_token_invalid', client.list({ continuationToken }));
+      const changed = `${continuationToken.slice(0, -2)}xx`;
+      await refused(
+        'continuation_token_invalid',
+        client.list({ handlerId: HANDLER, 'tag.color': 'π/%', continuationToken: changed }),
+      );
+    });
+
+    it('has no next page where it ends with its limit', async () => {
+      const limit = expectedOf(kept, { handlerId: OTHER }).length;
+      expect((await world.client.listPage({ handlerId: OTHER, limit })).headers).toEqual({});
+    });
+
     it('is read to its end by the moments of its runs', async () => {
       const seen = new Set<string>();
       let before: string | undefined;
@@ -231,7 +267,13 @@ export function describeLists({ store, rivals }: ExecutionConformance): void {
         clock.now += 1;
         ids.unshift((await client.start({ handlerId: HANDLER, payload })).id);
       }
-      const first = await client.list({ limit: 50 });
+      const { runs: first, next, headers } = await client.listPage({ limit: 50 });
+      expect(headers['Svc-Truncated']).toBe('true');
+      const { runs: rest, headers: last } = await client.listPage({
+        limit: 50,
+        continuationToken: next ?? '',
+      });
+      expect([idsOf(rest), last]).toEqual([ids.slice(31), {}]);
       expect(JSON.stringify(first).length).toBeLessThanOrEqual(8 * 1024 * 1024);
       expect(idsOf(first)).toEqual(ids.slice(0, 31));
       const createdBeforeUtc = first.at(-1)?.createdAtUtc ?? '';

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { listPages, recordsOf } from '../../functions/store/pages.ts';
 import type {
   Collection,
   Listing,
@@ -53,6 +54,32 @@ export function describeList(suite: StoreSuite): void {
       } as const;
       describeAgainstBruteForce(suite, 'of many records', size);
     }
+    test('begins after a listing id, whether a record has it or not', async () => {
+      const store = suite.store();
+      const scope = randomScope();
+      const collection = { name: 'runs', pairedIndexes: false };
+      const ids = ['a', 'b', 'c', 'd', 'e'];
+      const records = ids.map((id, n): RecordData => {
+        const indexes = { status: 'open', rank: n % 2 === 0 ? 'even' : 'odd' };
+        const listing = { group: 'run', id, hidden: false, indexes };
+        return { key: keyOf(id, collection), head: {}, body: null, listing };
+      });
+      await put(store, scope, ...records);
+      const idsOf = async (selection: Omit<Asked, 'limit'> & { readonly afterId: string }) => {
+        const pages = listPages(store, scope, { collection, group: 'run', limit: 1, ...selection });
+        const found: string[] = [];
+        for await (const { listing } of recordsOf(pages)) found.push(listing?.id ?? '');
+        return found;
+      };
+      expect(await idsOf({ afterId: 'b' })).toEqual(['c', 'd', 'e']);
+      expect(await idsOf({ afterId: 'bb' })).toEqual(['c', 'd', 'e']);
+      expect(await idsOf({ afterId: 'd', direction: 'descending' })).toEqual(['c', 'b', 'a']);
+      const even = { equal: { rank: 'even' } };
+      expect(await idsOf({ ...even, afterId: 'd', direction: 'descending' })).toEqual(['c', 'a']);
+      const both = { equal: { rank: 'even', status: 'open' } };
+      expect(await idsOf({ ...both, afterId: 'a' })).toEqual(['c', 'e']);
+      expect(await idsOf({ ...both, afterId: 'e' })).toEqual([]);
+    });
     test('shows records with body and listing, without parts', async () => {
       const store = suite.store();
       const scope = randomScope();

@@ -8,7 +8,7 @@ import type { PluginHandler } from '../../functions/runs/plugin.ts';
 import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
 import type { Run } from '../../functions/runs/run.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
-import { RUN_OPTIONS, TEST_ADAPTER } from '../support/run-options.ts';
+import { RUN_OPTIONS, TEST_ADAPTER, TEST_PAGE_TOKENS } from '../support/run-options.ts';
 import { duringExecutionCall } from './execution-calls.ts';
 
 export const EXECUTION: Scope = { kind: 'system', name: 'execution' };
@@ -107,7 +107,13 @@ export function executionInstance(parts: InstanceParts) {
     };
   };
   const own = parts.cloud === undefined ? { reserve } : {};
-  const operations = executionHandlers({ runtime, access: null, adapter: TEST_ADAPTER, ...own });
+  const operations = executionHandlers({
+    runtime,
+    access: null,
+    adapter: TEST_ADAPTER,
+    pageTokens: TEST_PAGE_TOKENS,
+    ...own,
+  });
   const start = () => {
     // Where instances live only as long as a request, whoever asks for work looks after what time brings.
     if (!runtime.settlesDueRuns()) return;

@@ -129,7 +129,7 @@ export class JobsCluster {
     const jobs = { runtime, reserve: (handlerId: string) => engine.reserve(handlerId) };
     const pageTokens = new PageTokens(() => Promise.resolve(Buffer.from('simulated')));
     const handlers = notesHandlers({ store: openStore, access, jobs, plugin, pageTokens });
-    const execution = executionHandlers({ ...jobs, access: null, adapter: TEST_ADAPTER });
+    const execution = executionHandlers({ ...jobs, access: null, adapter: TEST_ADAPTER, pageTokens });
     this.#members.set(name, { process, runtime, handlers, execution });
     void local.start(settle);
     engine.wake();

@@ -16,7 +16,7 @@ export function listRecords(
   pageMax: number,
 ): RecordPage {
   const sign = selection.direction === 'descending' ? -1 : 1;
-  const after = selection.after === undefined ? undefined : (JSON.parse(selection.after) as Place);
+  const after = selection.after === undefined ? beginOf(selection) : (JSON.parse(selection.after) as Place);
   const rows = stored
     .filter((row) => matches(row, selection))
     .map(({ record }) => ({ record, place: placeOf(record.listing, selection.orderBy) }))
@@ -28,6 +28,10 @@ export function listRecords(
     records: page.map(({ record }) => viewOf(record, 'body')),
     next: last === undefined || page.length === rows.length ? null : JSON.stringify(last.place),
   };
+}
+
+function beginOf({ afterId, group }: ListSelection): Place | undefined {
+  return afterId === undefined || group === undefined ? undefined : [group, afterId];
 }
 
 function matches({ record }: Stored, selection: ListSelection): boolean {

@@ -9,6 +9,7 @@ import type { Caller } from '../../functions/identity/caller.ts';
 import type { ExecutionAccess } from '../../functions/identity/execution-access.ts';
 import { executableJobs, registerJobs } from '../../functions/jobs/built-in.ts';
 import type { JobPlugin } from '../../functions/jobs/job-plugin.ts';
+import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
 import type { RunQueue } from '../../functions/queue/port.ts';
@@ -22,6 +23,7 @@ import type { Plugin } from '../../functions/runs/plugin.ts';
 import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
 import type { RuntimeOptions } from '../../functions/runs/runtime.ts';
 import type { RecordStore, Scope } from '../../functions/store/port.ts';
+import { sharedSecret } from '../../functions/store/secret.ts';
 import type { CloudStage } from './cloud-queue.ts';
 import { RUN_OPTIONS, TEST_ADAPTER } from './run-options.ts';
 
@@ -119,6 +121,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     runtime,
     access: given.access ?? null,
     adapter: TEST_ADAPTER,
+    pageTokens: new PageTokens(sharedSecret(() => Promise.resolve(store), world.random, 'page-tokens')),
     ...reserve,
   };
   return {
@@ -190,6 +193,16 @@ export class ExecutionClient {
     const { operations } = this.instance;
     const input = { params: {}, query, body: null };
     return (await operations.getEffectiveExecutionRuntime(input, this.#context())).body;
+  }
+
+  /** A page of the list, with the token that its `Link` carries; `null` after the last page. */
+  async listPage(query: OperationTypes['listExecutionRuns']['query'] = {}) {
+    const { operations } = this.instance;
+    const input = { params: {}, query, body: null };
+    const { body, headers } = await operations.listExecutionRuns(input, this.#context());
+    const address = /^<(.*)>; rel="next"$/.exec(headers?.Link ?? '')?.[1] ?? null;
+    const next = address === null ? null : new URL(address, 'http://svc').searchParams;
+    return { runs: body, next: next?.get('continuationToken') ?? null, address, headers: headers ?? {} };
   }
 
   async maintenance() {

@@ -1,3 +1,4 @@
+import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { RuntimeOptions } from '../../functions/runs/runtime.ts';
 
 /** Limits of the run engine for tests and the simulation. */
@@ -31,3 +32,6 @@ export const TEST_ADAPTER = {
   concurrencyKeyPolicy: 'serialize_running_runs',
   retentionScope: 'run_owned',
 };
+
+/** Continuation tokens of tests whose instances share no store for a secret. */
+export const TEST_PAGE_TOKENS = new PageTokens(() => Promise.resolve(Buffer.from('test')));

@@ -164,15 +164,16 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
   };
   /**
-   * List runs. Runs that match every given filter and that the caller may read, newest first. There is no
-   * continuation token: read older runs with `createdBeforeUtc`.
+   * List runs. Runs that match every given filter and that the caller may read, newest first. Where more
+   * follow, the header `Link` names the next page. The default and the maximum of `limit` are settings of the
+   * server; the runtime status names them.
    */
   readonly listExecutionRuns: {
     readonly params: Readonly<Record<string, never>>;
-    readonly query: { readonly handlerId?: string; readonly pluginId?: string; readonly status?: 'queued' | 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out'; readonly correlationId?: string; readonly idempotencyKey?: string; readonly createdAfterUtc?: string; readonly createdBeforeUtc?: string; readonly updatedAfterUtc?: string; readonly updatedBeforeUtc?: string; readonly [name: `tag.${string}`]: string; readonly limit?: number; readonly includeResult?: boolean };
+    readonly query: { readonly handlerId?: string; readonly pluginId?: string; readonly status?: 'queued' | 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out'; readonly correlationId?: string; readonly idempotencyKey?: string; readonly createdAfterUtc?: string; readonly createdBeforeUtc?: string; readonly updatedAfterUtc?: string; readonly updatedBeforeUtc?: string; readonly [name: `tag.${string}`]: string; readonly limit?: number; readonly includeResult?: boolean; readonly continuationToken?: string };
     readonly headers: Readonly<Record<string, never>>;
     readonly body: null;
-    readonly response: { readonly status: 200; readonly body: Models.ExecutionRunList };
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionRunList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
   /**
    * Start a run. Admits a run of a registered handler. The same idempotency key with the same handler, plugin
@@ -219,15 +220,16 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionExternalEvent };
   };
   /**
-   * Read the history of a run. The trace events of the run, oldest first. To read a long history in parts,
-   * pass the `sequenceId` of the last event as `afterSequenceId`.
+   * Read the history of a run. The trace events of the run, oldest first. Where more follow, the header
+   * `Link` names the next page; `afterSequenceId` with the `sequenceId` of the last event does the same. The
+   * default and the maximum of `limit` are settings of the server; the runtime status names them.
    */
   readonly getExecutionRunHistory: {
     readonly params: { readonly runId: string };
     readonly query: { readonly limit?: number; readonly afterSequenceId?: string };
     readonly headers: Readonly<Record<string, never>>;
     readonly body: null;
-    readonly response: { readonly status: 200; readonly body: Models.ExecutionTraceEventList };
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionTraceEventList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
   /** List the artifacts of a run. All artifacts of the run, oldest first. */
   readonly listExecutionRunArtifacts: {
@@ -994,8 +996,9 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
           { name: 'updatedAfterUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },
           { name: 'updatedBeforeUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },
           { name: 'tag.', required: false, type: 'string', prefix: true, maxLength: 512 },
-          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 200, default: 50 },
+          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 200 },
           { name: 'includeResult', required: false, type: 'boolean', default: false },
+          { name: 'continuationToken', required: false, type: 'string', minLength: 1, maxLength: 1024 },
         ],
         headers: [],
         bodyFromParameters: false,
@@ -1005,11 +1008,19 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestSchema: null,
     requestMediaType: null,
     bodyLimitBytes: null,
-    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRunList', headers: [] }],
+    responses: [
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'ExecutionRunList',
+        headers: ['Link', 'Svc-Truncated'],
+      },
+    ],
     problems: [
       'malformed_request',
       'validation_failed',
       'limit_exceeded',
+      'continuation_token_invalid',
       'unauthenticated',
       'permission_denied',
       'method_not_allowed',
@@ -1245,7 +1256,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
         segments: [{ literal: 'execution' }, { literal: 'runs' }, { param: 'runId' }, { literal: 'history' }],
         path: [{ name: 'runId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
         query: [
-          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 200, default: 50 },
+          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 200 },
           {
             name: 'afterSequenceId',
             required: false,
@@ -1264,7 +1275,12 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestMediaType: null,
     bodyLimitBytes: null,
     responses: [
-      { status: 200, mediaType: 'application/json', schema: 'ExecutionTraceEventList', headers: [] },
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'ExecutionTraceEventList',
+        headers: ['Link', 'Svc-Truncated'],
+      },
     ],
     problems: [
       'malformed_request',

@@ -1,4 +1,5 @@
 import type { ExecutionAccess } from '../../identity/execution-access.ts';
+import type { PageTokens } from '../../kernel/page-token.ts';
 import type { Reservation } from '../../runs/engine.ts';
 import type { Runtime } from '../../runs/runtime.ts';
 
@@ -8,6 +9,7 @@ export interface ExecutionDependencies {
   /** `null` without identity policies: every caller may use all runs. */
   readonly access: ExecutionAccess | null;
   readonly adapter: AdapterFacts;
+  readonly pageTokens: PageTokens;
   /** Reserves a slot of the engine for a run; absent if this process executes none. */
   readonly reserve?: (handlerId: string) => Reservation | null;
 }

@@ -1,5 +1,6 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
+import { getExecutionRunHistory, listExecutionRuns } from './list-operations.ts';
 import {
   getExecutionRuntimeMaintenance,
   pruneExecutionRuntimeMaintenance,
@@ -10,9 +11,7 @@ import {
   getExecutionRun,
   getExecutionRunArtifact,
   getExecutionRunCheckpoint,
-  getExecutionRunHistory,
   listExecutionRunArtifacts,
-  listExecutionRuns,
   raiseExecutionEvent,
   startExecutionRun,
 } from './run-operations.ts';

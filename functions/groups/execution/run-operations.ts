@@ -1,28 +1,18 @@
 import type { Handler } from '../../http/handler.ts';
-import type { VerifiedCaller } from '../../identity/authorizer.ts';
 import type { Caller } from '../../identity/caller.ts';
-import { type ExecutionAccess, serviceIdentityOf } from '../../identity/execution-access.ts';
+import { serviceIdentityOf } from '../../identity/execution-access.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
-import { parseUtc } from '../../kernel/timestamp.ts';
 import { statusUri } from '../../runs/admission.ts';
 import { cancel, type RunGuard, raise } from '../../runs/control.ts';
 import { missingRun } from '../../runs/held.ts';
 import { findArtifact, listArtifacts } from '../../runs/read-artifacts.ts';
-import { findCheckpoint, listRuns, type RunFilter, readTrace, requireRun } from '../../runs/read-runs.ts';
+import { findCheckpoint, requireRun } from '../../runs/read-runs.ts';
 import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
 import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import {
-  wireArtifact,
-  wireCheckpoint,
-  wireEvent,
-  wireRun,
-  wireRuns,
-  wireTrace,
-  withinAnswer,
-} from './wire.ts';
+import { wireArtifact, wireCheckpoint, wireEvent, wireRun } from './wire.ts';
 
 export function startExecutionRun(dependencies: ExecutionDependencies): Handler<'startExecutionRun'> {
   const { runtime, access } = dependencies;
@@ -75,56 +65,6 @@ export function getExecutionRun(dependencies: ExecutionDependencies): Handler<'g
   };
 }
 
-export function listExecutionRuns({ runtime, access }: ExecutionDependencies): Handler<'listExecutionRuns'> {
-  return async ({ query }, { caller }) => {
-    const { listLimitDefault, listLimitMax } = runtime.options;
-    const limit = boundedLimit(query.limit, listLimitDefault, listLimitMax);
-    const visible = access === null ? () => true : seenBy(access, verified(caller));
-    const view = { includeResult: query.includeResult ?? false };
-    const runs = withinAnswer(await listRuns(runtime, filterOf(query), limit, visible), view);
-    return { status: 200, body: await wireRuns(runtime, runs, view) };
-  };
-}
-
-function seenBy(access: ExecutionAccess, caller: VerifiedCaller): (run: Run) => boolean {
-  return (run) => access.maySee(caller, run);
-}
-
-type ListQuery = Parameters<Handler<'listExecutionRuns'>>[0]['query'];
-
-const TAG_PREFIX = 'tag.';
-
-function filterOf(query: ListQuery): RunFilter {
-  const tags = Object.entries(query)
-    .filter(([name]) => name.startsWith(TAG_PREFIX))
-    .map(([name, value]) => [name.slice(TAG_PREFIX.length), String(value)] as const);
-  return {
-    handlerId: query.handlerId ?? null,
-    pluginId: query.pluginId ?? null,
-    status: query.status ?? null,
-    correlationId: query.correlationId ?? null,
-    idempotencyKey: query.idempotencyKey ?? null,
-    createdAfter: momentOf(query.createdAfterUtc, 'createdAfterUtc'),
-    createdBefore: momentOf(query.createdBeforeUtc, 'createdBeforeUtc'),
-    updatedAfter: momentOf(query.updatedAfterUtc, 'updatedAfterUtc'),
-    updatedBefore: momentOf(query.updatedBeforeUtc, 'updatedBeforeUtc'),
-    tags: Object.fromEntries(tags),
-  };
-}
-
-function momentOf(text: string | undefined, name: string): number | null {
-  if (text === undefined) return null;
-  const at = parseUtc(text);
-  if (at === undefined) throw invalidMember(`/${name}`, 'must be a moment');
-  return at;
-}
-
-function boundedLimit(given: number | undefined, standard: number, most: number): number {
-  const limit = given ?? standard;
-  if (limit > most) throw invalidMember('/limit', `must be at most ${most}`, 'limit_exceeded');
-  return limit;
-}
-
 export function cancelExecutionRun(dependencies: ExecutionDependencies): Handler<'cancelExecutionRun'> {
   const { runtime } = dependencies;
   return async ({ params: { runId } }, { caller, now }) => {
@@ -145,19 +85,6 @@ export function raiseExecutionEvent(dependencies: ExecutionDependencies): Handle
     const guard = guardOf(dependencies, caller, 'raise_event');
     const event = await raise(runtime, runId, { name, payload, bytes }, guard, now);
     return { status: 200, body: await wireEvent(runtime, runId, event) };
-  };
-}
-
-export function getExecutionRunHistory(
-  dependencies: ExecutionDependencies,
-): Handler<'getExecutionRunHistory'> {
-  const { runtime } = dependencies;
-  return async ({ params: { runId }, query }, { caller }) => {
-    const { historyLimitDefault, historyLimitMax } = runtime.options;
-    const limit = boundedLimit(query.limit, historyLimitDefault, historyLimitMax);
-    const run = await readable(dependencies, caller, runId);
-    const entries = await readTrace(runtime, run, limit, query.afterSequenceId ?? null);
-    return { status: 200, body: entries.map((entry) => wireTrace(runtime, run, entry)) };
   };
 }
 
@@ -193,7 +120,11 @@ export function getExecutionRunCheckpoint(
   };
 }
 
-async function readable(dependencies: ExecutionDependencies, caller: Caller, runId: string): Promise<Run> {
+export async function readable(
+  dependencies: ExecutionDependencies,
+  caller: Caller,
+  runId: string,
+): Promise<Run> {
   const run = await requireRun(dependencies.runtime, runId);
   guardOf(dependencies, caller, 'read_run')(run);
   return run;

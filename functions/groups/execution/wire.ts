@@ -73,6 +73,16 @@ export function withinAnswer(runs: readonly Run[], { includeResult = true }: Run
   return end === -1 ? runs : runs.slice(0, end);
 }
 
+/** The first trace entries that fit one answer, and at least one. */
+export function traceWithinAnswer(entries: readonly TraceEntry[]): readonly TraceEntry[] {
+  let characters = 0;
+  const end = entries.findIndex((entry, index) => {
+    characters += JSON.stringify(entry).length;
+    return index > 0 && characters > ANSWER_CHARACTERS_MAX;
+  });
+  return end === -1 ? entries : entries.slice(0, end);
+}
+
 function charactersOf(value: StoredValue): number {
   return 'json' in value ? JSON.stringify(value.json).length : (value.characters ?? 0);
 }

@@ -53,7 +53,7 @@ export function orderEntries(listing: Listing, paired: boolean): Record<string, 
  * U+0000 is in neither value nor tie, and sorts before every other byte: `a` always sorts before `ab`. Only a value of 900
  * bytes with a group and an id of 400 each is too long; its ties then follow the cut.
  */
-function sortKey(value: string, tie: string): string {
+export function sortKey(value: string, tie: string): string {
   const key = `${value}\0${tie}`;
   if (Buffer.byteLength(key) <= indexedBytesMax) return key;
   const bytes = Buffer.from(key).subarray(0, indexedBytesMax);

@@ -1,6 +1,6 @@
 import { FieldPath, type Query, type QueryDocumentSnapshot, type Timestamp } from '@google-cloud/firestore';
 import type { ListSelection, RecordData, RecordPage, Scope } from '../port.ts';
-import { type Driver, driversOf, matches } from './entries.ts';
+import { type Driver, driversOf, matches, sortKey } from './entries.ts';
 import { collectionPath } from './layout.ts';
 import { reading } from './read.ts';
 import { fieldsOf, recordOf, storedOf } from './records.ts';
@@ -61,17 +61,26 @@ function run(session: Session, ordered: Query, at: Timestamp | undefined) {
 function walk(
   session: Session,
   collection: string,
-  { direction = 'ascending' }: ListSelection,
+  selection: ListSelection,
   driver: Driver,
   after: Place | undefined,
 ): Query {
+  const { direction = 'ascending' } = selection;
+  const begin = beginOf(selection, driver);
   const field = new FieldPath('order', driver.token);
   const way = direction === 'ascending' ? 'asc' : 'desc';
   let query: Query = session.db.collection(collection);
   if (driver.from !== undefined) query = query.where(field, '>=', driver.from);
   if (driver.below !== undefined) query = query.where(field, '<', driver.below);
   query = query.orderBy(field, way).orderBy(FieldPath.documentId(), way);
-  return after === undefined ? query : query.startAfter(after[1], after[2]);
+  if (after !== undefined) return query.startAfter(after[1], after[2]);
+  return begin === undefined ? query : query.startAfter(begin);
+}
+
+/** The sort key after which a list begins: an equality puts its value in front of the id. */
+function beginOf({ afterId }: ListSelection, { from }: Driver): string | undefined {
+  if (afterId === undefined) return undefined;
+  return from === undefined ? afterId : sortKey(from, afterId);
 }
 
 /**
@@ -110,6 +119,6 @@ function cursorOf(place: Place | undefined): string | null {
 }
 
 function placeOf(cursor: string): Place {
-  const [driver, sortKey, recordId] = JSON.parse(cursor) as Place;
-  return [driver, sortKey, recordId];
+  const [driver, key, recordId] = JSON.parse(cursor) as Place;
+  return [driver, key, recordId];
 }

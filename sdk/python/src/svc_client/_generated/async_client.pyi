@@ -283,6 +283,7 @@ class AsyncOperations:
         tag: Mapping[str, str] | None = None,
         limit: int | None = None,
         include_result: bool | None = None,
+        continuation_token: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> models.ExecutionRunList: ...
 
@@ -637,6 +638,7 @@ class AsyncOperationsWithRawResponse:
         tag: Mapping[str, str] | None = None,
         limit: int | None = None,
         include_result: bool | None = None,
+        continuation_token: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.ExecutionRunList]: ...
 
@@ -979,6 +981,7 @@ class AsyncOperationsWithStreamingResponse:
         tag: Mapping[str, str] | None = None,
         limit: int | None = None,
         include_result: bool | None = None,
+        continuation_token: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
 

@@ -1332,10 +1332,12 @@ class Operations:
         tag: Mapping[str, str] | None = None,
         limit: int | None = None,
         include_result: bool | None = None,
+        continuation_token: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRunList:
-        """List runs. Runs that match every given filter and that the caller may read, newest first. There is
-        no continuation token: read older runs with `createdBeforeUtc`.
+        """List runs. Runs that match every given filter and that the caller may read, newest first. Where
+        more follow, the header `Link` names the next page. The default and the maximum of `limit` are
+        settings of the server; the runtime status names them.
 
         `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1357,9 +1359,12 @@ class Operations:
                 3339)
             tag: Only runs whose tag of that name has this value. A run must match all given tags. (at
                 most 512 characters)
-            limit: Maximum number of runs. (1 to 200, 50 when absent)
+            limit: Maximum number of runs, at most `maxListLimit` of the runtime status. The server may
+                set another default: `defaultListLimit` of that status. (1 to 200, 50 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
                 absent)
+            continuation_token: Continues a list with the same filters after the page whose `Link` named
+                it; the limit may differ. (1 to 1024 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.
 
         Returns:
@@ -1367,10 +1372,10 @@ class Operations:
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
-                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `unavailable` (503).
 
         Operation `listExecutionRuns` of the contract, here `list_execution_runs`:
         docs/reference/operations.md#listexecutionruns
@@ -1389,6 +1394,7 @@ class Operations:
                 "tag": tag,
                 "limit": limit,
                 "include_result": include_result,
+                "continuation_token": continuation_token,
             },
         )
         return self._caller.call(spec.LIST_EXECUTION_RUNS, given, options)
@@ -1551,8 +1557,10 @@ class Operations:
         after_sequence_id: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionTraceEventList:
-        """Read the history of a run. The trace events of the run, oldest first. To read a long history in
-        parts, pass the `sequenceId` of the last event as `afterSequenceId`.
+        """Read the history of a run. The trace events of the run, oldest first. Where more follow, the header
+        `Link` names the next page; `afterSequenceId` with the `sequenceId` of the last event does the
+        same. The default and the maximum of `limit` are settings of the server; the runtime status names
+        them.
 
         `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
 
@@ -1560,7 +1568,8 @@ class Operations:
 
         Args:
             run_id: The run. (1 to 160 characters)
-            limit: Maximum number of events. (1 to 200, 50 when absent)
+            limit: Maximum number of events, at most `maxHistoryLimit` of the runtime status. The server
+                may set another default: `defaultHistoryLimit` of that status. (1 to 200, 50 when absent)
             after_sequence_id: Only events after this one: a `sequenceId`, 20 decimal digits. (20 to 20
                 characters)
             options: For this call: timeout in seconds, headers, correlation id, retries.

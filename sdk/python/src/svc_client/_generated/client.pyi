@@ -274,6 +274,7 @@ class Operations:
         tag: Mapping[str, str] | None = None,
         limit: int | None = None,
         include_result: bool | None = None,
+        continuation_token: str | None = None,
         options: CallOptions | None = None,
     ) -> models.ExecutionRunList: ...
 
@@ -611,6 +612,7 @@ class OperationsWithRawResponse:
         tag: Mapping[str, str] | None = None,
         limit: int | None = None,
         include_result: bool | None = None,
+        continuation_token: str | None = None,
         options: CallOptions | None = None,
     ) -> APIResponse[models.ExecutionRunList]: ...
 
@@ -929,6 +931,7 @@ class OperationsWithStreamingResponse:
         tag: Mapping[str, str] | None = None,
         limit: int | None = None,
         include_result: bool | None = None,
+        continuation_token: str | None = None,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
 

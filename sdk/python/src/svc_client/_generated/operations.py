@@ -318,6 +318,7 @@ LIST_EXECUTION_RUNS = OperationSpec(
         ParameterSpec("tag.", "tag", prefix=True),
         ParameterSpec("limit", "limit"),
         ParameterSpec("includeResult", "include_result"),
+        ParameterSpec("continuationToken", "continuation_token"),
     ),
 )
 

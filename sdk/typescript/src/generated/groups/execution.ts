@@ -47,10 +47,18 @@ export interface ListExecutionRunsParameters {
    * characters)
    */
   readonly tag?: { readonly [name: string]: string } | undefined;
-  /** Maximum number of runs. (1 to 200, 50 when absent) */
+  /**
+   * Maximum number of runs, at most `maxListLimit` of the runtime status. The server may set another default:
+   * `defaultListLimit` of that status. (1 to 200, 50 when absent)
+   */
   readonly limit?: number | undefined;
   /** Whether the answer includes results; they are null otherwise. (false when absent) */
   readonly includeResult?: boolean | undefined;
+  /**
+   * Continues a list with the same filters after the page whose `Link` named it; the limit may differ. (1 to
+   * 1024 characters)
+   */
+  readonly continuationToken?: string | undefined;
 }
 
 /** The parameters of `getExecutionRun` besides its path and its request. */
@@ -67,7 +75,10 @@ export interface GetExecutionRunParameters {
 
 /** The parameters of `getExecutionRunHistory` besides its path and its request. */
 export interface GetExecutionRunHistoryParameters {
-  /** Maximum number of events. (1 to 200, 50 when absent) */
+  /**
+   * Maximum number of events, at most `maxHistoryLimit` of the runtime status. The server may set another
+   * default: `defaultHistoryLimit` of that status. (1 to 200, 50 when absent)
+   */
   readonly limit?: number | undefined;
   /** Only events after this one: a `sequenceId`, 20 decimal digits. (20 to 20 characters) */
   readonly afterSequenceId?: string | undefined;
@@ -432,8 +443,9 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * List runs. Runs that match every given filter and that the caller may read, newest first. There is no
-   * continuation token: read older runs with `createdBeforeUtc`.
+   * List runs. Runs that match every given filter and that the caller may read, newest first. Where more
+   * follow, the header `Link` names the next page. The default and the maximum of `limit` are settings of the
+   * server; the runtime status names them.
    *
    * `GET /execution/runs`; needs the access operation `read_run` of `execution-policy`.
    *
@@ -441,9 +453,9 @@ export class ExecutionOperations extends ClientCore {
    *
    * @returns 200: `ExecutionRunList`. The runs.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
-   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `unavailable` (503).
+   * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
+   * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
    * @see Operation `listExecutionRuns` of the contract: docs/reference/operations.md#listexecutionruns
    */
   listExecutionRuns(
@@ -555,8 +567,9 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Read the history of a run. The trace events of the run, oldest first. To read a long history in parts,
-   * pass the `sequenceId` of the last event as `afterSequenceId`.
+   * Read the history of a run. The trace events of the run, oldest first. Where more follow, the header
+   * `Link` names the next page; `afterSequenceId` with the `sequenceId` of the last event does the same. The
+   * default and the maximum of `limit` are settings of the server; the runtime status names them.
    *
    * `GET /execution/runs/{runId}/history`; needs the access operation `read_run` of `execution-policy`.
    *

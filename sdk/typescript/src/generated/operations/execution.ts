@@ -143,6 +143,7 @@ export const listExecutionRuns: OperationSpec = {
     { name: 'tag.', key: 'tag', prefix: true },
     { name: 'limit', key: 'limit' },
     { name: 'includeResult', key: 'includeResult' },
+    { name: 'continuationToken', key: 'continuationToken' },
   ],
   retry: 'safe',
   answers: { '200': 'json' },

@@ -1,0 +1,98 @@
+import type { Handler } from '../../http/handler.ts';
+import { listHeaders } from '../../http/list-headers.ts';
+import type { VerifiedCaller } from '../../identity/authorizer.ts';
+import type { ExecutionAccess } from '../../identity/execution-access.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import { parseUtc } from '../../kernel/timestamp.ts';
+import { listRuns, type RunFilter } from '../../runs/list-runs.ts';
+import { readTrace } from '../../runs/read-runs.ts';
+import type { Run } from '../../runs/run.ts';
+import type { ExecutionDependencies } from './dependencies.ts';
+import { readable, verified } from './run-operations.ts';
+import { traceWithinAnswer, wireRuns, wireTrace, withinAnswer } from './wire.ts';
+
+type ListQuery = Parameters<Handler<'listExecutionRuns'>>[0]['query'];
+
+export function listExecutionRuns({
+  runtime,
+  access,
+  pageTokens,
+}: ExecutionDependencies): Handler<'listExecutionRuns'> {
+  return async ({ query }, { caller }) => {
+    const { listLimitDefault, listLimitMax } = runtime.options;
+    const limit = boundedLimit(query.limit, listLimitDefault, listLimitMax);
+    const visible = access === null ? () => true : seenBy(access, verified(caller));
+    const view = { includeResult: query.includeResult ?? false };
+    const filter = filterOf(query);
+    const question = { operation: 'listExecutionRuns', ...filter };
+    const afterId = await pageTokens.read(question, query.continuationToken);
+    const page = await listRuns(runtime, { filter, limit, lanes: [{}], visible, afterId });
+    const runs = withinAnswer(page.runs, view);
+    const large = runs.length < page.runs.length;
+    const next = await pageTokens.issue(question, large ? (runs.at(-1)?.id ?? null) : page.next);
+    const { continuationToken: _, ...same } = query;
+    const headers = listHeaders('/execution/runs', same, {
+      next: next === null ? null : { continuationToken: next },
+      cut: large || page.cut,
+    });
+    return { status: 200, body: await wireRuns(runtime, runs, view), headers };
+  };
+}
+
+function seenBy(access: ExecutionAccess, caller: VerifiedCaller): (run: Run) => boolean {
+  return (run) => access.maySee(caller, run);
+}
+
+const TAG_PREFIX = 'tag.';
+
+function filterOf(query: ListQuery): RunFilter {
+  const tags = Object.entries(query)
+    .filter(([name]) => name.startsWith(TAG_PREFIX))
+    .map(([name, value]) => [name.slice(TAG_PREFIX.length), String(value)] as const);
+  return {
+    handlerId: query.handlerId ?? null,
+    pluginId: query.pluginId ?? null,
+    status: query.status ?? null,
+    correlationId: query.correlationId ?? null,
+    idempotencyKey: query.idempotencyKey ?? null,
+    createdAfter: momentOf(query.createdAfterUtc, 'createdAfterUtc'),
+    createdBefore: momentOf(query.createdBeforeUtc, 'createdBeforeUtc'),
+    updatedAfter: momentOf(query.updatedAfterUtc, 'updatedAfterUtc'),
+    updatedBefore: momentOf(query.updatedBeforeUtc, 'updatedBeforeUtc'),
+    tags: Object.fromEntries(tags),
+  };
+}
+
+function momentOf(text: string | undefined, name: string): number | null {
+  if (text === undefined) return null;
+  const at = parseUtc(text);
+  if (at === undefined) throw invalidMember(`/${name}`, 'must be a moment');
+  return at;
+}
+
+function boundedLimit(given: number | undefined, standard: number, most: number): number {
+  const limit = given ?? standard;
+  if (limit > most) throw invalidMember('/limit', `must be at most ${most}`, 'limit_exceeded');
+  return limit;
+}
+
+export function getExecutionRunHistory(
+  dependencies: ExecutionDependencies,
+): Handler<'getExecutionRunHistory'> {
+  const { runtime } = dependencies;
+  return async ({ params: { runId }, query }, { caller }) => {
+    const { historyLimitDefault, historyLimitMax } = runtime.options;
+    const limit = boundedLimit(query.limit, historyLimitDefault, historyLimitMax);
+    const run = await readable(dependencies, caller, runId);
+    // One entry more than asked for shows whether another page follows.
+    const read = await readTrace(runtime, run, limit + 1, query.afterSequenceId ?? null);
+    const wanted = read.slice(0, limit);
+    const entries = traceWithinAnswer(wanted);
+    const last = read.length > entries.length ? entries.at(-1) : undefined;
+    const headers = listHeaders(`/execution/runs/${encodeURIComponent(runId)}/history`, query, {
+      next: last === undefined ? null : { afterSequenceId: last.sequenceId },
+      cut: entries.length < wanted.length,
+    });
+    return { status: 200, body: entries.map((entry) => wireTrace(runtime, run, entry)), headers };
+  };
+}
