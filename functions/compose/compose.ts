@@ -43,19 +43,20 @@ export interface ComposeOptions {
   readonly role?: ExecutionRole;
   /** Groups beside those of the catalog: tests compose a fixture group with them. */
   readonly extraGroups?: readonly ComposedGroup[];
+  /** Tests watch the calls of the store. */
+  readonly watchStore?: (store: RecordStore) => RecordStore;
   /** Takes one line of the log, without its end. */
   readonly writeLog: (line: string) => void;
 }
 
-export function compose(
-  settings: Settings,
-  { world = machine, createStore = true, role = 'service', extraGroups = [], writeLog }: ComposeOptions,
-): Service {
+export function compose(settings: Settings, given: ComposeOptions): Service {
+  const { world = machine, createStore = true, role = 'service', extraGroups = [], writeLog } = given;
   const known = [...catalogGroups, ...extraGroups];
   const enabled = known.filter(({ name }) => isServed(settings, name));
   const names = enabled.map(({ name }) => name);
   // The store knows the collections of disabled groups too: their records stay readable for copies.
-  const store = lazyStore({ settings, world, create: createStore, collections: () => collectionsOf(known) });
+  const opening = { settings, world, create: createStore, collections: () => collectionsOf(known) };
+  const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
   const log = logAbove(settings.server.logLevel, createLog(writeLog));
   const execution = lazy(
     async () => {

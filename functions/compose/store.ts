@@ -18,6 +18,7 @@ export interface StoreOptions {
   /** Whether missing tables are created. */
   readonly create: boolean;
   readonly collections: () => Promise<readonly Collection[]>;
+  readonly watch?: (store: RecordStore) => RecordStore;
 }
 
 /** The first call opens the store. Every failure to open is a `StoreError`. */
@@ -37,10 +38,11 @@ export function lazyStore(options: StoreOptions): Lazy<RecordStore> {
 }
 
 /** Loads the chosen driver only: a function starts faster without the others. */
-async function openStore({ settings, world, create, collections }: StoreOptions): Promise<RecordStore> {
+async function openStore(options: StoreOptions): Promise<RecordStore> {
+  const { settings, world, create, collections, watch = (store) => store } = options;
   const { clock, random, timers } = world;
   const open = openProvider[settings.canonicalStore.provider];
-  return open(settings, { clock, random, timers, collections: await collections(), create });
+  return watch(await open(settings, { clock, random, timers, collections: await collections(), create }));
 }
 
 type StoreParts = Pick<World, 'clock' | 'random' | 'timers'> & {

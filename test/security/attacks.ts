@@ -72,6 +72,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'a worker id that is not that of the caller',
     'a refusal that reveals whether a record exists',
     'lists that show records of another tenant',
+    'each operation as a stranger, a caller without rights and a busy neighbour',
   ],
   E: [
     'slashes, as they are and encoded',
@@ -142,6 +143,7 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
     'addresses without number',
     'requests around the edge of a window',
     'several instances',
+    'requests that cost more where another tenant has more data',
   ],
   J: [
     'planted secrets, searched in all output',

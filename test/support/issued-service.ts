@@ -1,6 +1,6 @@
 import { type OidcIssuer, startOidcIssuer } from '../../emulator/oidc-issuer.ts';
 import type { World } from '../../functions/kernel/world.ts';
-import { type RunningService, startService } from './service.ts';
+import { type RunningService, type ServiceOptions, startService } from './service.ts';
 
 /** One grant of the canonical store, as the settings write it. */
 export interface Grant {
@@ -33,10 +33,12 @@ export async function startIssuedService(
   grants: readonly Grant[],
   settings: Readonly<Record<string, string>> = {},
   world?: World,
+  watchStore?: ServiceOptions['watchStore'],
 ): Promise<IssuedService> {
   const issuer = await startOidcIssuer();
   const service = await startService({
     ...(world && { world }),
+    ...(watchStore && { watchStore }),
     settings: {
       Environment: 'Production',
       'Server:Oidc:Issuers:0': issuer.issuer,

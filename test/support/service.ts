@@ -8,6 +8,7 @@ import { loadConfiguration } from '../../functions/config/load.ts';
 import type { Settings } from '../../functions/config/table.ts';
 import { type InjectedRequest, type InjectedResponse, inject } from '../../functions/http/host-inject.ts';
 import type { World } from '../../functions/kernel/world.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
 
 export interface ServiceOptions {
   /** By their documented keys, such as `Server:ApiKeys:0`. */
@@ -15,6 +16,7 @@ export interface ServiceOptions {
   readonly world?: World;
   /** The groups to serve; all that the settings let exist where none are named. */
   readonly groups?: readonly string[];
+  readonly watchStore?: (store: RecordStore) => RecordStore;
 }
 
 /** The real service over a database of its own, called in process. */
@@ -67,6 +69,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const service = compose(settings, {
     world: options.world ?? machine,
     writeLog: (line) => void lines.push(line),
+    ...(options.watchStore && { watchStore: options.watchStore }),
   });
   const chain = await service.chain(options.groups ?? service.groups);
   return {

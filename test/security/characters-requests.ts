@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { Json } from '../../contracts/generate/schema.ts';
+import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
+import type { InjectedRequest } from '../../functions/http/host-inject.ts';
+import type { Belongings, Party } from './characters-world.ts';
+import { aligned, requestOf } from './requests.ts';
+import { ARTIFACT, CHECKPOINT, HANDLER } from './runs.ts';
+import type { SchemaSet } from './schema-set.ts';
+
+/** The request of an operation that names what belongs to a party: the example of the contract, with the names replaced. */
+
+type Names = Readonly<Record<string, string | undefined>>;
+
+/** Names of members and parameters, in every operation. */
+function common(party: Party, { runs, event }: Belongings): Names {
+  return {
+    tenantId: party.tenantId,
+    productId: party.productId,
+    workerId: party.workerId,
+    runId: runs.ids.held,
+    artifactRef: ARTIFACT,
+    key: CHECKPOINT,
+    eventId: event.eventId,
+    documentType: 'order',
+    id: 'order-1001',
+    // Of a fence.
+    name: 'number',
+    value: party.mark,
+    leaseKey: runs.proof.leaseKey,
+    leaseToken: runs.proof.leaseToken,
+  };
+}
+
+interface Special {
+  readonly names?: (party: Party, belongings: Belongings) => Names;
+  /** Members that the example lacks or that must differ. */
+  readonly body?: (party: Party, belongings: Belongings) => Readonly<Record<string, Json>>;
+  /** Further requests of the operation: the members or query that differ from the first. */
+  readonly variants?: (party: Party) => readonly Variant[];
+}
+
+interface Variant {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, Json>>;
+}
+
+const scopeOf = ({ productId, tenantId }: Party) => ({ productId, tenantId });
+const ofEvent: Special = { names: (_, { event }) => event };
+const later = '2027-01-01T00:00:00.000Z';
+
+/** Operations whose example is not enough. */
+const special: Readonly<Record<string, Special>> = {
+  commitCanonicalTransaction: {
+    body: (party) => ({
+      idempotencyKey: randomUUID(),
+      mutations: [
+        {
+          document: {
+            tenantId: party.tenantId,
+            documentType: 'order',
+            id: 'order-1001',
+            schemaVersion: '2',
+            data: { mark: party.mark },
+          },
+        },
+      ],
+    }),
+  },
+  renewCanonicalOutboxLease: ofEvent,
+  acknowledgeCanonicalOutbox: ofEvent,
+  releaseCanonicalOutbox: ofEvent,
+  replayCanonicalOutbox: { names: (_, { deadLetter }) => ({ eventId: deadLetter }) },
+  leaseExternalExecutionRun: {
+    body: (_, { runs }) => ({ runId: runs.ids.queued }),
+    // A poll, which skips the runs of others.
+    variants: () => [{ body: { runId: null } }],
+  },
+  listExecutionRuns: {
+    variants: ({ mark }) => [
+      { query: { limit: '200' } },
+      { query: { status: 'queued' } },
+      { query: { status: 'cancelled', handlerId: HANDLER } },
+      { query: { 'tag.mark': mark, includeResult: 'true' } },
+      { query: { correlationId: mark } },
+      { query: { createdAfterUtc: '2026-01-01T00:00:00.000Z' } },
+    ],
+  },
+  queryCanonicalOutbox: { variants: () => [{ body: { state: 'ready' } }, { body: { state: null } }] },
+  queryCanonicalDocuments: { variants: () => [{ body: { orderByIndex: null, indexes: null } }] },
+  startExecutionRun: { body: (party) => ({ scope: scopeOf(party), idempotencyKey: randomUUID() }) },
+  waitExternalExecutionLease: { body: () => ({ timeoutAtUtc: later }) },
+};
+
+/** Members of a body that carry the names of a party; free content keeps its members. */
+const NAMED = new Set(['tenantId', 'productId', 'workerId', 'leaseKey', 'leaseToken', 'documentType', 'id']);
+
+/**
+ * The requests of a route that name what belongs to the party: the first, then its variants.
+ * Throws for a path parameter without a known value: an operation to come says here what it needs.
+ */
+export function requestsNaming(
+  { set, entry, route }: { set: SchemaSet; entry: OperationEntry; route: OperationRoute },
+  party: Party,
+  belongings: Belongings,
+): readonly InjectedRequest[] {
+  const rule = special[entry.id];
+  const names = { ...common(party, belongings), ...rule?.names?.(party, belongings) };
+  const params = Object.fromEntries(
+    route.path.map(({ name }) => {
+      const value = names[name];
+      if (value === undefined)
+        throw new Error(
+          `${entry.id}: characters-requests.ts must say which ${name} of a party a request names`,
+        );
+      return [name, value];
+    }),
+  );
+  const query = route.query.flatMap(({ name }) => {
+    const value = ['productId', 'tenantId'].includes(name) ? names[name] : undefined;
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const body = bodyOf(set, entry, names);
+  const more = rule?.body?.(party, belongings);
+  return [{}, ...(rule?.variants?.(party) ?? [])].map((variant: Variant) => {
+    const whole =
+      body === undefined || route.bodyFromParameters
+        ? undefined
+        : { ...(body as Record<string, Json>), ...more, ...variant.body };
+    const draft = { params, query: [...query, ...Object.entries(variant.query ?? {})], headers: [] };
+    return requestOf({ entry, route }, { ...draft, body: aligned(whole, params) });
+  });
+}
+
+function bodyOf(set: SchemaSet, { id, requestSchema }: OperationEntry, names: Names): Json | undefined {
+  if (requestSchema === null) return undefined;
+  const example = set.model(requestSchema).examples?.[0];
+  if (example === undefined) throw new Error(`${id}: its request has no example`);
+  if (typeof example !== 'object' || example === null || Array.isArray(example)) return example;
+  return Object.fromEntries(
+    Object.entries(example)
+      .filter(([name]) => name !== 'continuationToken')
+      .map(([name, value]) => [name, NAMED.has(name) ? (names[name] ?? value) : value]),
+  ) as Json;
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { type IssuedService, serviceAudience, startIssuedService } from '../support/issued-service.ts';
+import { StoreContent, StoreCount } from './characters-store.ts';
+import { type ExecutionGrantOf, executionGrantSettings, executionOperations } from './matrix-execution.ts';
+import { furnishRuns, HANDLER, type Runs } from './runs.ts';
+
+/** Two tenants in one deployment, and the callers who try each operation on the first of them. */
+
+export type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
+export type Headers = Readonly<Record<string, string>>;
+
+/** Callers that are granted everything that a tenant of a shared deployment is granted. */
+export interface Party {
+  readonly tenantId: string;
+  readonly productId: string;
+  readonly workerId: string;
+  /** In all content of the party. */
+  readonly mark: string;
+  readonly headers: Headers;
+}
+
+/** What requests may name of a party. */
+export interface Belongings {
+  readonly runs: Runs;
+  /** A leased outbox event, and its token. */
+  readonly event: { readonly eventId: string; readonly leaseToken: string };
+  readonly deadLetter: string;
+  readonly idempotencyKey: string;
+}
+
+export interface CharactersWorld {
+  readonly service: IssuedService;
+  readonly count: StoreCount;
+  readonly content: StoreContent;
+  readonly victim: Party;
+  readonly neighbour: Party;
+  /** Of a principal that is verified and that no policy names. */
+  readonly withoutRights: Headers;
+  close(): Promise<void>;
+}
+
+/** Access operations of a tenant; the others are of the operator, for all tenants. */
+const canonicalOperations = ['read', 'write', 'dispatch', 'export'];
+const product = 'shop';
+
+/** `plant` puts a bug between the service and the counted store. */
+export async function startCharacters(
+  plant: (store: RecordStore) => RecordStore = (store) => store,
+): Promise<CharactersWorld> {
+  const names = ['victim', 'neighbour'].map((name) => ({ name, tenantId: `${name}-${randomUUID()}` }));
+  const granted = names.map(({ name, tenantId }): [string, ExecutionGrantOf] => [
+    principalOf(name),
+    {
+      product,
+      tenants: [tenantId],
+      handlers: [HANDLER],
+      worker: `worker-${name}`,
+      operations: executionOperations.filter((operation) => operation !== 'maintenance'),
+    },
+  ]);
+  const grants = names.map(({ name, tenantId }) => ({
+    principal: principalOf(name),
+    tenants: [tenantId],
+    operations: canonicalOperations,
+  }));
+  const count = new StoreCount();
+  const service = await startIssuedService(
+    grants,
+    executionGrantSettings(granted, serviceAudience),
+    undefined,
+    (store) => plant(count.watch(store)),
+  );
+  const party = async ({ name, tenantId }: { name: string; tenantId: string }): Promise<Party> => ({
+    tenantId,
+    productId: product,
+    workerId: `worker-${name}`,
+    mark: `mark-${name}-${randomUUID()}`,
+    headers: await headersOf(service, name),
+  });
+  const [victim, neighbour] = (await Promise.all(names.map(party))) as [Party, Party];
+  await furnishParty(service.call, victim);
+  await furnishParty(service.call, neighbour);
+  const content = new StoreContent(service.folder);
+  return {
+    service,
+    count,
+    content,
+    victim,
+    neighbour,
+    withoutRights: await headersOf(service, 'unknown'),
+    async close() {
+      content.close();
+      await service.close();
+    },
+  };
+}
+
+const principalOf = (name: string) => `${name}@project.example`;
+
+async function headersOf({ issuer }: IssuedService, name: string): Promise<Headers> {
+  const token = await issuer.mint({ email: principalOf(name), audience: serviceAudience });
+  return { Authorization: `Bearer ${token}` };
+}
+
+const document = (party: Party, id: string) => ({
+  operation: 'upsert',
+  document: {
+    tenantId: party.tenantId,
+    documentType: 'order',
+    id,
+    schemaVersion: '1',
+    data: { mark: party.mark },
+    indexes: { status: 'open', dueOn: '2026-01-02' },
+  },
+});
+
+const event = ({ mark }: Party, topic: string) => ({ topic, key: topic, payload: { mark } });
+
+function poster(call: Call, { headers, tenantId }: Party) {
+  return async <T>(path: string, body: object): Promise<T> => {
+    const target = path.startsWith('/') ? path : `/canonical/tenants/${tenantId}/${path}`;
+    const answer = await call({ method: 'POST', path: target, headers, body });
+    if (answer.status >= 300) throw new Error(`POST ${target}: ${answer.status} ${answer.body}`);
+    return (answer.body === '' ? null : answer.json()) as T;
+  };
+}
+
+interface Lease {
+  readonly event: { readonly id: string };
+  readonly leaseToken: string;
+}
+
+/** Gives the party a document, a fence, outbox events in each state, and runs in each state. */
+export async function furnishParty(call: Call, party: Party): Promise<Belongings> {
+  const post = poster(call, party);
+  const idempotencyKey = `key-${randomUUID()}`;
+  const owner = { ownerDocumentType: 'order', ownerDocumentId: 'order-1001' };
+  await post('transactions', {
+    idempotencyKey,
+    mutations: [document(party, 'order-1001')],
+    fences: [{ operation: 'claim', name: 'number', value: party.mark, ...owner }],
+    outbox: [{ ...event(party, 'dead'), maxDeliveryAttempts: 1 }],
+  });
+  const lease = async (): Promise<Lease> => {
+    // Earlier events may be ready too: lease until a new one comes.
+    const [leased] = await post<readonly Lease[]>('outbox/leases', {
+      consumerId: 'dispatcher-1',
+      maxItems: 1,
+      leaseSeconds: 86_400,
+    });
+    if (leased === undefined) throw new Error('no outbox event was ready');
+    return leased;
+  };
+  const dead = await lease();
+  await post(`outbox/${dead.event.id}/nack`, { leaseToken: dead.leaseToken, retryAfterSeconds: 86_400 });
+  await post('transactions', { idempotencyKey: randomUUID(), outbox: [event(party, 'held')] });
+  const held = await lease();
+  const runs = await furnishRuns(call, party);
+  return {
+    runs,
+    event: { eventId: held.event.id, leaseToken: held.leaseToken },
+    deadLetter: dead.event.id,
+    idempotencyKey,
+  };
+}
+
+/** Gives the party this many documents, delivered events and runs more, a third of the runs refused or cancelled. */
+export async function grow(call: Call, party: Party, count: number): Promise<void> {
+  const post = poster(call, party);
+  for (let made = 0; made < count; made += 50) {
+    const size = Math.min(50, count - made);
+    const ids = Array.from({ length: size }, () => `order-${randomUUID()}`);
+    await post('transactions', {
+      idempotencyKey: randomUUID(),
+      mutations: ids.map((id) => document(party, id)),
+      outbox: ids.map((id) => event(party, id)),
+    });
+  }
+  const scope = { productId: party.productId, tenantId: party.tenantId };
+  for (let made = 0; made < count; made += 1) {
+    const body = { handlerId: HANDLER, scope, tags: { mark: party.mark }, payload: { mark: party.mark } };
+    const { id } = await post<{ id: string }>('/execution/runs', body);
+    if (made % 3 === 0)
+      await call({ method: 'DELETE', path: `/execution/runs/${id}`, headers: party.headers });
+  }
+}

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { costFaults, type Trial, trialFaults, tryAll } from './characters.ts';
+import { type CharactersWorld, grow, startCharacters } from './characters-world.ts';
+import { patienceMs } from './effort.ts';
+import { allEntries } from './target.ts';
+
+vi.setConfig({ testTimeout: patienceMs, hookTimeout: patienceMs });
+
+const ITEMS = 12;
+
+/** Operations that still read more where another tenant has more data. */
+const exceptions: ReadonlySet<string> = new Set(['listExecutionRuns']);
+
+let worlds: readonly CharactersWorld[] = [];
+let small: readonly Trial[];
+let large: readonly Trial[];
+
+beforeAll(async () => {
+  worlds = [await startCharacters(), await startCharacters()];
+  const [one, other] = worlds as [CharactersWorld, CharactersWorld];
+  await grow(one.service.call, one.victim, ITEMS);
+  await grow(other.service.call, other.victim, 10 * ITEMS);
+  const cast = { entries: allEntries };
+  small = await tryAll({ ...cast, world: one, call: one.service.call });
+  large = await tryAll({ ...cast, world: other, call: other.service.call });
+});
+afterAll(async () => {
+  for (const world of worlds) await world.close();
+});
+
+describe('a stranger, a caller without rights and a busy neighbour', () => {
+  const routes = allEntries.flatMap((entry) => entry.routes.map(({ operationId }) => operationId));
+
+  test.each(routes)('D13: %s, learn nothing and change nothing of a victim', (operationId) => {
+    const trials = large.filter(({ name }) => name.split(' ')[0] === operationId);
+    expect(new Set(trials.map(({ character }) => character)).size).toBe(4);
+    expect(trials.flatMap(trialFaults)).toEqual([]);
+  });
+
+  test('I07: cost no more store reads where the victim has ten times the data', () => {
+    const faults = costFaults(small, large).filter((fault) => !exceptions.has(fault.split(' ')[0] ?? ''));
+    expect(faults).toEqual([]);
+    expect(Math.max(...small.map(({ reads }) => reads))).toBeGreaterThan(5);
+  });
+});

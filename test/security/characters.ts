@@ -1,0 +1,164 @@
+import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
+import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
+import { requestsNaming } from './characters-requests.ts';
+import { changedRows, differentRows } from './characters-store.ts';
+import {
+  type Belongings,
+  type Call,
+  type CharactersWorld,
+  furnishParty,
+  type Headers,
+} from './characters-world.ts';
+import { contractModels } from './schema-set.ts';
+
+/**
+ * Three standing characters try each operation of the catalogue on the data of a victim: a stranger without a credential,
+ * a verified caller without rights, and a busy neighbour with all rights of its own tenant. They must learn nothing, change
+ * nothing, and cost no more where the victim has more data.
+ */
+
+export type Character = 'stranger' | 'without rights' | 'neighbour' | 'neighbour on its own';
+
+export interface Trial {
+  /** The operation, its route and the number of the request. */
+  readonly name: string;
+  readonly entry: Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation'>;
+  readonly character: Character;
+  readonly status: number;
+  readonly answer: string;
+  /** Store calls and records read. */
+  readonly reads: number;
+  /** What of the victim the answer holds. */
+  readonly learned: readonly string[];
+  /** Rows of the store that must not have changed. */
+  readonly changed: readonly string[];
+}
+
+export interface Cast {
+  readonly world: CharactersWorld;
+  readonly entries: readonly OperationEntry[];
+  /** The service, or one with a planted bug. */
+  readonly call: Call;
+}
+
+const set = contractModels();
+
+/** Tries every route of every operation as every character. */
+export async function tryAll(cast: Cast): Promise<readonly Trial[]> {
+  const trials: Trial[] = [];
+  const { world, entries } = cast;
+  const victims = await furnishParty(world.service.call, world.victim);
+  let own: Belongings | null = null;
+  for (const entry of entries) {
+    for (const route of entry.routes) {
+      own ??= await furnishParty(world.service.call, world.neighbour);
+      const place = { set, entry, route };
+      // With keys of its own for each: a repeated request would change nothing.
+      const ofVictim = () => requestsNaming(place, world.victim, victims);
+      const tries: readonly (readonly [Character, Headers, readonly InjectedRequest[]])[] = [
+        ['stranger', {}, ofVictim()],
+        ['without rights', world.withoutRights, ofVictim()],
+        ['neighbour', world.neighbour.headers, ofVictim()],
+        ['neighbour on its own', world.neighbour.headers, requestsNaming(place, world.neighbour, own)],
+      ];
+      for (const [character, headers, requests] of tries)
+        for (const [at, request] of requests.entries())
+          trials.push(await tryOnce(cast, { entry, route, at, character, headers, request, victims }));
+      // What was acknowledged, ended or leased is of no use to the next operation.
+      if (entry.mutation !== 'read') own = null;
+    }
+  }
+  return trials;
+}
+
+interface Attempt {
+  readonly entry: OperationEntry;
+  readonly route: OperationRoute;
+  readonly at: number;
+  readonly character: Character;
+  readonly headers: Headers;
+  readonly request: InjectedRequest;
+  readonly victims: Belongings;
+}
+
+async function tryOnce(
+  { world, call }: Cast,
+  { entry, route, at, character, headers, request, victims }: Attempt,
+): Promise<Trial> {
+  const { content, count, victim } = world;
+  const names = namesOf(victim, victims);
+  const before = content.rows();
+  count.taken();
+  const given = (request.headers ?? []) as readonly (readonly [string, string])[];
+  const answer = await call({ ...request, headers: [...given, ...Object.entries(headers)] });
+  const reads = count.taken();
+  const after = content.rows();
+  const told = `${request.path} ${decodeURIComponent(request.path)} ${JSON.stringify(request.body ?? '')}`;
+  const owned = character.startsWith('neighbour');
+  return {
+    name: `${route.operationId}${at === 0 ? '' : ` ${at + 1}`}`,
+    entry,
+    character,
+    status: answer.status,
+    answer: answer.body,
+    reads,
+    learned: names.filter((name) => !told.includes(name) && textOf(answer).includes(name)),
+    changed: owned ? changedRows(before, after, names) : differentRows(before, after),
+  };
+}
+
+function namesOf(
+  victim: CharactersWorld['victim'],
+  { runs, event, deadLetter }: Belongings,
+): readonly string[] {
+  const ids = [...Object.values(runs.ids), runs.artifactId, ...runs.tokens];
+  return [victim.mark, victim.tenantId, ...ids, ...Object.values(event), deadLetter];
+}
+
+function textOf({ headers, body }: InjectedResponse): string {
+  return `${JSON.stringify(headers)}\n${body}`;
+}
+
+/** Access operations that act on all tenants: a neighbour of a shared deployment has none of them. */
+const OF_OPERATORS: ReadonlySet<string | null> = new Set(['admin', 'maintenance', 'restore']);
+
+/** An operation to come needs this before its reads count for anything. */
+const HINTS: Readonly<Partial<Record<Character, string>>> = {
+  'neighbour on its own':
+    ' (characters-requests.ts must say what a valid request holds, and characters-world.ts grant it)',
+};
+
+/** What a single trial shows to be wrong, as sentences. */
+export function trialFaults(trial: Trial): readonly string[] {
+  const { name, character, status, learned, changed, answer } = trial;
+  const faults: string[] = [];
+  if (!statusHolds(trial))
+    faults.push(`answered ${status}${HINTS[character] ?? ''}: ${answer.slice(0, 200)}`);
+  if (learned.length > 0) faults.push(`learned ${learned.join(', ')}`);
+  if (changed.length > 0) faults.push(`changed ${changed.length} rows: ${changed[0]?.slice(0, 200)}`);
+  return faults.map((fault) => `${name} as ${character}: ${fault}`);
+}
+
+function statusHolds({ entry, character, status }: Trial): boolean {
+  if (entry.authorizationClass === 'anonymous') return status < 300;
+  if (character === 'stranger') return status === 401;
+  if (character === 'without rights') return status === 403 || status === 404;
+  if (character === 'neighbour') return status < 500;
+  return OF_OPERATORS.has(entry.accessOperation) ? status === 403 : status < 300;
+}
+
+/** Reads may differ a little: a cache is filled, or a shard of a counter is drawn. */
+const SLACK = 4;
+
+/** Trials that read more where the victim has ten times the data. Both lists are of the same operations in the same order. */
+export function costFaults(small: readonly Trial[], large: readonly Trial[]): readonly string[] {
+  return large.flatMap(({ name, character, reads }, at) => {
+    const before = small[at];
+    if (before === undefined || before.name !== name) throw new Error(`${name} was not tried twice`);
+    return reads <= before.reads + SLACK
+      ? []
+      : [
+          `${name} as ${character}: ${before.reads} reads, and ${reads} where the victim has ten times the data`,
+        ];
+  });
+}
