@@ -1290,6 +1290,12 @@ export type ExecutionExternalWorkerEventRequest = {
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
   /**
+   * The worker's id for this event. 1 to 160 UTF-16 units after surrounding white space is removed, unique
+   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
+   * 400 characters)
+   */
+  readonly writeId?: string | null;
+  /**
    * What happened. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters,
    * "log" when absent)
    */
@@ -1313,6 +1319,12 @@ export type ExecutionExternalWorkerArtifactRequest = {
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
+  /**
+   * The worker's id for this artifact. 1 to 160 UTF-16 units after surrounding white space is removed, unique
+   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
+   * 400 characters)
+   */
+  readonly writeId?: string | null;
   /** The artifact. */
   readonly artifact: ExecutionArtifactWrite;
 };
@@ -1325,6 +1337,12 @@ export type ExecutionExternalWorkerCheckpointRequest = {
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
+  /**
+   * The worker's id for this write. 1 to 160 UTF-16 units after surrounding white space is removed, unique
+   * among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
+   * 400 characters)
+   */
+  readonly writeId?: string | null;
   /** The checkpoint. */
   readonly checkpoint: ExecutionCheckpointWrite;
 };
@@ -1352,6 +1370,12 @@ export type ExecutionExternalWorkerWaitRequest = {
   readonly leaseToken: string;
   /** The worker that holds the lease. */
   readonly workerId: IdentifierInput;
+  /**
+   * The worker's id for this wait. 1 to 160 UTF-16 units after surrounding white space is removed, unique
+   * among the writes of the lease. A repeat with the same id gets the same answer and takes no further event.
+   * (1 to 400 characters)
+   */
+  readonly waitId?: string | null;
   /** The cause to wait for. */
   readonly kind: ExecutionWaitKind;
   /** Name of the event or of the timer. */

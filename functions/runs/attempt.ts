@@ -1,5 +1,4 @@
 import { describeFailure } from '../kernel/log.ts';
-import { delay } from '../kernel/world.ts';
 import type { Held } from './held.ts';
 import {
   cancelled,
@@ -12,6 +11,7 @@ import {
 } from './outcome.ts';
 import { isRunFailure, type PluginHandler, RunSuspended } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
+import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
 import type { Run } from './run.ts';
 import { createRunContext } from './run-context.ts';
 import type { Runtime } from './runtime.ts';
@@ -36,9 +36,6 @@ export interface AttemptParts {
   readonly leaseLost: () => void;
 }
 
-/** Delay before the first retry of a completion that the store did not accept; it doubles with each retry. */
-const COMPLETION_RETRY_MS = 100;
-
 /** Executes the handler and completes the run. Returns whether the run was completed or parked. */
 export async function attemptRun(parts: AttemptParts, run: Run, execution: Execution): Promise<boolean> {
   const { runtime } = parts;
@@ -58,19 +55,16 @@ export async function attemptRun(parts: AttemptParts, run: Run, execution: Execu
   }
 }
 
-/** Retries while the lease lasts: completing twice is safe, and a retry spares the handler another execution. */
+/** Completing twice is safe, and a repeat spares the handler another execution. */
 async function completeAttempt(runtime: Runtime, execution: Execution, outcome: Outcome): Promise<void> {
-  const { clock, timers } = runtime.world;
-  for (let delayMs = COMPLETION_RETRY_MS; ; delayMs *= 2) {
-    try {
-      await complete(runtime, execution.held, outcome, clock.now());
-      return;
-    } catch (error) {
-      const late = execution.isOver || clock.now() + delayMs >= execution.expiresAt;
-      if (!isPassing(error) || late) throw error;
-    }
-    await delay(timers, delayMs);
-  }
+  const { world } = runtime;
+  await repeatWhileLeased(world, boundsOf(execution), () =>
+    complete(runtime, execution.held, outcome, world.clock.now()),
+  );
+}
+
+function boundsOf(execution: Execution): RepeatBounds {
+  return { until: () => execution.expiresAt, isOver: () => execution.isOver };
 }
 
 /** Returns `null` if the handler was interrupted and another attempt continues. */
@@ -86,7 +80,14 @@ async function execute(
     const refused = (error: unknown) => {
       if (isLeaseRefusal(error)) leaseLost();
     };
-    const context = createRunContext(runtime, { run, payload, held, signal: abort.signal, refused });
+    const context = createRunContext(runtime, {
+      run,
+      payload,
+      held,
+      signal: abort.signal,
+      bounds: boundsOf(execution),
+      refused,
+    });
     const result = (await handler.run(context)) ?? null;
     return execution.isOver ? null : succeeded(result, runtime.options.resultBytesMax);
   } catch (error) {

@@ -3,6 +3,7 @@ import type { KeyRequest, RecordData } from '../store/port.ts';
 import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
 import { checkpointKey, readRun, runKey } from './records.ts';
+import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
 import { activeLease } from './rules/lease.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -18,12 +19,16 @@ export interface Checkpoint extends CheckpointWrite {
   readonly updatedAt: number;
 }
 
-/** Writes a checkpoint. A later write of the key replaces it; it survives retries, waits and restarts. */
+/**
+ * Writes a checkpoint. A later write of the key replaces it; it survives retries, waits and restarts. A repeat of a named
+ * write changes nothing, so one that the network delays does not replace a later write.
+ */
 export async function checkpoint(
   runtime: Runtime,
   held: Held,
   { key, content, metadata }: CheckpointWrite,
   now: number,
+  write: WriteName | null = null,
 ): Promise<Checkpoint> {
   const { runId } = held;
   const contentHash = sha256(canonicalJson(content));
@@ -35,14 +40,16 @@ export async function checkpoint(
     listing: { group: runId, id: key, hidden: false, indexes: {} },
   };
   const request = { runId, now, mayMoveTrace: true, keys: [{ key: record.key }] };
-  await changeRun(runtime, request, (before) => {
+  const { result: updatedAt } = await changeRun(runtime, request, (before) => {
     const { workerId } = activeLease(before, held, now);
+    const answer = answerTo(present(before), write);
+    if (answer !== null) return { change: null, result: answer.at };
     const event = { type: 'checkpoint.written', details: { key, contentHash }, workerId };
     // The checkpoint records how far the holder got, so the last wait outcome need not be given again.
-    const run = { ...present(before), taken: null };
-    return { change: { run, events: [event] }, writes: [{ put: record }], result: null };
+    const run = withAnswer({ ...present(before), taken: null }, write, { at: now });
+    return { change: { run, events: [event] }, writes: [{ put: record }], result: now };
   });
-  return stored;
+  return { ...stored, updatedAt };
 }
 
 /** Reads a checkpoint under an active lease; `null` if the key has none. A stale lease throws. */

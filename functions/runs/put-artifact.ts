@@ -1,19 +1,21 @@
 import { invalidMember } from '../kernel/errors.ts';
 import type { KeyRequest } from '../store/port.ts';
-import { type ArtifactWrite, artifactRecord, type StoredArtifact } from './artifact.ts';
+import { type ArtifactWrite, artifactRecord, readArtifact, type StoredArtifact } from './artifact.ts';
 import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
-import { readRun, runKey } from './records.ts';
-import { activeLease } from './rules/lease.ts';
+import { artifactKey, readRun, runKey } from './records.ts';
+import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
+import { activeLease, staleLease } from './rules/lease.ts';
 import type { Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Adds an artifact. Several artifacts may have the same name. */
+/** Adds an artifact. Several artifacts may have the same name. A repeat of a named write answers the stored artifact. */
 export async function putArtifact(
   runtime: Runtime,
   held: Held,
   write: ArtifactWrite,
   now: number,
+  name: WriteName | null = null,
 ): Promise<StoredArtifact> {
   const id = runtime.ids.next();
   const store = await runtime.store();
@@ -24,26 +26,39 @@ export async function putArtifact(
   });
   const current = records[0] === undefined ? undefined : readRun(records[0], held.runId);
   activeLease(current, held, now);
+  const earlier = answerTo(present(current), name)?.artifactId;
+  if (earlier !== undefined) return storedArtifact(runtime, held.runId, earlier);
   checkRoom(runtime, present(current));
   const { scope, job } = present(current);
   // The service, not the product, names the artifacts of a job.
   if (job === undefined) runtime.policies.checkArtifactName(scope, write.name);
   const prepared = await artifactRecord(runtime, held.runId, id, write, now);
   const keys: KeyRequest[] = [{ key: prepared.record.key, expectAbsent: true }];
-  await changeRun(runtime, { runId: held.runId, now, mayMoveTrace: true, keys }, (before) => {
-    const { workerId } = activeLease(before, held, now);
-    const { name, contentHash, sizeBytes } = prepared.artifact;
-    const details = { artifactId: id, name, contentHash, sizeBytes };
-    const event = { type: 'artifact.written', details, workerId };
-    const run = present(before);
-    checkRoom(runtime, run);
-    return {
-      change: { run: { ...run, artifacts: run.artifacts + 1 }, events: [event] },
-      writes: [{ put: prepared.record }],
-      result: null,
-    };
-  });
-  return prepared.artifact;
+  const { result: wonBy } = await changeRun(
+    runtime,
+    { runId: held.runId, now, mayMoveTrace: true, keys },
+    (before) => {
+      const { workerId } = activeLease(before, held, now);
+      const run = present(before);
+      const answer = answerTo(run, name)?.artifactId;
+      if (answer !== undefined) return { change: null, result: answer };
+      const { contentHash, sizeBytes } = prepared.artifact;
+      const details = { artifactId: id, name: write.name, contentHash, sizeBytes };
+      const event = { type: 'artifact.written', details, workerId };
+      checkRoom(runtime, run);
+      const next = withAnswer({ ...run, artifacts: run.artifacts + 1 }, name, { at: now, artifactId: id });
+      return { change: { run: next, events: [event] }, writes: [{ put: prepared.record }], result: id };
+    },
+  );
+  return wonBy === id ? prepared.artifact : storedArtifact(runtime, held.runId, wonBy);
+}
+
+async function storedArtifact(runtime: Runtime, runId: string, id: string): Promise<StoredArtifact> {
+  const store = await runtime.store();
+  const key = artifactKey(runId, id);
+  const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key, view: 'body' }] });
+  if (records[0] === undefined) throw staleLease();
+  return readArtifact(records[0]);
 }
 
 function checkRoom({ options }: Runtime, { artifacts }: Run): void {

@@ -6,6 +6,7 @@ import type { Held } from './held.ts';
 import { type RunContext, RunSuspended } from './plugin.ts';
 import { putArtifact } from './put-artifact.ts';
 import { loadValues } from './read-runs.ts';
+import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
 import type { Run, WaitKind, WaitOutcome } from './run.ts';
 import { acquireRunLease, raiseFromRun, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
 import type { Runtime } from './runtime.ts';
@@ -18,6 +19,8 @@ export interface Attempt {
   readonly payload: Json;
   readonly held: Held;
   readonly signal: AbortSignal;
+  /** How long a wait may be repeated while the store does not answer. */
+  readonly bounds: RepeatBounds;
   /** Called with the error of each failed call. */
   readonly refused: (error: unknown) => void;
 }
@@ -59,7 +62,8 @@ function factsOf({ run, payload, signal }: Attempt) {
   };
 }
 
-function callsOf(runtime: Runtime, { run, held }: Attempt): Calls {
+function callsOf(runtime: Runtime, attempt: Attempt): Calls {
+  const { run, held } = attempt;
   const now = () => runtime.world.clock.now();
   const bounded = (value: Json) => boundedPayload(runtime, value);
   return {
@@ -97,7 +101,7 @@ function callsOf(runtime: Runtime, { run, held }: Attempt): Calls {
     },
     async waitForExternalEvent(name, { timeoutAt } = {}) {
       const dueAt = timeoutAt === undefined ? null : checkMoment(timeoutAt, now());
-      const outcome = await waitOrSuspend(runtime, held, {
+      const outcome = await waitOrSuspend(runtime, attempt, {
         kind: 'external_event',
         name,
         dueAt,
@@ -112,7 +116,7 @@ function callsOf(runtime: Runtime, { run, held }: Attempt): Calls {
     async waitForTimer(name, fireAt, timerPayload = null) {
       const dueAt = checkMoment(fireAt, now());
       const request = { kind: 'timer' as const, name, dueAt, ...bounded(timerPayload) };
-      const { timer } = await waitOrSuspend(runtime, held, request);
+      const { timer } = await waitOrSuspend(runtime, attempt, request);
       if (timer === null) return { id: '', name, fireAt: dueAt, createdAt: dueAt, payload: null };
       const [kept = null] = await loadValues(runtime, [timer.payload]);
       return { ...timer, payload: kept };
@@ -120,9 +124,10 @@ function callsOf(runtime: Runtime, { run, held }: Attempt): Calls {
   };
 }
 
+/** A repeat of the named wait gets the outcome that an unanswered one took. */
 async function waitOrSuspend(
   runtime: Runtime,
-  held: Held,
+  { held, bounds }: Attempt,
   request: {
     readonly kind: WaitKind;
     readonly name: string;
@@ -131,12 +136,12 @@ async function waitOrSuspend(
     readonly bytes: number;
   },
 ): Promise<WaitOutcome> {
+  const { kind, dueAt, json: payload, bytes } = request;
   const name = checkName(request.name, '/name');
-  const { outcome } = await wait(
-    runtime,
-    held,
-    { kind: request.kind, name, dueAt: request.dueAt, payload: request.json, bytes: request.bytes },
-    runtime.world.clock.now(),
+  const write = { id: runtime.ids.next(), requestHash: '' };
+  const { world } = runtime;
+  const { outcome } = await repeatWhileLeased(world, bounds, () =>
+    wait(runtime, held, { kind, name, dueAt, payload, bytes, write }, world.clock.now()),
   );
   if (outcome === null) throw new RunSuspended();
   return outcome;

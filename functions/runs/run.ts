@@ -68,6 +68,19 @@ export interface EndedLease {
   readonly workerId: string;
   readonly tokenHash: string;
   readonly how: 'completed' | 'suspended' | 'expired' | 'cancelled';
+  /** The wait that ended the lease, so that its repeat gets the same answer. */
+  readonly wait?: { readonly id: string; readonly requestHash: string };
+}
+
+/** A write of the current lease that its worker has named. A repeat gets the same answer and writes nothing. */
+export interface AnsweredWrite {
+  readonly id: string;
+  readonly requestHash: string;
+  readonly at: number;
+  /** Only of a wait. */
+  readonly outcome?: WaitOutcome;
+  /** Only of an artifact. */
+  readonly artifactId?: string;
 }
 
 export type WaitKind = 'external_event' | 'timer';
@@ -181,6 +194,8 @@ export interface Run extends Progress {
    * holder has written a checkpoint or asked for the next wait since.
    */
   readonly taken: WaitOutcome | null;
+  /** The newest writes of the current lease that have a name; absent without one. */
+  readonly answered?: readonly AnsweredWrite[];
   readonly inbox: readonly InboxEvent[];
   /** The newest entries of the trace; older ones are in records of their own. */
   readonly trace: readonly TraceEntry[];

@@ -1,6 +1,7 @@
 import type { Json } from '../kernel/canonical-json.ts';
 import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
+import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
 import { type Completion, completeRun } from './rules/complete.ts';
 import { activeLease, renewLease } from './rules/lease.ts';
 import { type Report, reportProgress } from './rules/report.ts';
@@ -50,13 +51,14 @@ export async function recordEvent(
   held: Held,
   event: TraceDraft,
   now: number,
+  write: WriteName | null = null,
 ): Promise<void> {
   await changeRun(runtime, { runId: held.runId, now, mayMoveTrace: true }, (before) => {
-    const lease = activeLease(before, held, now);
-    return {
-      change: { run: present(before), events: [{ ...event, workerId: lease.workerId, byWorker: true }] },
-      result: null,
-    };
+    const { workerId } = activeLease(before, held, now);
+    const run = present(before);
+    if (answerTo(run, write) !== null) return { change: null, result: null };
+    const events = [{ ...event, workerId, byWorker: true }];
+    return { change: { run: withAnswer(run, write, { at: now }), events }, result: null };
   });
 }
 
@@ -96,7 +98,8 @@ export async function wait(
     runtime,
     { runId: held.runId, now, keys: valueKeys(value) },
     (before) => {
-      const { outcome, ...change } = waitInRun(before, held, full, now);
+      const { outcome, isRepeat = false, ...change } = waitInRun(before, held, full, now);
+      if (isRepeat) return { change: null, result: outcome };
       // Write the payload only for this wait: an earlier outcome has its own.
       const isKept = change.run.wait?.timerId === timerId || outcome?.timer?.id === timerId;
       return { change, writes: isKept ? valueWrites(value) : [], result: outcome };

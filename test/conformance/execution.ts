@@ -9,6 +9,7 @@ import { describeLists } from './execution-lists.ts';
 import { describeMaintenance } from './execution-maintenance.ts';
 import { describePolicies } from './execution-policy.ts';
 import { describeRefusedStarts } from './execution-refused.ts';
+import { describeRepeats } from './execution-repeats.ts';
 import { describeResults } from './execution-results.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
@@ -60,6 +61,7 @@ export function describeExecution(
     // Workers, waits and handlers:
     describeWorkers(conformance);
     describeWaits(conformance);
+    describeRepeats(conformance);
     describeHandlers(conformance);
     // Operators:
     describeMaintenance(conformance);

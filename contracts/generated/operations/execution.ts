@@ -99,7 +99,10 @@ export interface ExecutionOperationTypes {
     readonly body: Models.ExecutionExternalWorkerReportRequest;
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
   };
-  /** Add to the history of a run. Appends one event to the history of the run. */
+  /**
+   * Add to the history of a run. Appends one event to the history of the run. With a `writeId` the worker may
+   * repeat the call: the same id gets the same answer.
+   */
   readonly recordExternalExecutionLeaseEvent: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: Readonly<Record<string, never>>;
@@ -109,6 +112,7 @@ export interface ExecutionOperationTypes {
   };
   /**
    * Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same name.
+   * With a `writeId` the worker may repeat the call: the same id gets the same answer.
    */
   readonly putExternalExecutionLeaseArtifact: {
     readonly params: Readonly<Record<string, never>>;
@@ -119,7 +123,8 @@ export interface ExecutionOperationTypes {
   };
   /**
    * Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
-   * survives retries, waits and restarts.
+   * survives retries, waits and restarts. With a `writeId` the worker may repeat the call: the same id gets
+   * the same answer.
    */
   readonly putExternalExecutionLeaseCheckpoint: {
     readonly params: Readonly<Record<string, never>>;
@@ -142,7 +147,8 @@ export interface ExecutionOperationTypes {
   /**
    * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
    * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
-   * answers, once, how the wait ended.
+   * answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the same id gets the
+   * same answer, also where the wait ended the lease.
    */
   readonly waitExternalExecutionLease: {
     readonly params: Readonly<Record<string, never>>;
@@ -685,6 +691,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'permission_denied',
       'method_not_allowed',
       'request_timeout',
+      'idempotency_conflict',
       'lease_stale',
       'lease_not_active',
       'payload_too_large',
@@ -736,6 +743,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'product_policy_violation',
       'method_not_allowed',
       'request_timeout',
+      'idempotency_conflict',
       'lease_stale',
       'lease_not_active',
       'payload_too_large',
@@ -786,6 +794,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'permission_denied',
       'method_not_allowed',
       'request_timeout',
+      'idempotency_conflict',
       'lease_stale',
       'lease_not_active',
       'payload_too_large',
@@ -894,6 +903,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'permission_denied',
       'method_not_allowed',
       'request_timeout',
+      'idempotency_conflict',
       'lease_stale',
       'lease_not_active',
       'payload_too_large',

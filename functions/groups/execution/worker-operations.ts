@@ -2,7 +2,7 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import type { Caller } from '../../identity/caller.ts';
-import { sha256 } from '../../kernel/canonical-json.ts';
+import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
 import { checkpoint, readCheckpoint } from '../../runs/checkpoint.ts';
@@ -18,6 +18,7 @@ import type { Held } from '../../runs/held.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import { type LeaseWish, leaseRunById } from '../../runs/lease-run.ts';
 import { putArtifact } from '../../runs/put-artifact.ts';
+import type { WriteName } from '../../runs/rules/answered.ts';
 import { staleLease } from '../../runs/rules/lease.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
@@ -89,7 +90,9 @@ export function recordExternalExecutionLeaseEvent(
 ): Handler<'recordExternalExecutionLeaseEvent'> {
   return async ({ body }, { caller, now }) => {
     const event = checkTrace(body);
-    await recordEvent(dependencies.runtime, heldBy(dependencies, caller, body), event, now);
+    const held = heldBy(dependencies, caller, body);
+    const named = nameOf(body.writeId, () => ({ ...event }));
+    await recordEvent(dependencies.runtime, held, event, now, named);
     return { status: 204, body: null };
   };
 }
@@ -100,7 +103,17 @@ export function putExternalExecutionLeaseArtifact(
   return async ({ body }, { caller, now }) => {
     const write = checkArtifact(body.artifact, '/artifact');
     const held = heldBy(dependencies, caller, body);
-    return { status: 200, body: wireArtifact(await putArtifact(dependencies.runtime, held, write, now)) };
+    // The whole content may be large; its length tells apart what one worker would confuse.
+    const { name, kind, mediaType, uri, text } = write;
+    const named = nameOf(body.writeId, () => ({
+      name,
+      kind,
+      mediaType,
+      uri,
+      characters: text?.length ?? null,
+    }));
+    const artifact = await putArtifact(dependencies.runtime, held, write, now, named);
+    return { status: 200, body: wireArtifact(artifact) };
   };
 }
 
@@ -110,7 +123,10 @@ export function putExternalExecutionLeaseCheckpoint(
   return async ({ body }, { caller, now }) => {
     const write = checkCheckpoint(body.checkpoint, '/checkpoint');
     const held = heldBy(dependencies, caller, body);
-    return { status: 200, body: wireCheckpoint(await checkpoint(dependencies.runtime, held, write, now)) };
+    const { key, content, metadata } = write;
+    const named = nameOf(body.writeId, () => ({ key, content, metadata }));
+    const written = await checkpoint(dependencies.runtime, held, write, now, named);
+    return { status: 200, body: wireCheckpoint(written) };
   };
 }
 
@@ -133,13 +149,11 @@ export function waitExternalExecutionLease(
   return async ({ body }, { caller, now }) => {
     const payload = body.payload ?? null;
     const bytes = checkJson(payload, payloadLimit(runtime.options.payloadBytesMax), '/payload');
-    const request = {
-      kind: body.kind,
-      name: checkName(body.name, '/name'),
-      dueAt: dueAtOf(body, now),
-      payload,
-      bytes,
-    };
+    const { kind } = body;
+    const name = checkName(body.name, '/name');
+    const dueAt = dueAtOf(body, now);
+    const write = nameOf(body.waitId, () => ({ kind, name, dueAt, payload }), '/waitId');
+    const request = { kind, name, dueAt, payload, bytes, write };
     const held = heldBy(dependencies, caller, body);
     const { run, outcome } = await wait(runtime, held, request, now);
     return {
@@ -151,6 +165,16 @@ export function waitExternalExecutionLease(
       },
     };
   };
+}
+
+/** The worker's name for a write that it may repeat, with the hash of the write; `null` without a name. */
+function nameOf(
+  id: string | null | undefined,
+  write: () => JsonObject,
+  pointer = '/writeId',
+): WriteName | null {
+  if (id === undefined || id === null) return null;
+  return { id: identifier(id, pointer), requestHash: sha256(canonicalJson(write())) };
 }
 
 type WaitBody = Parameters<Handler<'waitExternalExecutionLease'>>[0]['body'];

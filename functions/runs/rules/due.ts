@@ -1,4 +1,5 @@
 import type { Change, Run, TraceDraft, WaitOutcome } from '../run.ts';
+import { withoutAnswers } from './answered.ts';
 
 /**
  * Applies what time has decided. A due schedule, retry, timer or deadline queues the run. An expired lease requeues
@@ -119,7 +120,7 @@ export function ended(run: Run, ending: Ending, now: number, before: readonly Tr
   const succeeded = status === 'succeeded';
   const completedAt = Math.max(now, run.updatedAt);
   const next: Run = {
-    ...run,
+    ...withoutAnswers(run),
     status,
     lease: null,
     wait: null,

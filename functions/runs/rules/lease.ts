@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Change, Run, RunLease, TraceDraft } from '../run.ts';
+import { withoutAnswers } from './answered.ts';
 import { leaseIsOver } from './due.ts';
 
 /** The proof that a worker holds the lease: the token's hash and the worker's id. */
@@ -25,7 +26,7 @@ export function leaseRun(run: Run, grant: LeaseGrant, now: number): Change | nul
   const { ttlMs, concurrencyKey, kind, workerId, tokenHash } = grant;
   const attempt = run.attempt + 1;
   const next: Run = {
-    ...run,
+    ...withoutAnswers(run),
     status: 'running',
     attempt,
     startedAt: run.startedAt ?? Math.max(now, run.updatedAt),

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Change,
+  type EndedLease,
   type InboxEvent,
   NULL_VALUE,
   type Run,
@@ -9,8 +10,9 @@ import {
   type WaitKind,
   type WaitOutcome,
 } from '../run.ts';
+import { answerTo, sameWrite, type WriteName, withAnswer } from './answered.ts';
 import { cancelledResult, ended, endedLease, resumed } from './due.ts';
-import { activeLease, type LeaseProof } from './lease.ts';
+import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
 
 export interface WaitRequest {
   readonly kind: WaitKind;
@@ -21,17 +23,21 @@ export interface WaitRequest {
   readonly payload: StoredValue;
   /** Ordered id for the timer, drawn before the transaction. */
   readonly timerId: string;
+  /** Absent or `null`: the worker cannot repeat the wait. */
+  readonly write?: WriteName | null;
 }
 
 export interface WaitChange extends Change {
   /** `null`: the run waits or was cancelled. Its lease has ended in both cases. */
   readonly outcome: WaitOutcome | null;
+  /** The wait was answered before, and nothing changes. */
+  readonly isRepeat?: true;
 }
 
 /**
  * A wait within an attempt. It takes a kept outcome of an earlier execution, else the oldest event of the name, else
  * a time that has passed, else it parks the run and ends the lease. Kind and name identify the wait, since a handler
- * that is executed again asks for it anew.
+ * that is executed again asks for it anew. A repeat of a named wait gets the answer of the first call.
  */
 export function waitInRun(
   run: Run | undefined,
@@ -39,8 +45,35 @@ export function waitInRun(
   request: WaitRequest,
   now: number,
 ): WaitChange {
+  const write = request.write ?? null;
+  const before = repeated(run, proof, write, now);
+  if (before !== null) return before;
+  const { outcome, ...change } = answered(run as Run, request, now);
+  if (outcome === null) return { ...change, outcome };
+  return { ...change, run: withAnswer(change.run, write, { at: now, outcome }), outcome };
+}
+
+/** The answer to a named wait that was made before; `null` for a new wait. Throws without an active lease. */
+function repeated(
+  run: Run | undefined,
+  proof: LeaseProof,
+  write: WriteName | null,
+  now: number,
+): WaitChange | null {
+  const last = run?.endedLease ?? null;
+  // The wait itself ended the lease, so its repeat comes with the proof of an ended lease.
+  if (run !== undefined && run.lease === null && last?.wait !== undefined && last.wait.id === write?.id) {
+    if (isProofOf(last, proof) && mayHold(run, proof)) {
+      sameWrite(last.wait, write);
+      return { run, events: [], outcome: null, isRepeat: true };
+    }
+  }
   activeLease(run, proof, now);
-  const held = run as Run;
+  const outcome = answerTo(run as Run, write)?.outcome;
+  return outcome === undefined ? null : { run: run as Run, events: [], outcome, isRepeat: true };
+}
+
+function answered(held: Run, request: WaitRequest, now: number): WaitChange {
   const kept = held.outcomes.find(({ kind, name }) => kind === request.kind && name === request.name);
   if (kept !== undefined) {
     const outcomes = held.outcomes.filter((outcome) => outcome !== kept);
@@ -113,7 +146,7 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
   };
   // A parked run with a requested cancellation would never continue.
   if (run.cancellationRequested) {
-    return ended({ ...run, endedLease: endedLease(run, 'cancelled') }, cancelledResult, now);
+    return ended({ ...run, endedLease: endedByWait(run, 'cancelled', request) }, cancelledResult, now);
   }
   const next: Run = {
     ...run,
@@ -121,7 +154,7 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
     scheduledAt: dueAt,
     currentStep: `waiting:${kind}:${name}`.slice(0, CURRENT_STEP_LENGTH_MAX),
     lease: null,
-    endedLease: endedLease(run, 'suspended'),
+    endedLease: endedByWait(run, 'suspended', request),
     wait,
     taken: null,
   };
@@ -129,6 +162,11 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
 }
 
 const CURRENT_STEP_LENGTH_MAX = 200;
+
+function endedByWait(run: Run, how: 'suspended' | 'cancelled', { write }: WaitRequest): EndedLease | null {
+  const last = endedLease(run, how);
+  return last === null || write === null || write === undefined ? last : { ...last, wait: write };
+}
 
 /** Adds an event to the run. Throws `inbox_full` if the run has too many unconsumed events. */
 export function raiseInRun(run: Run | undefined, event: InboxEvent, pendingMax: number): Change {

@@ -170,6 +170,8 @@ def test_shows_its_token_to_nobody() -> None:
             with pytest.raises((SvcError, RunCancelled)) as error:
                 call()
             errors.append(error.value)
+            if error.value.__context__ is not None:
+                errors.append(error.value.__context__)
         raise ValueError("the handler's own")
 
     out = io.StringIO()
@@ -178,14 +180,15 @@ def test_shows_its_token_to_nobody() -> None:
     root.addHandler(listener)
     root.setLevel(logging.DEBUG)
     try:
-        for lease in (answer(lease_of()), broken_lease):
+        refused, whole = problem(400, "validation_failed"), answer(lease_of())
+        for lease, fault in ((whole, refused), (whole, BUSY), (whole, hang_up), (broken_lease, BUSY)):
             protocol = Protocol(
                 lease=lease,
-                events=BUSY,
-                artifacts=hang_up,
-                checkpoints_read=foreign(502),
-                reports=problem(400, "validation_failed"),
-                complete=problem(400, "validation_failed"),
+                events=fault,
+                artifacts=fault,
+                checkpoints_read=problem(403, "forbidden"),
+                reports=refused,
+                complete=refused,
             )
             clock = Clock()
             clock.chance = 1.0

@@ -25,7 +25,7 @@ from workers import (
     worker_of,
 )
 
-from svc_client import SvcError, UnavailableError
+from svc_client import SvcError
 from svc_client.worker import DeliveryError, RunCancelled, RunContext, RunFailure, RunSuspended, Worker
 
 STALE = problem(409, "lease_stale")
@@ -166,17 +166,16 @@ def test_repeats_what_may_be_repeated_and_not_what_adds_something() -> None:
         assert context.report({"progress": 1})["id"] == "7"
         assert context.checkpoint("a", 1)["key"] == "a"
         assert context.wait_for_external_event("e")["name"] == "e"
-        for call in (lambda: context.record_event("once"), lambda: context.put_artifact({"name": "a"})):
-            with pytest.raises(UnavailableError):
-                call()
+        context.record_event("once")
+        assert context.put_artifact({"name": "a"})["name"] == "a"
 
     wait_answer = {"run": run_of(), "suspended": False, "outcome": {"name": "e", "outcome": "external_event"}}
     protocol = Protocol(
         reports=[BUSY, hang_up, answer(run_of())],
         checkpoints=[BUSY, answer({"key": "a"})],
         wait=[hang_up, answer(wait_answer)],
-        events=BUSY,
-        artifacts=BUSY,
+        events=[hang_up, foreign(502), empty],
+        artifacts=[BUSY, hang_up, answer({"name": "a"})],
     )
     assert delivered(protocol, work)[0] == "executed"
     counts = {name: len(bodies) for name, bodies in protocol.bodies.items()}
@@ -185,10 +184,58 @@ def test_repeats_what_may_be_repeated_and_not_what_adds_something() -> None:
         "reports": 3,
         "checkpoints": 2,
         "wait": 2,
-        "events": 1,
-        "artifacts": 1,
+        "events": 3,
+        "artifacts": 3,
         "complete": 1,
     }
+    # The id of a write lets the service know its repeat.
+    ids = [protocol.sent(name)[0].get("writeId") for name in ("checkpoints", "events", "artifacts")]
+    assert [*ids, protocol.sent("wait")[0].get("waitId")] == ["w1", "w3", "w4", "w2"]
+    for bodies in protocol.bodies.values():
+        assert all(body == bodies[0] for body in bodies)
+
+
+UNCERTAIN: list[tuple[str, Any, Answer]] = [
+    ("events", lambda context: context.record_event("e"), BUSY),
+    ("artifacts", lambda context: context.put_artifact({"name": "a"}), hang_up),
+    ("checkpoints", lambda context: context.checkpoint("a", 1), problem(500, "internal_error")),
+    ("wait", lambda context: context.wait_for_external_event("e"), foreign(502)),
+    ("reports", lambda context: context.report({"progress": 1}), broken),
+]
+
+
+@pytest.mark.parametrize(("name", "call", "fault"), UNCERTAIN)
+def test_leaves_a_run_to_its_lease_where_the_outcome_of_a_call_stays_unknown(
+    name: str, call: Any, fault: Answer
+) -> None:
+    raised: list[object] = []
+
+    def work(context: RunContext) -> None:
+        try:
+            call(context)
+        except RunCancelled as error:
+            raised.append(error.reason)
+            raise
+
+    protocol, clock = Protocol(**{name: fault}), Clock()
+    said, _ = delivered(protocol, work, clock)
+    assert said == "The run 7 was not carried out to its end: lost."
+    assert raised == ["lease_lost"]
+    assert len(protocol.sent(name)) > 3
+    assert protocol.sent("complete") == []
+
+
+def test_gives_a_call_up_although_its_lease_is_renewed() -> None:
+    clock = Clock()
+
+    def work(context: RunContext) -> None:
+        context._held._until = clock.at + 86_400
+        context.record_event("e")
+
+    protocol = Protocol(events=BUSY)
+    begun = clock.at
+    assert delivered(protocol, work, clock)[0].endswith("lost.")
+    assert 40 < clock.at - begun <= 60
 
 
 def test_a_wait_asks_for_moments() -> None:

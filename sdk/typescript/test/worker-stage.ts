@@ -46,6 +46,7 @@ export class Way implements AsyncDisposable {
   readonly address: string;
   readonly #to: string;
   readonly #server: Server;
+  readonly #standing = new Map<string, Fault>();
   #faults: { readonly path: string; readonly fault: Fault }[] = [];
   #waiting: { readonly path: string; readonly count: number; readonly resolve: () => void }[] = [];
 
@@ -66,6 +67,11 @@ export class Way implements AsyncDisposable {
   /** The next requests to this path meet these faults, one each; later ones pass. */
   meets(path: string, ...faults: readonly Fault[]): void {
     this.#faults.push(...faults.map((fault) => ({ path, fault })));
+  }
+
+  /** Every request to this path meets this fault from now on. */
+  always(path: string, fault: Fault): void {
+    this.#standing.set(path, fault);
   }
 
   at(path: string): readonly Sent[] {
@@ -92,7 +98,7 @@ export class Way implements AsyncDisposable {
     const body = Buffer.concat(chunks);
     this.sent.push({ path, url, body: JSON.parse(body.toString()) as Sent['body'] });
     const at = this.#faults.findIndex((each) => each.path === path);
-    const [found] = at === -1 ? [] : this.#faults.splice(at, 1);
+    const [found = { fault: this.#standing.get(path) }] = at === -1 ? [] : this.#faults.splice(at, 1);
     this.#tell();
     const left = new AbortController();
     response.on('close', () => left.abort());
@@ -105,7 +111,7 @@ export class Way implements AsyncDisposable {
       const type = answer.headers.get('content-type');
       return { status: answer.status, headers: type === null ? {} : { 'content-type': type }, body: bytes };
     };
-    const answer = await (found === undefined ? pass() : found.fault(pass)).catch(() => null);
+    const answer = await (found.fault === undefined ? pass() : found.fault(pass)).catch(() => null);
     if (answer === null) response.destroy();
     else response.writeHead(answer.status, answer.headers).end(answer.body);
   }

@@ -207,7 +207,8 @@ describe('a wait', () => {
     const run = await place.start(id);
     await place.client.raiseExecutionEvent(run.id, { name: 'approval', payload: 'yes' });
     await using way = await place.way();
-    way.meets('leases/wait', answerLost);
+    way.always('leases/wait', answerLost);
+    way.always('leases/heartbeat', lostOnTheWay);
     const told = moment<unknown>();
     const given = place.worker(
       {

@@ -4,12 +4,17 @@ import { type StopKind, WorkStopped } from './errors.ts';
 import type { WorkerSettings } from './options.ts';
 import type { KeptLease, LeaseListener } from './renewals.ts';
 import type { Proof } from './renewer.ts';
-import { mayPass, type Repeatable, untilKnown } from './repeat.ts';
+import { mayPass, untilKnown } from './repeat.ts';
 
 /** The reasons that end an attempt before its handler returns. */
 export type EarlyEnd = Exclude<StopKind, 'cancelled'>;
 
 const CALL_MS_MAX = 20_000;
+
+interface CallShape {
+  /** The content may be large, so the call gets the timeout of the client instead of the short one. */
+  readonly large?: boolean;
+}
 
 /** One leased run: the state of its lease, and the calls under the lease. */
 export class Attempt {
@@ -24,6 +29,7 @@ export class Attempt {
   #over: WorkStopped | null = null;
   #isCancelled = false;
   #isCompleting = false;
+  #writes = 0;
   #until: number;
 
   /** `until`: the lease is valid at least up to this moment. */
@@ -101,42 +107,39 @@ export class Attempt {
     this.#isCompleting = true;
   }
 
+  /** A name for a write of this lease: a repeat of the write gets the same answer. */
+  nextWriteId(): string {
+    this.#writes += 1;
+    return `w${this.#writes}`;
+  }
+
   /**
-   * Makes a call under the lease and retries it while that may help. It sends nothing after the lease is lost. It throws if a
-   * call that must not be repeated may have reached the service.
+   * Makes an idempotent call under the lease and retries it while that may help. It sends nothing after the lease is lost. If
+   * the outcome stays unknown, the attempt ends without a result, and the next lease continues the run.
    */
   async call<T>(
-    repeatable: Repeatable,
     make: (options: { readonly signal: AbortSignal; readonly timeout: number }) => PromiseLike<T>,
+    { large = false }: CallShape = {},
   ): Promise<T> {
     const { connection, leaseMs } = this.#settings;
+    const { world } = connection;
     const { signal } = this.#calls;
-    // Repeatable calls get a short timeout and a retry; others may carry large content and get the full timeout.
-    const longest = Math.min(connection.timeout, repeatable === 'any' ? CALL_MS_MAX : Infinity);
+    const longest = Math.min(connection.timeout, large ? Infinity : CALL_MS_MAX);
     const timeout = () => Math.max(1, Math.min(longest, this.leftMs));
     if (this.leftMs < leaseMs / 2) await this.confirm();
     if (this.#over !== null) throw this.#over;
+    // A handler that waits for one call as long as a lease lasts blocks its slot: another execution may do better.
+    const giveUpAt = this.#isCompleting ? Infinity : world.now() + Math.max(leaseMs, connection.timeout);
     try {
       return await untilKnown(() => make({ signal, timeout: timeout() }), {
-        world: connection.world,
-        repeatable,
+        world,
         signal,
-        until: () => this.#until,
+        until: () => Math.min(this.#until, giveUpAt),
         failed: (error) => this.log('warning', 'a call is made again', error),
       });
     } catch (error) {
       if (this.#over !== null) throw this.#over;
-      if (isLost(error) && !this.#isCompleting) throw this.end('lease_lost', error);
-      throw error;
-    }
-  }
-
-  /** As `call`, for a call that must not be made twice. If its outcome is unknown, the next lease continues the run. */
-  async once<T>(make: Parameters<typeof this.call<T>>[1]): Promise<T> {
-    try {
-      return await this.call('refused', make);
-    } catch (error) {
-      if (mayPass(error, 'any') && !mayPass(error, 'refused')) throw this.end('lease_lost', error);
+      if ((isLost(error) || mayPass(error)) && !this.#isCompleting) throw this.end('lease_lost', error);
       throw error;
     }
   }

@@ -82,7 +82,7 @@ async function complete(
 ): Promise<Carried> {
   attempt.beginCompletion();
   const send = (its: ExecutionRunResult) =>
-    attempt.call('any', (options) =>
+    attempt.call((options) =>
       client.completeExternalExecutionLease({ ...attempt.proof, result: its }, options),
     );
   try {

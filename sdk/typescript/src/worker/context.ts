@@ -13,6 +13,7 @@ import type {
   JsonObject,
   JsonValue,
 } from '../generated/models.ts';
+import type { CallOptions } from '../options.ts';
 import type { World } from '../world.ts';
 import type { Attempt } from './attempt.ts';
 
@@ -92,30 +93,28 @@ function writesOf(attempt: Attempt, client: SvcClient): Omit<RunContext, Facts |
   const { proof } = attempt;
   return {
     async report(update) {
-      const run = await attempt.call('any', (options) =>
+      const run = await attempt.call((options) =>
         client.reportExternalExecutionLease({ ...proof, update }, options),
       );
       if (run.cancellationRequested) attempt.cancel();
     },
     async recordEvent(event) {
-      await attempt.call('refused', (options) =>
-        client.recordExternalExecutionLeaseEvent({ ...event, ...proof }, options),
-      );
+      const request = { ...event, ...proof, writeId: attempt.nextWriteId() };
+      await attempt.call((options) => client.recordExternalExecutionLeaseEvent(request, options));
     },
-    putArtifact: (artifact) =>
-      attempt.call('refused', (options) =>
-        client.putExternalExecutionLeaseArtifact({ ...proof, artifact }, options),
-      ),
-    checkpoint: (key, content, metadata = {}) =>
-      attempt.call('any', (options) =>
-        client.putExternalExecutionLeaseCheckpoint(
-          { ...proof, checkpoint: { key, content, metadata } },
-          options,
-        ),
-      ),
+    async putArtifact(artifact) {
+      const request = { ...proof, artifact, writeId: attempt.nextWriteId() };
+      const send = (options: CallOptions) => client.putExternalExecutionLeaseArtifact(request, options);
+      return attempt.call(send, { large: true });
+    },
+    async checkpoint(key, content, metadata = {}) {
+      const checkpoint = { key, content, metadata };
+      const request = { ...proof, checkpoint, writeId: attempt.nextWriteId() };
+      return attempt.call((options) => client.putExternalExecutionLeaseCheckpoint(request, options));
+    },
     async readCheckpoint(key) {
       try {
-        return await attempt.call('any', (options) =>
+        return await attempt.call((options) =>
           client.getExternalExecutionLeaseCheckpoint({ ...proof, key }, options),
         );
       } catch (error) {
@@ -133,8 +132,9 @@ function waitsOf(attempt: Attempt, client: SvcClient, world: World): Pick<RunCon
     return new Date(world.now() + seconds * 1_000).toISOString();
   };
   const wait = async (request: WaitRequest): Promise<ExecutionWaitResult> => {
-    const { suspended, outcome, run } = await attempt.once((options) =>
-      client.waitExternalExecutionLease({ ...request, ...attempt.proof }, options),
+    const wanted = { ...request, ...attempt.proof, waitId: attempt.nextWriteId() };
+    const { suspended, outcome, run } = await attempt.call((options) =>
+      client.waitExternalExecutionLease(wanted, options),
     );
     if (suspended || outcome === null) throw attempt.end('suspended');
     if (run.cancellationRequested) attempt.cancel();

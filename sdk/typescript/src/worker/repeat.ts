@@ -2,15 +2,8 @@ import { APIConnectionError, APIResponseError, APIStatusError } from '../errors.
 import { pause, type World } from '../world.ts';
 import { fullJitter } from './backoff.ts';
 
-/**
- * Which failures allow a retry. `any`: the call is idempotent. `refused`: only failures where the service did nothing and
- * says that a later call may succeed.
- */
-export type Repeatable = 'any' | 'refused';
-
 export interface RepeatOptions {
   readonly world: World;
-  readonly repeatable: Repeatable;
   /** Ends the pauses and the retries. */
   readonly signal: AbortSignal;
   /** The moment after which a retry is useless; read after each failure. */
@@ -21,14 +14,14 @@ export interface RepeatOptions {
 const BASE_MS = 250;
 const CAP_MS = 8_000;
 
-/** Retries a call until it succeeds, fails for good, or runs out of time. */
+/** Retries an idempotent call until it succeeds, fails for good, or runs out of time. */
 export async function untilKnown<T>(call: () => PromiseLike<T>, options: RepeatOptions): Promise<T> {
-  const { world, repeatable, signal, until, failed } = options;
+  const { world, signal, until, failed } = options;
   for (let failures = 1; ; failures += 1) {
     try {
       return await call();
     } catch (error) {
-      if (signal.aborted || !mayPass(error, repeatable)) throw error;
+      if (signal.aborted || !mayPass(error)) throw error;
       const askedMs = askedBy(error);
       const random = world.random();
       const delay = fullJitter({ failures, baseMs: BASE_MS, capMs: CAP_MS, random, askedMs });
@@ -40,14 +33,11 @@ export async function untilKnown<T>(call: () => PromiseLike<T>, options: RepeatO
   }
 }
 
-/** Whether the same call may succeed later. */
-export function mayPass(error: unknown, repeatable: Repeatable): boolean {
-  const isAny = repeatable === 'any';
-  if (error instanceof APIConnectionError || error instanceof APIResponseError) return isAny;
+/** Whether the same call may succeed later. After a lost or unreadable answer the service may have executed it. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof APIConnectionError || error instanceof APIResponseError) return true;
   if (!(error instanceof APIStatusError)) return false;
-  const { status, retryable } = error;
-  if (isAny) return status >= 500 || status === 429 || status === 408;
-  return (status === 429 || status === 503) && retryable === true;
+  return error.status >= 500 || error.status === 429 || error.status === 408;
 }
 
 /** The wait that an answer asks for, in milliseconds. */

@@ -1101,7 +1101,8 @@ class AsyncOperations:
         *,
         options: AsyncCallOptions | None = None,
     ) -> None:
-        """Add to the history of a run. Appends one event to the history of the run.
+        """Add to the history of a run. Appends one event to the history of the run. With a `writeId` the
+        worker may repeat the call: the same id gets the same answer.
 
         `POST /execution/workers/leases/events`; needs the access operation `worker` of `execution-worker`.
 
@@ -1119,9 +1120,10 @@ class AsyncOperations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `recordExternalExecutionLeaseEvent` of the contract, here
         `record_external_execution_lease_event`:
@@ -1137,7 +1139,7 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.ExecutionArtifact:
         """Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same
-        name.
+        name. With a `writeId` the worker may repeat the call: the same id gets the same answer.
 
         `POST /execution/workers/leases/artifacts`; needs the access operation `worker` of
         `execution-worker`.
@@ -1157,9 +1159,9 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putExternalExecutionLeaseArtifact` of the contract, here
         `put_external_execution_lease_artifact`:
@@ -1175,7 +1177,8 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.ExecutionCheckpoint:
         """Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
-        survives retries, waits and restarts.
+        survives retries, waits and restarts. With a `writeId` the worker may repeat the call: the same id
+        gets the same answer.
 
         `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of
         `execution-worker`.
@@ -1194,9 +1197,10 @@ class AsyncOperations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putExternalExecutionLeaseCheckpoint` of the contract, here
         `put_external_execution_lease_checkpoint`:
@@ -1250,7 +1254,8 @@ class AsyncOperations:
     ) -> models.ExecutionExternalWorkerWaitResponse:
         """Make a run wait for an event or a time. Answers at once if the event was raised or the time has
         come. Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated
-        call then answers, once, how the wait ended.
+        call then answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the
+        same id gets the same answer, also where the wait ended the lease.
 
         `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
 
@@ -1269,9 +1274,10 @@ class AsyncOperations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `waitExternalExecutionLease` of the contract, here `wait_external_execution_lease`:
         docs/reference/operations.md#waitexternalexecutionlease

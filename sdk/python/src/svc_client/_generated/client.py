@@ -1093,7 +1093,8 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> None:
-        """Add to the history of a run. Appends one event to the history of the run.
+        """Add to the history of a run. Appends one event to the history of the run. With a `writeId` the
+        worker may repeat the call: the same id gets the same answer.
 
         `POST /execution/workers/leases/events`; needs the access operation `worker` of `execution-worker`.
 
@@ -1111,9 +1112,10 @@ class Operations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `recordExternalExecutionLeaseEvent` of the contract, here
         `record_external_execution_lease_event`:
@@ -1129,7 +1131,7 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionArtifact:
         """Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same
-        name.
+        name. With a `writeId` the worker may repeat the call: the same id gets the same answer.
 
         `POST /execution/workers/leases/artifacts`; needs the access operation `worker` of
         `execution-worker`.
@@ -1149,9 +1151,9 @@ class Operations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putExternalExecutionLeaseArtifact` of the contract, here
         `put_external_execution_lease_artifact`:
@@ -1167,7 +1169,8 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint:
         """Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
-        survives retries, waits and restarts.
+        survives retries, waits and restarts. With a `writeId` the worker may repeat the call: the same id
+        gets the same answer.
 
         `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of
         `execution-worker`.
@@ -1186,9 +1189,10 @@ class Operations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putExternalExecutionLeaseCheckpoint` of the contract, here
         `put_external_execution_lease_checkpoint`:
@@ -1242,7 +1246,8 @@ class Operations:
     ) -> models.ExecutionExternalWorkerWaitResponse:
         """Make a run wait for an event or a time. Answers at once if the event was raised or the time has
         come. Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated
-        call then answers, once, how the wait ended.
+        call then answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the
+        same id gets the same answer, also where the wait ended the lease.
 
         `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
 
@@ -1261,9 +1266,10 @@ class Operations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
-                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `waitExternalExecutionLease` of the contract, here `wait_external_execution_lease`:
         docs/reference/operations.md#waitexternalexecutionlease

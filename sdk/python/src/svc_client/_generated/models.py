@@ -1318,6 +1318,11 @@ class ExecutionExternalWorkerEventRequest(TypedDict):
     """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
+    writeId: NotRequired[str | None]
+    """The worker's id for this event. 1 to 160 UTF-16 units after surrounding white space is removed, unique
+    among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
+    400 characters)
+    """
     type: NotRequired[str | None]
     """What happened. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters,
     "log" when absent)
@@ -1341,6 +1346,11 @@ class ExecutionExternalWorkerArtifactRequest(TypedDict):
     """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
+    writeId: NotRequired[str | None]
+    """The worker's id for this artifact. 1 to 160 UTF-16 units after surrounding white space is removed,
+    unique among the writes of the lease. A repeat with the same id gets the same answer and writes
+    nothing. (1 to 400 characters)
+    """
     artifact: ExecutionArtifactWrite
     """The artifact."""
 
@@ -1354,6 +1364,11 @@ class ExecutionExternalWorkerCheckpointRequest(TypedDict):
     """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
+    writeId: NotRequired[str | None]
+    """The worker's id for this write. 1 to 160 UTF-16 units after surrounding white space is removed, unique
+    among the writes of the lease. A repeat with the same id gets the same answer and writes nothing. (1 to
+    400 characters)
+    """
     checkpoint: ExecutionCheckpointWrite
     """The checkpoint."""
 
@@ -1382,6 +1397,11 @@ class ExecutionExternalWorkerWaitRequest(TypedDict):
     """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
     workerId: IdentifierInput
     """The worker that holds the lease."""
+    waitId: NotRequired[str | None]
+    """The worker's id for this wait. 1 to 160 UTF-16 units after surrounding white space is removed, unique
+    among the writes of the lease. A repeat with the same id gets the same answer and takes no further
+    event. (1 to 400 characters)
+    """
     kind: ExecutionWaitKind
     """The cause to wait for."""
     name: IdentifierInput

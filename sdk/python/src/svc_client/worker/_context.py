@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .._errors import APIAbortError, APIStatusError, NotFoundError, SvcError
 from ._endings import RunCancelled, RunSuspended
-from ._repeat import CALL_SECONDS_MAX, bare, says_lost, until_known
+from ._repeat import bare, may_pass, says_lost, until_known
 
 if TYPE_CHECKING:
     from .._client import Client
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# A call is given up after this time, or after the length of a lease if that is longer.
+_GIVE_UP_SECONDS = 60.0
+
 _OVER = "The handler of this context has returned: nothing more can be said of its run."
 
 
 class RunContext:
-    """One attempt of a run, for its handler. The threads of a handler may share it. `report`, `checkpoint`,
-    `read_checkpoint` and the waits are idempotent: they are retried while the lease holds. `record_event` and
-    `put_artifact` add an entry each time, and are sent once."""
+    """One attempt of a run, for its handler. The threads of a handler may share it. Each call is retried while the
+    lease holds; writes carry an id, so that the service makes each once. If the outcome of a call stays unknown, the
+    call raises `RunCancelled`, and the next lease continues the run."""
 
     def __init__(self, held: HeldLease, client: Client, world: World) -> None:
         self._held = held
@@ -80,34 +83,40 @@ class RunContext:
         """Adds a line to the history of the run."""
         request: models.ExecutionExternalWorkerEventRequest = {
             **self._held.proof(),
+            "writeId": self._held.next_write_id(),
             "message": message,
             "type": event_type,
             "severity": severity,
             "details": details,
         }
-        self._once(
+        self._repeated(
             lambda options: self._client.record_external_execution_lease_event(request, options=options)
         )
 
     def put_artifact(self, artifact: models.ExecutionArtifactWrite) -> models.ExecutionArtifact:
         """Stores an artifact of the run."""
 
-        def send(options: CallOptions) -> models.ExecutionArtifact:
-            return self._client.put_external_execution_lease_artifact(
-                {**self._held.proof(), "artifact": artifact}, options=options
-            )
-
-        return self._once(send)
+        request: models.ExecutionExternalWorkerArtifactRequest = {
+            **self._held.proof(),
+            "writeId": self._held.next_write_id(),
+            "artifact": artifact,
+        }
+        return self._repeated(
+            lambda options: self._client.put_external_execution_lease_artifact(request, options=options)
+        )
 
     def checkpoint(
         self, key: str, content: object, *, metadata: Mapping[str, str] | None = None
     ) -> models.ExecutionCheckpoint:
         """Stores state, any JSON, for the next attempt. The last write of a key wins."""
         write: models.ExecutionCheckpointWrite = {"key": key, "content": content, "metadata": metadata or {}}
+        request: models.ExecutionExternalWorkerCheckpointRequest = {
+            **self._held.proof(),
+            "writeId": self._held.next_write_id(),
+            "checkpoint": write,
+        }
         return self._repeated(
-            lambda options: self._client.put_external_execution_lease_checkpoint(
-                {**self._held.proof(), "checkpoint": write}, options=options
-            )
+            lambda options: self._client.put_external_execution_lease_checkpoint(request, options=options)
         )
 
     def read_checkpoint(self, key: str) -> models.ExecutionCheckpoint | None:
@@ -154,7 +163,8 @@ class RunContext:
 
     def _wait(self, request: dict[str, Any]) -> models.ExecutionWaitResult:
         held = self._held
-        wanted = cast("models.ExecutionExternalWorkerWaitRequest", {**held.proof(), **request})
+        named = {**held.proof(), "waitId": held.next_write_id(), **request}
+        wanted = cast("models.ExecutionExternalWorkerWaitRequest", named)
         with held.is_parking():
             answer = self._repeated(
                 lambda options: self._client.wait_external_execution_lease(wanted, options=options)
@@ -172,14 +182,13 @@ class RunContext:
         return _utc(datetime.fromtimestamp(self._world.now(), timezone.utc) + timedelta(seconds=seconds))
 
     def _repeated(self, send: Callable[[CallOptions], T]) -> T:
-        return self._under_lease(
-            lambda: until_known(self._held, self._world, lambda left: send(self._options(left)))
-        )
+        # A handler that waits for one call as long as a lease lasts blocks its slot: another execution may do better.
+        seconds = max(self._held.seconds, _GIVE_UP_SECONDS)
 
-    def _once(self, send: Callable[[CallOptions], T]) -> T:
-        return self._under_lease(
-            lambda: send(self._options(max(0.001, min(CALL_SECONDS_MAX, self._held.left()))))
-        )
+        def sent(timeout: float) -> T:
+            return send(self._options(timeout))
+
+        return self._under_lease(lambda: until_known(self._held, self._world, sent, seconds=seconds))
 
     def _options(self, timeout: float) -> CallOptions:
         return {"timeout": timeout, "max_retries": 0, "cancellation": self._held.given_up}
@@ -192,11 +201,16 @@ class RunContext:
         except APIAbortError:
             self._check_open()
             raise
-        except APIStatusError as error:
+        except SvcError as error:
+            if may_pass(error):
+                # The outcome stays unknown, and no fault of the handler: the next lease continues the run.
+                self._held.lose()
+                self._check_open()
+                raise
             if not says_lost(error):
                 raise
             # An earlier answer may be lost: the service kept the wait, and the lease ended with it.
-            if self._held.parking and (error.problem or cast("Any", {})).get("how") == "suspended":
+            if self._held.parking and _how(error) == "suspended":
                 self._held.suspend()
             else:
                 self._held.lose()
@@ -211,6 +225,11 @@ class RunContext:
             raise RunCancelled("lease_lost")
         if state in ("completing", "over"):
             raise SvcError(_OVER)
+
+
+def _how(error: BaseException) -> object:
+    """How the lease ended, by the answer of the service."""
+    return (error.problem or cast("Any", {})).get("how") if isinstance(error, APIStatusError) else None
 
 
 def _utc(moment: datetime) -> str:

@@ -52,6 +52,7 @@ class HeldLease:
         self._lock = threading.Lock()
         self._state: State = "held"
         self._parking = 0
+        self._writes = 0
         self.seen(self.run)
 
     def __repr__(self) -> str:
@@ -65,6 +66,12 @@ class HeldLease:
     def parking(self) -> bool:
         """Whether a wait is in progress. Its answer may end the lease."""
         return self._parking > 0
+
+    def next_write_id(self) -> str:
+        """A name for a write of this lease: a repeat of the write gets the same answer."""
+        with self._lock:
+            self._writes += 1
+            return f"w{self._writes}"
 
     def proof(self) -> Proof:
         return {**self._proof}

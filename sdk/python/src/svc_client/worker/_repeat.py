@@ -58,9 +58,13 @@ def pause_after(failures: int, error: BaseException, chance: float, cap: float =
     return max(chance * min(cap, _BASE_SECONDS * 2.0 ** min(failures - 1, 10)), asked or 0.0)
 
 
-def until_known(held: HeldLease, world: World, send: Callable[[float], T]) -> T:
-    """Sends until the outcome is known. `send` gets its timeout. Raises the last error if the lease ends first."""
+def until_known(
+    held: HeldLease, world: World, send: Callable[[float], T], *, seconds: float = float("inf")
+) -> T:
+    """Sends until the outcome is known. `send` gets its timeout. Raises the last error if the lease ends
+    first, or after `seconds`."""
     failures = 0
+    give_up = world.now() + seconds
     while True:
         left = held.left()
         if left <= 0:
@@ -70,7 +74,7 @@ def until_known(held: HeldLease, world: World, send: Callable[[float], T]) -> T:
         except SvcError as error:
             failures += 1
             pause = pause_after(failures, error, world.random())
-            if not may_pass(error) or pause >= held.left():
+            if not may_pass(error) or pause >= min(held.left(), give_up - world.now()):
                 raise
             world.sleep(pause, held.given_up.event)
             if held.given_up.cancelled:

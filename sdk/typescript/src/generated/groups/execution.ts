@@ -286,7 +286,8 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
-   * Add to the history of a run. Appends one event to the history of the run.
+   * Add to the history of a run. Appends one event to the history of the run. With a `writeId` the worker may
+   * repeat the call: the same id gets the same answer.
    *
    * `POST /execution/workers/leases/events`; needs the access operation `worker` of `execution-worker`.
    *
@@ -297,9 +298,9 @@ export class ExecutionOperations extends ClientCore {
    * @returns 204: no body. The event is recorded.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
-   * (503), `storage_full` (503), `unavailable` (503).
+   * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
+   * `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `recordExternalExecutionLeaseEvent` of the contract:
    * docs/reference/operations.md#recordexternalexecutionleaseevent
    */
@@ -312,6 +313,7 @@ export class ExecutionOperations extends ClientCore {
 
   /**
    * Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same name.
+   * With a `writeId` the worker may repeat the call: the same id gets the same answer.
    *
    * `POST /execution/workers/leases/artifacts`; needs the access operation `worker` of `execution-worker`.
    *
@@ -322,9 +324,10 @@ export class ExecutionOperations extends ClientCore {
    * @returns 200: `ExecutionArtifact`. The artifact.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `product_policy_violation`
-   * (403), `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-   * (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409), `lease_stale`
+   * (409), `lease_not_active` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `unavailable` (503).
    * @see Operation `putExternalExecutionLeaseArtifact` of the contract:
    * docs/reference/operations.md#putexternalexecutionleaseartifact
    */
@@ -337,7 +340,8 @@ export class ExecutionOperations extends ClientCore {
 
   /**
    * Write a checkpoint of a run. Creates the checkpoint, or replaces the checkpoint of the same key. It
-   * survives retries, waits and restarts.
+   * survives retries, waits and restarts. With a `writeId` the worker may repeat the call: the same id gets
+   * the same answer.
    *
    * `POST /execution/workers/leases/checkpoints`; needs the access operation `worker` of `execution-worker`.
    *
@@ -348,9 +352,9 @@ export class ExecutionOperations extends ClientCore {
    * @returns 200: `ExecutionCheckpoint`. The checkpoint.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
-   * (503), `storage_full` (503), `unavailable` (503).
+   * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
+   * `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `putExternalExecutionLeaseCheckpoint` of the contract:
    * docs/reference/operations.md#putexternalexecutionleasecheckpoint
    */
@@ -391,7 +395,8 @@ export class ExecutionOperations extends ClientCore {
   /**
    * Make a run wait for an event or a time. Answers at once if the event was raised or the time has come.
    * Otherwise it ends the lease, and a worker claims the run again after the wait. The repeated call then
-   * answers, once, how the wait ended.
+   * answers, once, how the wait ended. With a `waitId` the worker may repeat the call: the same id gets the
+   * same answer, also where the wait ended the lease.
    *
    * `POST /execution/workers/leases/wait`; needs the access operation `worker` of `execution-worker`.
    *
@@ -402,9 +407,9 @@ export class ExecutionOperations extends ClientCore {
    * @returns 200: `ExecutionExternalWorkerWaitResponse`. Whether the worker must stop, or how the wait ended.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
-   * (503), `storage_full` (503), `unavailable` (503).
+   * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
+   * `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
+   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `waitExternalExecutionLease` of the contract:
    * docs/reference/operations.md#waitexternalexecutionlease
    */
