@@ -53,6 +53,8 @@ export interface ReadyRuns {
   learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void;
   /** The queue may lack ready runs of these handlers. */
   markIncomplete(handlerIds: Iterable<string>): void;
+  /** A run of the handler may be ready, although no message reached this process: wakes one searcher. */
+  hint(handlerId: string): void;
   /** Enters a call that may wait up to `waitMs`. Enter before the first search, so that no run is missed during it. */
   enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall;
 }
@@ -74,7 +76,5 @@ export interface ReadyCall {
 export interface ProcessQueue extends RunQueue, ReadyRuns {
   start(settleDue: () => Promise<{ readonly more: boolean; readonly nextAt?: number | null }>): Promise<void>;
   stop(): Promise<void>;
-  /** A run of the handler may be ready, although no message reached this process. */
-  hint(handlerId: string): void;
   addExecutor(executor: { readonly handlerIds: ReadonlySet<string>; wake(): void }): void;
 }

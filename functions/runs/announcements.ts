@@ -78,7 +78,14 @@ async function offerConcurrencyKey(
   now: number,
 ): Promise<void> {
   const handlerIds = runtime.registry.sharing(concurrencyKey);
-  const heads = await Promise.all(handlerIds.map((handlerId) => runtime.queuedRuns.find(handlerId, 1)));
+  let heads: readonly Run[][];
+  try {
+    heads = await Promise.all(handlerIds.map((handlerId) => runtime.queuedRuns.find(handlerId, 1)));
+  } catch (error) {
+    // The run that has the key next stays unknown: the next call that asks for a run searches the store.
+    for (const handlerId of handlerIds) runtime.ready?.hint(handlerId);
+    throw error;
+  }
   for (const { id: runId, handlerId, attempt } of heads.flat().sort((a, b) => (a.id < b.id ? -1 : 1))) {
     await runtime.queue.enqueue({
       runId,

@@ -73,15 +73,22 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
   return { runtime, engine, settle: () => settleDue(runtime, world.clock.now()) };
 }
 
-/** Reports whether another process may have written to the store since the last call. `opened` is the store, once open. */
+/**
+ * Reports whether another process may have written to the store since the last call. `opened` is the store, once open. A
+ * mark may move shortly before its write can be read, so a change is reported twice.
+ */
 export function storeChanges(opened: () => RecordStore | undefined): () => boolean {
   let mark: string | null = null;
+  let hadChanged = false;
   return () => {
     const store = opened();
     // Before the first call opens the store, no caller waits for a run.
     if (store === undefined) return false;
     const before = mark;
     mark = store.changeMark?.() ?? null;
-    return mark === null || mark !== before;
+    const changed = mark === null || mark !== before;
+    const mayHave = changed || hadChanged;
+    hadChanged = changed;
+    return mayHave;
   };
 }

@@ -63,7 +63,8 @@ function recheckPeriodically({ settlesDueRuns, world }: Runtime, call: ReadyCall
 
 async function leaseAnnouncedOrSearch(runtime: Runtime, wish: NextWish): Promise<Run | null> {
   const { ready, world } = runtime;
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+  let tries = 0;
+  for (; tries < TRIES_MAX; tries += 1) {
     const runId = ready?.take(wish.handlerIds) ?? null;
     if (runId === null) break;
     let run: Run | null;
@@ -71,13 +72,14 @@ async function leaseAnnouncedOrSearch(runtime: Runtime, wish: NextWish): Promise
       run = await leaseRunById(runtime, runId, wish, world.clock.now());
     } catch (error) {
       // The local queue has dropped the run, so only the store knows it now.
-      ready?.markIncomplete(wish.handlerIds);
+      for (const handlerId of wish.handlerIds) ready?.hint(handlerId);
       throw error;
     }
     if (run !== null) return run;
   }
-  if (wish.isNotified && runtime.settlesDueRuns() && ready?.mustSearch(wish.handlerIds) === false)
-    return null;
+  // Runs of a taken key may precede a run that can be leased: a search skips them.
+  const isDone = tries < TRIES_MAX && ready?.mustSearch(wish.handlerIds) === false;
+  if (wish.isNotified && runtime.settlesDueRuns() && isDone) return null;
   const run = await search(runtime, wish, world.clock.now());
   if (run !== null || runtime.settlesDueRuns()) return run;
   const { moved } = await settleDue(runtime, world.clock.now());

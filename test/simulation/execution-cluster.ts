@@ -18,7 +18,7 @@ import type { ExecutionOracle } from './execution-oracle.ts';
 import type { ExecutionFlaw } from './execution-store-flaws.ts';
 import { faultyHooks } from './faults.ts';
 import { MemoryDatabase } from './memory-database.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore, type Trip } from './memory-store.ts';
 import { Process, type Scheduler, TICK_MS } from './scheduler.ts';
 import { Violation } from './violation.ts';
 
@@ -80,6 +80,11 @@ export class ExecutionCluster {
     for (const name of parts.shape.instances) this.start(name);
   }
 
+  /** How many instances were started so far. */
+  get started(): number {
+    return this.#started;
+  }
+
   start(name: string): void {
     const { scheduler, shape } = this;
     const steps = SKEW_MS_MAX / TICK_MS;
@@ -98,6 +103,7 @@ export class ExecutionCluster {
       shape,
       handlers: this.#parts.handlersOf({ name, process, crash }),
       enqueue: (message) => this.#enqueue(message),
+      hears: this.#parts.flaw?.hears,
       ...(cloud && { cloud: (hint) => cloud.queueOf(process, clock, hint) }),
     });
     cloud?.join(process, instance);
@@ -159,18 +165,25 @@ export class ExecutionCluster {
   #store(process: Process, clock: SkewedClock, workerId: string): RecordStore {
     const { flaw, oracle } = this.#parts;
     const writer = { instance: process.name, workerId, clock };
-    const hooks = faultyHooks(this.scheduler, process, this.faults, {
+    const early = this.shape.marksEarly === true;
+    const plainHooks = faultyHooks(this.scheduler, process, this.faults, {
       observed: () => undefined,
       applied: (_scope, changes) => {
-        this.#writes++;
+        if (!early) this.#writes++;
         oracle.applied(changes, executionCall(), writer);
       },
       replaced: () => undefined,
     });
+    const before = (trip: Trip) => {
+      if (trip.endsWith('write')) this.#writes++;
+      return plainHooks.before(trip);
+    };
+    const hooks = early ? { ...plainHooks, before } : plainHooks;
     const Store = flaw?.store ?? MemoryStore;
     const plain = new Store(this.database, hooks, ATTEMPTS_MAX);
     const store = flaw?.wrap === undefined ? plain : flaw.wrap(plain);
-    return this.shape.marks ? Object.assign(store, { changeMark: () => `${this.#writes}` }) : store;
+    const changeMark = () => (flaw?.marksNothing === true ? '' : `${this.#writes}`);
+    return this.shape.marks ? Object.assign(store, { changeMark }) : store;
   }
 
   #enqueue(message: RunMessage): void {

@@ -27,6 +27,10 @@ export interface Shape {
   readonly local: boolean;
   /** Whether the database tells without being asked that something was written. */
   readonly marks: boolean;
+  /** The mark of the database moves before the write that moves it can be read, as the size of a log file does. */
+  readonly marksEarly?: boolean;
+  /** Time between two checks for writes of other instances; 2 s where it is not given. */
+  readonly recheckMs?: number;
   /** Whether the workers of the end do nothing but wait to be told of a run. */
   readonly patient: boolean;
   readonly activeRunsMax: number | null;
@@ -48,6 +52,8 @@ export interface InstanceParts {
   readonly handlers: readonly PluginHandler[];
   /** Where messages to workers go; it may throw. */
   readonly enqueue: (message: RunMessage) => void;
+  /** A planted bug: whether the queue in the process takes the message. */
+  readonly hears?: ((message: RunMessage) => boolean) | undefined;
   /** A queue that delivers, in place of the one in the process; `hint` is for calls that wait in it. */
   readonly cloud?: ((hint: (handlerId: string) => void) => RunQueue) | undefined;
 }
@@ -57,7 +63,7 @@ export function executionInstance(parts: InstanceParts) {
   const { world, store, shape } = parts;
   const local = new DetachedQueue({
     world,
-    recheckMs: RECHECK_MS,
+    recheckMs: shape.recheckMs ?? RECHECK_MS,
     mayHaveChanged: storeChanges(() => store),
   });
   const { runtime, engine, settle } = assembleRuns({
@@ -70,7 +76,7 @@ export function executionInstance(parts: InstanceParts) {
     local,
     queue: parts.cloud?.((handlerId) => local.hint(handlerId)) ?? {
       enqueue(message) {
-        local.enqueue(message);
+        if (parts.hears?.(message) !== false) local.enqueue(message);
         parts.enqueue(message);
       },
       forget: (runId) => local.forget(runId),

@@ -1,3 +1,4 @@
+import type { RunMessage } from '../../functions/queue/port.ts';
 import {
   type KeyRequest,
   type ListSelection,
@@ -16,6 +17,10 @@ export interface ExecutionFlaw {
   readonly about: string;
   readonly store?: typeof MemoryStore;
   readonly wrap?: (store: RecordStore) => RecordStore;
+  /** Whether the queue of a process takes the message. */
+  readonly hears?: (message: RunMessage) => boolean;
+  /** The mark of the database never moves. */
+  readonly marksNothing?: true;
 }
 
 /** Tells now and then of a write that it was not made. */

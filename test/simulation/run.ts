@@ -4,6 +4,8 @@ import { simulateExecution } from './execution.ts';
 import { simulateExecutionCloud } from './execution-cloud.ts';
 import { CLOUD_FLAWS } from './execution-cloud-flaws.ts';
 import { EXECUTION_FLAWS } from './execution-flaws.ts';
+import { simulateConcurrencyKeys } from './execution-keys.ts';
+import { KEY_FLAWS } from './execution-keys-flaws.ts';
 import { compareUtf8 } from './memory-list.ts';
 
 interface World {
@@ -14,6 +16,7 @@ interface World {
 const WORLDS: Readonly<Record<string, World>> = {
   canonical: { flaws: ALL_FLAWS, simulate },
   execution: { flaws: EXECUTION_FLAWS, simulate: simulateExecution },
+  'concurrency-keys': { flaws: KEY_FLAWS, simulate: simulateConcurrencyKeys },
   'execution-cloud': { flaws: CLOUD_FLAWS, simulate: simulateExecutionCloud },
 };
 

@@ -22,6 +22,7 @@
  * - `I12 trace`: the sequence ids of a run strictly increase.
  * - `admission`: an idempotency key has one run, and no more runs are active than may be, as the counters say.
  * - `one at a time`: of the runs of one concurrency key one is executed.
+ * - `a free key is used`: while a concurrency key is free, a waiting worker gets a queued run of it within a bounded time.
  * - `internal`: nothing fails in a way that the contract has no word for.
  */
 export type Invariant =
@@ -45,6 +46,7 @@ export type Invariant =
   | 'one at a time'
   | 'answer'
   | 'linearizable'
+  | 'a free key is used'
   | 'progress'
   | 'internal';
 

@@ -57,6 +57,8 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   #armedAt = Number.POSITIVE_INFINITY;
   #stopRecheck: (() => void) | null = null;
   #settling: Promise<void> | null = null;
+  /** The last settling failed. It may have queued runs before that, and their messages are lost. */
+  #settleFailed = false;
   #stopped = false;
   /** Counts events after which the result of a search under way is incomplete. */
   #mark = 0;
@@ -85,22 +87,24 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#executors.add(executor);
   }
 
-  enqueue({ runId, handlerId, notBefore }: RunMessage): void {
+  enqueue({ runId, handlerId, reason, notBefore, repeatKey }: RunMessage): void {
     this.#lanes.remove(runId);
-    if (notBefore > this.#options.world.clock.now()) {
+    // A lease or timer that is over already is settled first: until then not every call that wants the run may have it.
+    const isSettled = reason === 'run_ready' || reason === 'external_event';
+    if (!isSettled || notBefore > this.#options.world.clock.now()) {
       this.#dues.expect(runId, notBefore);
       this.#arm();
       return;
     }
-    this.#dues.forget(runId);
+    // The sender of a repeated message read the run earlier: meanwhile a worker may hold it, and its lease will end.
+    if (repeatKey === undefined) this.#dues.forget(runId);
     this.#offer(handlerId, runId);
   }
 
-  /** The store has a run of the handler that this queue does not know: wakes one waiting call to search. */
+  /** The store may have a run of the handler that this queue does not know. */
   hint(handlerId: string): void {
-    const wanted = new Set([handlerId]);
-    this.markIncomplete(wanted);
-    this.#wakeCall(wanted);
+    this.markIncomplete([handlerId]);
+    this.#wakeSearcher(handlerId);
   }
 
   forget(runId: string): void {
@@ -156,6 +160,11 @@ export class LocalQueue implements RunQueue, ReadyRuns {
 
   #offer(handlerId: string, runId: string): void {
     this.#lanes.add(handlerId, runId);
+    this.#wakeSearcher(handlerId);
+  }
+
+  /** Wakes the executor of the handler, or the call that has waited longest. */
+  #wakeSearcher(handlerId: string): void {
     for (const executor of this.#executors) {
       if (!executor.handlerIds.has(handlerId)) continue;
       executor.wake();
@@ -234,7 +243,10 @@ export class LocalQueue implements RunQueue, ReadyRuns {
         found = await this.#settleDue?.();
       } while (!this.#stopped && found?.more === true);
       this.#storedAt = found?.nextAt ?? Number.POSITIVE_INFINITY;
+      if (this.#settleFailed) this.#searchAgain();
+      this.#settleFailed = false;
     } catch {
+      this.#settleFailed = true;
       // The caller's function has logged the failure, and the runs are still due.
       this.#options.world.timers.after(RETRY_MS, () => {
         if (!this.#stopped) void this.#settle();
@@ -256,9 +268,14 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 
   #recheck(): void {
+    void this.#settle();
+    this.#searchAgain();
+  }
+
+  /** Ready runs may exist that no message has named. */
+  #searchAgain(): void {
     this.#mark += 1;
     this.#lanes.doubtAll();
-    void this.#settle();
     for (const executor of this.#executors) executor.wake();
     for (const call of this.#calls) call.wake();
   }
