@@ -3,6 +3,14 @@ import { canonicalJson } from './canonical-json.ts';
 import { invalidMember } from './errors.ts';
 
 const POINTER = '/continuationToken';
+const CODE = 'continuation_token_invalid';
+
+/** Where the next page begins. */
+export interface PagePosition {
+  readonly after: string;
+  /** The content in which the position was found; `null` in tokens of releases before 0.6.0, which hold in any. */
+  readonly generation: string | null;
+}
 
 /**
  * Continuation tokens that name a position in the answer to one query and in no other: the position stands beside a MAC
@@ -17,23 +25,27 @@ export class PageTokens {
   }
 
   /** The token for `position` in the answer to `query`, or `null` where there is no next page. */
-  async issue(query: unknown, position: string | null): Promise<string | null> {
+  async issue(query: unknown, position: PagePosition | null): Promise<string | null> {
     if (position === null) return null;
-    const text = Buffer.from(position).toString('base64url');
+    const { after, generation } = position;
+    const texts = generation === null ? [after] : [after, generation];
+    const text = texts.map((each) => Buffer.from(each).toString('base64url')).join('.');
     return `${text}.${await this.#mac(query, text)}`;
   }
 
   /** The position in `token`, `null` for the first page. Throws `continuation_token_invalid`. */
-  async read(query: unknown, token: string | null | undefined): Promise<string | null> {
+  async read(query: unknown, token: string | null | undefined): Promise<PagePosition | null> {
     if (token === undefined || token === null) return null;
-    const [text = '', mac = '', ...rest] = token.split('.');
+    const end = token.lastIndexOf('.');
+    const text = token.slice(0, Math.max(0, end));
     const expected = Buffer.from(await this.#mac(query, text));
-    const given = Buffer.from(mac);
+    const given = Buffer.from(token.slice(end + 1));
     // The texts are compared, not what they decode to: base64 has several spellings of one value.
-    if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      throw invalidMember(POINTER, 'is not a token that this query was given', 'continuation_token_invalid');
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      throw invalidMember(POINTER, 'is not a token that this query was given', CODE);
     }
-    return Buffer.from(text, 'base64url').toString();
+    const [after = '', generation = null] = text.split('.').map((each) => textOf(each));
+    return { after, generation };
   }
 
   async #mac(query: unknown, text: string): Promise<string> {
@@ -42,4 +54,15 @@ export class PageTokens {
       .update(`page-token.v1\n${canonicalJson(query)}\n${text}`)
       .digest('base64url');
   }
+}
+
+/** Throws `continuation_token_invalid` where the content of `position` was replaced since. */
+export function checkGeneration(position: PagePosition | null, generation: string): void {
+  if (position === null || position.generation === null || position.generation === generation) return;
+  const message = 'was given before the tenant was restored; begin again with the first page';
+  throw invalidMember(POINTER, message, CODE);
+}
+
+function textOf(base64url: string): string {
+  return Buffer.from(base64url, 'base64url').toString();
 }

@@ -21,6 +21,12 @@ export interface RecordStore {
   query(scope: Scope, selection: PartsSelection): Promise<PartPage>;
 
   /**
+   * Calls `read` with one moment of the scope, which all reads through it share, however many they are. `read` is a few
+   * reads in a row and nothing else: a provider may run it again from the start, and ends one that waits for long.
+   */
+  snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R>;
+
+  /**
    * Offers records whose `due` time has come (`due <= now`), earliest first, then by listing id. `decide` returns the record
    * to write back; each write is won by exactly one caller, and only results of won writes are returned. Offers go on
    * until `limit` results are won or nothing is due, or a provider's bound on one call is reached. `decide` gets a number that no other offer of this call has.
@@ -69,6 +75,15 @@ export interface RecordStore {
 
   /** Waits for the calls under way and closes the connections to the database. */
   close(): Promise<void>;
+}
+
+/** A scope as it was at one moment. Reads follow one another: none is made while another is under way. */
+export interface Moment {
+  query(selection: KeysSelection | ListSelection): Promise<RecordPage>;
+  query(selection: PartsSelection): Promise<PartPage>;
+
+  /** Names the content of the scope from one swap to the next. Called after a query; positions in lists end with it. */
+  generation(): Promise<string>;
 }
 
 /** Records that are read and changed together: one tenant's data, or a ledger of the service itself. */

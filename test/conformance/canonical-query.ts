@@ -131,6 +131,21 @@ export function describeQueries({ store, rivals }: Conformance): void {
       );
     });
 
+    test('a token from before a restore is refused, and its message says why', async () => {
+      const tenant = await ranked(store(), ['1', '2', '3']);
+      const query = { orderByIndex: 'rank', limit: 1 };
+      const { continuationToken } = await tenant.query(query);
+      await tenant.restore(await tenant.export());
+      const refusal = tenant.query({ ...query, continuationToken });
+      await expect(refusal).rejects.toMatchObject({
+        code: 'continuation_token_invalid',
+        message: expect.stringContaining('restored') as unknown,
+      });
+      const again = await tenant.query(query);
+      const rest = await tenant.query({ ...query, continuationToken: again.continuationToken, limit: 9 });
+      expect([...again.items, ...rest.items].map(({ id }) => id)).toEqual(['e-0', 'e-1', 'e-2']);
+    });
+
     test('a page of large documents is short, and says where it goes on', async () => {
       const tenant = new TenantClient(store());
       const text = 'x'.repeat(800_000);

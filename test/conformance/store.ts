@@ -6,6 +6,7 @@ import { describeLife } from './store-life.ts';
 import { describeList } from './store-list.ts';
 import { describeQuery } from './store-query.ts';
 import { describeScan } from './store-scan.ts';
+import { describeSnapshot } from './store-snapshot.ts';
 import { describeSwap } from './store-swap.ts';
 import { describeTransact } from './store-transact.ts';
 
@@ -78,6 +79,7 @@ export function describeRecordStore(
     describeList(suite);
     describeClaim(suite);
     describeDue(suite);
+    describeSnapshot(suite);
     describeScan(suite);
     describeSwap(suite);
     describeLife(suite);

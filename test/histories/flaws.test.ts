@@ -10,7 +10,7 @@ import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 import { Random } from '../simulation/random.ts';
 import { groundWith, STORE_FLAWS, type StoreFlaw } from './flaws.ts';
-import { judgeCells, judgeLeases, type Verdict } from './histories.ts';
+import { judgeCells, judgeLeases, judgeWide, type Verdict } from './histories.ts';
 import { type Instance, LocalInstance } from './instance.ts';
 
 const SIZES = { clients: 6, operations: 300 };
@@ -21,7 +21,7 @@ const SQLITE_SEEDS = 10;
 /** Sound stores are judged with as many seeds as flawed ones. */
 const SOUND_SEEDS = 10;
 
-const judges = { cells: judgeCells, leases: judgeLeases } as const;
+const judges = { cells: judgeCells, leases: judgeLeases, wide: judgeWide } as const;
 
 /** So many turns of the microtask queue as the seed says: the next one to continue is drawn at every round trip. */
 function drawnPause(seed: number): () => Promise<void> {
@@ -58,7 +58,7 @@ async function firstFind(
 }
 
 describe('a sound store in memory', () => {
-  test.each(['cells', 'leases'] as const)('gives one history each for %s', async (kind) => {
+  test.each(['cells', 'leases', 'wide'] as const)('gives one history each for %s', async (kind) => {
     const find = await firstFind(SOUND_SEEDS, (seed) =>
       judges[kind](memoryInstances(seed), { ...SIZES, seed }),
     );

@@ -5,6 +5,7 @@ import type {
   Found,
   KeysSelection,
   ListSelection,
+  Moment,
   PartsSelection,
   RecordData,
   RecordKey,
@@ -42,8 +43,8 @@ export function groundWith(pause: () => Promise<void>): Ground {
  */
 export interface StoreFlaw {
   readonly about: string;
-  /** Where it shows: in documents, fences and receipts, or in leases. */
-  readonly shows: 'cells' | 'leases';
+  /** Where it shows: in documents, fences and receipts, in leases, or in answers that take several reads. */
+  readonly shows: 'cells' | 'leases' | 'wide';
   readonly plant: (store: RecordStore, ground: Ground) => RecordStore;
   /** On SQLite the tables themselves refuse what the bug writes, so that it cannot pass unseen. */
   readonly refusedBySqlite?: true;
@@ -55,6 +56,7 @@ function over(store: RecordStore, verbs: Partial<RecordStore>): RecordStore {
     provider: store.provider,
     transact: (scope, request, decide) => store.transact(scope, request, decide),
     query: store.query.bind<RecordStore['query']>(store),
+    snapshot: (scope, read) => store.snapshot(scope, read),
     claim: (scope, collection, request, decide) => store.claim(scope, collection, request, decide),
     due: (scope, collection, request) => store.due(scope, collection, request),
     scan: (scope, request) => store.scan(scope, request),
@@ -119,7 +121,20 @@ function reading(
 ): RecordStore {
   const query = (scope: Scope, selection: Selection | PartsSelection) =>
     selection.by === 'parts' ? store.query(scope, selection) : read(scope, selection);
-  return over(store, { query: query as RecordStore['query'] });
+  const snapshot: RecordStore['snapshot'] = (scope, work) =>
+    work({
+      query: ((selection: Selection) => query(scope, selection)) as Moment['query'],
+      generation: () => store.snapshot(scope, (moment) => moment.generation()),
+    });
+  return over(store, { query: query as RecordStore['query'], snapshot });
+}
+
+/** The reads of one call are each of a moment of their own. */
+function withoutSnapshots(store: RecordStore, { pause }: Ground): RecordStore {
+  return reading(store, async (scope, selection) => {
+    await pause();
+    return store.query(scope, selection);
+  });
 }
 
 /** Every other document is read from a copy that lags behind. */
@@ -204,6 +219,11 @@ export const STORE_FLAWS: Readonly<Record<string, StoreFlaw>> = {
     about: 'a list shows two documents as they never stood together',
     shows: 'cells',
     plant: listsOfManyMoments,
+  },
+  'answer-of-many-moments': {
+    about: 'an answer that takes several reads shows one half of a commit',
+    shows: 'wide',
+    plant: withoutSnapshots,
   },
   'replay-runs-again': simulated('forgotten-receipt', 'cells'),
   'fence-of-two': simulated('fence-taken-over', 'cells'),

@@ -7,6 +7,7 @@ import type { Instance } from './instance.ts';
 import { LeaseClients } from './lease-clients.ts';
 import { eventHistories } from './leases.ts';
 import { type Database, ProcessInstance } from './process-instance.ts';
+import { WideClients } from './wide-clients.ts';
 import { Workload, type WorkloadOptions } from './workload.ts';
 
 export interface Verdict {
@@ -35,6 +36,14 @@ export async function judgeLeases(
   await new LeaseClients(work).run();
   const faults = [...eventHistories(work.history)].map(([id, { model, list }]) => faultOf(id, model, list));
   return verdictOf(work, faults);
+}
+
+/** Clients at work on more documents than one read brings, and whether each answer was of one moment. */
+export async function judgeWide(instances: readonly Instance[], options: WorkloadOptions): Promise<Verdict> {
+  const work = new Workload(instances, options);
+  const clients = new WideClients(work);
+  await clients.run();
+  return verdictOf(work, [clients.fault]);
 }
 
 function verdictOf({ history: { observations } }: Workload, faults: readonly (string | null)[]): Verdict {
@@ -98,6 +107,8 @@ const LEASES_REACH = [
   'unknown',
 ];
 
+const WIDE_REACH = ['queryCanonicalDocuments', 'commitCanonicalTransaction', 'precondition_failed'];
+
 /** With fewer operations than this, what is rare may well not have happened. */
 const OPERATIONS_FOR_ALL = 500;
 
@@ -140,6 +151,12 @@ export function describeHistories(name: string, open: () => Promise<OpenedDataba
       const { fault, reached } = await judgeLeases(instances, { ...options, seed: 2 });
       expect(fault).toBeNull();
       expect([...reached]).toEqual(expect.arrayContaining([...wanted(LEASES_REACH)]));
+    });
+
+    test('of answers that take several reads', async () => {
+      const { fault, reached } = await judgeWide(instances, { ...options, seed: 3 });
+      expect(fault).toBeNull();
+      expect([...reached]).toEqual(expect.arrayContaining([...wanted(WIDE_REACH)]));
     });
   });
 }

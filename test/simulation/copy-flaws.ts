@@ -124,6 +124,7 @@ function copying(shown: (record: RecordData) => RecordData[], brought = shown) {
     provider: store.provider,
     transact: store.transact.bind(store),
     query: store.query.bind(store),
+    snapshot: store.snapshot.bind(store),
     claim: store.claim.bind(store),
     due: store.due.bind(store),
     ping: store.ping.bind(store),

@@ -146,6 +146,7 @@ export function between(
         return { writes: writes.flatMap((write) => mend(write, found) ?? []), result };
       }),
     query: store.query.bind<RecordStore['query']>(store),
+    snapshot: (scope, read) => store.snapshot(scope, read),
     claim: (scope, collection, request, decide) =>
       store.claim(scope, collection, request, (record, offer) => {
         const decision = decide(show(record) ?? record, offer);

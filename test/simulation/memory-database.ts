@@ -16,6 +16,7 @@ export interface Change {
 /** What an in-memory store keeps; several stores over one database are several instances over one database. */
 export class MemoryDatabase {
   readonly #spaces = new Map<string, Map<string, Stored>>();
+  readonly #swaps = new Map<string, number>();
   #version = 0;
 
   find(scope: Scope, key: RecordKey): Stored | undefined {
@@ -26,6 +27,11 @@ export class MemoryDatabase {
   all(scope: Scope, collection?: string): Stored[] {
     const stored = [...(this.#spaces.get(spaceName(scope))?.values() ?? [])];
     return collection === undefined ? stored : stored.filter((s) => s.record.key.collection === collection);
+  }
+
+  /** How often the scope was replaced. */
+  generation(scope: Scope): number {
+    return this.#swaps.get(spaceName(scope)) ?? 0;
   }
 
   /** Applies all writes at one moment. Removals go first, so that a listing id may change hands. */
@@ -41,6 +47,7 @@ export class MemoryDatabase {
 
   replace(scope: Scope, records: readonly RecordData[]): void {
     this.#spaces.delete(spaceName(scope));
+    this.#swaps.set(spaceName(scope), this.generation(scope) + 1);
     for (const record of records) this.#set(scope, record.key, record);
   }
 

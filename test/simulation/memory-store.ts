@@ -8,9 +8,11 @@ import {
   type KeyRequest,
   type KeysSelection,
   type ListSelection,
+  type Moment,
   type PartPage,
   type PartsSelection,
   type RecordData,
+  type RecordKey,
   type RecordPage,
   type RecordStore,
   type RecordView,
@@ -128,15 +130,36 @@ export class MemoryStore implements RecordStore {
     scope: Scope,
     selection: KeysSelection | ListSelection | PartsSelection,
   ): Promise<RecordPage | PartPage> {
-    const read = () => {
-      if (selection.by === 'parts') return listParts(this.database.all(scope), selection);
-      if (selection.by === 'list') {
-        const pageMax = this.hooks.pageMax?.() ?? selection.limit;
-        return listRecords(this.database.all(scope, selection.collection.name), selection, pageMax);
-      }
-      return { records: this.readKeys(scope, selection.keys), next: null };
-    };
+    const read = () =>
+      selection.by === 'keys'
+        ? { records: this.readKeys(scope, selection.keys), next: null }
+        : this.#page(selection, this.database.all(scope));
     return this.#open(() => this.#trip('query', read));
+  }
+
+  #page(selection: ListSelection | PartsSelection, all: Stored[]): RecordPage | PartPage {
+    if (selection.by === 'parts') return listParts(all, selection);
+    const listed = all.filter(({ record }) => record.key.collection === selection.collection.name);
+    return listRecords(listed, selection, this.hooks.pageMax?.() ?? selection.limit);
+  }
+
+  /** The first read fixes the moment. */
+  snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {
+    let fixed: { readonly all: Stored[]; readonly generation: number } | undefined;
+    const fix = () => {
+      fixed ??= { all: this.moment(scope), generation: this.database.generation(scope) };
+      return fixed;
+    };
+    const query = (selection: KeysSelection | ListSelection | PartsSelection) =>
+      this.#trip('query', () => {
+        const { all } = fix();
+        if (selection.by !== 'keys') return this.#page(selection, all);
+        const named = new Map(all.map((stored) => [keyName(stored.record.key), stored]));
+        const records = this.readKeys(scope, selection.keys, (key) => named.get(keyName(key)));
+        return { records, next: null };
+      });
+    const generation = () => this.#trip('query', () => `${fix().generation}`);
+    return this.#open(() => read({ query: query as Moment['query'], generation }));
   }
 
   claim<R>(
@@ -321,9 +344,18 @@ export class MemoryStore implements RecordStore {
     await this.hooks.after?.('transact write');
   }
 
-  protected readKeys(scope: Scope, keys: readonly KeyRequest[]): RecordData[] {
+  /** What all reads of a call see. */
+  protected moment(scope: Scope): Stored[] {
+    return this.database.all(scope);
+  }
+
+  protected readKeys(
+    scope: Scope,
+    keys: readonly KeyRequest[],
+    find: (key: RecordKey) => Stored | undefined = (key) => this.database.find(scope, key),
+  ): RecordData[] {
     return keys.flatMap(({ key, view = 'head' }) => {
-      const stored = this.database.find(scope, key);
+      const stored = find(key);
       return stored === undefined ? [] : [viewOf(stored.record, view)];
     });
   }

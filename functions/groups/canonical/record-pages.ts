@@ -1,5 +1,6 @@
+import { checkGeneration, type PagePosition } from '../../kernel/page-token.ts';
 import { walkPages } from '../../store/pages.ts';
-import type { ListSelection, RecordData, RecordPage, RecordStore, Scope } from '../../store/port.ts';
+import type { ListSelection, Moment, RecordData, RecordPage, RecordStore, Scope } from '../../store/port.ts';
 
 /**
  * How much one call may read for a full page: how often, how many records at a time, and how many characters of content
@@ -12,20 +13,36 @@ const PAGE_CHARACTERS_MAX = 8 * 1024 * 1024;
 export interface Gathered<T> {
   readonly items: readonly T[];
   /** The position after which the next page starts, `null` after the last one. */
-  readonly next: string | null;
+  readonly next: PagePosition | null;
 }
 
 /**
- * Reads a list until it has `limit` items. `show` answers `null` for a record that the list leaves out. Each round reads
- * only as many records as the page still lacks, so that the next page begins after the last one read.
+ * Reads a list at one moment until it has `limit` items. `show` answers `null` for a record that the list leaves out. Throws
+ * `continuation_token_invalid` where `from` is a position in content that a restore replaced.
  */
-export async function gather<T>(
+export function gather<T>(
   store: RecordStore,
   scope: Scope,
   selection: Omit<ListSelection, 'after'>,
-  after: string | null,
+  from: PagePosition | null,
   show: (record: RecordData) => T | null,
 ): Promise<Gathered<T>> {
+  return store.snapshot(scope, async (moment) => {
+    const { items, next } = await gatherAt(moment, selection, from?.after ?? null, show);
+    if (next === null && (from === null || from.generation === null)) return { items, next };
+    const generation = await moment.generation();
+    checkGeneration(from, generation);
+    return { items, next: next === null ? null : { after: next, generation } };
+  });
+}
+
+/** Each round reads only as many records as the page still lacks, so that the next page begins after the last one read. */
+async function gatherAt<T>(
+  moment: Moment,
+  selection: Omit<ListSelection, 'after'>,
+  after: string | null,
+  show: (record: RecordData) => T | null,
+): Promise<{ readonly items: T[]; readonly next: string | null }> {
   const items: T[] = [];
   let next = after;
   let characters = 0;
@@ -33,7 +50,7 @@ export async function gather<T>(
   const pages = walkPages(
     (from) => {
       const limit = Math.min(selection.limit - items.length, ROUND_RECORDS_MAX);
-      return readWithin(store, scope, { ...selection, limit, ...from }, PAGE_CHARACTERS_MAX - characters);
+      return readWithin(moment, { ...selection, limit, ...from }, PAGE_CHARACTERS_MAX - characters);
     },
     { from: after },
   );
@@ -57,16 +74,15 @@ export async function gather<T>(
  * is a position to continue from. One record always fits.
  */
 async function readWithin(
-  store: RecordStore,
-  scope: Scope,
+  moment: Moment,
   selection: ListSelection,
   charactersLeft: number,
 ): Promise<RecordPage> {
-  const page = await store.query(scope, selection);
+  const page = await moment.query(selection);
   let left = charactersLeft;
   const fitting = page.records.findIndex((record) => (left -= sizeOf(record)) <= 0) + 1;
   if (fitting === 0 || fitting === page.records.length) return page;
-  return store.query(scope, { ...selection, limit: fitting });
+  return moment.query({ ...selection, limit: fitting });
 }
 
 function sizeOf({ body }: RecordData): number {

@@ -1,8 +1,8 @@
-import { FieldPath, type Query, type QueryDocumentSnapshot, type Timestamp } from '@google-cloud/firestore';
+import { FieldPath, type Query, type QueryDocumentSnapshot } from '@google-cloud/firestore';
 import type { ListSelection, RecordData, RecordPage, Scope } from '../port.ts';
 import { type Driver, driversOf, matches, sortKey } from './entries.ts';
 import { collectionPath } from './layout.ts';
-import { reading } from './read.ts';
+import { type ReadTime, reading, runAt } from './read.ts';
 import { fieldsOf, recordOf, storedOf } from './records.ts';
 import type { Session } from './session.ts';
 
@@ -19,6 +19,7 @@ export async function listRecords(
   scope: Scope,
   generation: string,
   selection: ListSelection,
+  at: ReadTime = {},
 ): Promise<RecordPage> {
   const collection = collectionPath(scope, generation, selection.collection.name);
   const after = selection.after === undefined ? undefined : placeOf(selection.after);
@@ -27,13 +28,11 @@ export async function listRecords(
   const found: RecordData[] = [];
   let last = after;
   let lastFound = after;
-  let at: Timestamp | undefined;
   for (let scanned = 0; scanned < scanBudget; ) {
     const wanted = selection.limit + 1 - found.length;
     const step = driver.exact ? wanted : Math.min(scanBudget - scanned, Math.max(scanStep, wanted));
     const ordered = walk(session, collection, selection, driver, last).limit(step);
-    const snapshot = await run(session, ordered.select(...fieldsOf('body'), field), at);
-    at ??= snapshot.readTime;
+    const snapshot = await runAt(session, ordered.select(...fieldsOf('body'), field), at);
     for (const document of snapshot.docs) {
       last = [driver.token, String(document.get(field)), document.id];
       const record = matching(document, selection);
@@ -46,16 +45,6 @@ export async function listRecords(
     scanned += snapshot.size;
   }
   return { records: found, next: cursorOf(last) };
-}
-
-/** All pages of one call are read at the moment of its first query. */
-function run(session: Session, ordered: Query, at: Timestamp | undefined) {
-  if (at === undefined) return reading(session, ordered.get());
-  const options = { readOnly: true, readTime: at } as const;
-  return reading(
-    session,
-    session.db.runTransaction((transaction) => transaction.get(ordered), options),
-  );
 }
 
 function walk(

@@ -1,7 +1,7 @@
 import { FieldPath, type Query } from '@google-cloud/firestore';
 import type { Part, PartPage, PartsSelection, Scope } from '../port.ts';
 import { collectionPath, decodeText, type Text } from './layout.ts';
-import { reading } from './read.ts';
+import { type ReadTime, runAt } from './read.ts';
 import type { ScopeState, Session } from './session.ts';
 
 /**
@@ -13,14 +13,10 @@ export async function listParts(
   scope: Scope,
   { generation }: ScopeState,
   selection: PartsSelection,
+  at: ReadTime = {},
 ): Promise<PartPage> {
   const path = collectionPath(scope, generation, selection.collection.name);
-  const snapshot = await reading(
-    session,
-    walk(session, path, selection)
-      .limit(selection.limit + 1)
-      .get(),
-  );
+  const snapshot = await runAt(session, walk(session, path, selection).limit(selection.limit + 1), at);
   const found = snapshot.docs.map((document): Part => {
     const body = document.get(new FieldPath('parts', selection.of)) as Text;
     const order = String(document.get(new FieldPath('partOrder', selection.of)));

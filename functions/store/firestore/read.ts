@@ -1,4 +1,4 @@
-import { type DocumentSnapshot, Timestamp } from '@google-cloud/firestore';
+import { type DocumentSnapshot, type Query, type QuerySnapshot, Timestamp } from '@google-cloud/firestore';
 import { type KeyRequest, type RecordData, type Scope, StoreError } from '../port.ts';
 import { withinTime } from './client.ts';
 import { readFailure } from './failures.ts';
@@ -67,6 +67,44 @@ async function withRecords(
     records.set(nameOf(key), recordOf(found, view, more));
   }
   return { state, at, stored, records };
+}
+
+/** The same, at a moment whose generation is known. */
+export async function readKeysAt(
+  session: Session,
+  scope: Scope,
+  keys: readonly Required<KeyRequest>[],
+  { state, at }: Pick<Reading, 'state' | 'at'>,
+): Promise<Reading> {
+  const refs = keys.map(({ key }) => session.db.doc(recordPath(scope, state.generation, key)));
+  const fieldMask = fieldsOf(widest(keys.map(({ view }) => view)));
+  if (refs.length === 0) return withRecords(session, keys, state, at, []);
+  const snapshots = await reading(
+    session,
+    session.db.runTransaction((transaction) => transaction.getAll(...refs, { fieldMask }), {
+      readOnly: true,
+      readTime: at,
+    }),
+  );
+  return withRecords(session, keys, state, at, snapshots);
+}
+
+/** The moment of several queries: that of the first one. */
+export interface ReadTime {
+  at?: Timestamp;
+}
+
+export async function runAt(session: Session, query: Query, time: ReadTime): Promise<QuerySnapshot> {
+  if (time.at === undefined) {
+    const first = await reading(session, query.get());
+    time.at = first.readTime;
+    return first;
+  }
+  const options = { readOnly: true, readTime: time.at } as const;
+  return reading(
+    session,
+    session.db.runTransaction((transaction) => transaction.get(query), options),
+  );
 }
 
 /** At the moment of the record itself: parts go when the record goes. */

@@ -9,6 +9,7 @@ import {
   type Found,
   type KeysSelection,
   type ListSelection,
+  type Moment,
   type PartPage,
   type PartsSelection,
   type RecordData,
@@ -24,7 +25,7 @@ import { claim } from './claim.ts';
 import { type ClientOptions, createClient, withinTime } from './client.ts';
 import { readDue } from './due.ts';
 import { unavailable } from './failures.ts';
-import { query } from './query.ts';
+import { query, snapshot } from './query.ts';
 import { scan } from './scan.ts';
 import { ScopeStates, type Session } from './session.ts';
 import type { Limits } from './size.ts';
@@ -89,6 +90,10 @@ export class FirestoreStore implements RecordStore {
     selection: KeysSelection | ListSelection | PartsSelection,
   ): Promise<RecordPage | PartPage> {
     return this.#run(() => query(this.#session, scope, selection));
+  }
+
+  snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {
+    return this.#run(() => snapshot(this.#session, scope, read));
   }
 
   claim<R>(

@@ -11,7 +11,7 @@ export interface Answer<Row = unknown> {
   readonly insertId: number;
 }
 
-type Answers<S extends readonly Statement[]> = {
+export type Answers<S extends readonly Statement[]> = {
   -readonly [I in keyof S]: S[I] extends Statement<infer Row> ? Answer<Row> : never;
 };
 

@@ -8,53 +8,44 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
-import type { Connection } from './connection.ts';
-import {
-  countsOf,
-  encodedCursorOf,
-  type PlaceRow,
-  placesOf,
-  questionOf,
-  type WalkRow,
-  walkOf,
-} from './list.ts';
+import { countsOf, encodedCursorOf, type PlaceRow, placesOf, questionOf, walkOf } from './list.ts';
+import type { Snapshot } from './moment.ts';
 import { readingOf } from './read.ts';
 import { nameOf } from './rows.ts';
-import { COMMIT, IN_SCOPE, ofScope, SNAPSHOT, Sql, type Statement } from './statement.ts';
+import { IN_SCOPE, ofScope, Sql, type Statement } from './statement.ts';
 
 /** A page ends early once it holds this many bytes, so that memory stays flat with large bodies. */
 const pageBytesMax = 32 * 1024 * 1024;
 
-export async function readKeys(
-  connection: Connection,
+export function readPage(
+  snapshot: Snapshot,
   scope: Scope,
-  { keys }: KeysSelection,
-): Promise<RecordPage> {
+  selection: KeysSelection | ListSelection | PartsSelection,
+): Promise<RecordPage | PartPage> {
+  if (selection.by === 'keys') return readKeys(snapshot, scope, selection);
+  if (selection.by === 'list') return readList(snapshot, scope, selection);
+  return readParts(snapshot, scope, selection);
+}
+
+async function readKeys(snapshot: Snapshot, scope: Scope, { keys }: KeysSelection): Promise<RecordPage> {
   const { statements, records } = readingOf(scope, keys);
-  if (statements.length === 0) return { records: [], next: null };
-  // One statement is one moment by itself.
-  const answers =
-    statements.length === 1
-      ? await connection.send(...statements)
-      : (await connection.send(...SNAPSHOT, ...statements, COMMIT)).slice(SNAPSHOT.length, -1);
+  const [first, second] = statements;
+  if (first === undefined) return { records: [], next: null };
+  const answers = second === undefined ? await snapshot.alone(first) : await snapshot.finish(...statements);
   return { records: [...records(answers).values()].map(({ record }) => record), next: null };
 }
 
 /** Reads the places of a page first, then as many of their records as a page may hold. */
-export async function readList(
-  connection: Connection,
-  scope: Scope,
-  selection: ListSelection,
-): Promise<RecordPage> {
+async function readList(snapshot: Snapshot, scope: Scope, selection: ListSelection): Promise<RecordPage> {
   const question = questionOf(selection);
   if (question === undefined || selection.limit <= 0) return { records: [], next: null };
-  const { rows, stopped } = await placesIn(connection, scope, question);
+  const { rows, stopped } = await placesIn(snapshot, scope, question);
   const page = pageOf(rows, selection.limit);
   const { shown } = page;
   const last = page.last ?? stopped;
   const next = last === undefined ? null : encodedCursorOf(last);
   if (shown.length === 0) {
-    connection.leave();
+    snapshot.leave();
     return { records: [], next };
   }
   const keys = shown.map(({ id }) => ({ collection: selection.collection.name, id }));
@@ -62,8 +53,7 @@ export async function readList(
     scope,
     keys.map((key) => ({ key, view: 'body' })),
   );
-  const answers = await connection.send(...reading.statements, COMMIT);
-  const found = reading.records(answers.slice(0, -1));
+  const found = reading.records(await snapshot.finish(...reading.statements));
   const records: RecordData[] = [];
   for (const key of keys) {
     const record = found.get(nameOf(key))?.record;
@@ -79,64 +69,51 @@ interface Places {
   readonly stopped: ListPlace | undefined;
 }
 
-/** Begins the transaction that the page is read in. */
-async function placesIn(connection: Connection, scope: Scope, question: ListQuestion): Promise<Places> {
+async function placesIn(snapshot: Snapshot, scope: Scope, question: ListQuestion): Promise<Places> {
   const counts = countsOf(scope, question);
-  if (counts === undefined) return walk(connection, scope, planList(question, []), SNAPSHOT);
-  const [, , { rows: counted }] = await connection.send(...SNAPSHOT, counts);
+  if (counts === undefined) return walk(snapshot, scope, planList(question, []));
+  const [{ rows: counted }] = await snapshot.send(counts);
   const plan = planList(
     question,
     question.predicates.map((_, index) => counted[0]?.[`c${index}`]),
   );
-  if (!plan.few) return walk(connection, scope, plan, []);
-  const [{ rows }] = await connection.send(placesOf(scope, plan));
+  if (!plan.few) return walk(snapshot, scope, plan);
+  const [{ rows }] = await snapshot.send(placesOf(scope, plan));
   return { rows, stopped: undefined };
 }
 
 /** How much further each look goes than the one before: where most rows match, the first one is enough. */
 const stride = 4;
 
-async function walk(
-  connection: Connection,
-  scope: Scope,
-  plan: ListPlan,
-  opening: readonly Statement[],
-): Promise<Places> {
+async function walk(snapshot: Snapshot, scope: Scope, plan: ListPlan): Promise<Places> {
   const { question } = plan;
   const wanted = question.selection.limit + 1;
   const rows: PlaceRow[] = [];
   let left = Math.max(walkMax, wanted);
   let { after } = question;
-  let before = opening;
   for (let size = wanted; left > 0; size = Math.min(left, size * stride)) {
     const next = { ...plan, question: { ...question, after } };
-    const answers = await connection.send(...before, walkOf(scope, next, size));
-    const walked = answers.at(-1)?.rows as readonly WalkRow[];
+    const [{ rows: walked }] = await snapshot.send(walkOf(scope, next, size));
     rows.push(...walked.filter(({ matched }) => matched === 1));
     if (rows.length >= wanted || walked.length < size) return { rows, stopped: undefined };
     left -= size;
     after = walked.at(-1);
-    before = [];
   }
   return { rows, stopped: after };
 }
 
-export async function readParts(
-  connection: Connection,
-  scope: Scope,
-  selection: PartsSelection,
-): Promise<PartPage> {
+async function readParts(snapshot: Snapshot, scope: Scope, selection: PartsSelection): Promise<PartPage> {
   const { of, limit } = selection;
   if (limit <= 0) return { parts: [], next: null };
   const sizes = partsOf<PartSize>(scope, selection, 'p.part_order, p.body_bytes', limit + 1);
-  const [, , { rows }] = await connection.send(...SNAPSHOT, sizes);
+  const [{ rows }] = await snapshot.send(sizes);
   const { shown, last } = pageOf(rows, limit);
   if (shown.length === 0) {
-    connection.leave();
+    snapshot.leave();
     return { parts: [], next: null };
   }
   const bodies = partsOf<PartBody>(scope, selection, 'p.part_order, p.body', shown.length);
-  const [found] = await connection.send(bodies, COMMIT);
+  const [found] = await snapshot.finish(bodies);
   const parts = found.rows.map(({ part_order: order, body }) => ({ of, order, body }));
   return { parts, next: last?.part_order ?? null };
 }

@@ -10,6 +10,7 @@ import type {
   Found,
   KeysSelection,
   ListSelection,
+  Moment,
   PartPage,
   PartsSelection,
   RecordData,
@@ -25,8 +26,9 @@ import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
 import { readDue } from './due.ts';
 import { closedError, isLostRace } from './errors.ts';
+import { readAtOnce, Snapshot } from './moment.ts';
 import { Pool } from './pool.ts';
-import { readKeys, readList, readParts } from './query.ts';
+import { readPage } from './query.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
 import { createScope } from './space.ts';
@@ -141,11 +143,11 @@ class MysqlStore implements RecordStore {
     scope: Scope,
     selection: KeysSelection | ListSelection | PartsSelection,
   ): Promise<RecordPage | PartPage> {
-    return this.#work((connection): Promise<RecordPage | PartPage> => {
-      if (selection.by === 'keys') return readKeys(connection, scope, selection);
-      if (selection.by === 'list') return readList(connection, scope, selection);
-      return readParts(connection, scope, selection);
-    });
+    return this.#work((connection) => readPage(new Snapshot(connection), scope, selection));
+  }
+
+  snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {
+    return this.#work((connection) => readAtOnce(connection, scope, read));
   }
 
   claim<R>(

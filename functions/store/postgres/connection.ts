@@ -36,6 +36,8 @@ function elementOf(value: Value): string {
 /** Set explicitly: stricter levels would fail reads, and every rule here is written for this one. */
 export const BEGIN = statement('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
 const COMMIT = statement('COMMIT');
+/** The first read fixes the moment. */
+export const SNAPSHOT = statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
 
 /** Texts get a name each, by which a connection remembers their plan. Lists have many texts: beyond this, no names. */
 const names = new Map<string, string>();
@@ -50,8 +52,13 @@ function nameOf({ text, values }: Statement): string | undefined {
   return name;
 }
 
+/** What answers statements that read. */
+export interface Reader {
+  send<const S extends readonly Statement[]>(...statements: S): Promise<Rows<S>>;
+}
+
 /** One session of the server, for one user at a time. */
-export class Connection {
+export class Connection implements Reader {
   readonly #client: PoolClient;
   #released = false;
   #left = false;

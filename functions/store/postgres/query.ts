@@ -9,21 +9,27 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
-import { arrayOf, type Connection, statement } from './connection.ts';
+import { arrayOf, type Reader, statement } from './connection.ts';
 import { countStatement, type ListRow, pageStatement } from './list.ts';
 import { askedKeys, type KeyRow, liveSpace, nameOf, recordOf, recordRows, selectKeys } from './rows.ts';
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
 const pageBytesMax = 32 * 1024 * 1024;
 
-export async function readKeys(
-  connection: Connection,
+export function readPage(
+  reader: Reader,
   scope: Scope,
-  selection: KeysSelection,
-): Promise<RecordPage> {
+  selection: KeysSelection | ListSelection | PartsSelection,
+): Promise<RecordPage | PartPage> {
+  if (selection.by === 'keys') return readKeys(reader, scope, selection);
+  if (selection.by === 'list') return readList(reader, scope, selection);
+  return readParts(reader, scope, selection);
+}
+
+async function readKeys(reader: Reader, scope: Scope, selection: KeysSelection): Promise<RecordPage> {
   const keys = askedKeys(selection.keys);
   const views = new Map(keys.map(({ key, view }) => [nameOf(key), view]));
-  const [rows] = await connection.send(
+  const [rows] = await reader.send(
     statement<KeyRow>(
       selectKeys,
       scope.kind,
@@ -37,20 +43,16 @@ export async function readKeys(
   return { records, next: null };
 }
 
-export async function readList(
-  connection: Connection,
-  scope: Scope,
-  selection: ListSelection,
-): Promise<RecordPage> {
+async function readList(reader: Reader, scope: Scope, selection: ListSelection): Promise<RecordPage> {
   const question = listQuestion(selection);
   if (question === undefined) return { records: [], next: null };
   const counting = countStatement(scope, question);
-  const [counts = {}] = counting === undefined ? [] : (await connection.send(counting))[0];
+  const [counts = {}] = counting === undefined ? [] : (await reader.send(counting))[0];
   const plan = planList(
     question,
     question.predicates.map((_, index) => counts[`c${index}`]),
   );
-  const [rows] = await connection.send(pageStatement(scope, plan, pageBytesMax));
+  const [rows] = await reader.send(pageStatement(scope, plan, pageBytesMax));
   return pageOf(rows, selection.limit);
 }
 
@@ -75,8 +77,8 @@ interface PartRow {
   readonly bytes: string;
 }
 
-export async function readParts(
-  connection: Connection,
+async function readParts(
+  reader: Reader,
   scope: Scope,
   { of, limit, after, direction }: PartsSelection,
 ): Promise<PartPage> {
@@ -91,7 +93,7 @@ export async function readParts(
       ) AS p
     ) AS p WHERE p.bytes - p.own < ${pageBytesMax}`;
   const bounds = after === undefined ? [] : [after];
-  const [rows] = await connection.send(
+  const [rows] = await reader.send(
     statement<PartRow>(text, scope.kind, scope.name, of, limit + 1, ...bounds),
   );
   const parts = rows.slice(0, limit).map((row): Part => ({ of, order: row.part_order, body: row.body }));

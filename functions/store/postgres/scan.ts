@@ -1,5 +1,5 @@
 import type { RecordData, ScanPage, ScanRequest, Scope } from '../port.ts';
-import { type Connection, statement } from './connection.ts';
+import { type Connection, SNAPSHOT, statement } from './connection.ts';
 import { columns, liveSpace, partBodies, type RecordRow, recordOf, sizeOf } from './rows.ts';
 
 /** A page ends early once it holds so much, so that memory stays flat with large bodies. */
@@ -8,8 +8,6 @@ const pageBytesMax = 8 * 1024 * 1024;
 /** How long a reader may take over one page: the open snapshot keeps the server from removing old rows of all tables. */
 const pageTimeoutMs = 10 * 60_000;
 
-/** The first read fixes the moment. */
-const begin = statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
 const patient = statement(`SET LOCAL idle_in_transaction_session_timeout = ${pageTimeoutMs}`);
 
 const selectPage = `
@@ -29,7 +27,7 @@ export async function* scanRecords(
   if (request.resume !== undefined) throw new Error('a PostgreSQL scan cannot be resumed');
   const connection = await open();
   try {
-    await connection.send(begin, patient);
+    await connection.send(SNAPSHOT, patient);
     // Collection names are words of the domain in ASCII, whose order is the same in bytes and in code units.
     for (const collection of [...new Set(request.collections)].sort()) {
       yield* pagesOf(connection, scope, collection, request.pageSize);

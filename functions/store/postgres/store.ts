@@ -9,6 +9,7 @@ import {
   type Found,
   type KeysSelection,
   type ListSelection,
+  type Moment,
   type PartPage,
   type PartsSelection,
   type RecordData,
@@ -25,7 +26,8 @@ import { Database, type DatabaseOptions, defaults, statement } from './connectio
 import { readDue } from './due.ts';
 import { closedError } from './errors.ts';
 import { Locks } from './locks.ts';
-import { readKeys, readList, readParts } from './query.ts';
+import { readAtOnce } from './moment.ts';
+import { readPage } from './query.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
 import type { Session } from './session.ts';
@@ -98,12 +100,12 @@ class PostgresStore implements RecordStore {
     selection: KeysSelection | ListSelection | PartsSelection,
   ): Promise<RecordPage | PartPage> {
     return this.#call(() =>
-      this.#session.database.run((connection): Promise<RecordPage | PartPage> => {
-        if (selection.by === 'keys') return readKeys(connection, scope, selection);
-        if (selection.by === 'list') return readList(connection, scope, selection);
-        return readParts(connection, scope, selection);
-      }),
+      this.#session.database.run((connection) => readPage(connection, scope, selection)),
     );
+  }
+
+  snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {
+    return this.#call(() => this.#session.database.run((connection) => readAtOnce(connection, scope, read)));
   }
 
   claim<R>(

@@ -17,7 +17,17 @@ import { liveSpace } from './space.ts';
 /** A page ends early once it holds this many characters, so that memory stays flat with large bodies. */
 const pageCharactersMax = 32 * 1024 * 1024;
 
-export function readKeys(connection: Connection, scope: Scope, selection: KeysSelection): RecordPage {
+export function readPage(
+  connection: Connection,
+  scope: Scope,
+  selection: KeysSelection | ListSelection | PartsSelection,
+): RecordPage | PartPage {
+  if (selection.by === 'keys') return readKeys(connection, scope, selection);
+  if (selection.by === 'list') return readList(connection, scope, selection);
+  return readParts(connection, scope, selection);
+}
+
+function readKeys(connection: Connection, scope: Scope, selection: KeysSelection): RecordPage {
   const space = liveSpace(connection, scope);
   const records: RecordData[] = [];
   if (space === undefined) return { records, next: null };
@@ -28,7 +38,7 @@ export function readKeys(connection: Connection, scope: Scope, selection: KeysSe
   return { records, next: null };
 }
 
-export function readList(connection: Connection, scope: Scope, selection: ListSelection): RecordPage {
+function readList(connection: Connection, scope: Scope, selection: ListSelection): RecordPage {
   const space = liveSpace(connection, scope);
   const records: RecordData[] = [];
   if (space === undefined) return { records, next: null };
@@ -47,7 +57,7 @@ export function readList(connection: Connection, scope: Scope, selection: ListSe
   return { records, next: next === undefined ? null : cursorOf(next) };
 }
 
-export function readParts(connection: Connection, scope: Scope, selection: PartsSelection): PartPage {
+function readParts(connection: Connection, scope: Scope, selection: PartsSelection): PartPage {
   const space = liveSpace(connection, scope);
   const parts: Part[] = [];
   if (space === undefined) return { parts, next: null };

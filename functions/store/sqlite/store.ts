@@ -12,6 +12,7 @@ import {
   type Found,
   type KeysSelection,
   type ListSelection,
+  type Moment,
   type PartPage,
   type PartsSelection,
   type RecordData,
@@ -27,7 +28,8 @@ import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
 import { readDue } from './due.ts';
 import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
-import { readKeys, readList, readParts } from './query.ts';
+import { MomentPassed, readLocked, UnlockedMoment } from './moment.ts';
+import { readPage } from './query.ts';
 import { Room } from './room.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
@@ -177,11 +179,17 @@ class SqliteStore implements RecordStore {
     scope: Scope,
     selection: KeysSelection | ListSelection | PartsSelection,
   ): Promise<RecordPage | PartPage> {
-    return this.#read((connection): RecordPage | PartPage => {
-      if (selection.by === 'keys') return readKeys(connection, scope, selection);
-      if (selection.by === 'list') return readList(connection, scope, selection);
-      return readParts(connection, scope, selection);
-    });
+    return this.#read((connection) => readPage(connection, scope, selection));
+  }
+
+  /** Most calls read once, or nothing is written between their reads; the others read again on a connection of their own. */
+  async snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {
+    try {
+      return await read(new UnlockedMoment(scope, (work) => this.#read(work)));
+    } catch (error) {
+      if (!(error instanceof MomentPassed)) throw error;
+    }
+    return readLocked(this.#openScan, scope, read);
   }
 
   claim<R>(

@@ -3,7 +3,7 @@ import type { Handler } from '../../../http/handler.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { identifier } from '../../../kernel/identifiers.ts';
 import { walkPages } from '../../../store/pages.ts';
-import type { Part, RecordStore, Scope } from '../../../store/port.ts';
+import type { Moment, Part } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { COMMITS, documentKey, tenantScope } from '../records.ts';
 import { documentState, readDocument } from './document.ts';
@@ -37,16 +37,18 @@ export function queryCanonicalDocumentRevisions(
     const { id: of } = documentKey(name.documentType, name.id);
     const store = await dependencies.store();
     const limit = body.limit ?? limits.queryLimitDefault;
-    const parts = await newestParts(store, tenantScope(params.tenantId), of, limit);
+    const parts = await store.snapshot(tenantScope(params.tenantId), (moment) =>
+      newestParts(moment, of, limit),
+    );
     return { status: 200, body: parts.map((part) => readRevision(part.body)) };
   };
 }
 
 /** The answer has no continuation, so a provider's short pages are followed until the answer is complete. */
-async function newestParts(store: RecordStore, scope: Scope, of: string, limit: number): Promise<Part[]> {
+async function newestParts(moment: Moment, of: string, limit: number): Promise<Part[]> {
   const parts: Part[] = [];
   const pages = walkPages((after) =>
-    store.query(scope, {
+    moment.query({
       by: 'parts',
       collection: COMMITS,
       of,

@@ -23,11 +23,11 @@ export function queryCanonicalDocuments(
   return async ({ params: { tenantId }, body }) => {
     const question = readQuestion(body);
     const query = { operation: 'queryCanonicalDocuments', tenantId, ...question };
-    const after = await dependencies.pageTokens.read(query, body.continuationToken);
+    const from = await dependencies.pageTokens.read(query, body.continuationToken);
     const store = await dependencies.store();
     const limit = body.limit ?? limits.queryLimitDefault;
     const selection = selectionOf(question, limit);
-    const page = await gather(store, tenantScope(tenantId), selection, after, (record) =>
+    const page = await gather(store, tenantScope(tenantId), selection, from, (record) =>
       readDocument(tenantId, record),
     );
     const continuationToken = await dependencies.pageTokens.issue(query, page.next);

@@ -15,11 +15,11 @@ export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handl
     const state = body.state === 'dead-lettered' ? 'dead-letter' : (body.state ?? null);
     const topic = optionalIdentifier(body.topic, '/topic');
     const query = { operation: 'queryCanonicalOutbox', tenantId, state, topic };
-    const after = await dependencies.pageTokens.read(query, body.continuationToken);
+    const from = await dependencies.pageTokens.read(query, body.continuationToken);
     const store = await dependencies.store();
     const nowUtc = formatUtc(now);
     const selection = selectionOf(state, topic, body.limit ?? limits.queryLimitDefault);
-    const page = await gather(store, tenantScope(tenantId), selection, after, (record) => {
+    const page = await gather(store, tenantScope(tenantId), selection, from, (record) => {
       const event = settle(readEvent(record), nowUtc);
       if (state !== null && stateAt(event, nowUtc) !== state) return null;
       if (dependencies.retention?.isGone(event, now) === true) return null;

@@ -1,4 +1,4 @@
-import type { RecordData, RecordStore, ScanPage, Scope } from '../../../store/port.ts';
+import type { Moment, RecordData, RecordStore, ScanPage, Scope } from '../../../store/port.ts';
 
 /** One call on a store, opening it included. */
 export interface PortCall {
@@ -22,6 +22,11 @@ export function surrounded(store: RecordStore, around: Around): () => Promise<Re
     transact: (scope, request, decide) =>
       pass('transact', scope, () => store.transact(scope, request, decide)),
     query: query as RecordStore['query'],
+    snapshot: (scope, read) =>
+      store.snapshot(scope, (moment) => {
+        const inside = (selection: never) => pass('query', scope, () => moment.query(selection));
+        return read({ query: inside as Moment['query'], generation: () => moment.generation() });
+      }),
     claim: (...given) => store.claim(...given),
     due: (...given) => store.due(...given),
     async *scan(scope, request) {
@@ -42,6 +47,7 @@ export function changed(store: RecordStore, changes: Partial<RecordStore>): Reco
     provider: store.provider,
     transact: (...given) => store.transact(...given),
     query: query as RecordStore['query'],
+    snapshot: (...given) => store.snapshot(...given),
     claim: (...given) => store.claim(...given),
     due: (...given) => store.due(...given),
     scan: (...given) => store.scan(...given),
