@@ -221,6 +221,7 @@ function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
     canonical: createCanonicalPolicy({
       grants: canonical,
       caseInsensitive: namesMailboxes(settings, 'canonicalAccess'),
+      restoreTokenMaxAgeSeconds: canonicalAccess.restoreTokenMaxAgeSeconds,
     }),
     execution: executionPolicy,
   };

@@ -20,13 +20,12 @@ export interface CanonicalAccessOptions {
   readonly grants: readonly CanonicalGrant[];
   /** Whether principals are compared without regard to the case of ASCII letters; true unless set. */
   readonly caseInsensitive?: boolean;
+  /**
+   * How old the token of a restore may be (a step-up as in RFC 9470: an old stolen token then replaces no tenant). `null`,
+   * the default: any valid token will do. A proof without a time of issue is accepted.
+   */
+  readonly restoreTokenMaxAgeSeconds?: number | null;
 }
-
-/**
- * A restore replaces all data of a tenant, so an old stolen token must not suffice: the proof of identity has to be this
- * young (a step-up as in RFC 9470). A proof without a time of issue is accepted.
- */
-const restoreProofAgeMaxMs = 10 * 60_000;
 
 /**
  * The policy of the class `canonical-policy`. Throws `permission_denied` with one text for every reason, and
@@ -38,6 +37,7 @@ const restoreProofAgeMaxMs = 10 * 60_000;
 export function createCanonicalPolicy({
   grants,
   caseInsensitive = true,
+  restoreTokenMaxAgeSeconds = null,
 }: CanonicalAccessOptions): ClassPolicy {
   const grantsOf = grantsByPrincipal(grants, prepare, caseInsensitive);
   return (caller, { accessOperation }, { params, now }) => {
@@ -49,7 +49,7 @@ export function createCanonicalPolicy({
     if (!holds(accessOperation)) throw permissionDenied();
     if (accessOperation !== 'restore') return;
     if (!holds('admin')) throw permissionDenied();
-    requireYoungProof(caller, now);
+    if (restoreTokenMaxAgeSeconds !== null) requireYoungProof(caller, now, restoreTokenMaxAgeSeconds);
   };
 }
 
@@ -77,13 +77,13 @@ function covers(
   return operation !== 'admin' && tenantId !== undefined && grant.tenants.has(tenantId);
 }
 
-function requireYoungProof({ issuedAt }: VerifiedCaller, now: number): void {
+function requireYoungProof({ issuedAt }: VerifiedCaller, now: number, ageMaxSeconds: number): void {
   if (issuedAt === undefined || issuedAt === null) return;
   // In this form of the comparison NaN counts as too old.
-  if (now - issuedAt <= restoreProofAgeMaxMs) return;
+  if (now - issuedAt <= ageMaxSeconds * 1_000) return;
   throw new ServiceError(
     'unauthenticated',
-    'A restore needs a token that was issued in the last 10 minutes: get a new one and try again.',
+    `A restore needs a token that was issued in the last ${ageMaxSeconds} seconds: get a new one and try again.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { choice, list, members, text } from '../kinds.ts';
+import { choice, integer, list, members, text } from '../kinds.ts';
 import { setting } from '../setting.ts';
 import { anyText, headerName, identifier, tokenIssuer, url } from './texts.ts';
 
@@ -60,6 +60,8 @@ export const canonicalAccess = {
   identityPolicies: setting<readonly Partial<IdentityPolicy>[]>('Server:CanonicalAccess:IdentityPolicies',
     list(members<IdentityPolicy>({ Principal: anyText, AllowedTenantIds: list(identifier), AllowedOperations: list(anyText) })), [],
     'Grants of principals for tenants: read, write, dispatch, export, restore, admin. Required outside Development while the canonical store is enabled.'),
+  restoreTokenMaxAgeSeconds: setting<number | null>('Server:CanonicalAccess:RestoreTokenMaxAgeSeconds', integer(60, 86_400), null,
+    'How old the token of a restore may be, in seconds. Default: any valid token will do.'),
 } as const;
 
 /** Who may use the execution runtime. */
