@@ -229,8 +229,8 @@ describe('the canonical policy', () => {
 
 describe('A22: a restore needs a proof as young as the setting says', () => {
   const minutes = (count: number) => now - count * 60_000;
-  const grants = [grant('a@b', ['t'], 'restore', 'read'), grant('a@b', ['*'], 'admin')];
-  const options = { grants, restoreTokenMaxAgeSeconds: 600 };
+  const granted = [grant('a@b', ['t'], 'restore', 'read'), grant('a@b', ['*'], 'admin')];
+  const options = { grants: granted, restoreTokenMaxAgeSeconds: 600 };
   const restore = (issuedAt: number | null | undefined, tenantId = 't') =>
     ask(options, workload('a@b', issuedAt), 'restore', tenantId);
 
@@ -254,7 +254,7 @@ describe('A22: a restore needs a proof as young as the setting says', () => {
   });
 
   test.each([minutes(60), 0, Number.NaN])('without the setting any valid proof will do: %o', (issuedAt) => {
-    expect(() => ask({ grants }, workload('a@b', issuedAt), 'restore', 't')).not.toThrow();
+    expect(() => ask({ grants: granted }, workload('a@b', issuedAt), 'restore', 't')).not.toThrow();
   });
 
   test('nothing else needs a young proof', () => {
