@@ -8,7 +8,7 @@ const CODE = 'continuation_token_invalid';
 /** Where the next page begins. */
 export interface PagePosition {
   readonly after: string;
-  /** The content in which the position was found; `null` in tokens of releases before 0.6.0, which hold in any. */
+  /** The content in which the position was found; `null` where the token names none, as before 0.6.0. */
   readonly generation: string | null;
 }
 
@@ -24,17 +24,25 @@ export class PageTokens {
     this.#key = key;
   }
 
-  /** The token for `position` in the answer to `query`, or `null` where there is no next page. */
-  async issue(query: unknown, position: PagePosition | null): Promise<string | null> {
-    if (position === null) return null;
-    const { after, generation } = position;
+  /** The token for the position `after` in the answer to `query`, or `null` where there is no next page. */
+  async issue(
+    query: unknown,
+    after: string | null,
+    generation: string | null = null,
+  ): Promise<string | null> {
+    if (after === null) return null;
     const texts = generation === null ? [after] : [after, generation];
     const text = texts.map((each) => Buffer.from(each).toString('base64url')).join('.');
     return `${text}.${await this.#mac(query, text)}`;
   }
 
   /** The position in `token`, `null` for the first page. Throws `continuation_token_invalid`. */
-  async read(query: unknown, token: string | null | undefined): Promise<PagePosition | null> {
+  async read(query: unknown, token: string | null | undefined): Promise<string | null> {
+    return (await this.readPosition(query, token))?.after ?? null;
+  }
+
+  /** The same with the content that the position belongs to; `checkGeneration` compares it. */
+  async readPosition(query: unknown, token: string | null | undefined): Promise<PagePosition | null> {
     if (token === undefined || token === null) return null;
     const end = token.lastIndexOf('.');
     const text = token.slice(0, Math.max(0, end));

@@ -4,7 +4,7 @@ import {
   recordsOf,
 } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import { COMMITS, DOCUMENTS, EVENTS, FENCES, tenantScope } from '../../functions/groups/canonical/records.ts';
-import type { Found, RecordData, RecordStore, ScanPage, Scope, Write } from '../../functions/store/port.ts';
+import type { Found, Moment, RecordData, RecordStore, ScanPage, Write } from '../../functions/store/port.ts';
 import type { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
 
@@ -150,10 +150,15 @@ const others: readonly Flaw[] = [
           await store.swap(scope, records, verify);
           shared.left = 6;
         },
-        query: (async (scope: Scope, selection: { readonly by: string }) => {
-          const from = selection.by === 'list' && shared.left-- > 0 ? new MemoryStore(shared.old) : store;
-          return from.query(scope, selection as never) as Promise<unknown>;
-        }) as never,
+        snapshot: (scope, read) =>
+          store.snapshot(scope, (moment) => {
+            const query = async (selection: { readonly by: string }): Promise<unknown> => {
+              const isOld = selection.by === 'list' && shared.left-- > 0;
+              if (!isOld) return moment.query(selection as never);
+              return new MemoryStore(shared.old).query(scope, selection as never);
+            };
+            return read({ query: query as Moment['query'], generation: () => moment.generation() });
+          }),
       }),
   },
   {

@@ -49,13 +49,11 @@ export function listNoteImports(dependencies: NotesDependencies): NotesHandlers[
     const space = access.spaceOf(caller, 'note_read');
     const { limit = LIST_LIMIT_DEFAULT, includeResult = false, notebook: subject = null } = query;
     const of = { list: 'note-imports', space, subject };
-    const from = await pageTokens.read(of, query.continuationToken);
-    const after = from?.after ?? null;
+    const after = await pageTokens.read(of, query.continuationToken);
     const page = await listJobs(jobs, { plugin, space, subject, limit, after, includeResult });
     const results = includeResult ? await resultsOf(jobs, page.jobs) : [];
     const items = page.jobs.map((run, index) => importView(run, results[index] ?? null));
-    const next = page.next === null ? null : { after: page.next, generation: null };
-    return { status: 200, body: { items, continuationToken: await pageTokens.issue(of, next) } };
+    return { status: 200, body: { items, continuationToken: await pageTokens.issue(of, page.next) } };
   };
 }
 

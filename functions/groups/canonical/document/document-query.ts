@@ -23,14 +23,15 @@ export function queryCanonicalDocuments(
   return async ({ params: { tenantId }, body }) => {
     const question = readQuestion(body);
     const query = { operation: 'queryCanonicalDocuments', tenantId, ...question };
-    const from = await dependencies.pageTokens.read(query, body.continuationToken);
+    const from = await dependencies.pageTokens.readPosition(query, body.continuationToken);
     const store = await dependencies.store();
     const limit = body.limit ?? limits.queryLimitDefault;
     const selection = selectionOf(question, limit);
     const page = await gather(store, tenantScope(tenantId), selection, from, (record) =>
       readDocument(tenantId, record),
     );
-    const continuationToken = await dependencies.pageTokens.issue(query, page.next);
+    const { after = null, generation = null } = page.next ?? {};
+    const continuationToken = await dependencies.pageTokens.issue(query, after, generation);
     return { status: 200, body: { items: [...page.items], continuationToken } };
   };
 }

@@ -15,7 +15,7 @@ export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handl
     const state = body.state === 'dead-lettered' ? 'dead-letter' : (body.state ?? null);
     const topic = optionalIdentifier(body.topic, '/topic');
     const query = { operation: 'queryCanonicalOutbox', tenantId, state, topic };
-    const from = await dependencies.pageTokens.read(query, body.continuationToken);
+    const from = await dependencies.pageTokens.readPosition(query, body.continuationToken);
     const store = await dependencies.store();
     const nowUtc = formatUtc(now);
     const selection = selectionOf(state, topic, body.limit ?? limits.queryLimitDefault);
@@ -25,7 +25,8 @@ export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handl
       if (dependencies.retention?.isGone(event, now) === true) return null;
       return wireEvent(tenantId, event, record.body ?? '');
     });
-    const continuationToken = await dependencies.pageTokens.issue(query, page.next);
+    const { after = null, generation = null } = page.next ?? {};
+    const continuationToken = await dependencies.pageTokens.issue(query, after, generation);
     return { status: 200, body: { items: [...page.items], continuationToken } };
   };
 }
