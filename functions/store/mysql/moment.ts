@@ -7,50 +7,10 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
-import type { Answers, Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { readPage } from './query.ts';
-import { COMMIT, SNAPSHOT, type Statement, statement } from './statement.ts';
-
-/** A read-only transaction, whose snapshot is one moment: for one page, or for as many reads as come (`lasting`). */
-export class Snapshot {
-  readonly #connection: Connection;
-  readonly lasting: boolean;
-  #begun = false;
-
-  constructor(connection: Connection, lasting = false) {
-    this.#connection = connection;
-    this.lasting = lasting;
-  }
-
-  async send<const S extends readonly Statement[]>(...statements: S): Promise<Answers<S>> {
-    if (this.#begun) return this.#connection.send(...statements);
-    this.#begun = true;
-    const answers = await this.#connection.send(...SNAPSHOT, ...statements);
-    return answers.slice(SNAPSHOT.length) as Answers<S>;
-  }
-
-  /** The last reads of a page, with which a transaction for one page ends. */
-  async finish<const S extends readonly Statement[]>(...statements: S): Promise<Answers<S>> {
-    if (this.lasting) return this.send(...statements);
-    return (await this.send(...statements, COMMIT)).slice(0, -1) as Answers<S>;
-  }
-
-  /** One statement is one moment by itself. */
-  async alone(single: Statement) {
-    return this.lasting ? this.send(single) : this.#connection.send(single);
-  }
-
-  /** A page ends without further reads. */
-  leave(): void {
-    if (!this.lasting) this.end();
-  }
-
-  /** Ends the transaction without a wait. */
-  end(): void {
-    if (this.#begun) this.#connection.leave();
-    this.#begun = false;
-  }
-}
+import { Snapshot } from './snapshot.ts';
+import { statement } from './statement.ts';
 
 export async function readAtOnce<R>(
   connection: Connection,

@@ -9,9 +9,9 @@ import type {
   Scope,
 } from '../port.ts';
 import { countsOf, encodedCursorOf, type PlaceRow, placesOf, questionOf, walkOf } from './list.ts';
-import type { Snapshot } from './moment.ts';
 import { readingOf } from './read.ts';
 import { nameOf } from './rows.ts';
+import type { Snapshot } from './snapshot.ts';
 import { IN_SCOPE, ofScope, Sql, type Statement } from './statement.ts';
 
 /** A page ends early once it holds this many bytes, so that memory stays flat with large bodies. */
