@@ -64,7 +64,10 @@ export interface RunContext {
     metadata?: Readonly<Record<string, string>>,
   ): Promise<Checkpoint>;
   readCheckpoint(key: string): Promise<Checkpoint | null>;
-  /** Takes a run-owned lease; `false` while another run holds the name. */
+  /**
+   * Takes a run-owned lease; `false` while another run of the same product and tenant holds the name. The lease ends with its
+   * time or with the run.
+   */
   acquireLease(name: string, ttlSeconds: number, metadata?: JsonObject): Promise<boolean>;
   /** `false` if this run does not hold the name. */
   releaseLease(name: string): Promise<boolean>;

@@ -109,8 +109,10 @@ export function checkpointKey(runId: string, key: string): RecordKey {
   return { collection: CHECKPOINTS.name, id: recordId(runId, key) };
 }
 
-export function leaseRecordKey(leaseKey: string): RecordKey {
-  return { collection: LEASES.name, id: recordId(leaseKey) };
+/** Names of run-owned leases belong to one product and tenant. */
+export function leaseRecordKey(name: string, scope: Run['scope']): RecordKey {
+  const parts = scope === null ? [name] : [scope.productId, scope.tenantId, name];
+  return { collection: LEASES.name, id: recordId(...parts) };
 }
 
 export function timerRecordKey(runId: string, timerId: string): RecordKey {

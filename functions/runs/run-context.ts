@@ -81,8 +81,14 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
       checkpoint(runtime, held, checkCheckpoint({ key, content: plain(content), metadata }), now()),
     readCheckpoint: async (key) => readCheckpoint(runtime, held, checkName(key, '/key'), now()),
     acquireLease: async (name, ttlSeconds, metadata = {}) =>
-      acquireRunLease(runtime, held, { name: checkName(name, '/name'), ttlSeconds, metadata }, now()),
-    releaseLease: async (name) => releaseRunLease(runtime, held, checkName(name, '/name'), now()),
+      acquireRunLease(
+        runtime,
+        held,
+        { name: checkName(name, '/name'), scope: run.scope, ttlSeconds, metadata },
+        now(),
+      ),
+    releaseLease: async (name) =>
+      releaseRunLease(runtime, held, { name: checkName(name, '/name'), scope: run.scope }, now()),
     scheduleTimer: async (name, fireAt, timerPayload = null) =>
       scheduleRunTimer(
         runtime,

@@ -1,30 +1,36 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { canonicalJson, type Json, type JsonObject } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import type { RecordData } from '../store/port.ts';
+import type { Found, KeyRequest, RecordData, RecordKey, Write } from '../store/port.ts';
 import { changeRun } from './change-run.ts';
 import { raise } from './control.ts';
-import { type Held, missingRun } from './held.ts';
+import { type Held, missingRun, present } from './held.ts';
 import { leaseRecordKey, readRun, runKey, timerRecordKey } from './records.ts';
 import { activeLease } from './rules/lease.ts';
-import type { InboxEvent, Run, RunTimer } from './run.ts';
+import { type InboxEvent, isTerminal, type Run, type RunTimer } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Run-owned leases and recorded timers. Both belong to their run. */
 
 export interface RunLeaseRequest {
   readonly name: string;
+  /** Of the run. */
+  readonly scope: Run['scope'];
   readonly ttlSeconds: number;
   readonly metadata: JsonObject;
 }
 
-/** Takes or extends a run-owned lease; `false` while another run holds the name. */
+/** Transactions that a call makes at most, while other runs take the name in between. */
+const TRIES_MAX = 4;
+
+/** Takes or extends a run-owned lease; `false` while another run of the product and tenant that has not ended holds it. */
 export async function acquireRunLease(
   runtime: Runtime,
   held: Held,
-  { name, ttlSeconds, metadata }: RunLeaseRequest,
+  request: RunLeaseRequest,
   now: number,
 ): Promise<boolean> {
+  const { name, ttlSeconds, metadata } = request;
   if (!(ttlSeconds > 0 && ttlSeconds <= limits.executionLeaseSecondsMax)) {
     const detail = `must be above 0 and at most ${limits.executionLeaseSecondsMax} seconds`;
     throw invalidMember('/ttlSeconds', detail, 'limit_exceeded');
@@ -37,50 +43,86 @@ export async function acquireRunLease(
       'limit_exceeded',
     );
   }
-  const key = leaseRecordKey(name);
-  const expiresAt = now + Math.ceil(ttlSeconds * 1_000);
+  const [key, ...older] = placesOf(request);
   const record: RecordData = {
     key,
-    head: { name, runId: held.runId, acquiredAt: now, expiresAt },
+    head: { name, runId: held.runId, acquiredAt: now, expiresAt: now + Math.ceil(ttlSeconds * 1_000) },
     body,
     listing: { group: held.runId, id: key.id, hidden: false, indexes: {} },
   };
-  const { result } = await changeRun(
-    runtime,
-    { runId: held.runId, now, mayMoveTrace: true, keys: [{ key }] },
-    (before, found) => {
-      const { workerId } = activeLease(before, held, now);
-      if (before === undefined || isHeldByOther(found.get(key), held.runId, now))
-        return { change: null, result: false };
-      const event = { type: 'lease.acquired', details: { name }, workerId };
-      return { change: { run: before, events: [event] }, writes: [{ put: record }], result: true };
-    },
-  );
-  return result;
+  // A holder may have ended: the first transaction finds holders, the next one reads their runs.
+  const holders = new Set<string>();
+  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+    const keys = [key, ...older].map((each): KeyRequest => ({ key: each }));
+    for (const id of holders) keys.push({ key: runKey(id), view: 'body' });
+    const { result } = await changeRun<boolean | readonly string[]>(
+      runtime,
+      { runId: held.runId, now, mayMoveTrace: true, keys },
+      (before, found) => {
+        const { workerId } = activeLease(before, held, now);
+        const others = [key, ...older].flatMap((each) => holderOf(found.get(each), held.runId, now));
+        const unread = others.filter((id) => !holders.has(id));
+        if (unread.length > 0) return { change: null, result: unread };
+        if (others.some((id) => mayHoldName(found, id, request.scope)))
+          return { change: null, result: false };
+        const event = { type: 'lease.acquired', details: { name }, workerId };
+        const mine = older.filter((each) => found.get(each)?.head.runId === held.runId);
+        const writes: Write[] = [{ put: record }, ...mine.map((each) => ({ remove: each }))];
+        return { change: { run: present(before), events: [event] }, writes, result: true };
+      },
+    );
+    if (typeof result === 'boolean') return result;
+    for (const id of result) holders.add(id);
+  }
+  return false;
 }
 
-function isHeldByOther(record: RecordData | undefined, runId: string, now: number): boolean {
-  if (record === undefined || record.head.runId === runId) return false;
-  return typeof record.head.expiresAt === 'number' && record.head.expiresAt > now;
+/** The record of the name, and the one in which release 0.5.0 kept it for all products and tenants together. */
+function placesOf({ name, scope }: Pick<RunLeaseRequest, 'name' | 'scope'>): [RecordKey, ...RecordKey[]] {
+  const key = leaseRecordKey(name, scope);
+  return scope === null ? [key] : [key, leaseRecordKey(name, null)];
+}
+
+/** Another run whose time with the name is not over. */
+function holderOf(record: RecordData | undefined, runId: string, now: number): string[] {
+  if (record === undefined || record.head.runId === runId) return [];
+  const isHeld = typeof record.head.expiresAt === 'number' && record.head.expiresAt > now;
+  return isHeld ? [String(record.head.runId)] : [];
+}
+
+/** A run that has ended holds no name. In a record of release 0.5.0 the holder may be of another product and tenant. */
+function mayHoldName(found: Found, runId: string, scope: Run['scope']): boolean {
+  const record = found.get(runKey(runId));
+  if (record === undefined) return false;
+  const run = readRun(record, runId);
+  return !isTerminal(run.status) && (scope === null || isSameScope(run.scope, scope));
+}
+
+function isSameScope(one: Run['scope'], other: Run['scope']): boolean {
+  return one?.productId === other?.productId && one?.tenantId === other?.tenantId;
 }
 
 export async function releaseRunLease(
   runtime: Runtime,
   held: Held,
-  name: string,
+  { name, scope }: Pick<RunLeaseRequest, 'name' | 'scope'>,
   now: number,
 ): Promise<boolean> {
-  const key = leaseRecordKey(name);
+  const places = placesOf({ name, scope });
+  const keys = places.map((key): KeyRequest => ({ key }));
   const { result } = await changeRun(
     runtime,
-    { runId: held.runId, now, mayMoveTrace: true, keys: [{ key }] },
+    { runId: held.runId, now, mayMoveTrace: true, keys },
     (before, found) => {
       const { workerId } = activeLease(before, held, now);
-      const record = found.get(key);
-      const mine = record?.head.runId === held.runId && Number(record.head.expiresAt) > now;
-      if (before === undefined || !mine) return { change: null, result: false };
+      const mine = places.filter((key) => {
+        const head = found.get(key)?.head;
+        return head?.runId === held.runId && Number(head.expiresAt) > now;
+      });
+      if (mine.length === 0) return { change: null, result: false };
       const event = { type: 'lease.released', details: { name }, workerId };
-      return { change: { run: before, events: [event] }, writes: [{ remove: key }], result: true };
+      const change = { run: present(before), events: [event] };
+      return { change, writes: mine.map((key): Write => ({ remove: key })), result: true };
     },
   );
   return result;
@@ -127,8 +169,7 @@ export async function raiseFromRun(
   const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key, view: 'body' }] });
   activeLease(records[0] === undefined ? undefined : readRun(records[0], from.id), held, now);
   const guard = ({ scope }: Run) => {
-    const same = scope?.productId === from.scope?.productId && scope?.tenantId === from.scope?.tenantId;
-    if (!same) throw missingRun();
+    if (!isSameScope(scope, from.scope)) throw missingRun();
   };
   return raise(runtime, runId, event, guard, now);
 }

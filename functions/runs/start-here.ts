@@ -1,36 +1,46 @@
 import { rejectionProblem } from './admission.ts';
 import type { Reservation } from './engine.ts';
 import type { StartRequest } from './rules/start.ts';
+import type { Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { type Started, startRun } from './start-run.ts';
 
 /** Reserves room in this process for a run of the handler; `null` where there is none. */
 export type Reserve = (handlerId: string) => Reservation | null;
 
+/** How a refusal is worded for the caller. */
+export interface StartView {
+  /** The handlers that the caller may start. */
+  readonly startable?: () => readonly string[];
+  /** The run as the caller may see it, where it was started before. */
+  readonly seen?: (run: Run) => Run;
+}
+
 /**
  * Admits a run, and executes it at once where this process has room for it: the transaction that admits it leases it too.
- * Throws the problem of a run that was rejected; `startable` are the handlers that the caller may start.
+ * Throws the problem of a run that was rejected.
  */
 export async function startHere(
   runtime: Runtime,
   reserve: Reserve | undefined,
   request: StartRequest,
   now: number,
-  startable?: () => readonly string[],
+  { startable, seen = (run) => run }: StartView = {},
 ): Promise<Started> {
   const scheduled = request.scheduledAt !== null && request.scheduledAt > now;
   const reservation = scheduled ? null : (reserve?.(request.handlerId) ?? null);
   let taken = false;
   try {
     const started = await startRun(runtime, request, reservation?.grant ?? null);
-    const { run, replayed } = started;
+    const { replayed } = started;
+    const run = replayed ? seen(started.run) : started.run;
     const problem = rejectionProblem(run, replayed, startable);
     if (problem !== null) throw problem;
     if (!replayed && run.status === 'running') {
       taken = true;
       reservation?.execute(run);
     }
-    return started;
+    return { run, replayed };
   } finally {
     if (!taken) reservation?.release();
   }

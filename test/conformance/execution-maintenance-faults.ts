@@ -161,7 +161,7 @@ export function describePruneFaults({ store }: ExecutionConformance): void {
     it('leaves what is another run’s by then', async () => {
       const own = ownRuns(store());
       const { runtime } = own.instance;
-      const lease = { name: someKey(), ttlSeconds: 60, metadata: {} };
+      const lease = { name: someKey(), scope: null, ttlSeconds: 60, metadata: {} };
       const holding = async () => {
         const { run, work } = await working(own.client);
         return {

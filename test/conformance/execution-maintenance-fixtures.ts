@@ -65,7 +65,7 @@ export async function rich(
     await client.putArtifact({ ...again, artifact: { name, text } });
   }
   const { runtime } = instance;
-  const lease = { name: `shared-${run.id}`, ttlSeconds: 60, metadata: {} };
+  const lease = { name: `shared-${run.id}`, scope: null, ttlSeconds: 60, metadata: {} };
   await acquireRunLease(runtime, held, lease, clock.now);
   const timer = { name: 'later', fireAt: clock.now + 5_000, payload: LARGE };
   await scheduleRunTimer(runtime, held, timer, clock.now);

@@ -11,8 +11,10 @@ import { describePolicies } from './execution-policy.ts';
 import { describeRefusedStarts } from './execution-refused.ts';
 import { describeRepeats } from './execution-repeats.ts';
 import { describeResults } from './execution-results.ts';
+import { describeRunLeases } from './execution-run-leases.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
+import { describeUnread } from './execution-unread.ts';
 import { describeWaits } from './execution-waits.ts';
 import { describeWorkers } from './execution-worker.ts';
 
@@ -57,12 +59,14 @@ export function describeExecution(
     describeHistory(conformance);
     describeLimits(conformance);
     describePolicies(conformance);
+    describeUnread(conformance);
     describeArtifacts(conformance);
     // Workers, waits and handlers:
     describeWorkers(conformance);
     describeWaits(conformance);
     describeRepeats(conformance);
     describeHandlers(conformance);
+    describeRunLeases(conformance);
     // Operators:
     describeMaintenance(conformance);
   });

@@ -12,7 +12,7 @@ import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { wireArtifact, wireCheckpoint, wireEvent, wireRun } from './wire.ts';
+import { asReceipt, wireArtifact, wireCheckpoint, wireEvent, wireRun } from './wire.ts';
 
 export function startExecutionRun(dependencies: ExecutionDependencies): Handler<'startExecutionRun'> {
   const { runtime, access } = dependencies;
@@ -25,14 +25,22 @@ export function startExecutionRun(dependencies: ExecutionDependencies): Handler<
       operationId: 'startExecutionRun',
     });
     if (access !== null) access.authorizeStart(verified(caller), request.scope, request.handlerId);
-    const startable = () => startableBy(dependencies, caller, request.scope);
-    const { run, replayed } = await startHere(runtime, dependencies.reserve, request, now, startable);
+    const { run, replayed } = await startHere(runtime, dependencies.reserve, request, now, {
+      startable: () => startableBy(dependencies, caller, request.scope),
+      seen: (used) => seenAs(dependencies, caller, used),
+    });
     const headers = {
       Location: statusUri(run.id),
       ...(replayed ? { 'Idempotency-Replayed': 'true' } : {}),
     };
     return { status: 202, body: await wireRun(runtime, run, { replayed }), headers };
   };
+}
+
+/** The run as the answer to a change of it shows it: whole only to a caller who may also read it. */
+function seenAs({ access }: ExecutionDependencies, caller: Caller, run: Run): Run {
+  if (access === null || access.maySee(verified(caller), run)) return run;
+  return asReceipt(run, caller.principal);
 }
 
 /** Ids of the handlers that the caller may start in the scope. */
@@ -69,7 +77,7 @@ export function cancelExecutionRun(dependencies: ExecutionDependencies): Handler
   const { runtime } = dependencies;
   return async ({ params: { runId } }, { caller, now }) => {
     const run = await cancel(runtime, runId, guardOf(dependencies, caller, 'cancel_run'), now);
-    return { status: 200, body: await wireRun(runtime, run) };
+    return { status: 200, body: await wireRun(runtime, seenAs(dependencies, caller, run)) };
   };
 }
 

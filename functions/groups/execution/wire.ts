@@ -16,13 +16,36 @@ import type { Checkpoint } from '../../runs/checkpoint.ts';
 import type { HandlerDescriptor } from '../../runs/handler-registry.ts';
 import { missingRun } from '../../runs/held.ts';
 import { findValues, findWhole, loadValues } from '../../runs/read-runs.ts';
-import type { InboxEvent, Run, StoredValue, TraceEntry, WaitOutcome } from '../../runs/run.ts';
+import {
+  type InboxEvent,
+  NULL_VALUE,
+  type Run,
+  type StoredValue,
+  type TraceEntry,
+  type WaitOutcome,
+} from '../../runs/run.ts';
 import type { Runtime } from '../../runs/runtime.ts';
 
 export interface RunView {
   /** True only if the request repeats an earlier one. */
   readonly replayed?: boolean;
   readonly includeResult?: boolean;
+}
+
+/** The run for a caller who may change it but not read it: receipt, status and counts, without any text or value of others. */
+export function asReceipt(run: Run, principal: string | null): Run {
+  const { scope } = run;
+  const own = scope === null || scope.serviceIdentity === principal;
+  return {
+    ...run,
+    payload: NULL_VALUE,
+    result: NULL_VALUE,
+    statusDetails: null,
+    currentStep: null,
+    error: null,
+    tags: {},
+    scope: own ? scope : { ...scope, serviceIdentity: null },
+  };
 }
 
 /** The run as an answer shows it, with payload and result. */
