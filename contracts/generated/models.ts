@@ -123,8 +123,8 @@ export type CanonicalFenceMutation = {
 /** An event that the transaction adds to the outbox. */
 export type CanonicalOutboxWrite = {
   /**
-   * The caller's own event id, a single path segment; generated when absent. 1 to 160 UTF-16 units after
-   * surrounding white space is removed. (at most 400 characters)
+   * The caller's own event id, a single path segment; generated when absent. The prefix `ctx_` is reserved
+   * for the service. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters)
    */
   readonly id?: string | null;
   /** The topic that dispatchers route by. */
@@ -975,8 +975,9 @@ export type ExecutionTraceEvent = {
   /** The run. (at most 160 characters) */
   readonly runId: string;
   /**
-   * Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. (at most 160
-   * characters)
+   * Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. Types that
+   * begin with `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
+   * `external_event.raised` and `timer.scheduled`, are only the service's. (at most 160 characters)
    */
   readonly type: string;
   /** Time of the event. */
@@ -1296,8 +1297,10 @@ export type ExecutionExternalWorkerEventRequest = {
    */
   readonly writeId?: string | null;
   /**
-   * What happened. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters,
-   * "log" when absent)
+   * What happened. Types of the service are refused, in any case of letters: those that begin with `run.`,
+   * `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
+   * `external_event.raised` and `timer.scheduled`. 1 to 160 UTF-16 units after surrounding white space is
+   * removed. (at most 400 characters, "log" when absent)
    */
   readonly type?: string | null;
   /** Message of the event. (at most 4096 characters) */

@@ -83,12 +83,27 @@ export function checkResult(
   return { json: result, bytes: checkJson(result, bytesMax, `${pointer}/result`) };
 }
 
-/** Reserved for events of the runtime, so that workers cannot imitate them. */
-const RESERVED_TYPES = /^(?:run|lease|wait|retry)\./;
+/** Types of the runtime, so that workers cannot imitate its events: these prefixes, and these names. */
+const RESERVED_PREFIXES = ['run.', 'lease.', 'wait.', 'retry.', 'svc.'];
+const RESERVED_TYPES: ReadonlySet<string> = new Set([
+  'artifact.written',
+  'checkpoint.written',
+  'external_event.raised',
+  'timer.scheduled',
+]);
+
+/** Compares types as a reader sees them: in any case, without invisible characters, in compatible spelling. */
+function isReserved(type: string): boolean {
+  const seen = type
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .toLowerCase();
+  return RESERVED_TYPES.has(seen) || RESERVED_PREFIXES.some((prefix) => seen.startsWith(prefix));
+}
 
 function checkType(given: string | null | undefined): string {
   const type = optionalName(given, '/type') ?? 'log';
-  if (RESERVED_TYPES.test(type)) throw invalidMember('/type', "must not be of the runtime's own types");
+  if (isReserved(type)) throw invalidMember('/type', 'must not be a type of the runtime');
   return type;
 }
 

@@ -316,12 +316,19 @@ export function describeCommit({ store }: Conformance): void {
         'an event id that another event of the request is given',
         'duplicate_in_request',
         '/outbox/1',
-        (t) => ({
-          idempotencyKey: 'collides',
+        () => ({
           outbox: [
-            { topic: 't', key: 'k' },
-            { id: `${transactionIdOf(t.tenantId, 'collides')}:000`, topic: 't', key: 'k' },
+            { id: 'same', topic: 't', key: 'k' },
+            { id: ' same ', topic: 't', key: 'k' },
           ],
+        }),
+      ],
+      [
+        'an event id that the commit of another caller is given',
+        'validation_failed',
+        '/outbox/0/id',
+        (t) => ({
+          outbox: [{ id: `${transactionIdOf(t.tenantId, 'of another')}:000`, topic: 't', key: 'k' }],
         }),
       ],
       [

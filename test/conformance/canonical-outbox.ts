@@ -30,6 +30,27 @@ export function describeOutbox({ store, rivals }: Conformance): void {
     return 'lost';
   };
 
+  describe('an event id of the caller', () => {
+    it.each(['ctx_', 'ctx_0123456789abcdef0123456789abcdef:000', ' ctx_x '])(
+      'is refused where it begins like an id of the service (%j)',
+      async (id) => {
+        const tenant = new TenantClient(store());
+        const problem = await refused(
+          'validation_failed',
+          tenant.commit({ outbox: [{ id, topic: 't', key: 'k' }] }),
+        );
+        expect(problem.extensions.errors?.[0]?.pointer).toBe('/outbox/0/id');
+        expect((await tenant.queryOutbox({ state: 'ready' })).items).toEqual([]);
+      },
+    );
+
+    it.each(['CTX_1', 'ctx-1', 'my-ctx_1'])('may be %j', async (id) => {
+      const tenant = new TenantClient(store());
+      await tenant.commit({ outbox: [{ id, topic: 't', key: 'k' }] });
+      expect(await stateOf(tenant, id)).toBe('ready');
+    });
+  });
+
   describe('outbox lease', () => {
     it('hands out due events in the order they became due, then by id', async () => {
       const tenant = await publish(2);

@@ -168,6 +168,24 @@ const works: [string, number, Working][] = [
   ],
 ];
 
+/** As workers might spell them to imitate the runtime. */
+const RUNTIME_TYPES = [
+  'run.completed',
+  'lease.expired',
+  'wait.resumed',
+  'retry.scheduled',
+  ' run.x ',
+  'artifact.written',
+  'checkpoint.written',
+  'external_event.raised',
+  'timer.scheduled',
+  'svc.x',
+  'RUN.completed',
+  'Artifact.Written',
+  'r\u200bun.completed',
+  '\uff52\uff55\uff4e.completed',
+];
+
 export function describeLimits({ store }: ExecutionConformance): void {
   describe('a start at its limit is admitted, and one beyond it leaves nothing', () => {
     it.each(starts)('%s: %i', async (_, limit, bodyOf) => {
@@ -241,12 +259,10 @@ export function describeLimits({ store }: ExecutionConformance): void {
         'an event with a moment',
         (client, work) => client.wait({ ...work, kind: 'external_event', name: 'e', fireAtUtc: days(1) }),
       ],
-      ...['run.completed', 'lease.expired', 'wait.resumed', 'retry.scheduled', ' run.x '].map(
-        (type): [string, Working] => [
-          `an event of the runtime's own type ${type}`,
-          (client, work) => client.record({ ...work, type }),
-        ],
-      ),
+      ...RUNTIME_TYPES.map((type): [string, Working] => [
+        `an event of the runtime's own type ${type}`,
+        (client, work) => client.record({ ...work, type }),
+      ]),
       ['a message of two lines', (client, work) => client.record({ ...work, message: 'a\nb' })],
     ])('%s is refused', async (_, call) => {
       const { client } = ownRuns(store());
@@ -255,6 +271,16 @@ export function describeLimits({ store }: ExecutionConformance): void {
       await refused('validation_failed', call(client, work, 0, run.id));
       expect(await storedRun(client, run.id)).toEqual(before);
     });
+
+    it.each(['running.late', 'artifact.read', 'waiter', 'runs', 'leased.x'])(
+      'a type like %s is the worker’s own',
+      async (type) => {
+        const { client } = ownRuns(store());
+        const { run, work } = await working(client);
+        await client.record({ ...work, type });
+        expect((await client.history(run.id)).at(-1)?.type).toBe(type);
+      },
+    );
 
     it('large results, events and checkpoints come back whole', async () => {
       const { client } = ownRuns(store());

@@ -23,7 +23,7 @@ export interface OutboxWrite {
 export function readOutboxWrite(write: CanonicalOutboxWrite, pointer: string): OutboxWrite {
   const id = write.id?.trim() ?? '';
   return {
-    id: id === '' ? null : pathIdentifier(id, `${pointer}/id`),
+    id: id === '' ? null : suppliedId(id, `${pointer}/id`),
     topic: identifier(write.topic, `${pointer}/topic`),
     key: identifier(write.key, `${pointer}/key`),
     payload: write.payload ?? null,
@@ -32,6 +32,20 @@ export function readOutboxWrite(write: CanonicalOutboxWrite, pointer: string): O
     notBeforeUtc: optionalMoment(write.notBeforeUtc, `${pointer}/notBeforeUtc`),
     maxDeliveryAttempts: write.maxDeliveryAttempts ?? null,
   };
+}
+
+/** Ids that the service makes begin so. A caller that takes one in advance makes another caller's commit fail. */
+const RESERVED_ID_PREFIX = 'ctx_';
+
+function suppliedId(text: string, pointer: string): string {
+  const id = pathIdentifier(text, pointer);
+  if (id.startsWith(RESERVED_ID_PREFIX)) {
+    throw invalidMember(
+      pointer,
+      `must not begin with ${RESERVED_ID_PREFIX}, which is reserved for the service`,
+    );
+  }
+  return id;
 }
 
 /** A caller's moment as the service writes it, or `null` where none was given. */

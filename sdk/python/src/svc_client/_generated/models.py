@@ -243,8 +243,9 @@ class CanonicalOutboxWrite(TypedDict):
     """An event that the transaction adds to the outbox."""
 
     id: NotRequired[str | None]
-    """The caller's own event id, a single path segment; generated when absent. 1 to 160 UTF-16 units after
-    surrounding white space is removed. (at most 400 characters)
+    """The caller's own event id, a single path segment; generated when absent. The prefix `ctx_` is reserved
+    for the service. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
+    characters)
     """
     topic: IdentifierInput
     """The topic that dispatchers route by."""
@@ -1016,8 +1017,9 @@ class ExecutionTraceEvent(TypedDict):
     runId: str
     """The run. (at most 160 characters)"""
     type: str
-    """Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. (at most
-    160 characters)
+    """Type of the event, such as `run.created` or `retry.scheduled`; workers add their own types. Types that
+    begin with `run.`, `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
+    `external_event.raised` and `timer.scheduled`, are only the service's. (at most 160 characters)
     """
     timestampUtc: Timestamp
     """Time of the event."""
@@ -1324,8 +1326,10 @@ class ExecutionExternalWorkerEventRequest(TypedDict):
     400 characters)
     """
     type: NotRequired[str | None]
-    """What happened. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400 characters,
-    "log" when absent)
+    """What happened. Types of the service are refused, in any case of letters: those that begin with `run.`,
+    `lease.`, `wait.`, `retry.` or `svc.`, and `artifact.written`, `checkpoint.written`,
+    `external_event.raised` and `timer.scheduled`. 1 to 160 UTF-16 units after surrounding white space is
+    removed. (at most 400 characters, "log" when absent)
     """
     message: NotRequired[str | None]
     """Message of the event. (at most 4096 characters)"""
