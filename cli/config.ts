@@ -4,12 +4,14 @@ import { faultsText } from '../functions/config/fault.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import { settingsSchema } from '../functions/config/reference.ts';
 import type { Host } from '../functions/config/setting.ts';
-import { exitCodes, say, textTable, warn } from './output.ts';
+import { shortenedRows } from './columns.ts';
+import { exitCodes, jsonText, outputWidth, say, textTable, warn } from './output.ts';
+import { shortened } from './remote/printable.ts';
 
 interface ShowOptions {
   readonly for: Host;
   readonly output: 'table' | 'json';
-  readonly changed?: true;
+  readonly all?: true;
 }
 
 /** `svc config`: shows the configuration that the service would start with here. */
@@ -18,8 +20,9 @@ export function configCommand(): Command {
     'shows and checks the settings of this folder and environment',
   );
   command.addCommand(
-    reading('show', 'shows every setting in force, without secrets, and where it comes from')
-      .option('--changed', 'only settings that differ from their default')
+    reading('show', 'shows the settings that are not at their default, without secrets, and their sources')
+      .option('--all', 'every setting in force, also those at their default')
+      .addOption(new Option('--changed', 'the former name of what is now the default').hideHelp())
       .addOption(
         new Option('--output <form>', 'the form of the list').choices(['table', 'json']).default('table'),
       )
@@ -49,11 +52,16 @@ function reading(name: string, description: string): Command {
     .allowExcessArguments();
 }
 
-function show({ for: host, output, changed }: ShowOptions, args: readonly string[]): void {
+function show({ for: host, output, all }: ShowOptions, args: readonly string[]): void {
   const { settings, faults } = describeConfiguration(inputOf(host, args));
-  const rows = changed === true ? settings.filter(({ sources }) => sources.length > 0) : settings;
-  if (output === 'json') say(JSON.stringify({ settings: rows, faults }, null, 2));
-  else say(textTable([['SETTING', 'VALUE', 'SOURCE'], ...rows.map(row)]));
+  const rows = all === true ? settings : settings.filter(({ sources }) => sources.length > 0);
+  if (output === 'json') say(jsonText({ settings: rows, faults }));
+  else {
+    const table = [['SETTING', 'VALUE', 'SOURCE'], ...rows.map(row)];
+    if (rows.length > 0) say(textTable(shortenedRows(table, outputWidth(), shortened)));
+    const others = settings.length - rows.length;
+    if (others > 0) warn(`${others} settings are at their default; --all shows them.`);
+  }
   if (faults.length === 0) return;
   if (output === 'table') warn(faultsText(faults));
   process.exitCode = exitCodes.failed;

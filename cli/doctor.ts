@@ -13,10 +13,10 @@ import { storageChecks } from './doctor/storage.ts';
 import { type OutputForm, outputOption, say, textTable } from './output.ts';
 import { serverAddress } from './remote/address.ts';
 import { printable } from './remote/printable.ts';
-import { Remote, timeoutOption } from './remote.ts';
+import { Remote, serverOf, serverOptions, timeoutOption } from './remote.ts';
 
 interface DoctorOptions {
-  readonly server?: string;
+  readonly server: string | undefined;
   readonly timeout: number;
   readonly for: Host;
   readonly output: OutputForm;
@@ -25,10 +25,12 @@ interface DoctorOptions {
 
 /** `svc doctor`: finds problems of this machine, its settings or a service, and names the remedies. */
 export function doctorCommand(): Command {
+  const [address, alias] = serverOptions('a running service to look at, too');
   return new Command('doctor')
     .description('finds problems that keep the service from working here, and names the remedies')
     .argument('[settings...]', 'settings as the service takes them: --Key=value, --settings FILE')
-    .addOption(new Option('--server <url>', 'a running service to look at, too').env('SVC_SERVER'))
+    .addOption(address)
+    .addOption(alias)
     .addOption(timeoutOption(10))
     .addOption(
       new Option('--for <host>', 'whose defaults').choices(['embedded', 'functions']).default('embedded'),
@@ -38,7 +40,7 @@ export function doctorCommand(): Command {
     .allowExcessArguments()
     .action(async (_: unknown, __: unknown, self: Command) => {
       const options = self.optsWithGlobals<DoctorOptions>();
-      const checks = await allChecks(options, inputOf(options.for, self.args));
+      const checks = await allChecks({ ...options, server: serverOf(self) }, inputOf(options.for, self.args));
       say(options.output === 'json' ? jsonText(checks) : tableText(checks));
       process.exitCode = exitCodeOfChecks(checks);
     });

@@ -41,9 +41,14 @@ export function said(text: string): Promise<boolean> {
   });
 }
 
-/** Everything else, to standard error. */
+/** Everything else, to standard error. Foreign text in it cannot move the cursor. */
 export function warn(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${printable(text, '\n')}\n`);
+}
+
+/** The width of the terminal that shows the output; unlimited where a program reads it. */
+export function outputWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
 }
 
 export type OutputForm = 'table' | 'json';
@@ -55,8 +60,9 @@ export function outputOption(): Option {
     .default('table' satisfies OutputForm);
 }
 
-/** Columns as wide as their longest cell; the last one unpadded. */
-export function textTable(rows: readonly (readonly string[])[]): string {
+/** Columns as wide as their longest cell; the last one unpadded. No cell can move the cursor or begin a line. */
+export function textTable(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map((cell) => printable(cell)));
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
   );
@@ -72,8 +78,13 @@ export function textTable(rows: readonly (readonly string[])[]): string {
  * path. Without a final line feed.
  */
 export function resultText(form: OutputForm, result: Readonly<Record<string, unknown>>): string {
-  if (form === 'json') return JSON.stringify(result, null, 2);
+  if (form === 'json') return jsonText(result);
   return textTable(lines(result, ''));
+}
+
+/** JSON for programs and people: control characters are escaped, and the value stays the same. */
+export function jsonText(value: unknown): string {
+  return printable(JSON.stringify(value, null, 2), '\n');
 }
 
 function lines(value: unknown, path: string): string[][] {

@@ -1,10 +1,20 @@
 import { Command } from 'commander';
 import type { CanonicalPreflightReport } from '../contracts/generated/models.ts';
+import { accessLines } from './api/access.ts';
 import { apiOperations } from './api/catalog.ts';
 import { requestOf } from './api/request.ts';
-import { exitCodes, type OutputForm, outputOption, resultText, say, textTable, warn } from './output.ts';
+import {
+  exitCodes,
+  jsonText,
+  type OutputForm,
+  outputOption,
+  resultText,
+  say,
+  textTable,
+  warn,
+} from './output.ts';
 import { type Inputs, processInputs } from './remote/inputs.ts';
-import { printable, printableValues } from './remote/printable.ts';
+import { printableValues } from './remote/printable.ts';
 import { connect, mediaTypeOf, type Remote, remoteOptions } from './remote.ts';
 
 interface PreflightOptions {
@@ -32,8 +42,10 @@ async function preflight(remote: Remote, { probe, output }: PreflightOptions): P
   const report = [200, 503].includes(answer.statusCode ?? 0)
     ? reportIn(mediaTypeOf(answer), body)
     : undefined;
-  if (report === undefined) return remote.refuse(answer, body);
-  say(output === 'json' ? printable(JSON.stringify(report, null, 2), '\n') : reportTable(report));
+  if (report === undefined) {
+    return remote.refuse(answer, body, accessLines(operation, { params: [], body: null }));
+  }
+  say(output === 'json' ? jsonText(report) : reportTable(report));
   if (answer.statusCode === 200) return exitCodes.ok;
   warn(`The store is not fit to serve: ${reasonOf(report)}.`);
   return exitCodes.failed;

@@ -12,7 +12,7 @@ import { exitCodeOf, refusalLines } from './remote/problem.ts';
 
 /** The values of `remoteOptions` and of the program's own `--verbose`. */
 export interface RemoteOptions {
-  readonly server: string;
+  readonly server?: string;
   readonly apiKey?: string;
   readonly apiKeyFile?: string;
   readonly apiKeyHeader: string;
@@ -25,9 +25,10 @@ export interface RemoteOptions {
 
 /** The options of a command that calls a running service. */
 export function remoteOptions(server: 'required' | 'local'): Option[] {
-  const address = new Option('--server <url>', 'address of the service').env('SVC_SERVER');
+  const [address, alias] = serverOptions();
   return [
-    server === 'required' ? address.makeOptionMandatory() : address.default(localServer),
+    server === 'local' ? address.default(localServer) : address,
+    alias,
     new Option(
       '--api-key <key>',
       'API key; others on this machine can see it there, --api-key-file is safer',
@@ -44,6 +45,27 @@ export function remoteOptions(server: 'required' | 'local'): Option[] {
     timeoutOption(120),
     new Option('--insecure', 'send credentials over plain HTTP to other machines'),
   ];
+}
+
+/**
+ * `--server`, and `--base-url`, as the clients name the same address. The clients read `SVC_BASE_URL` and `SVC_SERVER`, and so
+ * does the tool.
+ */
+export function serverOptions(description = 'address of the service'): [server: Option, alias: Option] {
+  const address = new Option('--server <url>', description).env('SVC_SERVER');
+  const alias = new Option('--base-url <url>', 'the same, as the clients name it').env('SVC_BASE_URL');
+  return [address, alias.hideHelp()];
+}
+
+/** The address that a command was given: an option before a variable, and the default last. */
+export function serverOf(command: Command): string | undefined {
+  const { server, baseUrl } = command.optsWithGlobals<{ server?: string; baseUrl?: string }>();
+  const sourceOf = (name: string) => command.getOptionValueSourceWithGlobals(name);
+  if (sourceOf('server') === 'cli' && sourceOf('baseUrl') === 'cli')
+    throw new ToolError('--server and --base-url are the same option.', exitCodes.usage);
+  const isOwn =
+    sourceOf('server') === 'cli' || (sourceOf('server') === 'env' && sourceOf('baseUrl') !== 'cli');
+  return isOwn ? server : baseUrl || server;
 }
 
 /** `--timeout`, in seconds. */
@@ -126,8 +148,8 @@ export class Remote {
     return Buffer.concat(chunks);
   }
 
-  /** Prints an error answer on standard error and returns the exit code. */
-  async refuse(answer: IncomingMessage, read?: Buffer): Promise<number> {
+  /** Prints an error answer on standard error and returns the exit code. `forbidden` explains a 403. */
+  async refuse(answer: IncomingMessage, read?: Buffer, forbidden: readonly string[] = []): Promise<number> {
     const status = answer.statusCode ?? 0;
     const body = (read ?? (await this.bodyOf(answer))).toString('utf8');
     const location = redirectOrigin(answer.headers.location, this.server);
@@ -139,6 +161,7 @@ export class Remote {
       body,
     };
     this.#print(refusalLines(refusal, this.redact));
+    if (status === 403) this.#print(forbidden.map((line) => this.redact(line)));
     if (status === 401 && !this.hasCredentials) {
       warn(
         '  No credential was given: --api-key-file, --identity-token-file, SVC_API_KEY, SVC_IDENTITY_TOKEN.',
@@ -158,7 +181,10 @@ export class Remote {
  */
 export async function connect(command: Command, inputs: Inputs): Promise<Remote> {
   const options = command.optsWithGlobals<RemoteOptions>();
-  const server = serverAddress(options.server);
+  const named = serverOf(command);
+  if (named === undefined)
+    throw new ToolError("required option '--server <url>' not specified", exitCodes.usage);
+  const server = serverAddress(named);
   const onCommandLine = (name: string) => command.getOptionValueSourceWithGlobals(name) === 'cli';
   const { apiKey, apiKeyFile, identityToken, identityTokenFile } = options;
   const key = await readCredential(

@@ -3,7 +3,7 @@ import { realpath, rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type OutputForm, say, ToolError } from '../output.ts';
+import { jsonText, type OutputForm, say, ToolError } from '../output.ts';
 import { printable } from '../remote/printable.ts';
 import { mediaTypeOf, type Remote } from '../remote.ts';
 import { answerTable } from './table.ts';
@@ -14,6 +14,8 @@ export interface AnswerTarget {
   readonly out?: string | undefined;
   /** Whether standard output is a terminal. */
   readonly terminal: boolean;
+  /** The widest line of a table. */
+  readonly width: number;
 }
 
 /** Writes an answer to its target. JSON for a program passes unchanged, byte for byte, at any size. */
@@ -23,7 +25,10 @@ export async function deliver(remote: Remote, answer: IncomingMessage, target: A
   if (target.out !== undefined) return writeFile(remote.chunksOf(answer), target.out);
   if (isJson && (target.output === 'table' || target.terminal)) {
     const text = (await remote.bodyOf(answer)).toString('utf8');
-    if (text !== '') say(target.output === 'table' ? answerTable(JSON.parse(text)) : forTerminal(text));
+    if (text !== '')
+      say(
+        target.output === 'table' ? answerTable(JSON.parse(text), target.width) : jsonText(JSON.parse(text)),
+      );
     return;
   }
   if (target.terminal && !type.startsWith('text/') && answer.statusCode !== 204) {
@@ -31,12 +36,16 @@ export async function deliver(remote: Remote, answer: IncomingMessage, target: A
       `The answer is ${type === '' ? 'of no type' : printable(type)}; give --out FILE to keep it.`,
     );
   }
-  await pass(remote.chunksOf(answer), process.stdout, isJson ? '\n' : '');
+  const chunks = remote.chunksOf(answer);
+  await pass(target.terminal ? textForTerminal(chunks) : chunks, process.stdout, isJson ? '\n' : '');
 }
 
-/** Indented JSON; control characters are escaped, so that nothing moves the cursor and the JSON stays the same. */
-function forTerminal(text: string): string {
-  return printable(JSON.stringify(JSON.parse(text), null, 2), '\n');
+/** Text for a person: control characters other than tabs and line ends are escaped, so that nothing moves the cursor. */
+async function* textForTerminal(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder();
+  for await (const chunk of chunks)
+    yield Buffer.from(printable(decoder.decode(chunk, { stream: true }), '\n\t'));
+  yield Buffer.from(printable(decoder.decode(), '\n\t'));
 }
 
 /** Leave standard output open: other code still writes to it. */

@@ -1,9 +1,19 @@
 import { Command, Option } from 'commander';
-import { exitCodes, type OutputForm, outputOption, say, ToolError, textTable, warn } from '../output.ts';
+import {
+  exitCodes,
+  type OutputForm,
+  outputOption,
+  outputWidth,
+  say,
+  ToolError,
+  textTable,
+  warn,
+} from '../output.ts';
 import { RemoteFailure } from '../remote/failure.ts';
 import { type Inputs, processInputs } from '../remote/inputs.ts';
 import { exitCodeOf, problemType } from '../remote/problem.ts';
 import { connect, mediaTypeOf, remoteOptions } from '../remote.ts';
+import { accessLines } from './access.ts';
 import { deliver } from './answer.ts';
 import { readBody } from './body.ts';
 import { type ApiOperation, apiOperations, groups, groupTitle } from './catalog.ts';
@@ -94,8 +104,10 @@ async function call(
   const status = answer.statusCode ?? 0;
   // An answer with an error status can be one that the contract describes, such as a preflight report.
   const isDescribed = entry.responses.some((response) => response.status === status);
-  if (!isDescribed || mediaTypeOf(answer) === problemType) return remote.refuse(answer);
-  await deliver(remote, answer, { output, out, terminal: process.stdout.isTTY });
+  if (!isDescribed || mediaTypeOf(answer) === problemType) {
+    return remote.refuse(answer, undefined, accessLines(operation, { params: param, body: bytes }));
+  }
+  await deliver(remote, answer, { output, out, terminal: process.stdout.isTTY, width: outputWidth() });
   return exitCodeOf(status);
 }
 

@@ -1,3 +1,4 @@
+import { columnsThatFit, shortenedRows } from '../columns.ts';
 import { resultText, textTable } from '../output.ts';
 import { printableValues, shortened } from '../remote/printable.ts';
 
@@ -5,17 +6,20 @@ const cellLengthMax = 60;
 
 /**
  * Formats an answer for people: a list as one line per item, anything else as one line per member. Members beside a
- * list, such as the next page's token, follow it. Tenant data cannot move the cursor.
+ * list, such as the next page's token, follow it. Tenant data cannot move the cursor. A list fits `widthMax` characters: it
+ * shows the most useful columns, and names the others below.
  */
-export function answerTable(received: unknown): string {
+export function answerTable(received: unknown, widthMax = Number.POSITIVE_INFINITY): string {
   const answer = printableValues(received);
   const { list, rest } = listIn(answer);
   if (list === undefined) return wholeText(answer);
   const below = Object.keys(rest).length === 0 ? '' : `\n\n${resultText('table', rest)}`;
   if (list.length === 0) return `(none)${below}`;
-  const columns = [...new Set(list.flatMap((item) => Object.keys(item)))];
+  const { columns, hidden } = columnsThatFit(list, (column, item) => cell(item[column]), widthMax);
   const rows = list.map((item) => columns.map((column) => cell(item[column])));
-  return `${textTable([columns.map(headingOf), ...rows])}${below}`;
+  const table = textTable(shortenedRows([columns.map(headingOf), ...rows], widthMax, shortened));
+  const note = hidden.length === 0 ? '' : `\n\nNot shown: ${hidden.join(', ')}. --output json shows all.`;
+  return `${table}${note}${below}`;
 }
 
 type Members = Readonly<Record<string, unknown>>;

@@ -21,7 +21,7 @@ function svc(args: readonly string[], env: Record<string, string> = {}): Promise
 
 test('config show tells every setting in force, its source, and no secret', async () => {
   const env = { SVC_API_KEY: 'hush-hush', PORT: '99' };
-  const { code, stdout, stderr } = await svc(['config', 'show', '--Server:LogLevel=debug'], env);
+  const { code, stdout, stderr } = await svc(['config', 'show', '--all', '--Server:LogLevel=debug'], env);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/Server:Port +99 +environment variable PORT/);
   expect(stdout).toMatch(/Server:LogLevel +debug +command line/);
@@ -36,6 +36,12 @@ test('config show --changed leaves the defaults out, and --output json is for pr
     settings: [{ key: 'Server:Port', value: 7, sources: ['command line'] }],
     faults: [],
   });
+});
+
+test('config show leaves out the settings that are at their default, and says how many', async () => {
+  const { stdout, stderr } = await svc(['config', 'show', '--port=7']);
+  expect(stdout).toBe('SETTING      VALUE  SOURCE\nServer:Port  7      command line\n');
+  expect(stderr).toMatch(/^\d\d+ settings are at their default; --all shows them\.\n$/);
 });
 
 test('config check ends with 1 and every fault', async () => {

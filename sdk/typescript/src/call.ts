@@ -1,4 +1,5 @@
 import { APIResponseError, SvcError } from './errors.ts';
+import { nextQuery } from './link.ts';
 import type { PagingSpec } from './operation.ts';
 import type { Outcome } from './transport.ts';
 
@@ -10,6 +11,9 @@ export interface AnswerInfo {
   readonly correlationId: string | null;
 }
 
+/** Sends the request of a call. `query` replaces that of the request, for a later page of the same list. */
+export type Send = (raw: boolean, query?: string) => Promise<Outcome>;
+
 /** Whether the call is sent when it is made, or when the caller first awaits or iterates it. */
 type Start = 'by itself' | 'when used';
 
@@ -20,8 +24,9 @@ type Start = 'by itself' | 'when used';
 export class Call<T> extends Promise<T> {
   readonly #outcome: Promise<Outcome>;
   readonly #state: SendState;
+  readonly #send: Send;
 
-  constructor(send: (raw: boolean) => Promise<Outcome>, start: Start = 'by itself') {
+  constructor(send: Send, start: Start = 'by itself') {
     const state: SendState = { isRaw: false, isSent: false };
     const begun = new Promise<void>((resolve) => {
       state.begin = resolve;
@@ -35,6 +40,7 @@ export class Call<T> extends Promise<T> {
     });
     this.#outcome = outcome;
     this.#state = state;
+    this.#send = send;
     if (start === 'by itself') state.begin?.();
   }
 
@@ -71,6 +77,31 @@ export class Call<T> extends Promise<T> {
     await this;
     return (await this.#outcome).response;
   }
+
+  /**
+   * The pages of a list whose answer names the next page in its header `Link`; of any other call, the one answer. The client
+   * reads a page when the caller asks for it. An endless list is an error: a page that is named twice, or 1,000 empty pages in
+   * a row.
+   */
+  async *pages(): AsyncGenerator<T, void, undefined> {
+    this.#state.begin?.();
+    const bounds = new Bounds();
+    for (let { response, data } = await this.#outcome; ; ) {
+      yield data as T;
+      const query = nextQuery(response.headers);
+      if (query === null) return;
+      bounds.check(query, Array.isArray(data) && data.length === 0);
+      ({ response, data } = await this.#send(false, query));
+    }
+  }
+
+  /** The entries of all pages, for a call that answers a list. */
+  async *items<Item>(this: Call<readonly Item[]>): AsyncGenerator<Item, void, undefined> {
+    for await (const page of this.pages()) {
+      if (!Array.isArray(page)) throw new APIResponseError('A page of a list is none.');
+      yield* page as readonly Item[];
+    }
+  }
 }
 
 interface SendState {
@@ -80,6 +111,25 @@ interface SendState {
 }
 
 const emptyPagesMax = 1000;
+
+/** Detects endless lists. */
+class Bounds {
+  readonly #seen: Set<unknown>;
+  #empty = 0;
+
+  constructor(...begin: readonly unknown[]) {
+    this.#seen = new Set(begin);
+  }
+
+  /** Throws if the list does not end. `next` names the page after one that `isEmpty`. */
+  check(next: string, isEmpty: boolean): void {
+    if (this.#seen.has(next)) throw new APIResponseError('A continuation token came a second time.');
+    this.#seen.add(next);
+    this.#empty = isEmpty ? this.#empty + 1 : 0;
+    if (this.#empty === emptyPagesMax)
+      throw new APIResponseError(`${emptyPagesMax} pages in a row are empty, and there is one more.`);
+  }
+}
 
 /**
  * A call for a paged list. Awaited, it gives the first page; iterated, the entries of all pages. The client sends nothing
@@ -91,12 +141,7 @@ export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<I
   readonly #next: (token: string) => PromiseLike<Page>;
 
   /** `begin` is the caller's continuation token, if any. */
-  constructor(
-    send: (raw: boolean) => Promise<Outcome>,
-    paging: PagingSpec,
-    begin: unknown,
-    next: (token: string) => PromiseLike<Page>,
-  ) {
+  constructor(send: Send, paging: PagingSpec, begin: unknown, next: (token: string) => PromiseLike<Page>) {
     super(send, 'when used');
     this.#paging = paging;
     this.#begin = begin;
@@ -107,18 +152,13 @@ export class PagedCall<Page, Item> extends Call<Page> implements AsyncIterable<I
    * The pages. The client reads a page when the caller asks for it. A short or empty page need not be the last one. An
    * endless list is an error: a token that comes twice, or 1,000 empty pages in a row.
    */
-  async *pages(): AsyncGenerator<Page, void, undefined> {
-    const seen = new Set([this.#begin]);
-    let empty = 0;
+  override async *pages(): AsyncGenerator<Page, void, undefined> {
+    const bounds = new Bounds(this.#begin);
     for (let page = this.#checked(await this); ; ) {
       yield page;
       const token = (page as Readonly<Record<string, unknown>>)[this.#paging.responseToken];
       if (typeof token !== 'string' || token === '') return;
-      if (seen.has(token)) throw new APIResponseError('A continuation token came a second time.');
-      seen.add(token);
-      empty = this.#itemsOf(page).length === 0 ? empty + 1 : 0;
-      if (empty === emptyPagesMax)
-        throw new APIResponseError(`${emptyPagesMax} pages in a row are empty, and there is one more.`);
+      bounds.check(token, this.#itemsOf(page).length === 0);
       page = this.#checked(await this.#next(token));
     }
   }

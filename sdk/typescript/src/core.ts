@@ -66,7 +66,9 @@ export function call<T>(
 ): Call<T> {
   const settings = settingsOf(client);
   const request = prepared(settings, operation, input, options);
-  return new Call((raw) => exchange(settings, operation, request, { ...options, raw }));
+  // Later pages use a copy: the caller may change its options before the last page.
+  const own = { ...options };
+  return new Call((raw, query) => exchange(settings, operation, request, { ...own, raw, query }));
 }
 
 /** As `call`, for an operation that answers a list in pages. */

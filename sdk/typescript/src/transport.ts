@@ -57,13 +57,17 @@ export async function exchange(
   settings: Settings,
   operation: OperationSpec,
   requestOf: () => WireRequest,
-  { raw, ...options }: KeyedCallOptions & { readonly raw: boolean },
+  {
+    raw,
+    query,
+    ...options
+  }: KeyedCallOptions & { readonly raw: boolean; readonly query?: string | undefined },
 ): Promise<Outcome> {
   const { world } = settings;
   const timeout = checkTimeout(options.timeout ?? settings.timeout);
   const maxRetries = checkRetries(options.maxRetries ?? settings.maxRetries);
   const maxResponseBytes = checkResponseBytes(options.maxResponseBytes ?? settings.maxResponseBytes);
-  const request = requestOf();
+  const request = withQuery(requestOf(), query);
   const until = world.now() + timeout;
   const time = new CallTime(operation.id, options.signal);
   const cancel = world.after(timeout, () => time.end());
@@ -92,6 +96,12 @@ export async function exchange(
   } finally {
     cancel();
   }
+}
+
+/** The request with another query, for a later page of the same list. */
+function withQuery(request: WireRequest, query: string | undefined): WireRequest {
+  if (query === undefined) return request;
+  return { ...request, target: `${request.target.replace(/\?.*$/s, '')}?${query}` };
 }
 
 function boundary(world: World): string {

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _logging as _logging
 from ._async_transport import ASYNC_MACHINE, AsyncLink, Connections, exchange
-from ._client import warn
+from ._client import P, warn
 from ._credentials import keep
 from ._generated.async_client import (
     AsyncOperations,
     AsyncOperationsWithRawResponse,
     AsyncOperationsWithStreamingResponse,
 )
+from ._linked import LINKED, AsyncLinkedPages, Item, later, linked, method_of, result_of
 from ._operation import Given, OperationSpec
 from ._options import AsyncCallOptions, AsyncClientOptions, check_call, check_timeout, keep_in
 from ._paging import AsyncPages, as_it_is, begin_of, paging_of, with_token
@@ -22,6 +23,8 @@ from ._transport import Mode
 from ._waiting import Wait
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from typing_extensions import Self, Unpack
 
     from ._generated import models
@@ -73,6 +76,15 @@ class AsyncClient(AsyncOperations):
     def with_streaming_response(self) -> AsyncOperationsWithStreamingResponse:
         """The same methods; each returns `AsyncStreamedResponse`, whose body is not read yet."""
         return AsyncOperationsWithStreamingResponse(_AsyncCaller(self._link, "stream"))
+
+    def pages(
+        self, method: Callable[P, Coroutine[Any, Any, list[Item]]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncPages[Item, list[Item]]:
+        """All pages of a list that names its next page in the header `Link`, such as
+        `client.pages(client.list_execution_runs, limit=200)`. The method alone gives the first page."""
+        operations = AsyncOperations(_AsyncLinkedCaller(self._link, "data"))
+        pages = result_of(method_of(operations, method)(*args, **kwargs))
+        return cast("AsyncPages[Item, list[Item]]", pages)
 
     async def wait_for_execution_run(
         self, run_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
@@ -133,3 +145,14 @@ class _AsyncCaller:
             return ask(None)
         paging = paging_of(operation)
         return AsyncPages[Any, Any](paging, ask, begin_of(paging, first))
+
+
+class _AsyncLinkedCaller(_AsyncCaller):
+    async def call(self, operation: OperationSpec, given: Given, options: AsyncCallOptions | None) -> Any:
+        warn(operation.notice)
+        first, options = as_it_is(given), check_call(options)
+
+        async def ask(query: str | None) -> Any:
+            return linked(await exchange(self._link, operation, later(first, query), options, "raw"))
+
+        return AsyncLinkedPages[Any](LINKED, ask)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import warnings
 from threading import Event
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 from . import _logging as _logging
 from ._connection import Pool
 from ._credentials import keep
 from ._generated.client import Operations, OperationsWithRawResponse, OperationsWithStreamingResponse
+from ._linked import LINKED, Item, LinkedPages, later, linked, method_of
 from ._operation import Given, NoticeSpec, OperationSpec, PreviewWarning
 from ._options import CallOptions, ClientOptions, check_call, check_timeout, keep_in
 from ._paging import Pages, as_it_is, begin_of, paging_of, with_token
@@ -19,7 +20,11 @@ from ._transport import Link, Mode, exchange
 from ._waiting import Wait, aborted
 from ._world import MACHINE
 
+P = ParamSpec("P")
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Self, Unpack
 
     from ._generated import models
@@ -69,6 +74,14 @@ class Client(Operations):
     def with_streaming_response(self) -> OperationsWithStreamingResponse:
         """The same methods; each returns `StreamedResponse`, whose body is not read yet."""
         return OperationsWithStreamingResponse(_Caller(self._link, "stream"))
+
+    def pages(
+        self, method: Callable[P, list[Item]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Pages[Item, list[Item]]:
+        """All pages of a list that names its next page in the header `Link`, such as
+        `client.pages(client.list_execution_runs, limit=200)`. The method alone gives the first page."""
+        operations = Operations(_LinkedCaller(self._link, "data"))
+        return cast("Pages[Item, list[Item]]", method_of(operations, method)(*args, **kwargs))
 
     def wait_for_execution_run(
         self, run_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
@@ -130,6 +143,18 @@ class _Caller:
             return ask(None)
         paging = paging_of(operation)
         return Pages[Any, Any](paging, ask, begin_of(paging, first))
+
+
+class _LinkedCaller(_Caller):
+    def call(self, operation: OperationSpec, given: Given, options: CallOptions | None) -> object:
+        warn(operation.notice)
+        first, options = as_it_is(given), check_call(options)
+
+        def ask(query: str | None) -> Any:
+            response: Any = exchange(self._link, operation, later(first, query), options, "raw")
+            return linked(response)
+
+        return LinkedPages[Any](LINKED, ask)
 
 
 def warn(notice: NoticeSpec | None) -> None:

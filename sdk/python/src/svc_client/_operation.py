@@ -91,6 +91,8 @@ class Given:
     request: Any = None
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
     idempotency_key: str | None = None
+    query: str | None = None
+    """Replaces the query of the parameters, for a later page of the same list."""
 
 
 class BinaryReader(Protocol):

@@ -128,6 +128,8 @@ def _target(operation: OperationSpec, given: Given) -> str:
         return _encode(text)
 
     path = re.sub(r"\{([^{}]*)\}", segment, operation.path)
+    if given.query is not None:
+        return f"{path}?{given.query}"
     query = [
         f"{_encode(name)}={_encode(value)}" for name, value in _entries(operation.query, given.parameters)
     ]

@@ -117,3 +117,8 @@ def fails(error: SvcError) -> Problem | None:
             assert_type(place["pointer"], str)
         return error.problem
     return None
+
+
+def linked(client: Client) -> None:
+    for run in client.pages(client.list_execution_runs, status="failed", limit=200):
+        print(run["id"])
