@@ -4,7 +4,7 @@ import type { CanonicalMigrationInput } from '../../contracts/generated/models.t
 import { changed, eachOf } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import { tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { ListSelection, RecordStore, Scope } from '../../functions/store/port.ts';
-import { callAt, handlersOver, refused, START } from '../support/canonical.ts';
+import { callAt, handlersOver, refused, START, TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';
 
 type Batch = readonly CanonicalMigrationInput[];
@@ -212,6 +212,15 @@ export function describeMigrations({ store, rivals }: Conformance): void {
         ['shared', `c${won}`],
       ]);
       expect(await ledger.count()).toBe(count + 2);
+    });
+
+    it('changes no document of a tenant', async () => {
+      const tenant = new TenantClient(store());
+      await tenant.commit({ mutations: [tenant.upsert('a', { n: 1 })] });
+      const { contentHash } = await tenant.export();
+      const ledger = new Ledger(store());
+      await ledger.apply([ledger.migration('drop table documents')]);
+      expect(await tenant.export()).toMatchObject({ contentHash });
     });
 
     it('is no tenant’s: whatever a tenant of its name has', async () => {

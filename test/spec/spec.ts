@@ -1,0 +1,67 @@
+import type { CatalogOperation } from '../../contracts/generate/catalog.ts';
+
+/** The requirements of parts A (canonical store), B (execution runtime) and C (clients and MCP), one sentence an entry. */
+
+export interface Requirement {
+  /** File and number: stable, so that a finding can name it. */
+  readonly id: string;
+  readonly sentence: string;
+  /** `file > title`, the title as it stands in the source of the test. */
+  readonly tests?: readonly string[];
+  /** The operation (`startGraphImportJob`) or the endpoint (`POST /mcp`) that the sentence is about and that is not built yet. */
+  readonly waitsFor?: string;
+}
+
+export interface Known {
+  readonly operations: readonly Pick<CatalogOperation, 'id' | 'routes'>[];
+  /** `undefined` for a file that does not exist. */
+  readonly textOf: (path: string) => string | undefined;
+}
+
+/** What is wrong with the entries, as sentences that name the requirement. */
+export function requirementFaults(requirements: readonly Requirement[], known: Known): readonly string[] {
+  const ids = new Set<string>();
+  return requirements.flatMap((requirement) => {
+    const faults = [...stateFaults(requirement, known), ...testFaults(requirement, known)];
+    if (ids.has(requirement.id)) faults.push('its id is taken');
+    ids.add(requirement.id);
+    return faults.map((fault) => `${requirement.id} (${requirement.sentence.slice(0, 60)}): ${fault}`);
+  });
+}
+
+function stateFaults({ tests = [], waitsFor }: Requirement, known: Known): string[] {
+  if (waitsFor === undefined) return tests.length > 0 ? [] : ['no test is named'];
+  if (tests.length > 0) return ['it has tests, so it must not wait'];
+  return isBuilt(waitsFor, known) ? [`it waits for ${waitsFor}, which exists: name its tests`] : [];
+}
+
+function isBuilt(waitsFor: string, { operations }: Known): boolean {
+  return operations.some(
+    ({ id, routes }) =>
+      id === waitsFor || routes.some(({ method, path }) => `${method} ${path}` === waitsFor),
+  );
+}
+
+function testFaults({ tests = [] }: Requirement, { textOf }: Known): string[] {
+  return tests.flatMap((test) => {
+    const [file = '', title = ''] = split(test);
+    const text = textOf(file);
+    if (text === undefined) return [`${file} does not exist`];
+    return hasTitle(text, title) ? [] : [`${file} has no test "${title}"`];
+  });
+}
+
+function split(test: string): readonly string[] {
+  const at = test.indexOf(' > ');
+  return at < 0 ? [test] : [test.slice(0, at), test.slice(at + 3)];
+}
+
+/** Whether the source of a test file holds the title, quoted, or as a function of Python. */
+function hasTitle(text: string, title: string): boolean {
+  if (title === '') return false;
+  const escaped = title.replaceAll("'", "\\'");
+  return (
+    [`'${escaped}'`, `"${title}"`, `\`${title}\``].some((quoted) => text.includes(quoted)) ||
+    text.includes(`def ${title}(`)
+  );
+}
