@@ -3,9 +3,11 @@ import { machine } from '../functions/compose/machine.ts';
 import { faultsText } from '../functions/config/fault.ts';
 import { type ConfigurationInput, readSettings } from '../functions/config/load.ts';
 import { inputOf } from '../functions/config/machine.ts';
+import { unservedRuns } from '../functions/config/rules.ts';
 import type { Host } from '../functions/config/setting.ts';
+import type { Settings } from '../functions/config/table.ts';
 import description from '../package.json' with { type: 'json' };
-import { type Check, failed, ok } from './doctor/check.ts';
+import { type Check, failed, ok, warning } from './doctor/check.ts';
 import { emulatorCheck, nodeCheck } from './doctor/machine.ts';
 import { portCheck } from './doctor/port.ts';
 import { exitCodeOfChecks, serverChecks } from './doctor/server.ts';
@@ -71,7 +73,12 @@ async function localChecks(input: ConfigurationInput): Promise<Check[]> {
   const found = [storageChecks(settings)];
   if (input.host === 'embedded') found.push(portCheck(host, port).then((check) => [check]));
   const sound = ok('settings', `The settings have no fault (${settings.service.environment}).`);
-  return [sound, ...(await Promise.all(found)).flat()];
+  return [sound, ...runsChecks(settings), ...(await Promise.all(found)).flat()];
+}
+
+function runsChecks(settings: Settings): Check[] {
+  const unserved = unservedRuns(settings);
+  return unserved === null ? [] : [warning('runs', unserved.reason, unserved.remedy)];
 }
 
 function jsonText(checks: readonly Check[]): string {

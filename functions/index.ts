@@ -4,6 +4,7 @@ import { machine } from './compose/machine.ts';
 import { CompositionFault } from './compose/module.ts';
 import { faultsText } from './config/fault.ts';
 import { functionTarget, readConfiguration } from './config/machine.ts';
+import { unservedRuns } from './config/rules.ts';
 import { registerFunction } from './http/host-framework.ts';
 import type { Chain } from './http/message.ts';
 
@@ -37,6 +38,9 @@ async function main(): Promise<string | undefined> {
     if (error instanceof CompositionFault) return error.message;
     throw error;
   }
+  const unserved = unservedRuns(settings);
+  if (unserved !== null)
+    service.log({ severity: 'WARNING', message: `${unserved.reason} ${unserved.remedy}` });
   registerFunction(target, chain, {
     world: machine,
     log: service.log,

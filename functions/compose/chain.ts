@@ -1,5 +1,5 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
-import { trustsWhoeverReachesIt } from '../config/rules.ts';
+import { isProtectedByNetworkOnly } from '../config/rules.ts';
 import type { Settings } from '../config/table.ts';
 import type { ChainOptions, GroupValidators, HandlerMap } from '../http/options.ts';
 import type { Log } from '../kernel/log.ts';
@@ -55,7 +55,7 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     rateLimit: entries.some(({ rateClass }) => rateClass !== null) ? rateLimit : null,
     trustedProxyHops: server.trustedProxyHops,
     cors,
-    loopbackHostsOnly: identity.loopbackOnly ?? trustsWhoeverReachesIt(settings),
+    loopbackHostsOnly: identity.loopbackOnly ?? isProtectedByNetworkOnly(settings),
     singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,
     messageBytesMax: server.messageBytesMax,

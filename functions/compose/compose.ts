@@ -1,4 +1,4 @@
-import { isServed } from '../config/rules.ts';
+import { isServed, unservedRuns } from '../config/rules.ts';
 import { type Settings, table } from '../config/table.ts';
 import { createChain } from '../http/chain.ts';
 import { type CallOperation, createCall } from '../http/in-process.ts';
@@ -58,6 +58,7 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   const opening = { settings, world, create: createStore, collections: () => collectionsOf(known) };
   const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
   const log = logAbove(settings.server.logLevel, createLog(writeLog));
+  const unserved = unservedRuns(settings);
   const execution = lazy(
     async () => {
       const { composeExecution } = await import('./execution.ts');
@@ -79,6 +80,7 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
     store: store.get,
     log,
     async start() {
+      if (unserved !== null) log({ severity: 'WARNING', message: `${unserved.reason} ${unserved.remedy}` });
       // Jobs of groups need the runtime even where no caller may use its own operations.
       const needed = names.includes('execution') || (await jobsOf(parts, enabled)).length > 0;
       if (needed) await (await execution.get()).start();

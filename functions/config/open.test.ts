@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfiguration } from './load.ts';
-import { isOpen, trustsWhoeverReachesIt } from './rules.ts';
+import { isOpen, isProtectedByNetworkOnly } from './rules.ts';
 
 function settingsOf(given: Record<string, string>) {
   const argv = Object.entries(given).map(([key, value]) => `--${key}=${value}`);
@@ -74,8 +74,8 @@ describe('Development is open', () => {
 test('only reaching it is needed where it is open or believes names, unless strangers are let in on purpose', () => {
   const named = { ...canonical, ...execution };
   const believing = { ...named, 'Server:CanonicalAccess:AuthenticationMode': 'development-header' };
-  expect(trustsWhoeverReachesIt(settingsOf({}))).toBe(true);
-  expect(trustsWhoeverReachesIt(settingsOf(believing))).toBe(true);
-  expect(trustsWhoeverReachesIt(settingsOf(named))).toBe(false);
-  expect(trustsWhoeverReachesIt(settingsOf({ 'Server:AllowRemoteDevelopment': 'true' }))).toBe(false);
+  expect(isProtectedByNetworkOnly(settingsOf({}))).toBe(true);
+  expect(isProtectedByNetworkOnly(settingsOf(believing))).toBe(true);
+  expect(isProtectedByNetworkOnly(settingsOf(named))).toBe(false);
+  expect(isProtectedByNetworkOnly(settingsOf({ 'Server:AllowRemoteDevelopment': 'true' }))).toBe(false);
 });

@@ -37,6 +37,18 @@ export function isServed(settings: Settings, group: string): boolean {
   return execution.enabled && (service.environment === 'Development' || named);
 }
 
+/** Why the operations on runs do not exist although the runtime is enabled; `null` if they exist. */
+export function unservedRuns(
+  settings: Settings,
+): { readonly reason: string; readonly remedy: string } | null {
+  if (!settings.execution.enabled || isServed(settings, 'execution')) return null;
+  const [policies, enabled] = [table.executionAccess.identityPolicies, table.execution.enabled];
+  return {
+    reason: `Runs are not served: outside Development they need ${policies.key}.`,
+    remedy: `Set them (docs/access.md), or set ${enabled.key} to false.`,
+  };
+}
+
 type SettingsName = NonNullable<(typeof authorizationClasses)[keyof typeof authorizationClasses]['settings']>;
 
 /** The part of the settings that holds a section of access settings: `canonicalAccess` holds `Server:CanonicalAccess`. */
@@ -77,7 +89,7 @@ export function isOpen(settings: Settings, contract = catalog): boolean {
 }
 
 /** Whether only the network protects the service: every caller that reaches it may call operations. */
-export function trustsWhoeverReachesIt(settings: Settings): boolean {
+export function isProtectedByNetworkOnly(settings: Settings): boolean {
   if (settings.server.allowRemoteDevelopment) return false;
   return isOpen(settings) || believesHeaders(settings);
 }
@@ -125,7 +137,7 @@ function believesHeaders(settings: Settings): boolean {
 }
 
 const openOnLoopbackOnly: Rule = (settings, host) => {
-  if (!trustsWhoeverReachesIt(settings)) return [];
+  if (!isProtectedByNetworkOnly(settings)) return [];
   const remedy = `set an API key, or ${table.server.allowRemoteDevelopment.key} to true to let everybody in`;
   if (host === 'functions') {
     if (settings.service.cloudService === null) return [];

@@ -113,7 +113,6 @@ describe('the execution access', () => {
   test('D11: a refusal is the same for every reason', () => {
     const run = { scope: scopeOf('p', 't'), handlerId: 'h' };
     const attempts = [
-      () => access.authorizeStart(caller('a@b'), null, 'h'),
       () => access.authorizeStart(caller('a@b'), scopeOf('p', 'u'), 'h'),
       () => access.authorizeStart(caller('nobody@b'), run.scope, 'h'),
       () => access.authorizeRun(caller('a@b'), run, 'read_run'),
@@ -128,6 +127,19 @@ describe('the execution access', () => {
       expect(attempt).toThrow(expect.objectContaining(refusal));
     }
   });
+});
+
+test('a start without a scope is refused with a message that says so, the same for every caller', () => {
+  const access = createExecutionAccess([grant({ operations: ['start_run'] })]);
+  for (const principal of ['a@b', 'nobody@b']) {
+    expect(() => access.authorizeStart(caller(principal), null, 'h')).toThrow(
+      expect.objectContaining({
+        code: 'permission_denied',
+        message: expect.stringMatching(/needs a scope.*productId.*tenantId/),
+        extensions: {},
+      }),
+    );
+  }
 });
 
 describe('the execution policy', () => {

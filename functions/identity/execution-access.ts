@@ -1,4 +1,4 @@
-import { invalidMember } from '../kernel/errors.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import type { ClassPolicy, VerifiedCaller } from './authorizer.ts';
 import type { Caller } from './caller.ts';
 import { grantsByPrincipal, permissionDenied } from './grants.ts';
@@ -40,7 +40,7 @@ export interface ExecutionRunRef {
   readonly handlerId: string;
 }
 
-/** Decides about verified callers. A refusal throws `permission_denied`, with one text for every reason. */
+/** Decides about verified callers. A refusal throws `permission_denied`; its text tells nothing about grants. */
 export interface ExecutionAccess {
   /** Answers the service identity that the run is bound to: the verified principal. */
   authorizeStart(
@@ -70,6 +70,9 @@ export interface ExecutionAccess {
   allowedHandlers(caller: VerifiedCaller, scope: ExecutionScopeRef | null): readonly string[] | 'all' | null;
 }
 
+const SCOPE_MISSING =
+  'Here a run needs a scope. Add "scope": { "productId": "…", "tenantId": "…" } with a product and a tenant of yours.';
+
 export interface ExecutionAccessOptions {
   /** Whether principals are compared without regard to the case of ASCII letters; true unless set. */
   readonly caseInsensitive?: boolean;
@@ -89,6 +92,8 @@ export function createExecutionAccess(
 
   return {
     authorizeStart(caller, scope, handlerId) {
+      // No grant covers a run without a scope, so the message reveals none of them.
+      if (scope === null) throw new ServiceError('permission_denied', SCOPE_MISSING);
       demand(mayTouch(caller, { scope, handlerId }, 'start_run'));
       return { serviceIdentity: caller.principal };
     },

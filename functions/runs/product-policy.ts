@@ -43,9 +43,9 @@ export class ProductPolicies {
     if (!this.active) return;
     const { scope } = request;
     const policy = scope === null ? undefined : this.#policies.get(scope.productId);
-    if (scope === null || policy === undefined) {
-      throw violation('A new run needs the scope of a product that is known here');
-    }
+    if (scope === null)
+      throw violation('A new run needs a scope here: "scope": { "productId": "…", "tenantId": "…" }');
+    if (policy === undefined) throw violation('A new run needs the scope of a product that is known here');
     // The list names handlers of customers; a job has been judged by the access rules of its group.
     if (request.job === undefined && !admits(policy.allowedHandlerIds, request.handlerId))
       throw violation('The product may not start this handler');

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isOpen, needsApiKey } from '../../config/rules.ts';
+import { isOpen, needsApiKey, unservedRuns } from '../../config/rules.ts';
 import type { Settings } from '../../config/table.ts';
 import type { ServerDependencies } from '../../groups/server/dependencies.ts';
 import { release } from '../../release.ts';
@@ -47,7 +47,7 @@ async function loadDocs(settings: Settings) {
 }
 
 function dependenciesOf({ settings, world, store }: GroupParts): ServerDependencies {
-  const { service, security, canonicalStore, rateLimit } = settings;
+  const { service, security, canonicalStore, execution, rateLimit } = settings;
   return {
     world,
     release,
@@ -55,6 +55,11 @@ function dependenciesOf({ settings, world, store }: GroupParts): ServerDependenc
     canonical: canonicalStore.enabled
       ? { provider: canonicalStore.provider, store: store.get, open: isOpen(settings), rateLimit }
       : null,
+    execution: {
+      enabled: execution.enabled,
+      unserved: unservedRuns(settings)?.reason ?? null,
+      adapter: execution.adapter,
+    },
     apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },
     documents: {
       openApi: async () =>

@@ -10,6 +10,8 @@ export interface ServerDependencies {
   readonly development: boolean;
   /** `null` where the canonical store is disabled. */
   readonly canonical: CanonicalConfiguration | null;
+  /** Absent where the service has no operations on runs to report. */
+  readonly execution?: ExecutionConfiguration;
   readonly apiKey: { readonly required: boolean; readonly header: string };
   readonly documents: ContractDocuments;
 }
@@ -31,6 +33,13 @@ export interface CanonicalConfiguration {
     readonly windowSeconds: number;
     readonly queueLimit: number;
   };
+}
+
+export interface ExecutionConfiguration {
+  readonly enabled: boolean;
+  /** Why the operations on runs do not exist although the runtime is enabled; `null` if they exist. */
+  readonly unserved: string | null;
+  readonly adapter: string;
 }
 
 /** The generated documents, each loaded by the first request that asks for it. */

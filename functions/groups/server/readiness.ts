@@ -13,7 +13,7 @@ const PING_TIMEOUT_MS = 5000;
 export function getReadiness(dependencies: ServerDependencies): Handler<'getReadiness'> {
   const storage = sharedCheck(() => storageCheck(dependencies));
   return async (_, { now }) => {
-    const checks = [await storage(), ...securityChecks(dependencies)];
+    const checks = [await storage(), ...executionChecks(dependencies), ...securityChecks(dependencies)];
     return { status: 200, body: readinessReport(dependencies, checks, now) };
   };
 }
@@ -108,6 +108,20 @@ async function failureOf(canonical: CanonicalConfiguration): Promise<PingFailure
     const full = error instanceof StoreError && error.failure === 'full';
     return { reason: error instanceof Error ? error.message : 'unknown', full };
   }
+}
+
+function executionChecks({ execution }: ServerDependencies): ServerReadinessCheck[] {
+  if (execution === undefined) return [];
+  const id = 'execution.runtime';
+  const { enabled, unserved, adapter } = execution;
+  if (!enabled)
+    return [{ id, status: 'ok', message: 'The execution runtime is disabled.', details: { enabled } }];
+  const details = { enabled, adapter, served: unserved === null };
+  return [
+    unserved === null
+      ? { id, status: 'ok', message: 'Runs are served.', details }
+      : { id, status: 'warning', message: unserved, details },
+  ];
 }
 
 function securityChecks({ apiKey, canonical }: ServerDependencies): ServerReadinessCheck[] {
