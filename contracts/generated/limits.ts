@@ -62,7 +62,7 @@ export const limits = {
   queryEqualitiesMax: 16,
   /** Migrations recorded together. Unit: items. */
   migrationsPerRequestMax: 500,
-  /** Migrations that the ledger of one deployment holds. Unit: items. */
+  /** Migrations that one answer lists. The ledger of a deployment holds any number. Unit: items. */
   migrationLedgerMax: 10_000,
   /** Request body of a batch of migrations. Unit: bytes. */
   migrationBodyBytesMax: 1_048_576,

@@ -529,7 +529,7 @@ export type CanonicalMigrationReceipt = {
   readonly appliedAtUtc: Timestamp;
 };
 
-/** The whole ledger, ordered by namespace, then id. (at most 10000 items) */
+/** The ledger, ordered by namespace, then id. (at most 10000 items) */
 export type CanonicalMigrationReceiptList = readonly CanonicalMigrationReceipt[];
 
 /**

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { CanonicalMigrationInput } from '../../contracts/generated/models.ts';
+import type { CanonicalDependencies } from '../../functions/groups/canonical/dependencies.ts';
+import { listCanonicalMigrations } from '../../functions/groups/canonical/migration/migration-operations.ts';
 import { changed, eachOf } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import { tenantScope } from '../../functions/groups/canonical/records.ts';
-import type { ListSelection, RecordStore, Scope } from '../../functions/store/port.ts';
+import type { ListSelection, Moment, RecordStore } from '../../functions/store/port.ts';
 import { callAt, handlersOver, refused, START, TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';
 
@@ -151,18 +153,41 @@ export function describeMigrations({ store, rivals }: Conformance): void {
       // The late batch has members before and after the end of the first page.
       const late = [...ledger.many(20, 'a-late'), ...ledger.many(20, 'z-late')];
       let pages = 0;
-      const query = async (scope: Scope, selection: ListSelection) => {
-        const page = await store().query(scope, selection);
-        if (selection.by === 'list' && ++pages === 1) await ledger.apply(late);
-        return page;
-      };
+      const snapshot: RecordStore['snapshot'] = (scope, read) =>
+        store().snapshot(scope, (moment) => {
+          const query = async (selection: ListSelection) => {
+            const page = await moment.query(selection);
+            if (++pages === 1) await ledger.apply(late);
+            return page;
+          };
+          return read({ query: query as Moment['query'], generation: () => moment.generation() });
+        });
       await ledger.apply(ledger.many(20, 'm'));
-      const surprised = new Ledger(changed(store(), { query: query as RecordStore['query'] }));
-      const listed = await surprised.listAll();
+      const before = await ledger.listAll();
+      const listed = await new Ledger(changed(store(), { snapshot })).listAll();
       expect(pages).toBeGreaterThan(1);
-      expect(listed).toEqual(await ledger.listAll());
-      expect(listed).toHaveLength(count + 60);
+      const after = await ledger.listAll();
+      expect([before, after]).toContainEqual(listed);
+      expect([before.length, after.length]).toEqual([count + 20, count + 60]);
       expect(await ledger.ids()).toHaveLength(560);
+    });
+
+    it('lists at most so many in one answer, and says so', async () => {
+      const ledger = new Ledger(store());
+      await ledger.apply(ledger.many(3));
+      const all = await ledger.listAll();
+      const answer = async (listedMax: number) => {
+        const list = listCanonicalMigrations(
+          { store: async () => store() } as CanonicalDependencies,
+          listedMax,
+        );
+        const input = { params: {}, query: {}, body: null };
+        const { body, headers } = await list(input, callAt(START));
+        return { body, headers };
+      };
+      expect(await answer(all.length)).toEqual({ body: all, headers: {} });
+      const cut = { body: all.slice(0, -1), headers: { 'Svc-Truncated': 'true' } };
+      expect(await answer(all.length - 1)).toEqual(cut);
     });
 
     it.each<[string, Partial<CanonicalMigrationInput>, string, string]>([

@@ -131,14 +131,16 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 204; readonly body: null };
   };
   /**
-   * List the migration ledger. Answers every recorded migration of this deployment, by namespace, then id.
+   * List the migration ledger. Answers every recorded migration of this deployment, by namespace, then id, as
+   * of one moment. Of a ledger with more than 10,000 migrations it lists the first 10,000 and says so in the
+   * header `Svc-Truncated`; to check any other migration, record it again: a recorded checksum never changes.
    */
   readonly listCanonicalMigrations: {
     readonly params: Readonly<Record<string, never>>;
     readonly query: Readonly<Record<string, never>>;
     readonly headers: Readonly<Record<string, never>>;
     readonly body: null;
-    readonly response: { readonly status: 200; readonly body: Models.CanonicalMigrationReceiptList };
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalMigrationReceiptList; readonly headers?: { readonly 'Svc-Truncated'?: string } };
   };
   /**
    * Record migrations. Records all migrations of the batch or none. A migration that the ledger already holds
@@ -1104,7 +1106,12 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
     requestMediaType: null,
     bodyLimitBytes: null,
     responses: [
-      { status: 200, mediaType: 'application/json', schema: 'CanonicalMigrationReceiptList', headers: [] },
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'CanonicalMigrationReceiptList',
+        headers: ['Svc-Truncated'],
+      },
     ],
     problems: [
       'malformed_request',

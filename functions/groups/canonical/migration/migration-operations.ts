@@ -1,23 +1,18 @@
+import { limits } from '../../../../contracts/generated/limits.ts';
 import type {
   CanonicalMigrationInputList,
   CanonicalMigrationReceipt,
 } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
-import { listPages } from '../../../store/pages.ts';
-import { type RecordStore, StoreError } from '../../../store/port.ts';
+import { walkPages } from '../../../store/pages.ts';
+import type { Moment, RecordStore } from '../../../store/port.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { LEDGER_COUNT, LEDGER_SCOPE, MIGRATIONS } from '../records.ts';
 import { decideMigrations, ledgerCount, migrationKeys, readReceipt } from './migration.ts';
 import { readMigrations } from './migration-request.ts';
 
 const PAGE_RECORDS = 500;
-
-/** Providers may answer short pages. A list that has not ended after so many is broken. */
-const PAGES_MAX = 1000;
-
-/** A batch that lands between two pages would be seen in part; the list is then read again, so many times. */
-const READINGS_MAX = 5;
 
 /**
  * Records all migrations of the batch or none. A migration that the ledger holds with the same checksum stays unchanged.
@@ -53,20 +48,15 @@ export async function recordMigrations(
   return { recorded, verified: migrations.length - recorded };
 }
 
-/** The whole ledger, by namespace, then id, as it was at one moment. */
+/** The ledger, by namespace, then id, as it was at one moment. */
 export function listCanonicalMigrations(
   dependencies: CanonicalDependencies,
+  listedMax: number = limits.migrationLedgerMax,
 ): Handler<'listCanonicalMigrations'> {
   return async () => {
     const store = await dependencies.store();
-    for (let reading = 0; reading < READINGS_MAX; reading++) {
-      const { receipts, pages } = await readLedger(store);
-      // Counted after the last page: a ledger only grows, so one that has no more than was read did not change meanwhile.
-      if (pages === 1 || (await countMigrations(store)) === receipts.length) {
-        return { status: 200, body: receipts };
-      }
-    }
-    throw new StoreError('contention', 'the migration ledger grew during every reading of it');
+    const { receipts, more } = await store.snapshot(LEDGER_SCOPE, (moment) => readLedger(moment, listedMax));
+    return { status: 200, body: receipts, headers: more ? { 'Svc-Truncated': 'true' } : {} };
   };
 }
 
@@ -76,13 +66,15 @@ export async function countMigrations(store: RecordStore): Promise<number> {
   return ledgerCount(page.records[0]);
 }
 
-async function readLedger(store: RecordStore) {
+async function readLedger(moment: Moment, listedMax: number) {
   const receipts: CanonicalMigrationReceipt[] = [];
-  let pages = 0;
-  const ledger = { collection: MIGRATIONS, limit: PAGE_RECORDS };
-  for await (const { records } of listPages(store, LEDGER_SCOPE, ledger, { pagesMax: PAGES_MAX })) {
+  const pages = walkPages((after) => {
+    const limit = Math.min(PAGE_RECORDS, listedMax - receipts.length);
+    return moment.query({ by: 'list', collection: MIGRATIONS, limit, ...after });
+  });
+  for await (const { records, next } of pages) {
     receipts.push(...records.map(readReceipt));
-    pages += 1;
+    if (receipts.length === listedMax) return { receipts, more: next !== null };
   }
-  return { receipts, pages };
+  return { receipts, more: false };
 }

@@ -1,7 +1,6 @@
-import { limits } from '../../../../contracts/generated/limits.ts';
 import type { CanonicalMigrationReceipt } from '../../../../contracts/generated/models.ts';
 import { canonicalJson } from '../../../kernel/canonical-json.ts';
-import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
 import {
   type Decision,
   type Found,
@@ -26,7 +25,7 @@ export function migrationKeys(migrations: readonly Migration[]): TransactRequest
  * The ledger's rule: an unknown migration is recorded, a known one with the same checksum stays unchanged, and one with
  * another checksum refuses the whole batch. The migrations are each other's, as `readMigrations` leaves them.
  *
- * Gives how many it records. Throws `migration_checksum_conflict` or `limit_exceeded`; then nothing is written.
+ * Gives how many it records. Throws `migration_checksum_conflict`; then nothing is written.
  */
 export function decideMigrations(
   migrations: readonly Migration[],
@@ -36,11 +35,6 @@ export function decideMigrations(
   const unknown = migrations.filter((migration) => !isRecorded(migration, found));
   if (unknown.length === 0) return { writes: [], result: 0 };
   const count = ledgerCount(found.get(LEDGER_COUNT));
-  const surplus = unknown[Math.max(0, limits.migrationLedgerMax - count)];
-  if (surplus !== undefined) {
-    const detail = `the ledger holds at most ${limits.migrationLedgerMax} migrations`;
-    throw invalidMember(surplus.pointer, detail, 'limit_exceeded');
-  }
   const writes: Write[] = [
     { put: { key: LEDGER_COUNT, head: { count: count + unknown.length }, body: null, listing: null } },
     ...unknown.map((migration) => ({ put: migrationRecord(migration, nowUtc) })),

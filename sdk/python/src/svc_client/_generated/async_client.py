@@ -635,7 +635,9 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.CanonicalMigrationReceiptList:
         """List the migration ledger. Answers every recorded migration of this deployment, by namespace, then
-        id.
+        id, as of one moment. Of a ledger with more than 10,000 migrations it lists the first 10,000 and
+        says so in the header `Svc-Truncated`; to check any other migration, record it again: a recorded
+        checksum never changes.
 
         `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
 

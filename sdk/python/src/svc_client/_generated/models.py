@@ -1892,7 +1892,7 @@ have the same checksum; the first description counts. (at most 500 items)
 """
 
 CanonicalMigrationReceiptList: TypeAlias = list[CanonicalMigrationReceipt]
-"""The whole ledger, ordered by namespace, then id. (at most 10000 items)"""
+"""The ledger, ordered by namespace, then id. (at most 10000 items)"""
 
 Identifier: TypeAlias = str
 """A name chosen by the caller, without surrounding white space. At most 160 UTF-16 units and 400 bytes of
