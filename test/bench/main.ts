@@ -2,7 +2,7 @@
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
- *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud] [--seconds 3] [--rounds 3]
+ *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,neighbours] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
  */
 import { cpus } from 'node:os';
@@ -19,6 +19,7 @@ import { benchExecutionRecovery } from './execution-recovery.ts';
 import { benchExecutionStart } from './execution-start.ts';
 import { benchExecutionWaits } from './execution-waits.ts';
 import { benchGrowth } from './growth.ts';
+import { benchNeighbours } from './neighbours.ts';
 import { benchProviders } from './providers.ts';
 import { benchSdk } from './sdk.ts';
 import { benchStrictJson } from './strict-json.ts';
@@ -41,6 +42,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-growth': benchExecutionGrowth,
   'execution-idle': benchExecutionIdle,
   'execution-cloud': benchExecutionCloud,
+  neighbours: benchNeighbours,
 };
 
 const { values } = parseArgs({

@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { addressOf, startServer } from '../support/server-process.ts';
+import type { BenchOptions } from './canonical-http.ts';
+import { JsonClient } from './json-client.ts';
+import { type Measurement, medianNumber, round, summarize } from './load.ts';
+
+/** Runs of another tenant that lie in the store before. */
+const RUNS = 6_000;
+/** The reader is a service on many addresses: each stays far below the permits of one. */
+const READER_ADDRESSES = 200;
+const READER_PAUSE_MS = 5;
+const SETTINGS = [
+  'ExecutionRuntime:ExternalHandlers:0:HandlerId=work',
+  'ExecutionRuntime:MaxActiveRuns=100000',
+  'ExecutionRuntime:MaxRetainedTerminalRuns=100000',
+];
+
+/** A reader's times alone, and beside 20 hostile neighbours on other addresses, under the rate limits as they are by default. */
+export async function benchNeighbours({ seconds, rounds }: BenchOptions): Promise<object> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-bench-neighbours-'));
+  try {
+    await preload(folder);
+    const paced = await measurePause(folder, 50, seconds, rounds);
+    const flood = await measurePause(folder, 0, seconds, rounds);
+    return {
+      bench: 'neighbours',
+      measures: {
+        alone: 'reads of a document by one reader, milliseconds',
+        beside:
+          'the same beside 20 hostile neighbours: lists, starts, refused starts, big bodies, anonymous contract reads',
+        ratioP99:
+          'beside through alone, medians over the rounds; the aim is at most 2 for neighbours that pause 50 ms',
+        residentMb: 'memory of the server before and at its highest beside the neighbours',
+        neighbours: 'their answers by status; `lost`: the server ended the connection',
+      },
+      runsOfAnotherTenant: RUNS,
+      paced,
+      flood,
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measurePause(
+  folder: string,
+  pauseMs: number,
+  seconds: number,
+  rounds: number,
+): Promise<object> {
+  const server = await startDefault(folder);
+  try {
+    const reader = new Reader(server.address);
+    await reader.read(1);
+    const residentBefore = await memory(server.child, 'VmRSS');
+    const pairs: { readonly alone: Measurement; readonly beside: Measurement }[] = [];
+    const answers: object[] = [];
+    for (let n = 0; n < rounds; n++) {
+      const alone = await reader.read(seconds);
+      const { measured, counts } = await beside(server.address, pauseMs, () => reader.read(seconds));
+      pairs.push({ alone, beside: measured });
+      answers.push(counts);
+    }
+    return {
+      pauseMs,
+      alone: times(pairs.map(({ alone }) => alone)),
+      beside: times(pairs.map((pair) => pair.beside)),
+      ratioP99: round(medianNumber(pairs.map((pair) => pair.beside.p99Ms / pair.alone.p99Ms))),
+      residentMb: { before: residentBefore, highest: await memory(server.child, 'VmHWM') },
+      neighbours: answers.at(-1),
+    };
+  } finally {
+    server.child.kill('SIGKILL');
+    await once(server.child, 'exit');
+  }
+}
+
+const times = (rows: readonly Measurement[]) => ({
+  p50Ms: medianNumber(rows.map(({ p50Ms }) => p50Ms)),
+  p99Ms: medianNumber(rows.map(({ p99Ms }) => p99Ms)),
+});
+
+/** Over the limits that keep one address from filling a store: a server of its own, without them. */
+async function preload(folder: string): Promise<void> {
+  const server = await startServer({ SVC_DATA_DIR: folder }, SETTINGS);
+  const client = new JsonClient(server.address);
+  const document = { tenantId: 'reader', documentType: 'claim', id: '1', schemaVersion: '1', data: { n: 1 } };
+  await client.post('/canonical/tenants/reader/transactions', {
+    idempotencyKey: 'preload',
+    mutations: [{ operation: 'upsert', document }],
+  });
+  const scope = { productId: 'reader', tenantId: 'reader' };
+  const body = { handlerId: 'work', scope, tags: { mark: 'reader' } };
+  const starts = async () => {
+    for (let n = 0; n < RUNS / 20; n++) await client.post('/execution/runs', body);
+  };
+  await Promise.all(Array.from({ length: 20 }, starts));
+  client.close();
+  await server.stop();
+}
+
+/** The embedded server with the rate limits that it has by default. */
+async function startDefault(
+  folder: string,
+): Promise<{ readonly address: string; readonly child: ChildProcess }> {
+  const child = spawn(
+    process.execPath,
+    ['functions/embedded.ts', ...SETTINGS.map((setting) => `--${setting}`)],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, PORT: '0', METADATA_SERVER_DETECTION: 'none', SVC_DATA_DIR: folder },
+    },
+  );
+  return { address: await addressOf(child), child };
+}
+
+async function beside(address: string, pauseMs: number, read: () => Promise<Measurement>) {
+  const child = spawn(process.execPath, ['test/bench/neighbours-child.ts', address, String(pauseMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  await once(child.stdout, 'data');
+  // The neighbours use up the permits of their first minute before the measurement.
+  await setTimeout(3_000);
+  const measured = await read();
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  return { measured, counts: JSON.parse(output.slice('ready\n'.length)) as object };
+}
+
+class Reader {
+  readonly #target: URL;
+  readonly #agents = Array.from(
+    { length: READER_ADDRESSES },
+    (_, n) => new Agent({ keepAlive: true, localAddress: `127.0.2.${n + 1}` }),
+  );
+  #next = 0;
+
+  constructor(address: string) {
+    this.#target = new URL(address);
+  }
+
+  async read(seconds: number): Promise<Measurement> {
+    const startedAt = performance.now();
+    const took: number[] = [];
+    while (performance.now() - startedAt < seconds * 1000) {
+      const from = performance.now();
+      await this.#once();
+      took.push(performance.now() - from);
+      await setTimeout(READER_PAUSE_MS);
+    }
+    return summarize(took, seconds);
+  }
+
+  #once(): Promise<void> {
+    const agent = this.#agents[this.#next % READER_ADDRESSES];
+    this.#next += 1;
+    const { hostname, port } = this.#target;
+    const path = '/canonical/tenants/reader/documents/claim/1';
+    return new Promise((resolve, reject) => {
+      request({ ...(agent && { agent }), hostname, port, path }, (answer) => {
+        answer.resume();
+        answer.once('end', () =>
+          answer.statusCode === 200 ? resolve() : reject(new Error(`the reader got ${answer.statusCode}`)),
+        );
+      })
+        .once('error', reject)
+        .end();
+    });
+  }
+}
+
+async function memory({ pid }: ChildProcess, name: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN) / 1024);
+}
