@@ -45,6 +45,7 @@ test.each([
   { seed: 14, why: 'an offer of a free key to a run that a worker had just leased' },
   { seed: 310, why: 'a mark of the database that moves before its write can be read' },
   { seed: 453, why: 'a settling that fails after it has queued a run' },
+  { seed: 1623, why: 'a lease that is announced after it ended and its run was queued again' },
 ])('a free key is used with seed $seed: $why', async ({ seed }) => {
   expect((await simulateConcurrencyKeys(seed)).violation?.message).toBeUndefined();
 });

@@ -57,6 +57,14 @@ test.each(['lease_expired', 'timer_due'] as const)(
   },
 );
 
+test('a late message about a lease that is over does not hide the run, which is queued again', async () => {
+  const { world, queue, message } = await startedQueue();
+  message('a', 'run_ready', world.now);
+  message('a', 'lease_expired', world.now - 50);
+  expect(queue.take(wanted)).toBe('a');
+  await queue.stop();
+});
+
 test('after a settling that failed, every searcher looks at the store: its messages may be lost', async () => {
   let fails = false;
   const { world, queue, message } = await startedQueue(() =>

@@ -88,10 +88,12 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 
   enqueue({ runId, handlerId, reason, notBefore, repeatKey }: RunMessage): void {
-    this.#lanes.remove(runId);
+    const isReady = reason === 'run_ready' || reason === 'external_event';
+    const isPast = notBefore <= this.#options.world.clock.now();
+    // A late message about a lease that is over says nothing of the time since: the run may be queued again.
+    if (isReady || !isPast) this.#lanes.remove(runId);
     // A lease or timer that is over already is settled first: until then not every call that wants the run may have it.
-    const isSettled = reason === 'run_ready' || reason === 'external_event';
-    if (!isSettled || notBefore > this.#options.world.clock.now()) {
+    if (!isReady || !isPast) {
       this.#dues.expect(runId, notBefore);
       this.#arm();
       return;
