@@ -9,7 +9,7 @@ import type { RuntimeOptions } from '../runs/runtime.ts';
 /** Counter records of active runs, by provider. Several share the count where one record would be contended. */
 const COUNTER_SHARDS: Readonly<Record<string, number>> = { sqlite: 1, mysql: 1, postgresql: 8, firestore: 8 };
 
-export function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptions {
+export function optionsOf({ service, execution, canonicalStore }: Settings): RuntimeOptions {
   return {
     ...namesOf(execution.adapter, canonicalStore.provider),
     activeRunsMax: execution.maxActiveRuns,
@@ -25,6 +25,7 @@ export function optionsOf({ execution, canonicalStore }: Settings): RuntimeOptio
     traceEventsPerRunMax: limits.executionTraceEventsPerRunMax,
     artifactsPerRunMax: limits.executionArtifactsPerRunMax,
     concurrencyRetryDelayMs: execution.concurrencyRetryDelayMs,
+    showsHandlerErrors: service.environment === 'Development',
   };
 }
 

@@ -57,14 +57,15 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   // The store knows the collections of disabled groups too: their records stay readable for copies.
   const opening = { settings, world, create: createStore, collections: () => collectionsOf(known) };
   const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
-  const log = logAbove(settings.server.logLevel, createLog(writeLog));
+  const announce = createLog(writeLog, world.clock);
+  const log = logAbove(settings.server.logLevel, announce);
   const unserved = unservedRuns(settings);
   const execution = lazy(
     async () => {
       const { composeExecution } = await import('./execution.ts');
       const jobs = await jobsOf(parts, enabled);
       if (jobs.length > 0 && !settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
-      return composeExecution({ settings, world, store: store.get, log, role, jobs });
+      return composeExecution({ settings, world, store: store.get, log, announce, role, jobs });
     },
     (made) => made.stop(),
   );

@@ -52,9 +52,16 @@ export interface ExecutionParts {
   readonly world: World;
   readonly store: () => Promise<RecordStore>;
   readonly log: Log;
+  /** Writes a line whatever the log level is; absent where no operator reads it. */
+  readonly announce?: Log;
   readonly role: ExecutionRole;
   /** Durable work of the route groups, the same list in every process of a deployment. Default: none. */
   readonly jobs?: readonly JobPlugin[];
+}
+
+/** Tells operators which process a worker id of a history is. */
+function mappingOf(workerId: string): string {
+  return `Runs are executed by the worker ${workerId}: process ${process.pid} on the host ${hostname()}`;
 }
 
 interface Locks {
@@ -89,6 +96,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   // Take the process lock before any run can be leased under this name.
   const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.length > 0);
   const workerId = settings.execution.workerId ?? presence.name;
+  if (handlers.length > 0) parts.announce?.({ severity: 'INFO', message: mappingOf(workerId) });
   let started = false;
   const { runtime, engine, settle } = assembleRuns({
     store,
@@ -182,8 +190,11 @@ function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { ex
   }
 }
 
-/** The name of a process with a lock. Runs of other names are taken when their leases end. */
-const PROVEN_NAME = /^process-[^/\\]*-\d+-[0-9a-f]{16}$/;
+/**
+ * The name of a process with a lock. Runs of other names are taken when their leases end. Names of release 0.5.0 hold the
+ * host and the process id as well.
+ */
+const PROVEN_NAME = /^process-(?:[^/\\]*-\d+-)?[0-9a-f]{16}$/;
 
 const noRelease = () => undefined;
 
@@ -193,13 +204,12 @@ interface Presence {
   readonly release: () => void;
 }
 
-/** Names this process. Host and process id help operators; only the lock proves that the process is alive. */
+/**
+ * Names this process by a random id, since callers see the name in health and histories. The log line at start says which
+ * process has it; only the lock proves that the process is alive.
+ */
 async function presenceOf({ settings, world, log }: ExecutionParts, shown: boolean): Promise<Presence> {
-  const host = hostname()
-    .replace(/[^\w.-]/g, '_')
-    .slice(0, 80);
-  const own = Buffer.from(world.random.bytes(8)).toString('hex');
-  const name = `process-${host}-${process.pid}-${own}`;
+  const name = `process-${Buffer.from(world.random.bytes(8)).toString('hex')}`;
   try {
     const opened = await locksOf(settings);
     return { name, locks: opened, release: (shown ? opened?.hold(name) : undefined) ?? noRelease };

@@ -209,6 +209,8 @@ describe('the functions beside the groups', () => {
     expect((await prune.call({ ...post, method: 'GET' })).status).toBe(405);
     const health = await worker.call({ method: 'GET', path: '/health' });
     expect(health.json()).toMatchObject({ status: 'ok', handlers: expect.arrayContaining(['p.inner']) });
+    // Anonymous callers learn neither the host nor the process id.
+    expect(health.json<{ workerId: string }>().workerId).toMatch(/^process-[0-9a-f]{16}$/);
     for (const each of [worker, reconcile, prune, api]) await each.close();
     await tasks.stop();
   });

@@ -3,6 +3,9 @@
  * that a token, a body or a header cannot end up in a log by accident.
  */
 
+import { formatUtc } from './timestamp.ts';
+import type { Clock } from './world.ts';
+
 export type Severity = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
 export interface LogEvent {
@@ -20,6 +23,8 @@ export interface LogEvent {
   readonly principal?: string;
   /** The caller's address, as the rate limit counts it. */
   readonly sourceAddress?: string;
+  /** The run that the line is about. */
+  readonly runId?: string;
   /** The class and the stack frames of an unexpected error, without its message; or the reason that the store gave. */
   readonly failure?: string;
 }
@@ -37,15 +42,17 @@ const fields = [
   'correlationId',
   'principal',
   'sourceAddress',
+  'runId',
   'failure',
 ] as const satisfies readonly (keyof LogEvent)[];
 
 const textLengthMax = 1024;
 
-/** A log that hands each line, without its line end, to `write`. */
-export function createLog(write: (line: string) => void): Log {
+/** A log that hands each line, without its line end, to `write`. With a clock each line has its `time`, RFC 3339. */
+export function createLog(write: (line: string) => void, clock?: Clock): Log {
   return (event) => {
     const line: Record<string, string | number> = {};
+    if (clock !== undefined) line.time = formatUtc(clock.now());
     for (const field of fields) {
       const value = event[field];
       if (typeof value === 'number') line[field] = value;

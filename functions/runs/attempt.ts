@@ -2,12 +2,14 @@ import { describeFailure } from '../kernel/log.ts';
 import type { Held } from './held.ts';
 import {
   cancelled,
+  endedByHolder,
   failed,
   failureOf,
   isLeaseRefusal,
   isPassing,
   type Outcome,
   succeeded,
+  thrown,
 } from './outcome.ts';
 import { isRunFailure, type PluginHandler, RunSuspended } from './plugin.ts';
 import { loadValues } from './read-runs.ts';
@@ -49,6 +51,7 @@ export async function attemptRun(parts: AttemptParts, run: Run, execution: Execu
     runtime.log({
       severity: isLeaseRefusal(error) ? 'WARNING' : 'ERROR',
       message: 'An attempt could not be completed',
+      runId: run.id,
       failure: describeFailure(error),
     });
     return false;
@@ -78,7 +81,8 @@ async function execute(
   try {
     const [payload = null] = await loadValues(runtime, [run.payload]);
     const refused = (error: unknown) => {
-      if (isLeaseRefusal(error)) leaseLost();
+      // A call that the handler did not await may come after the end of its own run.
+      if (isLeaseRefusal(error) && !endedByHolder(error)) leaseLost();
     };
     const context = createRunContext(runtime, {
       run,
@@ -97,7 +101,7 @@ async function execute(
 
 function outcomeOfError(
   runtime: Runtime,
-  { isOver, cancelledAt, abort }: Execution,
+  { held, isOver, cancelledAt, abort }: Execution,
   error: unknown,
 ): Outcome | 'parked' | null {
   if (error instanceof RunSuspended) return 'parked';
@@ -108,6 +112,7 @@ function outcomeOfError(
   if (cancelledAt !== null) return cancelled();
   // The process stops or has lost the run. No caller has cancelled it.
   if (abort.signal.aborted) return null;
-  runtime.log({ severity: 'WARNING', message: 'A handler failed', failure: describeFailure(error) });
-  return failed('unknown', 'The handler failed.');
+  const failure = describeFailure(error);
+  runtime.log({ severity: 'WARNING', message: 'A handler failed', runId: held.runId, failure });
+  return thrown(error, runtime.options.showsHandlerErrors);
 }

@@ -245,7 +245,7 @@ export class Engine {
 
   #abandon(execution: Execution, reason: string): void {
     if (execution.isOver) return;
-    this.#runtime.log({ severity: 'WARNING', message: reason });
+    this.#runtime.log({ severity: 'WARNING', message: reason, runId: execution.held.runId });
     this.#end(execution);
   }
 

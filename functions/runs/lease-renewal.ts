@@ -1,5 +1,5 @@
 import type { Execution } from './attempt.ts';
-import { isLeaseRefusal } from './outcome.ts';
+import { endedByHolder, isLeaseRefusal } from './outcome.ts';
 import type { Runtime } from './runtime.ts';
 import { heartbeat } from './work.ts';
 
@@ -17,6 +17,8 @@ export interface LeaseRenewalParts {
 /** Renews the leases of all executions with one timer. Each is renewed at half of its time, so short runs never are. */
 export class LeaseRenewal {
   readonly #parts: LeaseRenewalParts;
+  /** Executions whose own completion or wait overtook a renewal. One that is still there at the next renewal hangs. */
+  readonly #overtaken = new WeakSet<Execution>();
   #disarm: (() => void) | null = null;
   #stopped = false;
 
@@ -59,6 +61,11 @@ export class LeaseRenewal {
       const run = await heartbeat(runtime, execution.held, leaseMs, clock.now());
       execution.expiresAt = run.lease?.expiresAt ?? execution.expiresAt;
     } catch (error) {
+      // The handler ended its lease while this renewal was under way, and its attempt ends by itself.
+      if (endedByHolder(error) && !this.#overtaken.has(execution)) {
+        this.#overtaken.add(execution);
+        return;
+      }
       // Another worker holds the run or may take it: no later write of this handler may count.
       if (isLeaseRefusal(error) || clock.now() >= execution.expiresAt) abandon(execution, LEASE_LOST);
     }

@@ -21,7 +21,7 @@ test.each<[unknown, string]>([
   ['timed_out', 'timed_out'],
   ['rejected', 'rejected'],
   ['succeeded', 'failed'],
-  ['cancelled', 'failed'],
+  ['cancelled', 'cancelled'],
   [7, 'failed'],
 ])('the status %j of a failure becomes %j', (given, expected) => {
   expect(failureOf(new RunFailure('c', 'm', { status: given as 'failed' })).status).toBe(expected);

@@ -31,7 +31,12 @@ export function cancelled(): Outcome {
   return { status: 'cancelled', failureClass: 'cancelled', error: 'The run was cancelled' };
 }
 
-const failures: readonly unknown[] = ['failed', 'timed_out', 'rejected'] satisfies RunFailure['status'][];
+const failures: readonly unknown[] = [
+  'failed',
+  'timed_out',
+  'rejected',
+  'cancelled',
+] satisfies RunFailure['status'][];
 
 export function failureOf({ status, failureClass, message }: RunFailure): Outcome {
   return {
@@ -49,6 +54,18 @@ function classOf(name: unknown): string {
   }
 }
 
+const HANDLER_FAILED = 'The handler failed.';
+
+/** The failure of a handler that threw. Its text may quote stored data, so only Development shows it to callers. */
+export function thrown(error: unknown, showsText: boolean): Outcome {
+  return failed('unknown', (showsText ? cutText(messageOf(error)).trim() : '') || HANDLER_FAILED);
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  return typeof error === 'string' ? error : '';
+}
+
 function cutText(text: unknown): string {
   return String(text)
     .slice(0, limits.executionErrorLengthMax)
@@ -60,6 +77,14 @@ function cutText(text: unknown): string {
 export function isPassing(error: unknown): boolean {
   return error instanceof StoreError && (error.failure === 'contention' || error.failure === 'unavailable');
 }
+
+/** Whether this holder ended the lease itself: a completion or a wait overtook the call. */
+export function endedByHolder(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || error.code !== 'lease_not_active') return false;
+  return ENDED_BY_HOLDER.has(error.extensions.how);
+}
+
+const ENDED_BY_HOLDER: ReadonlySet<unknown> = new Set(['completed', 'suspended', 'cancelled']);
 
 export function isLeaseRefusal(error: unknown): boolean {
   return error instanceof ServiceError && error.code.startsWith('lease_');

@@ -94,15 +94,18 @@ export interface TraceOptions {
   readonly details?: JsonObject;
 }
 
-/** Ends an attempt with a failure class, which decides about retries: `validation` is never retried. */
+/**
+ * Ends an attempt with a failure class, which decides about retries: `validation` is never retried. With the status
+ * `cancelled` or `rejected` the handler ends its run at once, whatever the class.
+ */
 export class RunFailure extends Error {
   readonly failureClass: string;
-  readonly status: 'failed' | 'timed_out' | 'rejected';
+  readonly status: 'failed' | 'timed_out' | 'rejected' | 'cancelled';
 
   constructor(
     failureClass: string,
     message: string,
-    options: ErrorOptions & { readonly status?: 'failed' | 'timed_out' | 'rejected' } = {},
+    options: ErrorOptions & { readonly status?: RunFailure['status'] } = {},
   ) {
     super(message, options);
     this.name = 'RunFailure';

@@ -38,6 +38,8 @@ export interface RuntimeOptions {
   readonly traceEventsPerRunMax: number;
   readonly artifactsPerRunMax: number;
   readonly concurrencyRetryDelayMs: number;
+  /** Whether a run keeps the message of an error that its handler threw. Only in Development: it may quote stored data. */
+  readonly showsHandlerErrors: boolean;
 }
 
 /** What every operation on runs uses. The first call that needs the store opens it. */

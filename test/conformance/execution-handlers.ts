@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { definePlugin, type Plugin, RunFailure } from '../../functions/runs/plugin.ts';
 import { ExecutionClient } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
+import { describeHandlerEnds } from './execution-handlers-ends.ts';
 import { describeHandlerGuards } from './execution-handlers-guards.ts';
 import { describeHandlerLife } from './execution-handlers-life.ts';
 import { describeHandlerWaits } from './execution-handlers-waits.ts';
@@ -43,6 +44,7 @@ export function describeHandlers(conformance: ExecutionConformance): void {
     describeHandlerWaits(conformance);
     describeHandlerLife(conformance);
     describeHandlerGuards(conformance);
+    describeHandlerEnds(conformance);
   });
 }
 
@@ -114,6 +116,11 @@ function describeResults({ store }: ExecutionConformance): void {
       const run = await executed(stage, client, handlerId);
       expect(run).toMatchObject({ status: 'failed', failureClass: 'unknown', error: 'The handler failed.' });
       expect(JSON.stringify([run, await client.history(run.id)])).not.toContain('hunter2');
+    }
+    const inDevelopment = stage.client({ plugins: [plugin], options: { showsHandlerErrors: true } });
+    for (const handlerId of ['p.throw', 'p.reject', 'p.text']) {
+      const run = await executed(stage, inDevelopment, handlerId);
+      expect(run).toMatchObject({ status: 'failed', failureClass: 'unknown', error: 'password=hunter2' });
     }
     const long = { failureClass: 'x', status: 'failed', message: '🙂'.repeat(5_000) };
     const { error } = await executed(stage, client, 'p.fail', { payload: long });

@@ -1,6 +1,7 @@
 /** What each line of the log must be, however hard a caller tries to write there. */
 
 const fields: Readonly<Record<string, 'string' | 'number'>> = {
+  time: 'string',
   severity: 'string',
   message: 'string',
   operation: 'string',
@@ -11,6 +12,7 @@ const fields: Readonly<Record<string, 'string' | 'number'>> = {
   correlationId: 'string',
   principal: 'string',
   sourceAddress: 'string',
+  runId: 'string',
   failure: 'string',
 };
 const severities = new Set(['DEBUG', 'INFO', 'WARNING', 'ERROR']);

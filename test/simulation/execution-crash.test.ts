@@ -8,7 +8,7 @@ import {
 } from './execution-enumerate.ts';
 
 /** More awaits than any operation of the enumeration has. */
-const AWAITS_MAX = 60;
+const AWAITS_MAX = 120;
 const PATIENCE_MS = 120_000;
 
 describe('a crash of the execution runtime at every await', () => {

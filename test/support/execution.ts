@@ -9,6 +9,7 @@ import type { Caller } from '../../functions/identity/caller.ts';
 import type { ExecutionAccess } from '../../functions/identity/execution-access.ts';
 import { executableJobs, registerJobs } from '../../functions/jobs/built-in.ts';
 import type { JobPlugin } from '../../functions/jobs/job-plugin.ts';
+import type { Log } from '../../functions/kernel/log.ts';
 import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import { LocalQueue } from '../../functions/queue/local/local-queue.ts';
@@ -45,6 +46,7 @@ export interface InstanceOptions {
   readonly options?: Partial<RuntimeOptions>;
   readonly node?: number;
   readonly blobs?: BlobStore;
+  readonly log?: Log;
   readonly leaseMs?: number;
   readonly concurrencyMax?: number;
   readonly recheckMs?: number;
@@ -101,7 +103,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     ...(dispatched === undefined ? {} : { queue: later(dispatched) }),
     usesReadyRuns: true,
     blobs: given.blobs === undefined ? null : () => Promise.resolve(given.blobs as BlobStore),
-    log: () => undefined,
+    log: given.log ?? (() => undefined),
     options: { ...RUN_OPTIONS, ...given.options },
     // Tests settle due runs themselves, by `start` or by `settleDue`.
     settlesDueRuns: () => dispatched === undefined,

@@ -21,6 +21,7 @@ export const RUN_OPTIONS: RuntimeOptions = {
   traceEventsPerRunMax: 10_000,
   artifactsPerRunMax: 1_000,
   concurrencyRetryDelayMs: 100,
+  showsHandlerErrors: false,
 };
 
 /** What the status document states about the runtime of a test. */

@@ -77,7 +77,7 @@ export const execution = {
   concurrencyRetryDelayMs: setting<number>('ExecutionRuntime:ConcurrencyRetryDelayMs', integer(10, 3_600_000), limits.executionConcurrencyRetryDelayMsDefault,
     'Delay before a run whose concurrency key is taken is tried again, as the status document reports it. The local adapter reacts to a released key at once.', { unit: 'milliseconds' }),
   workerId: setting<string | null>('ExecutionRuntime:WorkerId', identifier, null,
-    'Worker id of this process in traces and leases. Default: made of host name and process id.'),
+    'Worker id of this process in traces and leases. Default: a random id for each process; a log line at start names its host and process id.'),
   maxConcurrentRuns: setting('ExecutionRuntime:MaxConcurrentRuns', integer(1, 10_000), 64,
     'Runs that this process executes at a time.', { unit: 'runs' }),
   leaseSeconds: setting('ExecutionRuntime:LeaseSeconds', integer(1, 86_400), 30,

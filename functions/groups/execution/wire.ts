@@ -211,6 +211,11 @@ export async function wireOutcome(
   };
 }
 
+/** Release 0.5.0 named processes by their host and process id, which callers must not see. */
+function withoutHost(workerId: string): string {
+  return workerId.replace(/^process-.*-\d+-([0-9a-f]{8,16})$/, 'process-$1');
+}
+
 /** Adds the members that all events of a run share. */
 export function wireTrace({ options }: Runtime, run: Run, entry: TraceEntry): ExecutionTraceEvent {
   const context: Record<string, string> = {
@@ -220,7 +225,7 @@ export function wireTrace({ options }: Runtime, run: Run, entry: TraceEntry): Ex
     correlationId: run.correlationId,
     handlerId: run.handlerId,
   };
-  if (entry.workerId !== null) context.workerId = entry.workerId;
+  if (entry.workerId !== null) context.workerId = withoutHost(entry.workerId);
   if (run.pluginId !== null) context.pluginId = run.pluginId;
   if (run.scope !== null) {
     context.productId = run.scope.productId;
