@@ -53,6 +53,8 @@ export interface ReadyRuns {
   learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void;
   /** The queue may lack ready runs of these handlers. */
   markIncomplete(handlerIds: Iterable<string>): void;
+  /** The queue may lack ready runs of any handler. */
+  markAllIncomplete(): void;
   /** A run of the handler may be ready, although no message reached this process: wakes one searcher. */
   hint(handlerId: string): void;
   /** Enters a call that may wait up to `waitMs`. Enter before the first search, so that no run is missed during it. */

@@ -5,6 +5,7 @@ import { ExecutionClient, executionInstance, ownScope } from '../../test/support
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { type ListSelection, type RecordStore, StoreError } from '../store/port.ts';
 import { storeChanges } from './assemble.ts';
+import { settleDue } from './settle.ts';
 
 /** Handlers of external workers with one concurrency key, in a process that nothing but its own messages wakes. */
 
@@ -26,7 +27,7 @@ function process(store: RecordStore) {
     world.advance(20_000);
     return waiting;
   };
-  return { client: new ExecutionClient(made), answer };
+  return { client: new ExecutionClient(made), answer, world };
 }
 
 async function turns(): Promise<void> {
@@ -76,6 +77,34 @@ test('runs of a taken key do not hide a run that can be leased', async () => {
   const free = await client.start({ handlerId: 'free' });
   const leased = client.lease(wish('other', 'keyed', 'free'));
   expect((await answer(leased))?.run.id).toBe(free.id);
+});
+
+test('a run that a failed settling has queued is found by the next search', async () => {
+  const plain = new MemoryStore(new MemoryDatabase());
+  let fails = false;
+  const store: RecordStore = Object.assign(Object.create(plain) as RecordStore, {
+    transact: plain.transact.bind(plain),
+    query: plain.query.bind(plain),
+    claim: (async (...given: Parameters<RecordStore['claim']>) => {
+      const claimed = await plain.claim(...given);
+      if (fails) throw new StoreError('unavailable', 'the answer is lost');
+      return claimed;
+    }) as RecordStore['claim'],
+  });
+  const { client, world } = process(store);
+  const run = await client.start({
+    handlerId: 'free',
+    scheduledAtUtc: new Date(world.now + 1_000).toISOString(),
+  });
+  expect(await client.lease({ ...wish('w', 'free'), waitSeconds: 0 })).toBeNull();
+  world.advance(1_000);
+  fails = true;
+  await expect(settleDue(client.instance.runtime, world.now)).rejects.toThrow('the answer is lost');
+  fails = false;
+  const leased = client.lease(wish('w', 'free'));
+  await turns();
+  world.advance(20_000);
+  expect((await leased)?.run.id).toBe(run.id);
 });
 
 test('a change of the store is reported twice: its mark may move before the write can be read', () => {

@@ -58,7 +58,12 @@ export async function settleSome(
   { failed, unannounced }: SettleListener = {},
 ): Promise<readonly string[]> {
   const store = await runtime.store();
-  const found = await store.claim(runtime.scope, RUNS, { now, limit }, settlement(runtime, now));
+  const claim = store.claim(runtime.scope, RUNS, { now, limit }, settlement(runtime, now));
+  const found = await claim.catch((error: unknown) => {
+    // It may have queued runs before it failed, and no message names them.
+    runtime.ready?.markAllIncomplete();
+    throw error;
+  });
   // In parallel: a queue that does not respond delays each message.
   const results = await settledEach(found, WIDTH, async ({ before, run }) => {
     if (run === null) await settleOne(runtime, before.id, now);

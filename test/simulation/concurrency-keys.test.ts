@@ -46,6 +46,7 @@ test.each([
   { seed: 310, why: 'a mark of the database that moves before its write can be read' },
   { seed: 453, why: 'a settling that fails after it has queued a run' },
   { seed: 1623, why: 'a lease that is announced after it ended and its run was queued again' },
+  { seed: 4330, why: 'a reconcile that fails after it has queued a run' },
 ])('a free key is used with seed $seed: $why', async ({ seed }) => {
   expect((await simulateConcurrencyKeys(seed)).violation?.message).toBeUndefined();
 });

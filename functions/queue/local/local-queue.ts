@@ -129,6 +129,11 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     for (const handlerId of handlerIds) this.#lanes.setComplete(handlerId, false);
   }
 
+  markAllIncomplete(): void {
+    this.#mark += 1;
+    this.#lanes.doubtAll();
+  }
+
   take(handlerIds: Iterable<string>): string | null {
     return this.#lanes.take(handlerIds);
   }
@@ -276,8 +281,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
 
   /** Ready runs may exist that no message has named. */
   #searchAgain(): void {
-    this.#mark += 1;
-    this.#lanes.doubtAll();
+    this.markAllIncomplete();
     for (const executor of this.#executors) executor.wake();
     for (const call of this.#calls) call.wake();
   }
