@@ -141,6 +141,7 @@ export async function writeStream(
 const snapshotJson: StrictJsonLimits = {
   depthMax: limits.restoreJsonDepthMax,
   membersMax: limits.restoreJsonMembersMax,
+  containersMax: limits.restoreJsonContainersMax,
 };
 
 /** Reads a snapshot up to the size limit of a restore over HTTP. */

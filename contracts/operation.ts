@@ -117,7 +117,7 @@ export interface OperationEntry<Id extends string = string, Group extends string
   readonly bodyLimitBytes: number | null;
   /** The parts of a `multipart/form-data` body. */
   readonly parts?: readonly FormPart[];
-  /** Absent: `jsonDepthMax` and `jsonMembersMax`. */
+  /** Absent: `jsonDepthMax`, `jsonMembersMax` and `jsonContainersMax`. */
   readonly json?: JsonBounds;
   /** The refusal of a larger body; absent: `payload_too_large`. */
   readonly overLimit?: OverLimit;

@@ -74,6 +74,8 @@ export const limits = {
   jsonDepthMax: 64,
   /** Members of a JSON request body, at every level together. Unit: members. */
   jsonMembersMax: 200_000,
+  /** Objects and arrays of a JSON request body, at every level together. Unit: objects and arrays. */
+  jsonContainersMax: 300_000,
   /** Header fields of a request. Unit: fields. */
   requestHeadersMax: 100,
   /** All header fields of a request together, names, values and four bytes a field. Unit: bytes. */

@@ -59,6 +59,7 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,
     messageBytesMax: server.messageBytesMax,
+    bytesInFlight: { perProcess: server.bytesInFlightMax, perCaller: server.bytesInFlightPerCallerMax },
   };
 }
 

@@ -40,6 +40,8 @@ describe('defaults', () => {
       logLevel: 'warning',
       validateResponses: true,
       messageBytesMax: null,
+      bytesInFlightMax: 268_435_456,
+      bytesInFlightPerCallerMax: 268_435_456,
     });
     expect(settings.rateLimit).toEqual({ permitLimit: 6000, windowSeconds: 60, queueLimit: 0 });
     expect(settings.canonicalStore).toMatchObject({ enabled: true, provider: 'sqlite', grouping: true });

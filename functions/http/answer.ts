@@ -1,7 +1,7 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
 import { type ByteSelection, StoredBytes, writeBytes } from './byte-answer.ts';
-import { ByteStream, RawBody, type RawResponse } from './message.ts';
+import { ByteStream, RawBody, type RawResponse, sliceBytes } from './message.ts';
 
 /** The result of a handler. */
 export interface Answer {
@@ -48,7 +48,14 @@ export function writeAnswer(
     if (declared.mediaType === null || declared.schema !== null)
       throw new ContractViolationError(entry.id, 'body');
     const chunks = answer.body;
-    const body = new ByteStream(null, () => chunks);
+    const body = new ByteStream(
+      null,
+      () => chunks,
+      () =>
+        void chunks[Symbol.asyncIterator]()
+          .return?.()
+          .catch(() => {}),
+    );
     return {
       status: answer.status,
       headers: [['Content-Type', declared.mediaType], ...headers],
@@ -67,11 +74,12 @@ export function writeAnswer(
   return {
     status: answer.status,
     headers: [['Content-Type', declared.mediaType], ...headers],
-    body,
+    // As bytes: the text of a large answer would be kept beside its bytes until the client has read them.
+    body: body.length > sliceBytes ? Buffer.from(body) : body,
     close: false,
   };
 }
 
-function isByteIterable(body: unknown): body is AsyncIterable<Uint8Array> {
+export function isByteIterable(body: unknown): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }

@@ -2,14 +2,15 @@ import type { ProblemCode } from '../../contracts/generated/errors.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { type BodyPolicy, readBody, refuseBody, tooLarge } from './body.ts';
+import { type Reserve, readBody, refuseBody } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
-import { byteBody, pacedChunks, type StreamWorld } from './byte-stream.ts';
+import { byteBody } from './byte-stream.ts';
 import { type Framing, framingOf, type Headers, mediaTypeOf, requireJson } from './headers.ts';
 import type { RawRequest } from './message.ts';
 import type { SentBody } from './operation-input.ts';
+import { type BodyPolicy, pacedChunks, type StreamWorld, tooLarge } from './paced-chunks.ts';
 import type { RouteMatch } from './router.ts';
-import { parseStrictJson } from './strict-json.ts';
+import { type JsonCounts, parseStrictJson, strictJsonLimits } from './strict-json.ts';
 
 /** Reads a request body by the media type that the contract names: JSON, a form of parts, or plain bytes. */
 
@@ -27,6 +28,7 @@ interface Source {
   readonly entry: OperationEntry;
   readonly framing: Framing;
   readonly limitBytes: number;
+  readonly reserve: Reserve;
 }
 
 /** Reads the body of a request whose caller is authorized; `undefined` where the caller sent none. */
@@ -35,15 +37,16 @@ export async function readSentBody(
   request: RawRequest,
   headers: Headers,
   { entry, route }: RouteMatch,
+  reserve: Reserve,
 ): Promise<SentBody | undefined> {
   const framing = framingOf(headers);
   const { bodyLimitBytes } = entry;
   if (bodyLimitBytes === null || route.bodyFromParameters) {
-    await refuseBody(request, framing, reader.world.timers);
+    await refuseBody(request, framing, reader.world);
     return undefined;
   }
   const limitBytes = Math.min(bodyLimitBytes, reader.messageBytesMax ?? bodyLimitBytes);
-  const source = { reader, request, headers, entry, framing, limitBytes };
+  const source = { reader, request, headers, entry, framing, limitBytes, reserve };
   if (entry.requestMediaType === 'application/json')
     return framing.length === 0 ? undefined : readJson(source);
   if (entry.requestMediaType !== 'multipart/form-data') return readBytes(source);
@@ -51,15 +54,22 @@ export async function readSentBody(
   return readForm(chunks, headers.get('content-type') ?? '', entry);
 }
 
-async function readJson({ reader, request, headers, entry, framing, limitBytes }: Source): Promise<Json> {
+async function readJson(source: Source): Promise<Json> {
+  const { reader, request, headers, entry, framing, limitBytes, reserve } = source;
   requireJson(headers);
-  const { timers } = reader.world;
-  const bytes = await readBody(request, framing, limitBytes, timers, reader.policy).catch(
+  const { world, policy } = reader;
+  const bytes = await readBody(request, framing, limitBytes, world, { policy, reserve }).catch(
     (error: unknown) => {
       throw bodyRefusal(error, entry, limitBytes);
     },
   );
-  return parseStrictJson(bytes, entry.json);
+  const measured = (counts: JsonCounts): void => reserve(heldBy(counts));
+  return parseStrictJson(bytes, { ...strictJsonLimits, ...entry.json, measured });
+}
+
+/** About what the values of a JSON text take in memory: small values take far more than their text. */
+function heldBy({ members, containers }: JsonCounts): number {
+  return containers * 100 + members * 50;
 }
 
 function readBytes(source: Source): ByteBody {

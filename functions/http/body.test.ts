@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
-import { bodyPolicy, readBody } from './body.ts';
+import { readBody } from './body.ts';
 import { BrokenBodyError, type RawRequest } from './message.ts';
+import { bodyPolicy } from './paced-chunks.ts';
 
 /** A body that arrives when the test says so. */
 class SlowBody implements AsyncIterable<Uint8Array> {
@@ -13,7 +14,7 @@ class SlowBody implements AsyncIterable<Uint8Array> {
     const { resolve } = this.#next;
     this.#next = Promise.withResolvers();
     resolve({ done: false, value: new Uint8Array(bytes) });
-    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
   }
 
   end(): void {
@@ -51,7 +52,7 @@ function reading(limitBytes: number, length: number | null = null) {
     },
     signal: new AbortController().signal,
   };
-  const result = readBody(request, { length }, limitBytes, world.timers);
+  const result = readBody(request, { length }, limitBytes, world);
   result.catch(() => {});
   return { world, body, result, proceeded: () => proceeded };
 }
@@ -100,6 +101,15 @@ describe('readBody', () => {
     }
     body.end();
     expect(await result).toHaveLength(60 * bodyPolicy.bytesPerSecondMin);
+  });
+
+  test('gives up 15 s after a body that came fast has stopped, whatever came before', async () => {
+    const { world, result, body } = reading(100_000_000);
+    await body.send(32 * 1024 * 1024);
+    world.advance(14_999);
+    expect(world.pendingTimers).toBe(1);
+    world.advance(1);
+    await expect(result).rejects.toMatchObject({ code: 'request_timeout' });
   });
 
   test('tells a body that broke off from one that is refused', async () => {

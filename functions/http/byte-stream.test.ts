@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { ManualWorld } from '../../test/support/manual-world.ts';
-import { byteBody, pacedChunks } from './byte-stream.ts';
+import { abandonStreams, byteBody, streamsOf } from './byte-stream.ts';
 import { BrokenBodyError } from './message.ts';
+import { pacedChunks } from './paced-chunks.ts';
 
 const policy = { timeoutMs: 1_000, bytesPerSecondMin: 100 };
 
@@ -32,6 +33,16 @@ test('a stream that is left early, or breaks, has no digest', async () => {
   const broken = byteBody(pacedChunks(failing(), 10, new ManualWorld(), policy), { mediaType: 'text/plain' });
   await expect(textOf(broken)).rejects.toBeInstanceOf(BrokenBodyError);
   await expect(broken.digest).rejects.toBeInstanceOf(BrokenBodyError);
+});
+
+test('a stream that its handler never reads has no digest', async () => {
+  const body = byteBody(chunksOf('ab'), { mediaType: 'text/plain' });
+  abandonStreams(streamsOf(body));
+  await expect(body.digest).rejects.toThrow('not read');
+  const read = byteBody(chunksOf('ab'), { mediaType: 'text/plain' });
+  await textOf(read);
+  abandonStreams(streamsOf(read));
+  expect((await read.digest).size).toBe(2);
 });
 
 test('a byte over the limit ends the stream with a refusal', async () => {

@@ -70,7 +70,7 @@ describe('the order of the steps', () => {
     expect(headers).toMatchObject({
       'access-control-allow-origin': origin,
       'access-control-expose-headers':
-        'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed',
+        'X-Correlation-ID, Retry-After, RateLimit, RateLimit-Policy, Location, Idempotency-Replayed, Link, Svc-Truncated, ETag, Content-Range, Accept-Ranges',
     });
     const other = await inject(chain, {
       ...good,
@@ -143,6 +143,15 @@ describe('what the handler is given', () => {
       'validation_failed',
     );
     expect((await inject(echoChain(), keyed('x'.repeat(256)))).status).toBe(400);
+  });
+
+  test('a blank Idempotency-Key is an absent one', async () => {
+    for (const blank of ['', '  ', '""']) {
+      const given = { ...good, body: { a: 1 }, headers: { 'Idempotency-Key': blank } };
+      expect((await input(given))?.body).toEqual({ a: 1, tenantId: 't' });
+      const keyed = { ...given, body: { idempotencyKey: 'k-1' } };
+      expect(await input(keyed)).toMatchObject({ body: { idempotencyKey: 'k-1' } });
+    }
   });
 
   test('a key that belongs into a header may have another name there, or stand in the body', async () => {

@@ -1,17 +1,20 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Caller } from '../identity/caller.ts';
 import { writeAnswer } from './answer.ts';
-import { bodyPolicy } from './body.ts';
 import { type BodyReader, readSentBody } from './body-reader.ts';
 import { answersBytes, selectionOf } from './byte-answer.ts';
+import { abandonStreams, streamsOf } from './byte-stream.ts';
+import { type BytesInFlight, createBytesInFlight, type Flight } from './bytes-in-flight.ts';
 import { createPerformCall, type PerformCall } from './call.ts';
 import { correlationHeader, correlationIdOf } from './correlation.ts';
 import { type Cors, createCors } from './cors.ts';
 import type { Chain, RawRequest, RawResponse } from './message.ts';
 import type { ChainOptions } from './options.ts';
+import { bodyPolicy } from './paced-chunks.ts';
 import { readQuery } from './parameters.ts';
 import { problemOf } from './problem.ts';
 import { createRateLimits } from './rate-limits.ts';
-import { createReceive, type Exchange, type Receive } from './receive.ts';
+import { addressOf, createReceive, type Exchange, type Receive } from './receive.ts';
 import { type Failure, logRequest } from './request-log.ts';
 import { createRouter } from './router.ts';
 import { createValidators, type Validators } from './validators.ts';
@@ -24,7 +27,7 @@ export function createChain(options: ChainOptions): Chain {
   return async (request) => {
     const arrivedAt = options.world.clock.now();
     const exchange: Exchange = { request, headers: null, entry: null, fields: [] };
-    const state: State = { exchange, correlationId: '', caller: null };
+    const state: State = { exchange, correlationId: '', caller: null, flight: null, streams: [] };
     let response: RawResponse;
     let failure: Failure | null = null;
     try {
@@ -32,6 +35,7 @@ export function createChain(options: ChainOptions): Chain {
       response = await serve(options, parts, state);
     } catch (error) {
       const problem = problemOf(error, state.correlationId);
+      state.flight?.release();
       failure = { code: problem.code, unexpected: problem.unexpected, error };
       ({ response } = problem);
     }
@@ -45,6 +49,8 @@ interface State {
   readonly exchange: Exchange;
   correlationId: string;
   caller: Caller | null;
+  flight: Flight | null;
+  streams: readonly object[];
 }
 
 interface Parts {
@@ -53,6 +59,7 @@ interface Parts {
   readonly reader: BodyReader;
   readonly validators: Validators;
   readonly perform: PerformCall;
+  readonly bytes: BytesInFlight;
 }
 
 function assemble(options: ChainOptions): Parts {
@@ -70,6 +77,7 @@ function assemble(options: ChainOptions): Parts {
     },
     validators,
     perform,
+    bytes: createBytesInFlight(options.bytesInFlight ?? { perProcess: Infinity, perCaller: Infinity }),
   };
 }
 
@@ -81,33 +89,53 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
   const { entry, route, params } = match;
   const caller = await options.authenticator.authenticate(headers, entry);
   state.caller = caller;
+  const flight = parts.bytes.open(caller.principal ?? addressOf(options, state.exchange));
+  state.flight = flight;
   const answer = await parts.perform({
     entry,
     route,
     params,
     caller,
-    read: async () => ({
-      query: readQuery(route.query, query),
-      body: await readSentBody(parts.reader, request, headers, match),
-    }),
+    read: async () => {
+      const input = readQuery(route.query, query);
+      const body = await readSentBody(parts.reader, request, headers, match, flight.take);
+      state.streams = streamsOf(body);
+      return { query: input, body };
+    },
     context: {
       correlationId: state.correlationId,
       signal: request.signal,
       header: (name) => headers.get(name),
+      hold: flight.take,
       ...(request.draining === undefined ? {} : { draining: request.draining }),
     },
   });
   const check = options.validateResponses === true;
   const validator = check ? await parts.validators.response(entry, answer.status) : undefined;
   const selection = answersBytes(entry) ? selectionOf(request.method, headers) : undefined;
-  return writeAnswer(entry, answer, validator, selection);
+  const response = writeAnswer(entry, answer, validator, selection);
+  holdAnswer(flight, entry, response);
+  return response;
+}
+
+/** From now on the request holds its answer alone. Only a read is refused for it: what a write did is done. */
+function holdAnswer(flight: Flight, { mutation }: OperationEntry, { body }: RawResponse): void {
+  flight.release();
+  const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
+  if (mutation === 'read') flight.take(bytes);
+  else flight.count(bytes);
 }
 
 /** Adds the fields that every answer carries. */
-function finish(cors: Cors, { exchange, correlationId }: State, response: RawResponse): RawResponse {
+function finish(cors: Cors, state: State, response: RawResponse): RawResponse {
+  const { exchange, correlationId } = state;
   const named = response.headers.some(([name]) => name.toLowerCase() === 'cache-control');
   return {
     ...response,
+    settled: () => {
+      state.flight?.release();
+      abandonStreams(state.streams);
+    },
     headers: [
       [correlationHeader, correlationId],
       ...(named ? [] : [['Cache-Control', 'no-store'] as const]),

@@ -3,9 +3,8 @@ import type { RandomSource } from '../kernel/world.ts';
 
 export const correlationHeader = 'X-Correlation-ID';
 
-// A subset of the visible ASCII that the contract promises to echo: no character has a meaning in a log line, in HTML
-// or in a shell. Any other value is replaced, never repaired.
-const safe = /^[A-Za-z0-9._:-]+$/;
+// The visible ASCII that the contract promises to echo. Any other value is replaced, never repaired.
+const safe = /^[\x21-\x7e]+$/;
 
 /** The caller's correlation id where it is safe to repeat, else a fresh one of 32 hexadecimal digits. */
 export function correlationIdOf(sent: string | undefined, random: RandomSource): string {

@@ -124,6 +124,7 @@ async function run(
   const answer = await chain(raw);
   const close = answer.close || draining.aborted || entry.last;
   await send(request, response, { ...answer, close }, { timers, proceeded, signal });
+  answer.settled?.();
 }
 
 function rawRequest(

@@ -15,6 +15,8 @@ export interface CallContext {
   readonly draining?: AbortSignal;
   /** A header field of the request by its lower-case name. */
   readonly header?: (name: string) => string | undefined;
+  /** Counts bytes that the answer will hold, before the handler reads them; throws where too many are under way. */
+  readonly hold?: (bytes: number) => void;
 }
 
 type Bytes = AsyncIterable<Uint8Array>;

@@ -47,6 +47,7 @@ export async function inject(chain: Chain, request: InjectedRequest): Promise<In
     signal: request.signal ?? new AbortController().signal,
   });
   const bytes = request.method === 'HEAD' ? Buffer.alloc(0) : await bytesOfAnswer(response.body);
+  response.settled?.();
   const body = bytes.toString();
   return {
     status: response.status,

@@ -2,14 +2,14 @@ import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { type Answer, writeAnswer } from './answer.ts';
-import { tooLarge } from './body.ts';
+import { type Answer, isByteIterable, writeAnswer } from './answer.ts';
 import { bodyRefusal } from './body-reader.ts';
-import { byteBody } from './byte-stream.ts';
+import { abandonStreams, byteBody, streamsOf } from './byte-stream.ts';
 import { createPerformCall } from './call.ts';
 import { correlationIdOf } from './correlation.ts';
 import { FormParts, type SentBody } from './operation-input.ts';
 import type { CallOptions } from './options.ts';
+import { tooLarge } from './paced-chunks.ts';
 import { checkQuery, type ParameterValue } from './parameters.ts';
 import { checkPath } from './path-values.ts';
 import { serviceErrorOf } from './problem.ts';
@@ -55,15 +55,17 @@ export function createCall(options: CallOptions): CallOperation {
     const [route] = entry?.routes ?? [];
     if (!entry || !route) throw new ServiceError('route_not_found', 'No operation has this name.');
     const params = checkPath(route, input.params ?? {});
+    let body: SentBody | undefined;
     const answer = await perform({
       entry,
       route,
       params,
       caller,
-      read: async () => ({
-        query: checkQuery(route.query, input.query ?? {}),
-        body: bodyOf(entry, input.body),
-      }),
+      read: async () => {
+        const query = checkQuery(route.query, input.query ?? {});
+        body = bodyOf(entry, input.body);
+        return { query, body };
+      },
       context: {
         correlationId: correlationIdOf(context.correlationId, options.world.random),
         signal: context.signal ?? new AbortController().signal,
@@ -71,6 +73,8 @@ export function createCall(options: CallOptions): CallOperation {
         ...(context.draining === undefined ? {} : { draining: context.draining }),
       },
     });
+    // A stream of an answer may still read the body.
+    if (!isByteIterable(answer.body)) abandonStreams(streamsOf(body));
     if (options.validateResponses === true)
       writeAnswer(entry, answer, await validators.response(entry, answer.status));
     return answer;

@@ -28,17 +28,25 @@ export interface RawResponse {
   readonly body: string | Uint8Array | ByteStream | null;
   /** The connection cannot carry another request, because a part of this one was left unread. */
   readonly close: boolean;
+  /** The host calls it once, when it holds the answer no longer: sent or given up. */
+  readonly settled?: () => void;
 }
+
+// The host hands a larger body to the socket in slices of this size, and waits until the client takes each.
+export const sliceBytes = 64 * 1024;
 
 /** A response body that the host sends while it reads it. */
 export class ByteStream {
   /** The number of bytes, or `null` where only the end of the stream tells. */
   readonly size: number | null;
   readonly open: () => AsyncIterable<Uint8Array>;
+  /** Ends a producer whose bytes nobody reads, such as that of an answer to `HEAD`. */
+  readonly discard: () => void;
 
-  constructor(size: number | null, open: () => AsyncIterable<Uint8Array>) {
+  constructor(size: number | null, open: () => AsyncIterable<Uint8Array>, discard: () => void = () => {}) {
     this.size = size;
     this.open = open;
+    this.discard = discard;
   }
 }
 

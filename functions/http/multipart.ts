@@ -6,7 +6,7 @@ import { byteBody } from './byte-stream.ts';
 import { mediaTypeOf } from './headers.ts';
 import { boundaryOf, MultipartParser, type PartHead } from './multipart-parser.ts';
 import { FormParts } from './operation-input.ts';
-import { parseStrictJson } from './strict-json.ts';
+import { parseStrictJson, strictJsonLimits } from './strict-json.ts';
 
 /** The most bytes of one JSON part: it is buffered, where the last part is a stream. */
 const JSON_PART_BYTES_MAX = 1024 * 1024;
@@ -40,7 +40,7 @@ export async function readForm(
       });
       break;
     }
-    values[part.name] = parseStrictJson(await readWhole(parser, head), json);
+    values[part.name] = parseStrictJson(await readWhole(parser, head), { ...strictJsonLimits, ...json });
   }
   for (const { name, required } of parts)
     if (required && !(name in values) && !(name in streams))

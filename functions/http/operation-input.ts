@@ -95,7 +95,8 @@ function withIdempotencyKey(body: Json, { entry, route }: Target, header: Header
   const { location } = entry.idempotency;
   if (location?.pointer === undefined || route.bodyFromParameters || !isObject(body)) return body;
   const names = location.in === 'header' ? [location.name, ...(location.aliases ?? [])] : ['Idempotency-Key'];
-  const sent = names.map((name) => header?.(name.toLowerCase())).find((value) => value !== undefined);
+  // A blank field is an absent one.
+  const sent = names.map((name) => header?.(name.toLowerCase())).find((value) => !isBlank(value));
   if (sent === undefined) return body;
   // The draft writes a structured-field string; most clients send bare text.
   const key = /^"([\x20-\x21\x23-\x5b\x5d-\x7e]{1,255})"$/.exec(sent)?.[1] ?? sent;
@@ -127,6 +128,10 @@ function withRouteMembers(body: Json, { route, params }: Target): Json {
     filled[name] = value;
   }
   return filled;
+}
+
+function isBlank(field: string | undefined): boolean {
+  return field === undefined || /^\s*(?:"\s*")?\s*$/.test(field);
 }
 
 function isObject(value: Json): value is JsonObject {

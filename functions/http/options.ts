@@ -5,10 +5,11 @@ import type { Authorizer } from '../identity/authorizer.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { Answer } from './answer.ts';
-import type { BodyPolicy } from './body.ts';
+import type { BytesInFlightLimits } from './bytes-in-flight.ts';
 import type { CorsSettings } from './cors.ts';
 import type { CallContext } from './handler.ts';
 import type { HeaderLimits } from './headers.ts';
+import type { BodyPolicy } from './paced-chunks.ts';
 import type { RateLimitSettings } from './rate-limit.ts';
 
 /** The validators of one group of operations, as `contracts/generated/validators` exports them. */
@@ -51,4 +52,6 @@ export interface ChainOptions extends CallOptions {
   readonly bodyPolicy?: BodyPolicy;
   /** The largest request body that the platform in front carries, where that is less than an operation allows. */
   readonly messageBytesMax?: number | null;
+  /** The memory that bodies and answers under way may hold; without it there is no bound. */
+  readonly bytesInFlight?: BytesInFlightLimits;
 }

@@ -50,7 +50,8 @@ export function problemOf(error: unknown, correlationId: string): Problem {
     title,
     status,
     detail: refusal.message,
-    instance: `urn:svc:request:${correlationId}`,
+    // A URN holds few characters as they are.
+    instance: `urn:svc:request:${correlationId.replace(/[^A-Za-z0-9._:-]/g, encodeURIComponent)}`,
     code: refusal.code,
     retryable,
     correlationId,

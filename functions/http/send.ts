@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Timers } from '../kernel/world.ts';
 import { Interruption } from './interruption.ts';
-import { ByteStream, type RawResponse } from './message.ts';
+import { ByteStream, type RawResponse, sliceBytes } from './message.ts';
 
 /** Sends an answer on a Node response. */
 
@@ -27,7 +27,10 @@ export async function send(
   answer: RawResponse,
   parts: SendParts,
 ): Promise<void> {
-  if (response.destroyed || request.socket.destroyed) return;
+  const hasBody = request.method !== 'HEAD' && answer.body !== null;
+  const gone = response.destroyed || request.socket.destroyed;
+  if (answer.body instanceof ByteStream && (gone || !hasBody)) answer.body.discard();
+  if (gone) return;
   response.statusCode = answer.status;
   for (const [name, value] of answer.headers) response.setHeader(name, value);
   const size = sizeOf(answer);
@@ -35,17 +38,39 @@ export async function send(
   const refusedToSend = expectsContinue(request) && !parts.proceeded;
   const close = answer.close || leavesTooMuch(request) || refusedToSend;
   if (close) response.setHeader('Connection', 'close');
-  const hasBody = request.method !== 'HEAD' && answer.body !== null;
   const lingers = close && !request.complete && !refusedToSend;
   if (lingers) response.flushHeaders();
-  if (hasBody && answer.body instanceof ByteStream) {
-    if (!(await sendStream(response, answer.body, parts))) return;
-  } else if (!lingers) {
-    response.end(hasBody ? answer.body : undefined);
-    return;
-  } else if (hasBody) response.write(answer.body);
+  const body = hasBody ? inSlices(answer.body) : null;
+  let rest: string | Uint8Array | null = null;
+  if (body instanceof ByteStream) {
+    if (!(await sendStream(response, body, parts))) return;
+  } else if (!lingers) rest = body;
+  else if (body !== null) response.write(body);
   if (lingers) await discardRest(request, parts.timers);
-  response.end();
+  response.end(rest ?? undefined);
+  await taken(response, parts.timers);
+}
+
+/** A large body as a stream of slices, so that a client that reads nothing is noticed. */
+function inSlices(body: RawResponse['body']): RawResponse['body'] {
+  if (!(body instanceof Uint8Array) || body.length <= sliceBytes) return body;
+  return new ByteStream(body.length, async function* () {
+    for (let at = 0; at < body.length; at += sliceBytes) yield body.subarray(at, at + sliceBytes);
+  });
+}
+
+/** Waits until the system has taken the whole answer, and cuts off a client that takes nothing of it. */
+function taken(response: ServerResponse, timers: Timers): Promise<void> {
+  if (response.writableFinished || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cancel = timers.after(stallMs, () => response.destroy());
+    const done = (): void => {
+      cancel();
+      resolve();
+    };
+    response.once('finish', done);
+    response.once('close', done);
+  });
 }
 
 /** The Content-Length: none for a status without a body, and for a stream of unknown size. */

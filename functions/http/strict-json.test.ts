@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { shortestCpuMs } from '../../test/support/cpu-time.ts';
 import { parseStrictJson, parseStrictJsonText } from './strict-json.ts';
 
@@ -123,6 +123,16 @@ describe('G10: what is refused', () => {
     expect(shortestCpuMs(3, () => expect(() => parseStrictJsonText(text)).toThrow(refused))).toBeLessThan(
       200,
     );
+  });
+
+  test('300,000 objects and arrays are read and one more is not, before any of them takes memory', () => {
+    const nested = (count: number): Buffer => Buffer.from(`[${'[],'.repeat(count - 2)}{}]`);
+    expect(parseStrictJson(nested(300_000))).toHaveLength(299_999);
+    const parse = vi.spyOn(JSON, 'parse');
+    for (const count of [300_001, 10_000_000])
+      expect(() => parseStrictJson(nested(count))).toThrow('more than 300000 objects and arrays');
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 
   test('the message never repeats the text', () => {

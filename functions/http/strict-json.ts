@@ -13,13 +13,21 @@ import { ServiceError } from '../kernel/errors.ts';
 export interface StrictJsonLimits {
   readonly depthMax: number;
   readonly membersMax: number;
-  /** Objects and arrays; without it the size of the body bounds them. */
-  readonly containersMax?: number;
+  /** Objects and arrays. */
+  readonly containersMax: number;
+  /** Learns how much the text holds before the values of it take memory; may throw. */
+  readonly measured?: (counts: JsonCounts) => void;
 }
 
-const strictJsonLimits: StrictJsonLimits = {
+export interface JsonCounts {
+  readonly members: number;
+  readonly containers: number;
+}
+
+export const strictJsonLimits: StrictJsonLimits = {
   depthMax: limits.jsonDepthMax,
   membersMax: limits.jsonMembersMax,
+  containersMax: limits.jsonContainersMax,
 };
 
 const backslash = /\\/;
@@ -39,7 +47,9 @@ export function parseStrictJson(bytes: Uint8Array, most: StrictJsonLimits = stri
 
 export function parseStrictJsonText(text: string, most: StrictJsonLimits = strictJsonLimits): Json {
   if (!text.isWellFormed()) throw malformed('The text holds a lone surrogate.');
-  const written = scan(text, most);
+  const counts = { members: 0, containers: 0 };
+  const written = scan(text, most, counts);
+  most.measured?.(counts);
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -52,15 +62,20 @@ export function parseStrictJsonText(text: string, most: StrictJsonLimits = stric
 }
 
 /** Counts the members, and the objects and arrays, of a JSON text that this service wrote. */
-export function measureJson(text: string): { readonly members: number; readonly containers: number } {
+export function measureJson(text: string): JsonCounts {
   const counts = { members: 0, containers: 0 };
   scan(text, { depthMax: Infinity, membersMax: Infinity, containersMax: Infinity }, counts);
   return counts;
 }
 
+interface Counts {
+  members: number;
+  containers: number;
+}
+
 /** Counts the members of the text. For text that is not JSON the count means nothing, and the parser refuses it. */
-function scan(text: string, most: StrictJsonLimits, counts = { members: 0, containers: 0 }): number {
-  const { containersMax = Infinity } = most;
+function scan(text: string, most: StrictJsonLimits, counts: Counts): number {
+  const { containersMax } = most;
   let depth = 0;
   let members = 0;
   let containers = 0;

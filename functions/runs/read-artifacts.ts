@@ -39,11 +39,15 @@ export async function listArtifacts(
   return found;
 }
 
-/** Finds an artifact by id, or else the newest of that name, with its bytes. `null` if the run has none. */
+/**
+ * Finds an artifact by id, or else the newest of that name, with its bytes. `null` if the run has none. `hold` learns the
+ * size before the bytes are read, and may throw.
+ */
 export async function findArtifact(
   runtime: Runtime,
   runId: string,
   ref: string,
+  hold: (bytes: number) => void = () => {},
 ): Promise<StoredArtifact | null> {
   const store = await runtime.store();
   const { records } = await store.query(runtime.scope, {
@@ -52,7 +56,7 @@ export async function findArtifact(
   });
   const artifact =
     records[0] === undefined ? await newestNamed(runtime, runId, ref) : readArtifact(records[0]);
-  return artifact === null ? null : withBytes(runtime, artifact);
+  return artifact === null ? null : withBytes(runtime, artifact, hold);
 }
 
 async function newestNamed(runtime: Runtime, runId: string, name: string): Promise<StoredArtifact | null> {
@@ -68,9 +72,14 @@ async function newestNamed(runtime: Runtime, runId: string, name: string): Promi
   return records[0] === undefined ? null : readArtifact(records[0]);
 }
 
-async function withBytes({ blobs: open }: Runtime, artifact: StoredArtifact): Promise<StoredArtifact> {
+async function withBytes(
+  { blobs: open }: Runtime,
+  artifact: StoredArtifact,
+  hold: (bytes: number) => void,
+): Promise<StoredArtifact> {
   if (artifact.metadata.offloaded !== 'true' && artifact.uri === null) return artifact;
   if (open === null || artifact.uri === null) return artifact;
+  hold(artifact.sizeBytes);
   const blobs = await open();
   for (const text of [true, false]) {
     const key = artifactBlobKey(artifact.runId, artifact.id, text);

@@ -152,6 +152,29 @@ describe('a stream on a socket', () => {
     await host.stop();
   });
 
+  test('whose fields alone are asked for is returned unread', async () => {
+    let returned = 0;
+    let read = 0;
+    const chunks = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          read += 1;
+          return Promise.resolve({ done: true as const, value: undefined });
+        },
+        return: () => {
+          returned += 1;
+          return Promise.resolve({ done: true as const, value: undefined });
+        },
+      }),
+    };
+    const getBytes = () => Promise.resolve({ status: 200, body: chunks });
+    const chain = wireChain({ handlers: { ...echoHandlers(), ...bytesHandlers, getBytes } });
+    const host = await serveNode(chain, { host: '127.0.0.1', port: 0, world: systemWorld });
+    expect((await fetch(`${host.url}/b/stored/a`, { method: 'HEAD' })).status).toBe(200);
+    await host.stop();
+    expect([returned, read]).toEqual([1, 0]);
+  });
+
   test.each([
     ['fails', 10, true],
     ['is too short', 10, false],

@@ -263,13 +263,18 @@ describe.each(hosts)('HTTP on $name', ({ start }) => {
     expect(answer.headers['x-correlation-id']).toBe('trace-1');
   });
 
-  test.each(['a b', 'a<script>', 'x'.repeat(129), 'caf\xe9', ''])(
-    'the correlation id %j is replaced',
-    async (id) => {
-      const answer = await send(host.port, request('GET', '/items/a', [`X-Correlation-ID: ${id}`]));
-      expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f]{32}$/);
-    },
-  );
+  test.each(['a b', 'x'.repeat(129), 'caf\xe9', ''])('the correlation id %j is replaced', async (id) => {
+    const answer = await send(host.port, request('GET', '/items/a', [`X-Correlation-ID: ${id}`]));
+    expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test('every printable ASCII character of a correlation id is kept', async () => {
+    const id = Array.from({ length: 94 }, (_, at) => String.fromCharCode(0x21 + at)).join('');
+    const answer = await send(host.port, request('GET', '/fail', [`X-Correlation-ID: ${id}`]));
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.headers['x-correlation-id']).toBe(id);
+    expect((JSON.parse(answer.body) as { instance: string }).instance).toMatch(/^urn:svc:request:[!-~]+$/);
+  });
 
   test('the framework keeps no path to itself', async () => {
     expectProblem(await send(host.port, request('GET', '/favicon.ico')), 404, 'route_not_found');

@@ -33,6 +33,10 @@ export const server = {
     'Least severity of the log lines that are written.', { option: 'log-level' }),
   messageBytesMax: setting<number | null>('Server:MessageBytesMax', integer(1_048_576, 1_073_741_824), onFunctions<number | null>(33_554_432, null),
     'Largest request or answer that the platform in front carries. The server refuses a larger one and names the alternative.', { unit: 'bytes' }),
+  bytesInFlightMax: setting('Server:BytesInFlightMax', integer(1_048_576, 68_719_476_736), 268_435_456,
+    'Memory that bodies and answers of requests under way may hold together. Further large requests are refused with 503.', { unit: 'bytes' }),
+  bytesInFlightPerCallerMax: setting('Server:BytesInFlightPerCallerMax', integer(1_048_576, 68_719_476_736), inDevelopment(268_435_456, 67_108_864),
+    'Memory that bodies and answers of one caller may hold. Further large requests of the caller are refused with 429.', { unit: 'bytes' }),
   validateResponses: setting('Server:ValidateResponses', truth(), inDevelopment(true, false),
     'Whether the server checks every answer against its model before it sends it.'),
 } as const;

@@ -109,9 +109,9 @@ export function listExecutionRunArtifacts(
 export function getExecutionRunArtifact(
   dependencies: ExecutionDependencies,
 ): Handler<'getExecutionRunArtifact'> {
-  return async ({ params: { runId, artifactRef } }, { caller }) => {
+  return async ({ params: { runId, artifactRef } }, { caller, hold }) => {
     await readable(dependencies, caller, runId);
-    const artifact = await findArtifact(dependencies.runtime, runId, artifactRef);
+    const artifact = await findArtifact(dependencies.runtime, runId, artifactRef, hold);
     if (artifact === null) throw new ServiceError('not_found', 'The run has no such artifact');
     return { status: 200, body: wireArtifact(artifact) };
   };

@@ -26,7 +26,11 @@ export const SNAPSHOT_VERSION = 1;
 export const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A line wraps the content of a commit in a few levels and members more than its request did. */
-export const lineLimits = { depthMax: limits.restoreJsonDepthMax, membersMax: limits.jsonMembersMax * 2 };
+export const lineLimits = {
+  depthMax: limits.restoreJsonDepthMax,
+  membersMax: limits.jsonMembersMax * 2,
+  containersMax: limits.restoreJsonContainersMax,
+};
 
 export type Counts = Readonly<Record<RecordValue['collection'], number>>;
 

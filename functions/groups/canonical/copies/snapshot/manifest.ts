@@ -58,7 +58,7 @@ export function manifestBytes(manifest: ArchiveManifest): Uint8Array {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const COLLECTIONS = ['commits', 'documents', 'events', 'fences'] as const;
 // Four members a chunk, and a few more.
-const jsonLimits = { depthMax: 4, membersMax: CHUNKS_MAX * 4 + 100 };
+const jsonLimits = { depthMax: 4, membersMax: CHUNKS_MAX * 4 + 100, containersMax: CHUNKS_MAX + 100 };
 
 /** Reads the manifest of an archive of this tenant. Throws a `SnapshotError`. */
 export function readManifest(tenantId: string, bytes: Uint8Array): ArchiveManifest {

@@ -1,0 +1,68 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Clock, Timers } from '../kernel/world.ts';
+import { BrokenBodyError } from './message.ts';
+
+export interface BodyPolicy {
+  /** How long the server waits for a body that does not keep up with `bytesPerSecondMin`, whatever arrived before. */
+  readonly timeoutMs: number;
+  /** Every second of this pace extends the time, so that a large body over a slow line still arrives. */
+  readonly bytesPerSecondMin: number;
+}
+
+export const bodyPolicy: BodyPolicy = {
+  timeoutMs: limits.requestBodySeconds * 1000,
+  bytesPerSecondMin: limits.requestBodyBytesPerSecondMin,
+};
+
+export interface StreamWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+/**
+ * The chunks of a body, at most `limitBytes`. Only the waiting for the client counts against its time: at most
+ * `timeoutMs` without progress, and each byte earns back the time that the slowest allowed pace takes for it.
+ */
+export async function* pacedChunks(
+  body: AsyncIterable<Uint8Array>,
+  limitBytes: number,
+  world: StreamWorld,
+  policy: BodyPolicy,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  // By hand: leaving a `for await` early would close the connection before it carries the answer.
+  const iterator = body[Symbol.asyncIterator]();
+  let budgetMs = policy.timeoutMs;
+  let received = 0;
+  for (;;) {
+    const startedAt = world.clock.now();
+    const step = await within(world.timers, budgetMs, iterator.next());
+    if (step.done === true) return;
+    received += step.value.length;
+    if (received > limitBytes) throw tooLarge(limitBytes);
+    const spentMs = Math.max(0, world.clock.now() - startedAt);
+    const earnedMs = (step.value.length * 1000) / policy.bytesPerSecondMin;
+    // Capped, so that a client cannot save up time with a fast start and then hold a connection.
+    budgetMs = Math.min(policy.timeoutMs, budgetMs - spentMs + earnedMs);
+    if (step.value.length > 0) yield step.value;
+  }
+}
+
+async function within<T>(timers: Timers, delayMs: number, action: Promise<T>): Promise<T> {
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const cancel = timers.after(Math.max(0, Math.floor(delayMs)), () =>
+    reject(new ServiceError('request_timeout', 'The request body did not arrive in time.')),
+  );
+  try {
+    return await Promise.race([action, expired]);
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new BrokenBodyError({ cause: error });
+  } finally {
+    cancel();
+  }
+}
+
+export function tooLarge(limitBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `The request body is larger than ${limitBytes} bytes.`);
+}

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import type { Answer } from '../../functions/http/answer.ts';
+import { type NodeHost, serveNode } from '../../functions/http/host-node.ts';
+import type { ChainOptions } from '../../functions/http/options.ts';
+import type { Timers } from '../../functions/kernel/world.ts';
+import { ManualWorld } from '../support/manual-world.ts';
+import { echoChain, echoHandlers, echoOperations, systemWorld } from './fixture/echo.ts';
+import { expectProblem, RawConnection, request, send } from './fixture/raw-client.ts';
+
+/** What requests under way hold: bodies that stop before their end, and answers that their clients do not read. */
+
+const MiB = 1024 * 1024;
+const path = '/canonical/tenants/t/echo';
+const large = 'x'.repeat(16 * MiB);
+const getItem = { ...echoOperations['getItem'], mutation: 'read' } as const;
+
+async function serve(overrides: Partial<ChainOptions>, timers = systemWorld.timers): Promise<NodeHost> {
+  const handlers = {
+    ...echoHandlers(),
+    getItem: ({ params }: { readonly params: { readonly itemId: string } }): Promise<Answer> =>
+      Promise.resolve({ status: 200, body: params.itemId === 'large' ? large : 'small' }),
+  };
+  const operations = { ...echoOperations, getItem: getItem as ChainOptions['operations'][string] };
+  const chain = echoChain({ handlers, operations, ...overrides });
+  return serveNode(chain, { host: '127.0.0.1', port: 0, world: { ...systemWorld, timers }, drainMs: 1 });
+}
+
+/** Sends a request and reads nothing of its answer. */
+async function unread(port: number, text: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write(text);
+  return socket;
+}
+
+test('answers that nobody reads are bounded, cut off after 30 s, and cost small requests nothing', async () => {
+  const world = new ManualWorld();
+  const bytesInFlight = { perProcess: 64 * MiB, perCaller: 40 * MiB };
+  // The host stops by its own timers.
+  const after: Timers['after'] = (ms, callback) =>
+    (ms === 30_000 ? world : systemWorld).timers.after(ms, callback);
+  const host = await serve({ bytesInFlight }, { after });
+  const { port } = host.address;
+  const silent = [await unread(port, request('GET', '/items/large'))];
+  silent.push(await unread(port, request('GET', '/items/large')));
+  // One timer for each answer that its client does not take.
+  await vi.waitFor(() => expect(world.pendingTimers).toBe(2));
+  const refused = await send(port, request('GET', '/items/large'));
+  expectProblem(refused, 429, 'rate_limited');
+  expect(refused.headers['retry-after']).toBe('1');
+  expect((await send(port, request('GET', '/items/small'))).status).toBe(200);
+  world.advance(30_000);
+  await Promise.all(silent.map((socket) => once(socket.resume(), 'close')));
+  expect((await send(port, request('GET', '/items/large'))).body).toHaveLength(large.length + 2);
+  await host.stop();
+}, 30_000);
+
+test('bodies under way are bounded before the server reads them', async () => {
+  const bytesInFlight = { perProcess: 64 * MiB, perCaller: MiB };
+  const host = await serve({ bytesInFlight });
+  const post = (length: number): string =>
+    request('POST', path, ['Content-Type: application/json', `Content-Length: ${length}`]);
+  const stopping = await RawConnection.open(host.address.port);
+  stopping.write(post(900_000) + ' '.repeat(899_990));
+  const { port } = host.address;
+  await vi.waitFor(async () => expectProblem(await send(port, post(900_000)), 429, 'rate_limited'));
+  stopping.destroy();
+  const whole = post(900_000) + JSON.stringify({ a: ' '.repeat(899_992) });
+  await vi.waitFor(async () => expect((await send(port, whole)).status).toBe(200));
+  await host.stop();
+});
+
+test('small JSON values count as the memory that they take', async () => {
+  const bytesInFlight = { perProcess: 64 * MiB, perCaller: 24 * MiB };
+  const host = await serve({ bytesInFlight });
+  const body = `{"a":[${'[],'.repeat(290_000)}[]]}`;
+  const post = request('POST', path, ['Content-Type: application/json'], body);
+  // Alone it is admitted, and beside another large request it is not.
+  expect((await send(host.address.port, post)).status).toBe(200);
+  const silent = await unread(host.address.port, request('GET', '/items/large'));
+  await vi.waitFor(async () => expectProblem(await send(host.address.port, post), 429, 'rate_limited'));
+  silent.destroy();
+  await host.stop();
+});
