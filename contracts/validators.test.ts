@@ -48,6 +48,19 @@ describe('the validators', () => {
 describe('a commit request', () => {
   const validator = requestValidators.commitCanonicalTransaction;
 
+  it('holds at most 100 mutations and 100 events', () => {
+    const mutation = { operation: 'upsert', document };
+    const event = { topic: 't', key: 'k', payload: {} };
+    const request = (mutations: number, events: number) => ({
+      idempotencyKey: 'k',
+      mutations: Array.from({ length: mutations }, () => mutation),
+      outbox: Array.from({ length: events }, () => event),
+    });
+    expect(fault(validator, request(100, 100))).toBeUndefined();
+    expect(fault(validator, request(101, 0))).toBe('maxItems /mutations');
+    expect(fault(validator, request(0, 101))).toBe('maxItems /outbox');
+  });
+
   it.each([
     ['nothing but its key', { idempotencyKey: 'k' }],
     [

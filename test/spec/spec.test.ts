@@ -64,7 +64,8 @@ describe('the gate finds', () => {
       [{ ...sound, tests: ['test/spec/spec.test.ts > an old ti'] }],
       'has no test',
     ],
-    ['a test without a title', [{ ...sound, tests: ['test/spec/spec.test.ts'] }], 'has no test'],
+    ['a test without a title', [{ ...sound, tests: ['test/spec/spec.test.ts'] }], 'no title is named'],
+    ['a row that is gone', [{ ...sound, tests: ['test/spec/spec.test.ts > %s > an old r'] }], 'has no test'],
     ['an id that is taken', [sound, sound], 'its id is taken'],
     ['a mark beside tests', [{ ...sound, waitsFor: 'POST /mcp' }], 'must not wait'],
     [

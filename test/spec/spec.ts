@@ -6,7 +6,7 @@ export interface Requirement {
   /** File and number: stable, so that a finding can name it. */
   readonly id: string;
   readonly sentence: string;
-  /** `file > title`, the title as it stands in the source of the test. */
+  /** `file > title`, as the title stands in the source; `file > title > row` names one row of a table of cases. */
   readonly tests?: readonly string[];
   /** The operation (`startGraphImportJob`) or the endpoint (`POST /mcp`) that the sentence is about and that is not built yet. */
   readonly waitsFor?: string;
@@ -44,16 +44,12 @@ function isBuilt(waitsFor: string, { operations }: Known): boolean {
 
 function testFaults({ tests = [] }: Requirement, { textOf }: Known): string[] {
   return tests.flatMap((test) => {
-    const [file = '', title = ''] = split(test);
+    const [file = '', ...titles] = test.split(' > ');
     const text = textOf(file);
     if (text === undefined) return [`${file} does not exist`];
-    return hasTitle(text, title) ? [] : [`${file} has no test "${title}"`];
+    if (titles.length === 0) return [`${file}: no title is named`];
+    return titles.filter((title) => !hasTitle(text, title)).map((title) => `${file} has no test "${title}"`);
   });
-}
-
-function split(test: string): readonly string[] {
-  const at = test.indexOf(' > ');
-  return at < 0 ? [test] : [test.slice(0, at), test.slice(at + 3)];
 }
 
 /** Whether the source of a test file holds the title, quoted, or as a function of Python. */
