@@ -12,6 +12,7 @@ import type { Timers, World } from '../kernel/world.ts';
 import { release } from '../release.ts';
 import { assembleRuns } from '../runs/assemble.ts';
 import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
+import { AutomaticPrune } from '../runs/maintenance/automatic-prune.ts';
 import type { Plugin } from '../runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../runs/records.ts';
 import { recoverRuns } from '../runs/recover-runs.ts';
@@ -120,6 +121,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       asks: role === 'service',
     },
   });
+  const pruning = new AutomaticPrune(runtime, settings.execution.pruneIntervalMinutes * 60_000);
   const reserve = handlers.length === 0 ? {} : { reserve: (id: string) => engine.reserve(id) };
   return {
     jobs: { runtime, ...reserve },
@@ -138,8 +140,10 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       await recover(runtime, presence.locks);
       await local.start(() => logged(log, settle()));
       engine.wake();
+      pruning.start();
     },
     async stop() {
+      await pruning.stop();
       await local.stop();
       const done = await engine.stop(settings.server.drainSeconds * 1_000);
       await cloud?.close();

@@ -172,6 +172,7 @@ describe('the functions beside the groups', () => {
     const settings = {
       'ExecutionRuntime:Google:EmulatorHost': `${tasks.host}:${tasks.port}`,
       'ExecutionRuntime:MaxRetainedTerminalRuns': '1',
+      'ExecutionRuntime:MinRetainedHours': '0',
     };
     const api = await hosted({ target: 'execution', settings, plugin });
     const shared = { settings, plugin, folder: api.folder };

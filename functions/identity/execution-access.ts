@@ -40,6 +40,15 @@ export interface ExecutionRunRef {
   readonly handlerId: string;
 }
 
+/** Runs that a caller may read: those of a product, or of one tenant or one handler of it. */
+export interface VisibleRuns {
+  readonly productId: string;
+  /** `null`: of every tenant. */
+  readonly tenantId: string | null;
+  /** `null`: of every handler. */
+  readonly handlerId: string | null;
+}
+
 /** Decides about verified callers. A refusal throws `permission_denied`; its text tells nothing about grants. */
 export interface ExecutionAccess {
   /** Answers the service identity that the run is bound to: the verified principal. */
@@ -55,6 +64,8 @@ export interface ExecutionAccess {
   ): void;
   /** Whether a run may be shown in a list. */
   maySee(caller: VerifiedCaller, run: ExecutionRunRef): boolean;
+  /** The parts of all runs that together hold what `maySee` allows. */
+  visibleRuns(caller: VerifiedCaller): readonly VisibleRuns[];
   /** The worker must be the caller's, and every handler one that a grant for this worker allows. */
   authorizeLease(caller: VerifiedCaller, workerId: string, handlerIds: readonly string[]): void;
   /** Whether a run may be handed to the caller's worker: a grant for the worker must also cover the run. */
@@ -99,6 +110,7 @@ export function createExecutionAccess(
     },
     authorizeRun: (caller, run, operation) => demand(mayTouch(caller, run, operation)),
     maySee: (caller, run) => mayTouch(caller, run, 'read_run'),
+    visibleRuns: (caller) => granting(caller, 'read_run').flatMap(partsOf),
     authorizeLease(caller, workerId, handlerIds) {
       const own = asWorker(caller, workerId);
       demand(own.length > 0);
@@ -161,6 +173,12 @@ function prepare({ productId, workerId, tenantIds, handlerIds, operations }: Exe
     handlers: new Set(handlerIds),
     operations: new Set(operations),
   };
+}
+
+function partsOf({ productId, tenants, handlers }: ReadyGrant): VisibleRuns[] {
+  const tenantIds = tenants.size === 0 ? [null] : [...tenants];
+  const handlerIds = handlers.size === 0 ? [null] : [...handlers];
+  return tenantIds.flatMap((tenantId) => handlerIds.map((handlerId) => ({ productId, tenantId, handlerId })));
 }
 
 /** An empty list restricts nothing. */

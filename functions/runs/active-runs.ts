@@ -1,6 +1,7 @@
 import type { Found, RecordKey, Write } from '../store/port.ts';
-import { activeCounterKey, jobCounterKey, jobShareKey, shardOf } from './records.ts';
-import { jobOwner, type OwnedRun } from './run-job.ts';
+import { activeCounterKey, jobCounterKey, jobShareKey, runShareKey, shardOf } from './records.ts';
+import type { Run } from './run.ts';
+import { jobOwner, type OwnedRun, type Owner } from './run-job.ts';
 import type { RuntimeOptions } from './runtime.ts';
 
 /** Counter records bound the number of active runs. Several shards share a ceiling, so that starts do not contend. */
@@ -9,11 +10,16 @@ export interface ActiveCounter {
   readonly key: RecordKey;
   /** How many runs it admits. The quotas of all shards add up to their ceiling. */
   readonly max: number;
-  /** Counts the jobs of one owner. Such a record exists only while it counts something. */
+  /** Counts the runs or jobs of one owner. Such a record exists only while it counts something. */
   readonly isShare?: true;
+  /** Other shards count for the same owner too, so one of them may have room. */
+  readonly isSharded?: true;
 }
 
-/** The counters of this run; none if its ceiling is unlimited. Jobs count against a ceiling and a share of their own. */
+/**
+ * The counters of a new run; none if its ceiling is unlimited. A run counts in all and for its product and tenant. Jobs count
+ * against a ceiling and a share of their own.
+ */
 export function countersOf(
   options: RuntimeOptions,
   { id, scope, job }: OwnedRun & { readonly id: string },
@@ -22,9 +28,36 @@ export function countersOf(
   if (ceiling === null) return [];
   const shard = shardOf(id, options.counterShards);
   const max = quotaOf(ceiling, shard, options.counterShards);
-  if (job === undefined) return [{ key: activeCounterKey(shard), max }];
+  if (job === undefined) {
+    const whole = { key: activeCounterKey(shard), max };
+    if (scope === null) return [whole];
+    return [whole, shareOf(options, scope, shard)];
+  }
   const share = { key: jobShareKey(jobOwner(scope, job)), max: options.jobShareMax, isShare: true } as const;
   return [{ key: jobCounterKey(shard), max }, share];
+}
+
+/** A smaller share has one counter: its shards would have room for so few runs that they refuse a run too early. */
+const SHARDED_MIN = 256;
+
+function shareOf({ runShareMax, counterShards }: RuntimeOptions, scope: Owner, shard: number): ActiveCounter {
+  if (counterShards === 1 || runShareMax < SHARDED_MIN)
+    return { key: runShareKey(scope, 0), max: runShareMax, isShare: true };
+  const max = quotaOf(runShareMax, shard, counterShards);
+  return { key: runShareKey(scope, shard), max, isShare: true, isSharded: true };
+}
+
+/** The counters that counted this run when it began. */
+export function countersOfRun(options: RuntimeOptions, run: Run): readonly ActiveCounter[] {
+  const all = countersOf(options, run);
+  return run.job === undefined && run.sharesCounted !== true
+    ? all.filter(({ isShare }) => isShare !== true)
+    : all;
+}
+
+/** A full counter that no other shard helps. */
+export function isFinal({ isShare, isSharded }: ActiveCounter): boolean {
+  return isShare === true && isSharded !== true;
 }
 
 export function ceilingOf({ activeRunsMax, activeJobsMax }: RuntimeOptions, isJob: boolean): number | null {

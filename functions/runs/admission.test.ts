@@ -62,7 +62,7 @@ describe('a start that found no room', () => {
         idempotencyKeyHash: null,
         replayed: false,
         failureClass: 'queue_full',
-        error: 'As many runs are active as may be',
+        error: 'As many runs are active as may be, in all or of this product and tenant',
       },
     });
   });

@@ -36,7 +36,7 @@ export function statusUri(runId: string, job?: RunJob): string {
   return `${job?.statusPath ?? '/execution/runs'}/${runId}`;
 }
 
-const RUNS_FULL = 'As many runs are active as may be';
+const RUNS_FULL = 'As many runs are active as may be, in all or of this product and tenant';
 const JOBS_FULL = 'As many jobs are active as may be, in all or of this product and tenant';
 
 /** Nothing was stored and the idempotency key is free, so the caller may send the same request again. */

@@ -9,8 +9,10 @@ import type { HandlerRegistry } from './handler-registry.ts';
 import type { PluginHandler } from './plugin.ts';
 import { ProductPolicies, type ProductPolicy } from './product-policy.ts';
 import { QueuedRuns } from './queued-runs.ts';
+import { RecentScopes } from './recent-scopes.ts';
 import { RunWatch } from './run-watch.ts';
 import type { Runtime, RuntimeOptions } from './runtime.ts';
+import { ScopeIndexState } from './scope-index-state.ts';
 import { settleDue } from './settle.ts';
 
 export interface RunParts {
@@ -64,6 +66,8 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     log: parts.log,
     options: parts.options,
     watch: new RunWatch(world),
+    scopes: new RecentScopes(),
+    scopeIndex: new ScopeIndexState(),
     settlesDueRuns: parts.settlesDueRuns,
     ...(signalsCancellation ? { signalCancellation: (runId: string) => engine.cancel(runId) } : {}),
   };

@@ -1,6 +1,6 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
-import { type ActiveCounter, countersOf, decremented } from './active-runs.ts';
+import { type ActiveCounter, countersOf, countersOfRun, decremented } from './active-runs.ts';
 import { afterWrite, announceChange } from './announcements.ts';
 import { heartbeatRecord, readRun, runKey, runRecord, traceKey, traceRecord } from './records.ts';
 import type { Change, Run } from './run.ts';
@@ -43,11 +43,13 @@ export async function changeRun<R>(
   const baseId = runtime.ids.next();
   const once = (counters: readonly ActiveCounter[]) => transition(runtime, request, baseId, counters, decide);
   // Read the active-run counter only when the run will probably end: it costs a read and is contended.
-  const guess = request.mayEnd === true ? countersOf(runtime.options, { id: runId, scope: null }) : [];
+  const scope = runtime.scopes.of(runId);
+  const guess = request.mayEnd === true ? countersOf(runtime.options, { id: runId, scope }) : [];
   const tried = await once(guess);
   const done = 'missing' in tried ? await once(tried.missing) : tried;
   if ('missing' in done)
     throw new Error('a run that ends must leave the active count in the same transaction');
+  if (done.run !== undefined) runtime.scopes.saw(done.run);
   // Notify before returning: a late message could overwrite newer queue state.
   if (done.run !== undefined && done.run !== done.before)
     await announceChange(runtime, done.before, done.run, now);
@@ -76,25 +78,29 @@ async function transition<R>(
   const counted = counters.map((counter): KeyRequest => ({ key: counter.key }));
   const keys: KeyRequest[] = [{ key, view: 'body' }, ...(request.keys ?? []), ...counted];
   const store = await runtime.store();
-  return store.transact<Transition<R>>(runtime.scope, { gate: key, keys }, (found) => {
-    const record = found.get(key);
-    const before = record === undefined ? undefined : readRun(record, runId);
-    const { change, result, writes = [], leaseOnly = false } = decide(before, found);
-    if (change === null) return { writes: [], result: { before, run: before, result } };
-    if (leaseOnly) {
-      const { run } = change;
-      return { writes: [{ put: heartbeatRecord(run) }, ...writes], result: { before, run, result } };
-    }
-    const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
-    const all: Write[] = [{ put: runRecord(run) }, ...writes];
-    if (before?.counted === true && !run.counted) {
-      const ending = countersOf(runtime.options, before);
-      if (!ending.every(({ key: each }) => counted.some((asked) => asked.key.id === each.id)))
-        return { writes: [], result: { missing: ending } };
-      all.push(...ending.map((counter) => decremented(found, counter)));
-    }
-    return { writes: all, result: { before, run, result } };
-  });
+  return store.transact<Transition<R>>(
+    runtime.scope,
+    { gate: key, keys, frees: request.mayEnd === true },
+    (found) => {
+      const record = found.get(key);
+      const before = record === undefined ? undefined : readRun(record, runId);
+      const { change, result, writes = [], leaseOnly = false } = decide(before, found);
+      if (change === null) return { writes: [], result: { before, run: before, result } };
+      if (leaseOnly) {
+        const { run } = change;
+        return { writes: [{ put: heartbeatRecord(run) }, ...writes], result: { before, run, result } };
+      }
+      const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
+      const all: Write[] = [{ put: runRecord(run) }, ...writes];
+      if (before?.counted === true && !run.counted) {
+        const ending = countersOfRun(runtime.options, before);
+        if (!ending.every(({ key: each }) => counted.some((asked) => asked.key.id === each.id)))
+          return { writes: [], result: { missing: ending } };
+        all.push(...ending.map((counter) => decremented(found, counter)));
+      }
+      return { writes: all, result: { before, run, result } };
+    },
+  );
 }
 
 /** Moves a trace that has grown too long from the run's record to a record of its own. */

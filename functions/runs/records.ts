@@ -8,7 +8,7 @@ import {
   StoreError,
 } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
-import { isTerminal, type Run, type TraceEntry } from './run.ts';
+import { isTerminal, type Run, type RunScope, type TraceEntry, wasRefused } from './run.ts';
 import { jobList, jobOwner, type OwnedRun, type RunJob } from './run-job.ts';
 
 /**
@@ -62,6 +62,11 @@ export const RUN_INDEX = {
   lane: 'lane',
   correlation: 'correlation',
   key: 'key',
+  /** Names product and tenant; absent without a scope, as `product` is. Runs of releases before 0.6.0 get both later. */
+  scope: 'scope',
+  product: 'product',
+  /** Only runs that admission refused have it: it names their owner. */
+  refused: 'refused',
   /** Only jobs have these: one value names family and space, the other the subject too. */
   jobs: 'jobs',
   jobSubject: 'job-subject',
@@ -140,6 +145,27 @@ export function jobShareKey(owner: string): RecordKey {
   return { collection: COUNTERS.name, id: recordId('active-jobs-of', owner) };
 }
 
+/** Counts the active runs of one product and tenant. */
+export function runShareKey(scope: Pick<RunScope, 'productId' | 'tenantId'>, shard: number): RecordKey {
+  return { collection: COUNTERS.name, id: recordId('active-runs-of', scopeValue(scope), String(shard)) };
+}
+
+/** The index value that finds the runs of a product and tenant. */
+export function scopeValue({ productId, tenantId }: Pick<RunScope, 'productId' | 'tenantId'>): string {
+  return recordId('run-scope', productId, tenantId);
+}
+
+/** The index value that finds the runs of a product. */
+export function productValue(productId: string): string {
+  return recordId('run-product', productId);
+}
+
+/** Whose retention a run counts in: that of its product and tenant, or of the space where a job has no product. */
+export function retentionOwner({ scope, job }: OwnedRun): string {
+  if (job !== undefined) return jobOwner(scope, job);
+  return scope === null ? 'runs' : scopeValue(scope);
+}
+
 /** The counter shard of a run. It follows from the id alone, so that every process that ends the run finds it. */
 export function shardOf(runId: string, shards: number): number {
   return shards === 1 ? 0 : (Number(runId.slice(-9)) % 7919) % shards;
@@ -181,6 +207,11 @@ function runIndexes(run: Run): Record<string, string> {
   // Without a correlation id the run's own id counts, and the run is found by that anyway.
   if (run.correlationId !== run.id) indexes[RUN_INDEX.correlation] = run.correlationId;
   if (run.keyHash !== null) indexes[RUN_INDEX.key] = run.keyHash;
+  if (run.scope !== null) {
+    indexes[RUN_INDEX.scope] = scopeValue(run.scope);
+    indexes[RUN_INDEX.product] = productValue(run.scope.productId);
+  }
+  if (wasRefused(run)) indexes[RUN_INDEX.refused] = retentionOwner(run);
   for (const [name, value] of Object.entries(run.tags)) indexes[tagIndex(name)] = value;
   if (run.job !== undefined) Object.assign(indexes, jobIndexes(run.job));
   return indexes;

@@ -21,7 +21,7 @@ export interface JobCaller {
   readonly principal: string | null;
 }
 
-interface Owner {
+export interface Owner {
   readonly productId: string;
   readonly tenantId: string;
 }

@@ -208,8 +208,15 @@ export interface Run extends Progress {
   readonly artifacts: number;
   /** Whether the run counts against the ceiling of active runs, a job against that of active jobs. */
   readonly counted: boolean;
+  /** Whether it also counts against the share of its product and tenant. Runs of releases before 0.6.0 do not. */
+  readonly sharesCounted?: true;
   /** Absent unless an operation of the service admitted the run as a job. */
   readonly job?: RunJob;
+}
+
+/** Whether admission refused the run. A handler may also end its run as `rejected`, but that run was leased before. */
+export function wasRefused({ status, attempt }: Pick<Run, 'status' | 'attempt'>): boolean {
+  return status === 'rejected' && attempt === 0;
 }
 
 /** The result of a rule: the changed run and its new trace events. */

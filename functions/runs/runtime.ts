@@ -6,7 +6,9 @@ import type { RecordStore, Scope } from '../store/port.ts';
 import type { HandlerRegistry } from './handler-registry.ts';
 import type { ProductPolicies } from './product-policy.ts';
 import type { QueuedRuns } from './queued-runs.ts';
+import type { RecentScopes } from './recent-scopes.ts';
 import type { RunWatch } from './run-watch.ts';
+import type { ScopeIndexState } from './scope-index-state.ts';
 
 /** Draws ordered ids (specification, Versioning 9): fixed-width decimal text in the order of generation. */
 export interface IdSource {
@@ -23,9 +25,14 @@ export interface RuntimeOptions {
   readonly activeJobsMax: number | null;
   /** How many of them one product and tenant may have. */
   readonly jobShareMax: number;
+  /** Active runs that one product and tenant may have. */
+  readonly runShareMax: number;
   /** Number of counter records that share the ceiling, so that starts do not contend for one. */
   readonly counterShards: number;
+  /** Terminal runs that prune keeps of each product and tenant. */
   readonly retainedRunsMax: number;
+  /** Automatic pruning spares runs that ended less than this ago. */
+  readonly retainedAgeMsMin: number;
   readonly listLimitDefault: number;
   readonly listLimitMax: number;
   readonly historyLimitDefault: number;
@@ -61,6 +68,8 @@ export interface Runtime {
   readonly log: Log;
   readonly options: RuntimeOptions;
   readonly watch: RunWatch;
+  readonly scopes: RecentScopes;
+  readonly scopeIndex: ScopeIndexState;
   /** Whether this process settles due runs. Otherwise each call that asks for a run settles them first. */
   readonly settlesDueRuns: () => boolean;
   /** Signals the cancellation to a handler that this process executes. */

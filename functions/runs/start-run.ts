@@ -1,13 +1,14 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
-import { type ActiveCounter, ceilingOf, countersOf, incremented, isFull } from './active-runs.ts';
+import { type ActiveCounter, ceilingOf, countersOf, incremented, isFinal, isFull } from './active-runs.ts';
 import { queueFull } from './admission.ts';
 import { announceChange } from './announcements.ts';
 import { traceLimits } from './change-run.ts';
 import { admissionKey, keyHashOf, readRun, runKey, runRecord, shardOf, valueKey } from './records.ts';
+import { boundRefused } from './refused-runs.ts';
 import { type LeaseGrant, leaseRun } from './rules/lease.ts';
-import { createRun, rejectionOf, type StartRequest, wasRefused } from './rules/start.ts';
-import type { Change, Run } from './run.ts';
+import { createRun, rejectionOf, type StartRequest } from './rules/start.ts';
+import { type Change, type Run, wasRefused } from './run.ts';
 import type { Runtime } from './runtime.ts';
 import { withTrace } from './trace.ts';
 import { type NewValue, storedValue } from './values.ts';
@@ -54,11 +55,13 @@ export async function startRun(
         throw new ServiceError('store_contention', 'Another start has just used this key');
     }
     if (outcome.kind === 'admitted') {
+      runtime.scopes.saw(outcome.run);
       await announceChange(runtime, undefined, outcome.run, now);
+      if (wasRefused(outcome.run)) await boundRefused(runtime, outcome.run, now);
       return { run: outcome.run, replayed: false };
     }
     // Another shard may have room, but the share of an owner has no shards.
-    if (ceiling === null || outcome.isShare === true) break;
+    if (ceiling === null || outcome.isFinal) break;
   }
   throw queueFull(request, first, clock.now());
 }
@@ -86,7 +89,7 @@ interface Admission {
 type Outcome =
   | { readonly kind: 'admitted'; readonly run: Run }
   | { readonly kind: 'replay'; readonly admission: Admission }
-  | { readonly kind: 'full'; readonly isShare: true | undefined };
+  | { readonly kind: 'full'; readonly isFinal: boolean };
 
 interface Attempt {
   readonly request: StartRequest;
@@ -118,9 +121,9 @@ async function admit(runtime: Runtime, { request, now, grant, id, freedOf }: Att
       return { writes: [], result: { kind: 'replay', admission: taken.head as unknown as Admission } };
     }
     const full = fullCounter(found, counters);
-    if (full !== undefined) return { writes: [], result: { kind: 'full', isShare: full.isShare } };
+    if (full !== undefined) return { writes: [], result: { kind: 'full', isFinal: isFinal(full) } };
     const created = createRun(request, handler, { id, payload: payload.value, keyHash }, now);
-    const counted: Change = { ...created, run: { ...created.run, counted: counters.length > 0 } };
+    const counted: Change = { ...created, run: { ...created.run, ...countedBy(counters) } };
     const leased = grant === null || rejected ? null : leaseRun(counted.run, grant, now);
     const change: Change =
       leased === null ? counted : { run: leased.run, events: [...counted.events, ...leased.events] };
@@ -135,10 +138,15 @@ async function admit(runtime: Runtime, { request, now, grant, id, freedOf }: Att
   });
 }
 
+function countedBy(counters: readonly ActiveCounter[]): Pick<Run, 'counted' | 'sharesCounted'> {
+  const counted = counters.length > 0;
+  return counters.some(({ isShare }) => isShare === true) ? { counted, sharesCounted: true } : { counted };
+}
+
 /** A full share is reported first: no other shard helps it. */
 function fullCounter(found: Found, counters: readonly ActiveCounter[]): ActiveCounter | undefined {
   const full = counters.filter((counter) => isFull(found, counter));
-  return full.find(({ isShare }) => isShare === true) ?? full[0];
+  return full.find(isFinal) ?? full[0];
 }
 
 function admissionRecord(key: RecordKey, run: Run, askedPluginId: string | null) {

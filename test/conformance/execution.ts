@@ -11,10 +11,12 @@ import { describePolicies } from './execution-policy.ts';
 import { describeRefusedStarts } from './execution-refused.ts';
 import { describeRepeats } from './execution-repeats.ts';
 import { describeResults } from './execution-results.ts';
+import { describeRetention } from './execution-retention.ts';
 import { describeRunLeases } from './execution-run-leases.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
 import { describeUnread } from './execution-unread.ts';
+import { describeVisible } from './execution-visible.ts';
 import { describeWaits } from './execution-waits.ts';
 import { describeWorkers } from './execution-worker.ts';
 
@@ -69,5 +71,7 @@ export function describeExecution(
     describeRunLeases(conformance);
     // Operators:
     describeMaintenance(conformance);
+    describeRetention(conformance);
+    describeVisible(conformance);
   });
 }

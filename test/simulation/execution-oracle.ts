@@ -1,6 +1,6 @@
 import type { ExecutionMaintenancePruneRequest } from '../../contracts/generated/models.ts';
 import { canonicalJson } from '../../functions/kernel/canonical-json.ts';
-import { admissionOfRun, RUN_INDEX, readRun } from '../../functions/runs/records.ts';
+import { activeCounterKey, admissionOfRun, RUN_INDEX, readRun } from '../../functions/runs/records.ts';
 import type { Run, TraceEntry } from '../../functions/runs/run.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import { checkAnswer } from './execution-answers.ts';
@@ -23,6 +23,9 @@ export interface Version {
   readonly run: Run;
 }
 
+/** The counters of all active runs together. */
+const WHOLE = new Set(Array.from({ length: 16 }, (_, shard) => activeCounterKey(shard).id));
+
 /** Watches every write at the moment at which it takes effect, and every answer before its client sees it. */
 export class ExecutionOracle {
   readonly reached = new Map<string, number>();
@@ -41,6 +44,8 @@ export class ExecutionOracle {
   readonly pruned = new Set<string>();
   readonly #scheduler: Scheduler;
   readonly #keys = new Map<string, string>();
+  /** How many runs of one product and tenant are active, by their counters. */
+  readonly #shares = new Map<string, number>();
 
   constructor(scheduler: Scheduler, shape: Shape) {
     this.#scheduler = scheduler;
@@ -135,7 +140,10 @@ export class ExecutionOracle {
 
   /** The counters say how many runs are active, at every moment, and none goes beyond its ceiling. */
   #checkCounts(changes: readonly Change[]): void {
-    const written = changes.filter(({ key }) => key.collection === 'counters');
+    const changed = changes.filter(({ key }) => key.collection === 'counters');
+    const written = changed.filter(({ key }) => WHOLE.has(key.id));
+    for (const { key, after } of changed.filter((change) => !WHOLE.has(change.key.id)))
+      this.#shares.set(key.id, Number(after?.head.active ?? 0));
     const counts = new Map(this.actives.at(-1)?.counts);
     for (const { key, after } of written) counts.set(keyName(key), Number(after?.head.active ?? 0));
     if (written.length > 0) this.actives.push({ moment: this.moment, counts });
@@ -145,6 +153,9 @@ export class ExecutionOracle {
     const active = this.runs.filter((run) => !isOver(run)).length;
     must(sum === active, 'admission', `${active} runs are active, and the counters say ${sum}`);
     must(active <= activeRunsMax, 'admission', `${active} runs are active, of ${activeRunsMax}`);
+    const scoped = this.runs.filter((run) => !isOver(run) && run.scope !== null).length;
+    const shared = [...this.#shares.values()].reduce((total, count) => total + count, 0);
+    must(scoped === shared, 'admission', `${scoped} runs have a scope, and their shares say ${shared}`);
   }
 
   #checkKeys(changes: readonly Change[]): void {

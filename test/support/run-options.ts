@@ -8,6 +8,8 @@ export const RUN_OPTIONS: RuntimeOptions = {
   activeRunsMax: 100_000,
   activeJobsMax: 100_000,
   jobShareMax: 25_000,
+  runShareMax: 25_000,
+  retainedAgeMsMin: 0,
   counterShards: 1,
   retainedRunsMax: 500,
   listLimitDefault: 50,

@@ -1,12 +1,14 @@
 import type { Handler } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
-import type { VerifiedCaller } from '../../identity/authorizer.ts';
+import type { Caller } from '../../identity/caller.ts';
 import type { ExecutionAccess } from '../../identity/execution-access.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
 import { listRuns, type RunFilter } from '../../runs/list-runs.ts';
 import { readTrace } from '../../runs/read-runs.ts';
 import type { Run } from '../../runs/run.ts';
+import type { Runtime } from '../../runs/runtime.ts';
+import { isIndexedByScope, lanesOf } from '../../runs/scope-index.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { readable, verified } from './run-operations.ts';
 import { traceWithinAnswer, wireRuns, wireTrace, withinAnswer } from './wire.ts';
@@ -21,12 +23,12 @@ export function listExecutionRuns({
   return async ({ query }, { caller }) => {
     const { listLimitDefault, listLimitMax } = runtime.options;
     const limit = boundedLimit(query.limit, listLimitDefault, listLimitMax);
-    const visible = access === null ? () => true : seenBy(access, verified(caller));
+    const { lanes, visible } = await visibleTo(runtime, access, caller);
     const view = { includeResult: query.includeResult ?? false };
     const filter = filterOf(query);
     const question = { operation: 'listExecutionRuns', ...filter };
     const afterId = await pageTokens.read(question, query.continuationToken);
-    const page = await listRuns(runtime, { filter, limit, lanes: [{}], visible, afterId });
+    const page = await listRuns(runtime, { filter, limit, lanes, visible, afterId });
     const runs = withinAnswer(page.runs, view);
     const large = runs.length < page.runs.length;
     const next = await pageTokens.issue(question, large ? (runs.at(-1)?.id ?? null) : page.next);
@@ -39,9 +41,18 @@ export function listExecutionRuns({
   };
 }
 
-function seenBy(access: ExecutionAccess, caller: VerifiedCaller): (run: Run) => boolean {
-  return (run) => access.maySee(caller, run);
+/** The lanes of the runs that the caller may see, and the check of each run. */
+async function visibleTo(runtime: Runtime, access: ExecutionAccess | null, caller: Caller) {
+  if (access === null) return { lanes: ALL, visible: () => true };
+  const known = verified(caller);
+  const indexed = await isIndexedByScope(runtime);
+  return {
+    lanes: indexed ? lanesOf(access.visibleRuns(known)) : ALL,
+    visible: (run: Run) => access.maySee(known, run),
+  };
 }
+
+const ALL = [{}];
 
 const TAG_PREFIX = 'tag.';
 

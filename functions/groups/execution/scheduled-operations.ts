@@ -52,7 +52,7 @@ export function scheduledHandler(name: ScheduledFunction, { runtime, access }: E
     reconcile: (now: number, deadline: number) => reconcileAll(runtime, now, { deadline }),
     // The check for forgotten runs reads every run, so it happens with the daily prune only.
     prune: async (now: number, deadline: number) => ({
-      ...(await pruneAll(runtime, now, { deadline })),
+      ...(await pruneAll(runtime, now, { deadline, ageMsMin: runtime.options.retainedAgeMsMin })),
       account: await accountOfRuns(runtime, () => runtime.world.clock.now() >= deadline),
     }),
   }[name];

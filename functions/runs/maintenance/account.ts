@@ -1,4 +1,4 @@
-import { countersOf } from '../active-runs.ts';
+import { countersOfRun } from '../active-runs.ts';
 import { COUNTERS, dueOf, isActive, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
@@ -82,7 +82,7 @@ export async function accountForRuns(runtime: Runtime, options: AccountOptions =
       const fault = accountOf(run, foundBy, now) ?? unannounced(run, options);
       if (fault !== null) faults.push({ runId: run.id, fault });
       if (!run.counted) continue;
-      for (const { key } of countersOf(runtime.options, run)) {
+      for (const { key } of countersOfRun(runtime.options, run)) {
         counted.set(key.id, (counted.get(key.id) ?? 0) + 1);
       }
     }

@@ -1,8 +1,9 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { describeFailure } from '../../kernel/log.ts';
 import { settledEach } from '../../kernel/settled-each.ts';
-import type { Run } from '../run.ts';
-import { jobOwner } from '../run-job.ts';
+import { retentionOwner } from '../records.ts';
+import { REFUSED_MAX } from '../refused-runs.ts';
+import { type Run, wasRefused } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 import { countRun, type PruneCounts, removeRun, resumeRemains } from './remove-run.ts';
 import { terminalRuns } from './terminal-runs.ts';
@@ -32,7 +33,8 @@ export async function prune(
   now: number,
 ): Promise<Pruned> {
   if (!dryRun) await resumeRemains(runtime, now, RESUMED_MAX);
-  const runs = await take(excess(runtime, retainTerminalRuns), limits.executionPruneRunsMax);
+  const retention = { retained: retainTerminalRuns, endedBefore: null };
+  const runs = await take(excess(runtime, retention), limits.executionPruneRunsMax);
   const results = await settledEach(runs, WIDTH, (run) =>
     dryRun ? countRun(runtime, run) : removeRun(runtime, run, now),
   );
@@ -47,6 +49,10 @@ export interface PruneAllOptions {
   readonly deadline: number;
   /** Default: the setting of the deployment. */
   readonly retainTerminalRuns?: number;
+  /** Spares runs that ended less than this ago. Default 0. */
+  readonly ageMsMin?: number;
+  /** Aborted when the process stops: no batch begins after it. */
+  readonly signal?: AbortSignal;
 }
 
 export interface PruneSummary extends PruneCounts {
@@ -60,16 +66,17 @@ export interface PruneSummary extends PruneCounts {
 export async function pruneAll(
   runtime: Runtime,
   now: number,
-  { deadline, retainTerminalRuns = runtime.options.retainedRunsMax }: PruneAllOptions,
+  { deadline, retainTerminalRuns = runtime.options.retainedRunsMax, ageMsMin = 0, signal }: PruneAllOptions,
 ): Promise<PruneSummary> {
-  const isOver = () => runtime.world.clock.now() >= deadline;
+  const isOver = () => signal?.aborted === true || runtime.world.clock.now() >= deadline;
   let summary: PruneSummary = { ...NONE, failed: 0, more: false };
   let resumed: number;
   do {
     if (isOver()) return { ...summary, more: true };
     resumed = await resumeRemains(runtime, now, RESUMED_MAX);
   } while (resumed === RESUMED_MAX);
-  const runs = excess(runtime, retainTerminalRuns);
+  const endedBefore = ageMsMin === 0 ? null : now - ageMsMin;
+  const runs = excess(runtime, { retained: retainTerminalRuns, endedBefore });
   for (let chunk = await take(runs, CHUNK); chunk.length > 0; chunk = await take(runs, CHUNK)) {
     if (isOver()) return { ...summary, more: true };
     const results = await settledEach(chunk, WIDTH, (run) => removeRun(runtime, run, now));
@@ -81,19 +88,28 @@ export async function pruneAll(
   return summary;
 }
 
-/** All runs count together; the jobs of each owner count apart, so that no owner removes the jobs of another. */
-function retentionGroup({ scope, job }: Run): string {
-  return job === undefined ? 'runs' : jobOwner(scope, job);
+/** No owner removes the runs of another, and refused starts remove no run. */
+function retentionGroup(run: Run): string {
+  const kind = wasRefused(run) ? 'refused' : run.job === undefined ? 'runs' : 'jobs';
+  return `${kind} ${retentionOwner(run)}`;
+}
+
+interface Retention {
+  readonly retained: number;
+  /** Runs that ended later stay; `null` for none. */
+  readonly endedBefore: number | null;
 }
 
 /** Terminal runs, newest first by id, beyond the `retained` newest of their group. Reads those too: no counter has them. */
-async function* excess(runtime: Runtime, retained: number): AsyncGenerator<Run> {
+async function* excess(runtime: Runtime, { retained, endedBefore }: Retention): AsyncGenerator<Run> {
   const newer = new Map<string, number>();
   for await (const run of terminalRuns(runtime)) {
     const group = retentionGroup(run);
     const seen = (newer.get(group) ?? 0) + 1;
     newer.set(group, seen);
-    if (seen > retained) yield run;
+    const refused = wasRefused(run);
+    const isOld = refused || endedBefore === null || (run.completedAt ?? run.updatedAt) <= endedBefore;
+    if (isOld && seen > (refused ? Math.min(retained, REFUSED_MAX) : retained)) yield run;
   }
 }
 

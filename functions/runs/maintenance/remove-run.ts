@@ -155,7 +155,7 @@ async function takeRun(
   const store = await runtime.store();
   return store.transact<'removed' | 'remains' | 'gone' | Run>(
     runtime.scope,
-    { gate: key, keys: requests },
+    { gate: key, keys: requests, frees: true },
     (found) => {
       const record = found.get(key);
       const before = record === undefined ? undefined : readRun(record, run.id);
@@ -227,7 +227,7 @@ async function clearRemains(runtime: Runtime, { runId, lateUntil }: Remains, now
   const bytes = blobs === undefined ? 0 : await blobs.removeAll(artifactPrefix(runId));
   const key = remainsKey(runId);
   const store = await runtime.store();
-  await store.transact(runtime.scope, { gate: key, keys: [{ key }] }, (found) => {
+  await store.transact(runtime.scope, { gate: key, keys: [{ key }], frees: true }, (found) => {
     const record = found.get(key);
     if (record === undefined) return { writes: [], result: null };
     const late = lateUntil !== null && lateUntil > now;
@@ -251,7 +251,7 @@ async function removeOwned(
   const [gate] = keys;
   if (gate === undefined) return [];
   const store = await runtime.store();
-  return store.transact(runtime.scope, { gate, keys: keys.map((key) => ({ key })) }, (found) => {
+  return store.transact(runtime.scope, { gate, keys: keys.map((key) => ({ key })), frees: true }, (found) => {
     const there = keys.filter((key) => isOwned(found, key, runId));
     return { writes: there.map((key) => ({ remove: key })), result: there };
   });

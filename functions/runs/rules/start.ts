@@ -66,11 +66,6 @@ export function rejectionOf(request: StartRequest, handler: HandlerFacts | undef
   return null;
 }
 
-/** Whether admission refused the run. A handler may also end its run as `rejected`, but that run was leased before. */
-export function wasRefused({ status, attempt }: Pick<Run, 'status' | 'attempt'>): boolean {
-  return status === 'rejected' && attempt === 0;
-}
-
 const DEFAULT_RETRY = { initialDelaySeconds: 1, maxDelaySeconds: 60, backoffMultiplier: 2 } as const;
 
 /** The request's policy, completed by the handler's number of attempts and the defaults. */
