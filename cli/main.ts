@@ -16,8 +16,10 @@ import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
 import { translations } from './failures.ts';
 import { refuseRepeated } from './once.ts';
+import { outboxCommand } from './outbox.ts';
 import { endingOf, stackOf, warn } from './output.ts';
 import { preflightCommand } from './preflight.ts';
+import { runsCommand } from './runs.ts';
 import { watchStandardOutput } from './standard-output.ts';
 
 /**
@@ -36,6 +38,8 @@ const program = new Command('svc')
   .addCommand(completionCommand())
   .commandsGroup('A running service:')
   .addCommand(apiCommand())
+  .addCommand(runsCommand())
+  .addCommand(outboxCommand())
   .addCommand(preflightCommand())
   .commandsGroup('Canonical store, on its database:')
   .addCommand(canonicalExportCommand())

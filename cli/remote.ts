@@ -106,7 +106,7 @@ export class Remote {
    * Sends the request once, with the credentials, and resolves with the head of the answer; `bodyOf` or a pipe reads
    * its body.
    */
-  async send(request: RemoteRequest): Promise<IncomingMessage> {
+  async send(request: RemoteRequest, signal?: AbortSignal): Promise<IncomingMessage> {
     const { timeout, insecure, verbose } = this.#options;
     const own = [
       ['User-Agent', `${release.service}/${release.version}`],
@@ -119,6 +119,7 @@ export class Remote {
     const answer = await exchange(complete, {
       server: this.server,
       silenceMaxMs: timeout * 1000,
+      signal,
       thisMachineOnly: this.hasCredentials && this.server.protocol === 'http:' && insecure !== true,
     });
     if (verbose) this.#print(answerHead(answer, this.redact));
@@ -150,6 +151,17 @@ export class Remote {
 
   /** Prints an error answer on standard error and returns the exit code. `forbidden` explains a 403. */
   async refuse(answer: IncomingMessage, read?: Buffer, forbidden: readonly string[] = []): Promise<number> {
+    const { message, exitCode } = await this.refusal(answer, read, forbidden);
+    warn(message);
+    return exitCode;
+  }
+
+  /** An error answer as the failure of a command. */
+  async refusal(
+    answer: IncomingMessage,
+    read?: Buffer,
+    forbidden: readonly string[] = [],
+  ): Promise<ToolError> {
     const status = answer.statusCode ?? 0;
     const body = (read ?? (await this.bodyOf(answer))).toString('utf8');
     const location = redirectOrigin(answer.headers.location, this.server);
@@ -160,14 +172,14 @@ export class Remote {
       location,
       body,
     };
-    this.#print(refusalLines(refusal, this.redact));
-    if (status === 403) this.#print(forbidden.map((line) => this.redact(line)));
+    const lines = [...refusalLines(refusal, this.redact)];
+    if (status === 403) lines.push(...forbidden.map((line) => this.redact(line)));
     if (status === 401 && !this.hasCredentials) {
-      warn(
+      lines.push(
         '  No credential was given: --api-key-file, --identity-token-file, SVC_API_KEY, SVC_IDENTITY_TOKEN.',
       );
     }
-    return exitCodeOf(status);
+    return new ToolError(lines.join('\n'), exitCodeOf(status));
   }
 
   #print(lines: readonly string[]): void {

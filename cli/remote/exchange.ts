@@ -20,6 +20,8 @@ export interface ExchangeOptions {
   readonly silenceMaxMs: number;
   /** Refuses a host name that resolves to another machine: the request is meant for this one only. */
   readonly thisMachineOnly: boolean;
+  /** Ends the exchange, also while it waits for the answer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const connectMaxMs = 10_000;
@@ -66,7 +68,7 @@ export function exchange(request: RemoteRequest, options: ExchangeOptions): Prom
 }
 
 function open({ method, path, headers, body }: RemoteRequest, options: ExchangeOptions): ClientRequest {
-  const { server, thisMachineOnly } = options;
+  const { server, thisMachineOnly, signal } = options;
   const fields = headers.flat();
   if (body !== null || method !== 'GET') fields.push('Content-Length', String(body?.length ?? 0));
   if (isAskedFirst(body)) fields.push('Expect', '100-continue');
@@ -79,6 +81,7 @@ function open({ method, path, headers, body }: RemoteRequest, options: ExchangeO
     headers: ['Host', server.host, ...fields, 'Connection', 'close'],
     setDefaultHeaders: false,
     agent: false,
+    ...(signal === undefined ? {} : { signal }),
     ...(thisMachineOnly ? { lookup: loopbackLookup(lookUpName) } : {}),
   });
 }

@@ -1,0 +1,20 @@
+import { Command } from 'commander';
+import { processInputs } from './remote/inputs.ts';
+import { remoteOptions } from './remote.ts';
+import { cancelCommand } from './runs/cancel.ts';
+import { listCommand } from './runs/list.ts';
+import { showCommand } from './runs/show.ts';
+import { watchCommand } from './runs/watch.ts';
+
+/** `svc runs`: the runs of a running service. */
+export function runsCommand(inputs = processInputs()): Command {
+  const command = new Command('runs').description(
+    'lists, shows, cancels and watches runs of a running service',
+  );
+  for (const option of remoteOptions('local')) command.addOption(option);
+  return command
+    .addCommand(listCommand(inputs))
+    .addCommand(showCommand(inputs))
+    .addCommand(cancelCommand(inputs))
+    .addCommand(watchCommand(inputs));
+}
