@@ -133,11 +133,30 @@ describe('the guides', () => {
     }
     expect(broken).toEqual([]);
     for (const path of [
-      '/docs/databases.md',
-      '/docs/reference/errors.md',
-      '/docs/decisions/0001-record-store-port.md',
+      '/docs/databases',
+      '/docs/reference/errors',
+      '/docs/decisions/0001-record-store-port',
+      '/docs/guides/first-commit',
+      '/docs/guides/index',
     ])
       expect([...seen]).toContain(path);
+    expect([...seen].filter((path) => path.startsWith('/docs/') && path.endsWith('.md'))).toEqual([]);
+  });
+
+  test.each(['databases', 'guides/first-commit', 'reference/errors'])(
+    'are served under the name of their file too: %s',
+    async (name) => {
+      const [clean, file] = await Promise.all([get(`/docs/${name}`), get(`/docs/${name}.md`)]);
+      expect([clean.status, file.status]).toEqual([200, 200]);
+      expect(file.body).toBe(clean.body);
+    },
+  );
+
+  test('are found by the search under the same addresses', async () => {
+    const { body } = await get('/docs/search?q=fence');
+    const found = [...body.matchAll(/<li><a href="([^"#]+)#/g)].map(([, address = '']) => address);
+    expect(found).toContain('/docs/guides/fences');
+    expect(found.filter((address) => address.endsWith('.md'))).toEqual([]);
   });
 });
 
@@ -151,7 +170,8 @@ describe('what is not there', () => {
     '/docs/toString',
     '/docs/__proto__',
     '/docs/guides/',
-    '/docs/databases',
+    '/docs/databases.html',
+    '/docs/databases/',
     '/docs/reference/svcsettings.schema.json',
     '/docs/..%2f..%2fpackage.json',
     '/docs/%2e%2e/package.json',

@@ -9,6 +9,8 @@ export type DocsQuery = Readonly<Record<string, unknown>>;
 export interface DocsFile {
   readonly id: string;
   readonly path: string;
+  /** A further path of the same content: addresses of earlier releases keep working. */
+  readonly alias?: string;
   readonly mediaType: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The parameters that the page takes; none where absent. */
@@ -17,8 +19,7 @@ export interface DocsFile {
 }
 
 /** The entry with which the HTTP chain serves the file. It is not part of the contract. */
-export function operationOf({ id, path, mediaType, headers, query = [] }: DocsFile): OperationEntry {
-  const segments = path.slice(1).split('/');
+export function operationOf({ id, path, alias, mediaType, headers, query = [] }: DocsFile): OperationEntry {
   return {
     id,
     group: 'server',
@@ -29,18 +30,19 @@ export function operationOf({ id, path, mediaType, headers, query = [] }: DocsFi
     mutation: 'read',
     completion: 'non-mutating',
     idempotency: { requirement: 'not-applicable', location: null },
-    routes: [
-      {
-        operationId: id,
-        method: 'GET',
-        segments: segments.map((literal) => ({ literal })),
-        path: [],
-        query,
-        headers: [],
-        bodyFromParameters: false,
-        bodyMembers: [],
-      },
-    ],
+    routes: [path, ...(alias === undefined ? [] : [alias])].map((address) => ({
+      operationId: id,
+      method: 'GET',
+      segments: address
+        .slice(1)
+        .split('/')
+        .map((literal) => ({ literal })),
+      path: [],
+      query,
+      headers: [],
+      bodyFromParameters: false,
+      bodyMembers: [],
+    })),
     requestSchema: null,
     requestMediaType: null,
     bodyLimitBytes: null,

@@ -6,6 +6,11 @@ import { pathOf } from '../health.ts';
 export const guidesPath = '/docs/guides';
 export const searchPath = '/docs/search';
 
+/** The address of a page or of a link to one, without the name of its file: `guides/README.md#x` is `guides/index#x`. */
+export function cleanAddress(href: string): string {
+  return href.replace(/README\.md(?=#|$)/, 'index').replace(/\.md(?=#|$)/, '');
+}
+
 export function documentStart(title: string, style: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,6 +1,6 @@
 import type { Release } from '../dependencies.ts';
 import type { DocsFile, DocsQuery } from './file.ts';
-import { bar, documentStart, escapeHtml, guidesPath, searchPath } from './frame.ts';
+import { bar, cleanAddress, documentStart, escapeHtml, guidesPath, searchPath } from './frame.ts';
 import { INDEX_PAGE, type NavigationSection, navigationHtml, readNavigation } from './navigation.ts';
 import { QUERY_LENGTH_MAX, type SearchSection, searchSections, sectionsOf } from './search.ts';
 
@@ -39,7 +39,8 @@ export function guideFiles(release: Release, folder: GuideFolder, style: string)
   };
   const file = (id: string, path: string, body: (query: DocsQuery) => Promise<Body>): DocsFile => ({
     id,
-    path: path === '' ? guidesPath : `/docs/${path}`,
+    path: path === '' ? guidesPath : `/docs/${cleanAddress(path)}`,
+    ...(path.endsWith('.md') ? { alias: `/docs/${path}` } : {}),
     mediaType: 'text/html; charset=utf-8',
     headers: { 'Content-Security-Policy': guidePolicy, 'Referrer-Policy': 'no-referrer' },
     content: async (query) => framed(path, await body(query)),
@@ -111,7 +112,7 @@ async function searchPage({ sections }: Site, { q }: DocsQuery): Promise<Body> {
   const hits = searchSections(await sections(), query);
   const items = hits.map(({ href, page, heading, excerpt }) => {
     const place = page === heading ? escapeHtml(page) : `${escapeHtml(page)} › ${escapeHtml(heading)}`;
-    return `<li><a href="/docs/${href}">${place}</a><br>${escapeHtml(excerpt)}</li>`;
+    return `<li><a href="/docs/${cleanAddress(href)}">${place}</a><br>${escapeHtml(excerpt)}</li>`;
   });
   const found = query === '' ? '' : `<p>${hits.length} sections match.</p>\n`;
   return {

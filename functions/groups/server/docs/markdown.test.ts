@@ -15,7 +15,7 @@ test('headings have the names that links to them use', () => {
 });
 
 test('a link to what is not served is its text', () => {
-  expect(render('[one](tool.md#copies)')).toBe('<p><a href="tool.md#copies">one</a></p>\n');
+  expect(render('[one](tool.md#copies)')).toBe('<p><a href="tool#copies">one</a></p>\n');
   expect(render('[one](#here) [two](https://example.com/)')).toBe(
     '<p><a href="#here">one</a> <a href="https://example.com/">two</a></p>\n',
   );

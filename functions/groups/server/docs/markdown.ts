@@ -1,5 +1,5 @@
 import { Marked } from 'marked';
-import { escapeHtml } from './frame.ts';
+import { cleanAddress, escapeHtml } from './frame.ts';
 
 const languages: Readonly<Record<string, string>> = { ts: 'TypeScript', python: 'Python' };
 
@@ -7,7 +7,7 @@ const languages: Readonly<Record<string, string>> = { ts: 'TypeScript', python: 
  * A page of the documentation as HTML. A link to a page that is not served becomes plain text, and HTML in the page is shown as
  * text. A page with snippets in both client languages gets one switch for all of them, made of styles alone.
  */
-export function renderMarkdown(text: string, isServed: (href: string) => boolean): string {
+export function renderMarkdown(markdown: string, isServed: (href: string) => boolean): string {
   const slugs = slugger();
   const marked = new Marked({
     gfm: true,
@@ -16,8 +16,9 @@ export function renderMarkdown(text: string, isServed: (href: string) => boolean
         return `<h${depth} id="${slugs(source)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       link({ href, tokens }) {
-        if (href.startsWith('#') || /^https?:\/\//.test(href) || isServed(href)) return false;
-        return this.parser.parseInline(tokens);
+        if (href.startsWith('#') || /^https?:\/\//.test(href)) return false;
+        const text = this.parser.parseInline(tokens);
+        return isServed(href) ? `<a href="${escapeHtml(cleanAddress(href))}">${text}</a>` : text;
       },
       code({ text: code, lang = '' }) {
         const name = languages[lang];
@@ -30,7 +31,7 @@ export function renderMarkdown(text: string, isServed: (href: string) => boolean
       },
     },
   });
-  const html = marked.parse(text, { async: false });
+  const html = marked.parse(markdown, { async: false });
   const switchable = Object.keys(languages).every((language) => html.includes(`data-language="${language}"`));
   return switchable ? html.replace('</h1>\n', `</h1>\n${languageSwitch()}`) : html;
 }

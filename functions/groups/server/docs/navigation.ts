@@ -1,4 +1,4 @@
-import { escapeHtml } from './frame.ts';
+import { cleanAddress, escapeHtml } from './frame.ts';
 
 /** The contents of the documentation, read from its index page `docs/README.md`. */
 
@@ -27,7 +27,7 @@ export function navigationHtml(sections: readonly NavigationSection[], current: 
   const lists = sections.map(({ title, pages }) => {
     const items = pages.map((page) => {
       const mark = page.path === current ? ' aria-current="page"' : '';
-      return `<li><a href="/docs/${page.path}"${mark}>${escapeHtml(page.title)}</a></li>`;
+      return `<li><a href="/docs/${cleanAddress(page.path)}"${mark}>${escapeHtml(page.title)}</a></li>`;
     });
     return `<h2>${escapeHtml(title)}</h2>\n<ul>\n${items.join('\n')}\n</ul>`;
   });
