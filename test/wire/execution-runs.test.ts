@@ -135,4 +135,36 @@ describe('queries', () => {
     expect(found.json<ExecutionRun[]>().map(({ id }) => id)).toEqual([run.id]);
     await cancel(run.id);
   });
+
+  test('name a tag as tag.<key> or tags.<key>, and once', async () => {
+    const { run } = await started({ tags: { color: 'red', size: 'xl' } });
+    const other = await started({ tags: { color: 'red', size: 's' } });
+    for (const query of ['tag.color=red&tag.size=xl', 'tags.color=red&tag.size=xl', 'tags.size=xl']) {
+      const found = await get(`/execution/runs?${query}`);
+      expect(
+        found.json<ExecutionRun[]>().map(({ id }) => id),
+        query,
+      ).toEqual([run.id]);
+    }
+    expect((await get('/execution/runs?tags.size=m')).json()).toEqual([]);
+    for (const query of ['tag.size=xl&tags.size=xl', 'tags.=red', 'tags=red'])
+      expect((await get(`/execution/runs?${query}`)).status, query).toBe(400);
+    for (const { id } of [run, other.run]) await cancel(id);
+  });
+});
+
+describe('a checkpoint', () => {
+  test.each(['k/1', 'a b/%2F?#\\', 'π'])('with the key %j is read back by everybody who may', async (key) => {
+    const { run } = await started({});
+    const post = (path: string, body: object) => service.call({ method: 'POST', path, body });
+    const leases = '/execution/workers/leases';
+    const leased = await post(leases, { workerId: 'w', handlerIds: ['work'], runId: run.id });
+    const { leaseKey, leaseToken } = leased.json<{ leaseKey: string; leaseToken: string }>();
+    const proof = { leaseKey, leaseToken, workerId: 'w' };
+    const written = await post(`${leases}/checkpoints`, { ...proof, checkpoint: { key, content: { n: 1 } } });
+    expect(written.json()).toMatchObject({ key });
+    const read = await get(`/execution/runs/${run.id}/checkpoints/${encodeURIComponent(key)}`);
+    expect([read.status, read.json()]).toEqual([200, written.json()]);
+    expect((await post(`${leases}/complete`, { ...proof, result: {} })).status).toBe(200);
+  });
 });

@@ -176,7 +176,7 @@ export interface ExecutionOperationTypes {
    */
   readonly listExecutionRuns: {
     readonly params: Readonly<Record<string, never>>;
-    readonly query: { readonly handlerId?: string; readonly pluginId?: string; readonly status?: 'queued' | 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out'; readonly correlationId?: string; readonly idempotencyKey?: string; readonly createdAfterUtc?: string; readonly createdBeforeUtc?: string; readonly updatedAfterUtc?: string; readonly updatedBeforeUtc?: string; readonly [name: `tag.${string}`]: string; readonly limit?: number; readonly includeResult?: boolean; readonly continuationToken?: string };
+    readonly query: { readonly handlerId?: string; readonly pluginId?: string; readonly status?: 'queued' | 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected' | 'timed_out'; readonly correlationId?: string; readonly idempotencyKey?: string; readonly createdAfterUtc?: string; readonly createdBeforeUtc?: string; readonly updatedAfterUtc?: string; readonly updatedBeforeUtc?: string; readonly [name: `tag.${string}`]: string; readonly [name: `tags.${string}`]: string; readonly limit?: number; readonly includeResult?: boolean; readonly continuationToken?: string };
     readonly headers: Readonly<Record<string, never>>;
     readonly body: null;
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRunList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
@@ -1006,6 +1006,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
           { name: 'updatedAfterUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },
           { name: 'updatedBeforeUtc', required: false, type: 'string', format: 'date-time', maxLength: 40 },
           { name: 'tag.', required: false, type: 'string', prefix: true, maxLength: 512 },
+          { name: 'tags.', required: false, type: 'string', prefix: true, maxLength: 512 },
           { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 200 },
           { name: 'includeResult', required: false, type: 'boolean', default: false },
           { name: 'continuationToken', required: false, type: 'string', minLength: 1, maxLength: 1024 },

@@ -2,7 +2,7 @@ import type { Handler } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import type { Caller } from '../../identity/caller.ts';
 import type { ExecutionAccess } from '../../identity/execution-access.ts';
-import { invalidMember } from '../../kernel/errors.ts';
+import { invalidMember, pointerTo } from '../../kernel/errors.ts';
 import { parseUtc } from '../../kernel/timestamp.ts';
 import { listRuns, type RunFilter } from '../../runs/list-runs.ts';
 import { readTrace } from '../../runs/read-runs.ts';
@@ -54,12 +54,21 @@ async function visibleTo(runtime: Runtime, access: ExecutionAccess | null, calle
 
 const ALL = [{}];
 
-const TAG_PREFIX = 'tag.';
+/** A tag is named as in the wire model or, shorter, in the singular. */
+const TAG_PREFIX = /^tags?\./;
+
+function tagsOf(query: ListQuery): Readonly<Record<string, string>> {
+  const tags = new Map<string, string>();
+  for (const [name, value] of Object.entries(query)) {
+    if (!TAG_PREFIX.test(name)) continue;
+    const tag = name.replace(TAG_PREFIX, '');
+    if (tags.has(tag)) throw invalidMember(pointerTo('', name), 'must name a tag once');
+    tags.set(tag, String(value));
+  }
+  return Object.fromEntries(tags);
+}
 
 function filterOf(query: ListQuery): RunFilter {
-  const tags = Object.entries(query)
-    .filter(([name]) => name.startsWith(TAG_PREFIX))
-    .map(([name, value]) => [name.slice(TAG_PREFIX.length), String(value)] as const);
   return {
     handlerId: query.handlerId ?? null,
     pluginId: query.pluginId ?? null,
@@ -70,7 +79,7 @@ function filterOf(query: ListQuery): RunFilter {
     createdBefore: momentOf(query.createdBeforeUtc, 'createdBeforeUtc'),
     updatedAfter: momentOf(query.updatedAfterUtc, 'updatedAfterUtc'),
     updatedBefore: momentOf(query.updatedBeforeUtc, 'updatedBeforeUtc'),
-    tags: Object.fromEntries(tags),
+    tags: tagsOf(query),
   };
 }
 

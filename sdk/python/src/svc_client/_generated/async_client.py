@@ -1346,6 +1346,7 @@ class AsyncOperations:
         updated_after_utc: str | None = None,
         updated_before_utc: str | None = None,
         tag: Mapping[str, str] | None = None,
+        tags: Mapping[str, str] | None = None,
         limit: int | None = None,
         include_result: bool | None = None,
         continuation_token: str | None = None,
@@ -1375,6 +1376,8 @@ class AsyncOperations:
                 3339)
             tag: Only runs whose tag of that name has this value. A run must match all given tags. (at
                 most 512 characters)
+            tags: The same as `tag.`, under the name of the member. A request names each tag once, in one
+                of the two forms. (at most 512 characters)
             limit: Maximum number of runs, at most `maxListLimit` of the runtime status. The server may
                 set another default: `defaultListLimit` of that status. (1 to 200, 50 when absent)
             include_result: Whether the answer includes results; they are null otherwise. (false when
@@ -1408,6 +1411,7 @@ class AsyncOperations:
                 "updated_after_utc": updated_after_utc,
                 "updated_before_utc": updated_before_utc,
                 "tag": tag,
+                "tags": tags,
                 "limit": limit,
                 "include_result": include_result,
                 "continuation_token": continuation_token,

@@ -316,6 +316,7 @@ LIST_EXECUTION_RUNS = OperationSpec(
         ParameterSpec("updatedAfterUtc", "updated_after_utc"),
         ParameterSpec("updatedBeforeUtc", "updated_before_utc"),
         ParameterSpec("tag.", "tag", prefix=True),
+        ParameterSpec("tags.", "tags", prefix=True),
         ParameterSpec("limit", "limit"),
         ParameterSpec("includeResult", "include_result"),
         ParameterSpec("continuationToken", "continuation_token"),

@@ -48,6 +48,11 @@ export interface ListExecutionRunsParameters {
    */
   readonly tag?: { readonly [name: string]: string } | undefined;
   /**
+   * The same as `tag.`, under the name of the member. A request names each tag once, in one of the two forms.
+   * (at most 512 characters)
+   */
+  readonly tags?: { readonly [name: string]: string } | undefined;
+  /**
    * Maximum number of runs, at most `maxListLimit` of the runtime status. The server may set another default:
    * `defaultListLimit` of that status. (1 to 200, 50 when absent)
    */

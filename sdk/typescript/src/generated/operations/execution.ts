@@ -141,6 +141,7 @@ export const listExecutionRuns: OperationSpec = {
     { name: 'updatedAfterUtc', key: 'updatedAfterUtc' },
     { name: 'updatedBeforeUtc', key: 'updatedBeforeUtc' },
     { name: 'tag.', key: 'tag', prefix: true },
+    { name: 'tags.', key: 'tags', prefix: true },
     { name: 'limit', key: 'limit' },
     { name: 'includeResult', key: 'includeResult' },
     { name: 'continuationToken', key: 'continuationToken' },
