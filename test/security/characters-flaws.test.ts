@@ -107,7 +107,10 @@ test('the characters find a list that reads the records of all tenants', async (
     };
     return patched(store, { query: query as unknown as RecordStore['query'] });
   };
-  const worlds = [await startCharacters(scanning), await startCharacters(scanning)] as const;
+  const worlds = [
+    await startCharacters({ plant: scanning }),
+    await startCharacters({ plant: scanning }),
+  ] as const;
   const [one, other] = worlds;
   await grow(one.service.call, one.victim, 5);
   await grow(other.service.call, other.victim, 50);

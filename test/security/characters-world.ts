@@ -38,6 +38,8 @@ export interface CharactersWorld {
   readonly neighbour: Party;
   /** Of a principal that is verified and that no policy names. */
   readonly withoutRights: Headers;
+  /** May maintain the runtime. */
+  readonly operator: Headers;
   close(): Promise<void>;
 }
 
@@ -45,10 +47,14 @@ export interface CharactersWorld {
 const canonicalOperations = ['read', 'write', 'dispatch', 'export'];
 const product = 'shop';
 
-/** `plant` puts a bug between the service and the counted store. */
-export async function startCharacters(
-  plant: (store: RecordStore) => RecordStore = (store) => store,
-): Promise<CharactersWorld> {
+export interface CharactersOptions {
+  /** Puts a bug between the service and the counted store. */
+  readonly plant?: (store: RecordStore) => RecordStore;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function startCharacters(options: CharactersOptions = {}): Promise<CharactersWorld> {
+  const { plant = (store: RecordStore) => store, settings = {} } = options;
   const names = ['victim', 'neighbour'].map((name) => ({ name, tenantId: `${name}-${randomUUID()}` }));
   const granted = names.map(({ name, tenantId }): [string, ExecutionGrantOf] => [
     principalOf(name),
@@ -60,6 +66,14 @@ export async function startCharacters(
       operations: executionOperations.filter((operation) => operation !== 'maintenance'),
     },
   ]);
+  const operator: ExecutionGrantOf = {
+    product,
+    tenants: [],
+    handlers: [],
+    worker: 'worker-operator',
+    operations: ['maintenance'],
+  };
+  granted.push([principalOf('operator'), operator]);
   const grants = names.map(({ name, tenantId }) => ({
     principal: principalOf(name),
     tenants: [tenantId],
@@ -68,7 +82,7 @@ export async function startCharacters(
   const count = new StoreCount();
   const service = await startIssuedService(
     grants,
-    executionGrantSettings(granted, serviceAudience),
+    { ...executionGrantSettings(granted, serviceAudience), ...settings },
     undefined,
     (store) => plant(count.watch(store)),
   );
@@ -90,6 +104,7 @@ export async function startCharacters(
     victim,
     neighbour,
     withoutRights: await headersOf(service, 'unknown'),
+    operator: await headersOf(service, 'operator'),
     async close() {
       content.close();
       await service.close();
