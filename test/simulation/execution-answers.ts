@@ -216,17 +216,24 @@ function checkHolders(oracle: ExecutionOracle, call: ExecutionCall, body: unknow
   const runId = proof.leaseKey.slice(LEASE_KEY.length);
   const runs = oracle.during(call, runId);
   const held = runs.some((run) => holdOf(run, proof, call.now) === 'active');
-  const repeated =
-    call.operation === 'completeExternalExecutionLease' &&
+  const ended = (...ways: readonly string[]) =>
     runs.some(
-      (run) => holdOf(run, proof, call.now) === 'lease_not_active' && run.endedLease?.how === 'completed',
+      (run) =>
+        holdOf(run, proof, call.now) === 'lease_not_active' && ways.includes(run.endedLease?.how ?? ''),
     );
+  const isWait = call.operation === 'waitExternalExecutionLease';
+  const knownWait = isWait && call.wrote.length === 0 && oracle.waits.knows(call);
+  const repeated =
+    (call.operation === 'completeExternalExecutionLease' && ended('completed')) ||
+    (knownWait && (held || ended('suspended', 'cancelled')));
+  if (knownWait) oracle.reach('wait repeated');
   must(held || repeated, 'I7 lease', `${about} was let pass without a lease`);
   const silent = repeated || call.operation === 'getExternalExecutionLeaseCheckpoint';
   must(silent || call.wrote.length > 0, 'I1 acknowledged', `${about} was answered, and nothing was written`);
   if (call.operation === 'completeExternalExecutionLease') checkResult(oracle, call, about);
   if (call.operation === 'waitExternalExecutionLease')
     checkTaken(oracle, call, body as ExecutionExternalWorkerWaitResponse, about);
+  if (isWait) oracle.waits.answered(call, (body as ExecutionExternalWorkerWaitResponse).outcome, about);
   const shown = (body as { readonly run?: ExecutionRun } | null)?.run ?? (body as ExecutionRun | null);
   if (shown?.admission !== undefined) checkShown(oracle, call, shown, about);
 }

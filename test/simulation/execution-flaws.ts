@@ -282,6 +282,12 @@ const EVENT_FLAWS: Readonly<Record<string, ExecutionFlaw>> = {
       ),
     ),
   },
+  'forgotten-wait': {
+    about: 'a wait whose answer was lost is made a second time',
+    wrap: between(
+      shown((run) => (during('waitExternalExecutionLease') && run.answered ? { answered: [] } : null)),
+    ),
+  },
   'event-dropped': {
     about: 'an event that nobody waits for yet is not kept',
     wrap: between(

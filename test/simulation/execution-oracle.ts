@@ -13,6 +13,7 @@ import {
   isOver,
   type Writer,
 } from './execution-transitions.ts';
+import { WaitLedger } from './execution-wait-ledger.ts';
 import { type Change, keyName } from './memory-database.ts';
 import type { Scheduler } from './scheduler.ts';
 import { must } from './violation.ts';
@@ -30,6 +31,7 @@ const WHOLE = new Set(Array.from({ length: 16 }, (_, shard) => activeCounterKey(
 export class ExecutionOracle {
   readonly reached = new Map<string, number>();
   readonly events = new EventLedger();
+  readonly waits = new WaitLedger();
   /** Versions of each run, oldest first. */
   readonly versions = new Map<string, Version[]>();
   /** How many were active, from a moment on, in each of the counters. */
@@ -103,6 +105,7 @@ export class ExecutionOracle {
     );
     checkTransition(change);
     this.events.check(change);
+    this.waits.wrote(call, before, after);
     checkTrace(before, after, changes);
     checkLookedAfter(after, put.due, put.listing?.indexes[RUN_INDEX.lane]);
     const versions = this.versions.get(after.id) ?? [];

@@ -18,6 +18,7 @@ export class SimulatedWorker extends ExecutionUser {
   /** Leases that it should have forgotten. */
   readonly #old: Proof[] = [];
   stopped = false;
+  #waitsMade = 0;
 
   readonly #patient: boolean;
 
@@ -122,7 +123,9 @@ export class SimulatedWorker extends ExecutionUser {
   async #wait(body: Proof & WaitBody): Promise<Fate> {
     const { random, cluster } = this.work;
     if (random.chance(cluster.faults.workerDies)) return 'dies';
-    const outcome = await this.persist('waitExternalExecutionLease', { body });
+    this.#waitsMade += 1;
+    const named = { ...body, waitId: `w${this.#waitsMade}` };
+    const outcome = await this.persist('waitExternalExecutionLease', { body: named });
     if (outcome.kind === 'refused') return 'lost';
     if (outcome.kind !== 'answer') return 'dies';
     const { suspended, outcome: result } = outcome.body;

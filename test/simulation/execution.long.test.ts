@@ -100,6 +100,7 @@ const FOUND_AS: Readonly<Record<string, readonly string[]>> = {
   'forgotten-due': ['I10 '],
   'forgotten-lane': ['I10 '],
   'event-twice': ['I9 '],
+  'forgotten-wait': ['I9 '],
   'event-dropped': ['I9 '],
   'newest-first': ['I9 '],
   'late-event': ['I9 '],
