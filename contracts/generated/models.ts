@@ -1428,6 +1428,16 @@ export type ExecutionExternalWorkerCompletionRequest = {
   readonly result: ExecutionRunResult;
 };
 
+/** A worker gives its run back without a result. */
+export type ExecutionExternalWorkerReleaseRequest = {
+  /** Id of the lease, from the answer to the claim. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+};
+
 /** The adapter of the runtime. */
 export type ExecutionRuntimeAdapterDescriptor = {
   /** The adapter. */

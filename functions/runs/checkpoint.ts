@@ -4,6 +4,7 @@ import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
 import { checkpointKey, readRun, runKey } from './records.ts';
 import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
+import { progressed } from './rules/due.ts';
 import { activeLease } from './rules/lease.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -40,13 +41,16 @@ export async function checkpoint(
     listing: { group: runId, id: key, hidden: false, indexes: {} },
   };
   const request = { runId, now, mayMoveTrace: true, keys: [{ key: record.key }] };
-  const { result: updatedAt } = await changeRun(runtime, request, (before) => {
+  const { result: updatedAt } = await changeRun(runtime, request, (before, found) => {
     const { workerId } = activeLease(before, held, now);
     const answer = answerTo(present(before), write);
     if (answer !== null) return { change: null, result: answer.at };
     const event = { type: 'checkpoint.written', details: { key, contentHash }, workerId };
     // The checkpoint records how far the holder got, so the last wait outcome need not be given again.
-    const run = withAnswer({ ...present(before), taken: null }, write, { at: now });
+    const known = { ...present(before), taken: null };
+    // A run that writes the same content at each start and then kills its worker makes no progress.
+    const isSame = found.get(record.key)?.head.contentHash === contentHash;
+    const run = withAnswer(isSame ? known : progressed(known), write, { at: now });
     return { change: { run, events: [event] }, writes: [{ put: record }], result: now };
   });
   return { ...stored, updatedAt };

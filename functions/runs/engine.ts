@@ -1,6 +1,7 @@
 import { sha256 } from '../kernel/canonical-json.ts';
 import { describeFailure } from '../kernel/log.ts';
 import { attemptRun, type Execution } from './attempt.ts';
+import { giveBack } from './give-back.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
 import { LEASE_LOST, LeaseRenewal } from './lease-renewal.ts';
 import { leaseRunById } from './lease-run.ts';
@@ -37,6 +38,9 @@ const TOKEN_BYTES = 32;
 const SEARCHES_MAX = 8;
 
 const always = () => true;
+
+/** Time for interrupted handlers to return, before their runs are given back. */
+const FAREWELL_MS = 1_000;
 
 /** One for all executions: creating one costs as much as a statement of the database. */
 const OVER = new DOMException('The attempt is over', 'AbortError');
@@ -137,25 +141,31 @@ export class Engine {
   }
 
   /**
-   * Takes no more runs and waits up to `waitMs` for the executions and searches under way. The rest is left to its leases.
-   * Returns whether everything ended.
+   * Takes no more runs and waits up to `waitMs` for the executions and searches under way. Then it interrupts the handlers and
+   * gives their runs back, so that another process continues them at once. Returns whether everything ended.
    */
   async stop(waitMs: number): Promise<boolean> {
     this.#stopping.abort();
-    if (!this.#isIdle()) {
-      await new Promise<void>((resolve) => {
-        const cancel = this.#runtime.world.timers.after(waitMs, resolve);
-        this.#idleListeners.add(() => {
-          if (!this.#isIdle()) return;
-          cancel();
-          resolve();
-        });
-      });
-    }
+    await this.#idleWithin(waitMs);
     this.#stopped = true;
     this.#renewal.stop();
-    for (const { abort } of this.#running.values()) abort.abort();
+    const left = [...this.#running.values()];
+    for (const { abort } of left) abort.abort();
+    if (left.length > 0) await this.#idleWithin(FAREWELL_MS);
+    await Promise.all(left.map(({ held }) => giveBack(this.#runtime, held)));
     return this.#isIdle();
+  }
+
+  async #idleWithin(waitMs: number): Promise<void> {
+    if (this.#isIdle()) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#runtime.world.timers.after(waitMs, resolve);
+      this.#idleListeners.add(() => {
+        if (!this.#isIdle()) return;
+        cancel();
+        resolve();
+      });
+    });
   }
 
   #isIdle(): boolean {

@@ -67,7 +67,7 @@ export interface RunLease {
 export interface EndedLease {
   readonly workerId: string;
   readonly tokenHash: string;
-  readonly how: 'completed' | 'suspended' | 'expired' | 'cancelled';
+  readonly how: 'completed' | 'suspended' | 'expired' | 'cancelled' | 'released';
   /** The wait that ended the lease, so that its repeat gets the same answer. */
   readonly wait?: { readonly id: string; readonly requestHash: string };
 }
@@ -161,7 +161,7 @@ export interface Run extends Progress {
   readonly attempt: number;
   /** Number of results `failed` and `timed_out` so far, which the retry budget counts. */
   readonly failures: number;
-  /** Number of leases that expired without a completion. */
+  /** Number of leases that expired without a completion since the run last made progress: a checkpoint or a wait. */
   readonly leaseExpirations: number;
   readonly retryPolicy: RetryPolicy;
   /** Hexadecimal SHA-256 of the idempotency key. */

@@ -127,6 +127,7 @@ const ownTypes: ReadonlySet<string> = new Set([
   'retry.scheduled',
   'lease.acquired',
   'lease.expired',
+  'lease.returned',
   'wait.registered',
   'wait.resumed',
   'wait.timed_out',

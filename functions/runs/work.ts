@@ -4,6 +4,7 @@ import { type Held, present } from './held.ts';
 import { answerTo, type WriteName, withAnswer } from './rules/answered.ts';
 import { type Completion, completeRun } from './rules/complete.ts';
 import { activeLease, renewLease } from './rules/lease.ts';
+import { releaseRun } from './rules/release.ts';
 import { type Report, reportProgress } from './rules/report.ts';
 import { type WaitRequest, waitInRun } from './rules/wait.ts';
 import type { Run, TraceDraft, WaitOutcome } from './run.ts';
@@ -75,6 +76,15 @@ export async function complete(
     { runId: held.runId, now, mayEnd: true, keys: valueKeys(value) },
     (before) => ({ change: completeRun(before, held, full, now), writes: valueWrites(value), result: null }),
   );
+  return present(run);
+}
+
+/** Gives the run back: it is queued again, and its lease does not count as expired. */
+export async function release(runtime: Runtime, held: Held, now: number): Promise<Run> {
+  const { run } = await changeRun(runtime, { runId: held.runId, now }, (before) => ({
+    change: releaseRun(before, held, now),
+    result: null,
+  }));
   return present(run);
 }
 

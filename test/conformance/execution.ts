@@ -9,6 +9,7 @@ import { describeLists } from './execution-lists.ts';
 import { describeMaintenance } from './execution-maintenance.ts';
 import { describePolicies } from './execution-policy.ts';
 import { describeRefusedStarts } from './execution-refused.ts';
+import { describeRelease } from './execution-release.ts';
 import { describeRepeats } from './execution-repeats.ts';
 import { describeResults } from './execution-results.ts';
 import { describeRetention } from './execution-retention.ts';
@@ -67,6 +68,7 @@ export function describeExecution(
     describeWorkers(conformance);
     describeWaits(conformance);
     describeRepeats(conformance);
+    describeRelease(conformance);
     describeHandlers(conformance);
     describeRunLeases(conformance);
     // Operators:

@@ -225,6 +225,7 @@ function checkHolders(oracle: ExecutionOracle, call: ExecutionCall, body: unknow
   const knownWait = isWait && call.wrote.length === 0 && oracle.waits.knows(call);
   const repeated =
     (call.operation === 'completeExternalExecutionLease' && ended('completed')) ||
+    (call.operation === 'releaseExternalExecutionLease' && ended('released')) ||
     (knownWait && (held || ended('suspended', 'cancelled')));
   if (knownWait) oracle.reach('wait repeated');
   must(held || repeated, 'I7 lease', `${about} was let pass without a lease`);

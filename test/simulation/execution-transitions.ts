@@ -55,8 +55,9 @@ export function checkTransition(change: RunChange): void {
   const failed = after.failures - before.failures;
   must(failed === 0 || failed === 1, 'I8 run', `${about} miscounts its failures`);
   const expired = after.leaseExpirations - before.leaseExpirations;
+  const forgets = after.leaseExpirations === 0 && madeProgress(change.call, before);
   must(
-    expired === 0 || (expired === 1 && before.status === 'running'),
+    expired === 0 || forgets || (expired === 1 && before.status === 'running'),
     'I8 run',
     `${about} miscounts expiries`,
   );
@@ -66,6 +67,12 @@ export function checkTransition(change: RunChange): void {
     must(after.status !== 'cancelled' || change.call?.operation === 'cancelExecutionRun', 'I8 run', about);
     must(after.cancellationRequested === isOver(after), 'I8 run', `${about} was to be cancelled`);
   }
+}
+
+/** A checkpoint and a wait reset the count of expiries. */
+function madeProgress(call: ExecutionCall | undefined, { lease }: Run): boolean {
+  const operations = ['putExternalExecutionLeaseCheckpoint', 'waitExternalExecutionLease'];
+  return lease?.kind === 'process' || operations.includes(call?.operation ?? '');
 }
 
 function checkShape(run: Run): void {

@@ -138,6 +138,11 @@ export class SimulatedWorker extends ExecutionUser {
     const { random, cluster } = this.work;
     if (random.chance(cluster.faults.workerDies)) return;
     await this.#stall();
+    // An orderly stop in the middle of a run.
+    if (random.chance(0.05)) {
+      await this.persist('releaseExternalExecutionLease', { body: proof });
+      return;
+    }
     const result = resultOf(deed, random.below(100));
     const outcome = await this.persist('completeExternalExecutionLease', { body: { ...proof, result } });
     if (outcome.kind !== 'answer' || !random.chance(0.3)) return;

@@ -316,4 +316,10 @@ export class ExecutionClient {
     const input = { params: {}, query: {}, body };
     return (await operations.completeExternalExecutionLease(input, this.#context())).body;
   }
+
+  async release(body: Body<'releaseExternalExecutionLease'>) {
+    const { operations } = this.instance;
+    const input = { params: {}, query: {}, body };
+    return (await operations.releaseExternalExecutionLease(input, this.#context())).body;
+  }
 }

@@ -170,6 +170,20 @@ export interface ExecutionOperationTypes {
     readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
   };
   /**
+   * Give a run back. Ends the lease and queues the run again, so that another worker need not wait for the
+   * lease to expire. The lease does not count as expired, and the outcome of a wait that no checkpoint
+   * records is given again. A run whose cancellation was requested is cancelled. A repeated call with the
+   * same token changes nothing.
+   * @beta
+   */
+  readonly releaseExternalExecutionLease: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: Models.ExecutionExternalWorkerReleaseRequest;
+    readonly response: { readonly status: 200; readonly body: Models.ExecutionRun };
+  };
+  /**
    * List runs. Runs that match every given filter and that the caller may read, newest first. Where more
    * follow, the header `Link` names the next page. The default and the maximum of `limit` are settings of the
    * server; the runtime status names them.
@@ -945,6 +959,56 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
     requestSchema: 'ExecutionExternalWorkerCompletionRequest',
     requestMediaType: 'application/json',
     bodyLimitBytes: 1310720,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRun', headers: [] }],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'lease_stale',
+      'lease_not_active',
+      'payload_too_large',
+      'unsupported_media_type',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'unavailable',
+    ],
+  },
+  releaseExternalExecutionLease: {
+    id: 'releaseExternalExecutionLease',
+    group: 'execution',
+    stability: 'preview',
+    authorizationClass: 'execution-worker',
+    rateClass: null,
+    accessOperation: 'worker',
+    mutation: 'write',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'releaseExternalExecutionLease',
+        method: 'POST',
+        segments: [
+          { literal: 'execution' },
+          { literal: 'workers' },
+          { literal: 'leases' },
+          { literal: 'release' },
+        ],
+        path: [],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'ExecutionExternalWorkerReleaseRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 65536,
     responses: [{ status: 200, mediaType: 'application/json', schema: 'ExecutionRun', headers: [] }],
     problems: [
       'malformed_request',

@@ -16,6 +16,7 @@ export declare const requestValidators: {
   readonly 'getExternalExecutionLeaseCheckpoint': Validator<Models.ExecutionExternalWorkerCheckpointReadRequest>;
   readonly 'waitExternalExecutionLease': Validator<Models.ExecutionExternalWorkerWaitRequest>;
   readonly 'completeExternalExecutionLease': Validator<Models.ExecutionExternalWorkerCompletionRequest>;
+  readonly 'releaseExternalExecutionLease': Validator<Models.ExecutionExternalWorkerReleaseRequest>;
   readonly 'startExecutionRun': Validator<Models.ExecutionRunRequest>;
   readonly 'raiseExecutionEvent': Validator<Models.ExecutionExternalEventRequest>;
 };
@@ -35,6 +36,7 @@ export declare const responseValidators: {
   readonly 'getExternalExecutionLeaseCheckpoint:200': Validator<Models.ExecutionCheckpoint>;
   readonly 'waitExternalExecutionLease:200': Validator<Models.ExecutionExternalWorkerWaitResponse>;
   readonly 'completeExternalExecutionLease:200': Validator<Models.ExecutionRun>;
+  readonly 'releaseExternalExecutionLease:200': Validator<Models.ExecutionRun>;
   readonly 'listExecutionRuns:200': Validator<Models.ExecutionRunList>;
   readonly 'startExecutionRun:202': Validator<Models.ExecutionRun>;
   readonly 'getExecutionRun:200': Validator<Models.ExecutionRun>;

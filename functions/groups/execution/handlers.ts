@@ -24,6 +24,7 @@ import {
   putExternalExecutionLeaseArtifact,
   putExternalExecutionLeaseCheckpoint,
   recordExternalExecutionLeaseEvent,
+  releaseExternalExecutionLease,
   reportExternalExecutionLease,
   waitExternalExecutionLease,
 } from './worker-operations.ts';
@@ -54,5 +55,6 @@ export function executionHandlers(dependencies: ExecutionDependencies): GroupHan
     getExternalExecutionLeaseCheckpoint: getExternalExecutionLeaseCheckpoint(dependencies),
     waitExternalExecutionLease: waitExternalExecutionLease(dependencies),
     completeExternalExecutionLease: completeExternalExecutionLease(dependencies),
+    releaseExternalExecutionLease: releaseExternalExecutionLease(dependencies),
   };
 }

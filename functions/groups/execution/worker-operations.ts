@@ -22,7 +22,7 @@ import type { WriteName } from '../../runs/rules/answered.ts';
 import { staleLease } from '../../runs/rules/lease.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
-import { complete, heartbeat, recordEvent, report, wait } from '../../runs/work.ts';
+import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 import { runIdOfLeaseKey, wireArtifact, wireCheckpoint, wireLease, wireOutcome, wireRun } from './wire.ts';
@@ -202,6 +202,16 @@ export function completeExternalExecutionLease(
     const completion = completionOf(body.result, runtime.options.resultBytesMax);
     const held = heldBy(dependencies, caller, body);
     const run = await complete(runtime, held, completion, now);
+    return { status: 200, body: await wireRun(runtime, run) };
+  };
+}
+
+export function releaseExternalExecutionLease(
+  dependencies: ExecutionDependencies,
+): Handler<'releaseExternalExecutionLease'> {
+  const { runtime } = dependencies;
+  return async ({ body }, { caller, now }) => {
+    const run = await release(runtime, heldBy(dependencies, caller, body), now);
     return { status: 200, body: await wireRun(runtime, run) };
   };
 }

@@ -1,4 +1,4 @@
-import type { Change, Run, TraceDraft, WaitOutcome } from '../run.ts';
+import type { Change, EndedLease, Run, TraceDraft, WaitOutcome } from '../run.ts';
 import { withoutAnswers } from './answered.ts';
 
 /**
@@ -91,12 +91,17 @@ export function loseLease(run: Run, now: number, { leaseExpirationsMax }: DueOpt
   return { run: { ...lost, status: 'queued' }, events: [expired, requeued] };
 }
 
+/** The run got further, so the leases that expired before no longer say that it kills its workers. */
+export function progressed(run: Run): Run {
+  return run.leaseExpirations === 0 ? run : { ...run, leaseExpirations: 0 };
+}
+
 /** Restores the outcome that the last holder took but may not have recorded. */
 export function givenBack({ taken, outcomes }: Run): Pick<Run, 'taken' | 'outcomes'> {
   return taken === null ? { taken, outcomes } : { taken: null, outcomes: [taken, ...outcomes] };
 }
 
-export function endedLease(run: Run, how: 'completed' | 'suspended' | 'expired' | 'cancelled') {
+export function endedLease(run: Run, how: EndedLease['how']) {
   return run.lease === null
     ? run.endedLease
     : { workerId: run.lease.workerId, tokenHash: run.lease.tokenHash, how };

@@ -11,7 +11,7 @@ import {
   type WaitOutcome,
 } from '../run.ts';
 import { answerTo, sameWrite, type WriteName, withAnswer } from './answered.ts';
-import { cancelledResult, ended, endedLease, resumed } from './due.ts';
+import { cancelledResult, ended, endedLease, progressed, resumed } from './due.ts';
 import { activeLease, isProofOf, type LeaseProof, mayHold } from './lease.ts';
 
 export interface WaitRequest {
@@ -83,7 +83,7 @@ function answered(held: Run, request: WaitRequest, now: number): WaitChange {
   if (event !== undefined) {
     const outcome: WaitOutcome = { ...identity(request), outcome: 'external_event', event, timer: null };
     const inbox = held.inbox.filter(({ id }) => id !== event.id);
-    return { run: { ...held, inbox, taken: outcome }, events: [resumedEvent(outcome)], outcome };
+    return { run: progressed({ ...held, inbox, taken: outcome }), events: [resumedEvent(outcome)], outcome };
   }
   if (request.dueAt !== null && request.dueAt <= now) {
     const outcome = passed(request, request.dueAt, now);
@@ -149,7 +149,7 @@ function parked(run: Run, request: WaitRequest, now: number): Change {
     return ended({ ...run, endedLease: endedByWait(run, 'cancelled', request) }, cancelledResult, now);
   }
   const next: Run = {
-    ...run,
+    ...progressed(run),
     status: 'waiting',
     scheduledAt: dueAt,
     currentStep: `waiting:${kind}:${name}`.slice(0, CURRENT_STEP_LENGTH_MAX),

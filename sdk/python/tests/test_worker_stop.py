@@ -108,7 +108,8 @@ def test_completes_nothing_that_it_gave_up(client: Client, handler: str) -> None
     worker.start()
     wait(begun)
     assert worker.stop(0) is False
-    assert client.get_execution_run(run_id)["status"] == "running"
+    assert client.get_execution_run(run_id)["status"] == "queued"
+    assert types(client, run_id)[-1] == "lease.returned"
     let_go.set()
     told.wait("The run was given up")
     other, _ = worker_of(client, {handler: again}, worker_id="other")

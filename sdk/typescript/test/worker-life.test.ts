@@ -329,11 +329,38 @@ describe('a worker that stops', () => {
     await time.pass(1_000);
     await time.pass(4_000);
     expect(await reason.came).toMatchObject({ kind: 'stopping' });
-    // The worker does not wait for a handler that ignores its signal.
+    // The worker waits only shortly for a handler that ignores its signal, and gives its run back.
+    await time.pass(1_000);
     await Promise.all([stopped, running]);
     end.come();
     expect(way.at('leases/complete')).toEqual([]);
-    expect((await place.client.getExecutionRun(started.id)).status).toBe('running');
+    expect(way.at('leases/release')).toHaveLength(1);
+    const { status, attempt } = await place.client.getExecutionRun(started.id);
+    expect([status, attempt]).toEqual(['queued', 1]);
+    await place.client.cancelExecutionRun(started.id);
+  });
+
+  test('gives a run back however often, and it still succeeds', async () => {
+    const run = await place.start('h4');
+    for (let deploy = 1; deploy <= 6; deploy += 1) {
+      const begun = moment();
+      const worker = place.worker({
+        h4: async ({ signal }) => {
+          begun.come();
+          await aborted(signal);
+          throw signal.reason;
+        },
+      });
+      const running = worker.run();
+      await begun.came;
+      await worker.stop({ graceSeconds: 0 });
+      await running;
+    }
+    await using last = place.worker({ h4: () => 'done' });
+    expect(await last.deliver({ runId: run.id })).toBe('executed');
+    const types = await place.historyOf(run);
+    expect(types.filter((type) => type === 'lease.returned')).toHaveLength(6);
+    expect(types).not.toContain('lease.expired');
   });
 });
 

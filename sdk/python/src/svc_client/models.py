@@ -57,6 +57,7 @@ from ._generated.models import (
     ExecutionExternalWorkerHeartbeatRequest as ExecutionExternalWorkerHeartbeatRequest,
     ExecutionExternalWorkerLease as ExecutionExternalWorkerLease,
     ExecutionExternalWorkerLeaseRequest as ExecutionExternalWorkerLeaseRequest,
+    ExecutionExternalWorkerReleaseRequest as ExecutionExternalWorkerReleaseRequest,
     ExecutionExternalWorkerReportRequest as ExecutionExternalWorkerReportRequest,
     ExecutionExternalWorkerWaitRequest as ExecutionExternalWorkerWaitRequest,
     ExecutionExternalWorkerWaitResponse as ExecutionExternalWorkerWaitResponse,

@@ -1430,6 +1430,22 @@ export type ExecutionExternalWorkerCompletionRequest = {
   readonly result: ExecutionRunResult;
 };
 
+/**
+ * A worker gives its run back without a result.
+ *
+ * Preview: may change in any release.
+ *
+ * @beta
+ */
+export type ExecutionExternalWorkerReleaseRequest = {
+  /** Id of the lease, from the answer to the claim. */
+  readonly leaseKey: IdentifierInput;
+  /** The secret of the lease, from the answer to the claim. (1 to 1000 characters) */
+  readonly leaseToken: string;
+  /** The worker that holds the lease. */
+  readonly workerId: IdentifierInput;
+};
+
 /** The adapter of the runtime. */
 export type ExecutionRuntimeAdapterDescriptor = {
   /** The adapter. */

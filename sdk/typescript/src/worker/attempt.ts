@@ -10,6 +10,8 @@ import { mayPass, untilKnown } from './repeat.ts';
 export type EarlyEnd = Exclude<StopKind, 'cancelled'>;
 
 const CALL_MS_MAX = 20_000;
+/** A stop waits this long for the answer to a release. */
+const RELEASE_MS_MAX = 5_000;
 
 interface CallShape {
   /** The content may be large, so the call gets the timeout of the client instead of the short one. */
@@ -30,6 +32,7 @@ export class Attempt {
   #isCancelled = false;
   #isCompleting = false;
   #writes = 0;
+  #givenBack: Promise<void> | null = null;
   #until: number;
 
   /** `until`: the lease is valid at least up to this moment. */
@@ -101,6 +104,24 @@ export class Attempt {
       this.#calls.abort(this.#over);
     }
     return this.#over;
+  }
+
+  /** Gives the run of a stopping worker back, so that another worker need not wait for its lease to expire. */
+  giveBack(): Promise<void> {
+    this.#givenBack ??= this.#release();
+    return this.#givenBack;
+  }
+
+  async #release(): Promise<void> {
+    if (this.#over?.kind !== 'stopping') return;
+    const { client, connection } = this.#settings;
+    try {
+      const timeout = Math.min(RELEASE_MS_MAX, connection.timeout);
+      await client.releaseExternalExecutionLease(this.proof, { timeout });
+      this.log('info', 'the run was given back');
+    } catch (error) {
+      this.log('info', 'the run was not given back: its lease has ended, or expires', error);
+    }
   }
 
   beginCompletion(): void {

@@ -22,12 +22,12 @@ export async function carryOut(
     // The answer may have taken longer than the lease lasts.
     if (attempt.leftMs <= 0) {
       attempt.end('lease_lost');
-      return abandoned(attempt);
+      return await abandoned(attempt);
     }
     const result = await resultOf(attempt, settings);
     // A handler that blocked the event loop delays the news of a lost lease.
     await attempt.confirm();
-    if (attempt.over !== null) return abandoned(attempt);
+    if (attempt.over !== null) return await abandoned(attempt);
     return await complete(attempt, settings, attempt.isCancelled ? asCancelled(result) : result);
   } finally {
     kept.drop();
@@ -63,11 +63,12 @@ function asCancelled(result: ExecutionRunResult): ExecutionRunResult {
   return cancelled(result.status === 'succeeded' ? (result.result ?? undefined) : undefined);
 }
 
-function abandoned(attempt: Attempt): Carried {
+async function abandoned(attempt: Attempt): Promise<Carried> {
   if (attempt.over?.kind === 'suspended') {
     attempt.log('debug', 'the run waits');
     return 'suspended';
   }
+  await attempt.giveBack();
   throw new WorkNotDoneError('The run was not completed.', { cause: attempt.over });
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SvcError } from '../errors.ts';
 import { WorkerUnavailableError } from './errors.ts';
-import type { SvcWorker } from './worker.ts';
+import type { SvcWorker } from './svc-worker.ts';
 
 export interface DeliveryOptions {
   /**

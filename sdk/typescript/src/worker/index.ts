@@ -7,5 +7,5 @@ export type { WorkerLog, WorkerLogEntry } from './log.ts';
 export type { WorkerHandler, WorkerOptions } from './options.ts';
 export type { SignalOptions } from './signals.ts';
 export { stopOnSignals } from './signals.ts';
-export type { Delivered, StopOptions, SvcWorker } from './worker.ts';
+export type { Delivered, StopOptions, SvcWorker } from './svc-worker.ts';
 export { createWorker } from './worker.ts';

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import type { StopOptions, SvcWorker } from './worker.ts';
+import type { StopOptions, SvcWorker } from './svc-worker.ts';
 
 /**
  * Stops the worker when the process receives a signal. A second signal ends the process as usual. The returned function

@@ -9,32 +9,8 @@ import { settleWorker, type WorkerOptions, type WorkerSettings } from './options
 import type { Renewals } from './renewals.ts';
 import { askedBy } from './repeat.ts';
 import { Slots } from './slots.ts';
+import type { Delivered, StopOptions, SvcWorker } from './svc-worker.ts';
 import { ThreadRenewals } from './thread-renewals.ts';
-
-export interface StopOptions {
-  /** How long handlers may continue, in seconds; 30 if absent. */
-  readonly graceSeconds?: number | undefined;
-}
-
-/** The outcome of a delivery: the handler ended, the run is parked on a wait, or the service had no run to lease. */
-export type Delivered = 'executed' | 'suspended' | 'nothing';
-
-/** Executes runs by the handlers of this process. Use `run()` to poll, or `deliver()` for runs that a queue pushes. */
-export interface SvcWorker extends AsyncDisposable {
-  readonly workerId: string;
-  /** Leases and executes runs until the worker is stopped. Call it once. */
-  run(): Promise<void>;
-  /**
-   * Leases and executes exactly this run. Rejects with `WorkerUnavailableError` if all slots are in use or the worker stops,
-   * and with another error if the run has no result. In both cases the queue should deliver it again.
-   */
-  deliver(message: { readonly runId: string }): Promise<Delivered>;
-  /**
-   * Takes no new run, except one that it has just asked for. Waits for the running handlers, then aborts their signals; the
-   * next lease continues a run without a result. The options of the first call apply.
-   */
-  stop(options?: StopOptions): Promise<void>;
-}
 
 /** Makes a worker. It does nothing before `run()` or `deliver()`. */
 export function createWorker(options: WorkerOptions): SvcWorker {
@@ -51,6 +27,9 @@ const BACKOFF_MS = 1_000;
  * block that run until its lease ends. An older request probably waits without a run.
  */
 const ANSWER_MS = 1_000;
+
+/** Time for aborted handlers to return, before their runs are given back. */
+const FAREWELL_MS = 1_000;
 
 class RunWorker implements SvcWorker {
   readonly #settings: WorkerSettings;
@@ -136,8 +115,11 @@ class RunWorker implements SvcWorker {
     if (answersMs > 0) await pause(world, answersMs, over.signal);
     this.#asking.abort();
     await pause(world, graceMs - answersMs, over.signal);
-    for (const attempt of this.#attempts) attempt.end('stopping');
-    if (this.#attempts.size === 0) await ended;
+    const left = [...this.#attempts];
+    for (const attempt of left) attempt.end('stopping');
+    if (left.length === 0) await ended;
+    else await pause(world, FAREWELL_MS, over.signal);
+    await Promise.all(left.map((attempt) => attempt.giveBack()));
     await this.#renewals.close();
   }
 

@@ -1324,6 +1324,46 @@ class AsyncOperations:
         given = Given(request=request)
         return await self._caller.call(spec.COMPLETE_EXTERNAL_EXECUTION_LEASE, given, options)
 
+    async def release_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerReleaseRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """Give a run back. Ends the lease and queues the run again, so that another worker need not wait for
+        the lease to expire. The lease does not count as expired, and the outcome of a wait that no
+        checkpoint records is given again. A run whose cancellation was requested is cancelled. A repeated
+        call with the same token changes nothing.
+
+        **Preview**: opt-in; any release may change it in ways that break callers.
+
+        `POST /execution/workers/leases/release`; needs the access operation `worker` of
+        `execution-worker`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            request: `ExecutionExternalWorkerReleaseRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ExecutionRun`. The run, queued or cancelled.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `releaseExternalExecutionLease` of the contract, here `release_external_execution_lease`:
+        docs/reference/operations.md#releaseexternalexecutionlease
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.RELEASE_EXTERNAL_EXECUTION_LEASE, given, options)
+
     async def list_execution_runs(
         self,
         *,

@@ -259,6 +259,13 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.ExecutionRun: ...
 
+    async def release_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerReleaseRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun: ...
+
     async def list_execution_runs(
         self,
         *,
@@ -615,6 +622,13 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.ExecutionRun]: ...
 
+    async def release_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerReleaseRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ExecutionRun]: ...
+
     async def list_execution_runs(
         self,
         *,
@@ -955,6 +969,13 @@ class AsyncOperationsWithStreamingResponse:
     async def complete_external_execution_lease(
         self,
         request: models.ExecutionExternalWorkerCompletionRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def release_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerReleaseRequest,
         *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...

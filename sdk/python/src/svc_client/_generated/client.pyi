@@ -250,6 +250,13 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionRun: ...
 
+    def release_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerReleaseRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionRun: ...
+
     def list_execution_runs(
         self,
         *,
@@ -589,6 +596,13 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.ExecutionRun]: ...
 
+    def release_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerReleaseRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ExecutionRun]: ...
+
     def list_execution_runs(
         self,
         *,
@@ -905,6 +919,13 @@ class OperationsWithStreamingResponse:
     def complete_external_execution_lease(
         self,
         request: models.ExecutionExternalWorkerCompletionRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def release_external_execution_lease(
+        self,
+        request: models.ExecutionExternalWorkerReleaseRequest,
         *,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...

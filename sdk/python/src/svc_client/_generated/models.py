@@ -68,6 +68,7 @@ __all__ = [
     "ExecutionExternalWorkerHeartbeatRequest",
     "ExecutionExternalWorkerLease",
     "ExecutionExternalWorkerLeaseRequest",
+    "ExecutionExternalWorkerReleaseRequest",
     "ExecutionExternalWorkerReportRequest",
     "ExecutionExternalWorkerWaitRequest",
     "ExecutionExternalWorkerWaitResponse",
@@ -1450,6 +1451,20 @@ class ExecutionExternalWorkerCompletionRequest(TypedDict):
     """The worker that holds the lease."""
     result: ExecutionRunResult
     """How it ended."""
+
+
+class ExecutionExternalWorkerReleaseRequest(TypedDict):
+    """A worker gives its run back without a result.
+
+    Preview: may change in any release, also in ways that break callers.
+    """
+
+    leaseKey: IdentifierInput
+    """Id of the lease, from the answer to the claim."""
+    leaseToken: str
+    """The secret of the lease, from the answer to the claim. (1 to 1000 characters)"""
+    workerId: IdentifierInput
+    """The worker that holds the lease."""
 
 
 class ExecutionRuntimeAdapterDescriptor(TypedDict):

@@ -299,6 +299,16 @@ COMPLETE_EXTERNAL_EXECUTION_LEASE = OperationSpec(
     body=BodySpec("json", "application/json"),
 )
 
+RELEASE_EXTERNAL_EXECUTION_LEASE = OperationSpec(
+    "releaseExternalExecutionLease",
+    "POST",
+    "/execution/workers/leases/release",
+    retry="never",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+    notice=NoticeSpec("preview", "release_external_execution_lease is a preview: it may change in any release"),
+)
+
 LIST_EXECUTION_RUNS = OperationSpec(
     "listExecutionRuns",
     "GET",

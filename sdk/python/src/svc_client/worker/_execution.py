@@ -19,16 +19,20 @@ from ._endings import (
     succeeded,
 )
 from ._options import PluginHandler
-from ._repeat import says_lost, until_known
+from ._repeat import bare, says_lost, until_known
 
 if TYPE_CHECKING:
     from .._client import Client
     from .._generated import models
+    from .._options import CallOptions
     from .._world import World
     from ._heartbeat import Heartbeat
     from ._lease import HeldLease
     from ._log import Log
     from ._options import HandlerCall
+
+# A stop waits this long for the answer to a release.
+_RELEASE_SECONDS = 5.0
 
 Outcome: TypeAlias = Literal["executed", "suspended", "lost", "abandoned", "unknown"]
 """`unknown`: the completion was refused, or its outcome is unknown."""
@@ -57,7 +61,21 @@ class Execution:
                 ending = self._ending_of(held)
             return self._conclude(held, ending)
         finally:
+            self.give_back(held)
             held.end()
+
+    def give_back(self, held: HeldLease) -> None:
+        """Gives the run of an abandoned lease back, so that another worker need not wait for the lease to expire."""
+        if not held.claim_giving_back():
+            return
+        options: CallOptions = {"timeout": _RELEASE_SECONDS, "max_retries": 0}
+        try:
+            bare(lambda: self._client.release_external_execution_lease(held.proof(), options=options))
+        except Exception as error:
+            text = "The run was not given back: its lease has ended, or expires."
+            self._log.say("info", text, run=held.run, error=error)
+        else:
+            self._log.say("info", "The run was given back.", run=held.run)
 
     def _ending_of(self, held: HeldLease) -> models.ExecutionRunResult | None:
         """The result of the run; None if the lease is already over."""
@@ -106,7 +124,7 @@ class Execution:
             self._log.say("info", "The run is parked.", run=held.run)
             return "suspended"
         if state == "abandoned":
-            self._log.say("warning", "The run was given up; its lease expires.", run=held.run)
+            self._log.say("warning", "The run was given up.", run=held.run)
             return "abandoned"
         # A suspension counts only if a wait of the context raised it.
         return "lost" if state == "lost" else "unknown"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 State: TypeAlias = Literal["held", "suspended", "lost", "abandoned", "completing", "over"]
-"""`abandoned`: left to expire. A lease leaves `held` once. Only a held lease can be completed."""
+"""`abandoned`: to be given back. A lease leaves `held` once. Only a held lease can be completed."""
 
 
 class HeldLease:
@@ -53,6 +53,7 @@ class HeldLease:
         self._state: State = "held"
         self._parking = 0
         self._writes = 0
+        self._given_back = False
         self.seen(self.run)
 
     def __repr__(self) -> str:
@@ -117,7 +118,7 @@ class HeldLease:
         return self._give_up("lost", "lease_lost")
 
     def abandon(self, reason: CancellationReason) -> bool:
-        """Lets the lease expire. The handler must stop, and may write a last checkpoint while the lease holds."""
+        """The run is given back. The handler must stop, and may write a last checkpoint while the lease holds."""
         changed = self._to("abandoned")
         self.cancellation.cancel(reason)
         return changed
@@ -125,6 +126,13 @@ class HeldLease:
     def begin_completion(self) -> bool:
         """Claims the ending of the lease: no other thread can end it any more."""
         return self._to("completing")
+
+    def claim_giving_back(self) -> bool:
+        """Whether this thread is the one that gives the run of an abandoned lease back."""
+        with self._lock:
+            first = self._state == "abandoned" and not self._given_back
+            self._given_back = self._given_back or first
+            return first
 
     def end(self) -> None:
         """Ends all sending under the lease."""

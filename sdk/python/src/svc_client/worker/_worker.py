@@ -116,7 +116,7 @@ class Worker:
 
     def stop(self, grace_seconds: float = GRACE_SECONDS) -> bool:
         """Takes no new run, except one that it has just asked for. Running handlers get the grace period to end; then
-        they are cancelled with the reason `stopping`, their runs get no result, and their leases expire. Returns
+        they are cancelled with the reason `stopping`, their runs get no result, and are given back. Returns
         whether all handlers have returned; the threads of the others end with the program."""
         grace_seconds = check_grace(grace_seconds)
         if self._ended.is_set():
@@ -133,6 +133,14 @@ class Worker:
             left = [*self._held]
         for held in left:
             held.given_up.cancel()
+        # At the same time: a service that does not answer would delay the stop for each of them.
+        returns = [
+            threading.Thread(target=self._execution.give_back, args=(each,), daemon=True) for each in left
+        ]
+        for each in returns:
+            each.start()
+        for each in returns:
+            each.join()
         self._ended.set()
         return self._idle.is_set()
 

@@ -453,6 +453,37 @@ export class ExecutionOperations extends ClientCore {
   }
 
   /**
+   * Give a run back. Ends the lease and queues the run again, so that another worker need not wait for the
+   * lease to expire. The lease does not count as expired, and the outcome of a wait that no checkpoint
+   * records is given again. A run whose cancellation was requested is cancelled. A repeated call with the
+   * same token changes nothing.
+   *
+   * **Preview**: opt-in; any release may change it in ways that break callers.
+   *
+   * `POST /execution/workers/leases/release`; needs the access operation `worker` of `execution-worker`.
+   *
+   * The request is JSON, at most 65,536 bytes.
+   *
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @returns 200: `ExecutionRun`. The run, queued or cancelled.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
+   * (503), `storage_full` (503), `unavailable` (503).
+   * @beta
+   * @see Operation `releaseExternalExecutionLease` of the contract:
+   * docs/reference/operations.md#releaseexternalexecutionlease
+   */
+  releaseExternalExecutionLease(
+    request: Models.ExecutionExternalWorkerReleaseRequest,
+    options: CallOptions = {},
+  ): Call<Models.ExecutionRun> {
+    return call(this, operations.releaseExternalExecutionLease, { request }, options);
+  }
+
+  /**
    * List runs. Runs that match every given filter and that the caller may read, newest first. Where more
    * follow, the header `Link` names the next page. The default and the maximum of `limit` are settings of the
    * server; the runtime status names them.

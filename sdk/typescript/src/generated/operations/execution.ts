@@ -126,6 +126,15 @@ export const completeExternalExecutionLease: OperationSpec = {
   answers: { '200': 'json' },
 };
 
+export const releaseExternalExecutionLease: OperationSpec = {
+  id: 'releaseExternalExecutionLease',
+  method: 'POST',
+  path: '/execution/workers/leases/release',
+  body: { kind: 'json' },
+  retry: 'never',
+  answers: { '200': 'json' },
+};
+
 export const listExecutionRuns: OperationSpec = {
   id: 'listExecutionRuns',
   method: 'GET',
