@@ -341,7 +341,7 @@ describe('a worker that stops', () => {
   });
 
   test('gives a run back however often, and it still succeeds', async () => {
-    const run = await place.start('h4');
+    const started = await place.start('h4');
     for (let deploy = 1; deploy <= 6; deploy += 1) {
       const begun = moment();
       const worker = place.worker({
@@ -357,8 +357,8 @@ describe('a worker that stops', () => {
       await running;
     }
     await using last = place.worker({ h4: () => 'done' });
-    expect(await last.deliver({ runId: run.id })).toBe('executed');
-    const types = await place.historyOf(run);
+    expect(await last.deliver({ runId: started.id })).toBe('executed');
+    const types = await place.historyOf(started);
     expect(types.filter((type) => type === 'lease.returned')).toHaveLength(6);
     expect(types).not.toContain('lease.expired');
   });
