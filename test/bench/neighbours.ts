@@ -15,13 +15,15 @@ const RUNS = 6_000;
 /** The reader is a service on many addresses: each stays far below the permits of one. */
 const READER_ADDRESSES = 200;
 const READER_PAUSE_MS = 5;
+/** A Development server has higher limits by default. */
+const LIMITS = ['Server:CanonicalRateLimit:PermitLimit=120'];
 const SETTINGS = [
   'ExecutionRuntime:ExternalHandlers:0:HandlerId=work',
   'ExecutionRuntime:MaxActiveRuns=100000',
   'ExecutionRuntime:MaxRetainedTerminalRuns=100000',
 ];
 
-/** A reader's times alone, and beside 20 hostile neighbours on other addresses, under the rate limits as they are by default. */
+/** A reader's times alone, and beside 20 hostile neighbours on other addresses, under the rate limits of Production. */
 export async function benchNeighbours({ seconds, rounds }: BenchOptions): Promise<object> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-neighbours-'));
   try {
@@ -54,26 +56,33 @@ async function measurePause(
   seconds: number,
   rounds: number,
 ): Promise<object> {
-  const server = await startDefault(folder);
+  const server = await startLimited(folder);
   try {
     const reader = new Reader(server.address);
     await reader.read(1);
     const residentBefore = await memory(server.child, 'VmRSS');
-    const pairs: { readonly alone: Measurement; readonly beside: Measurement }[] = [];
-    const answers: object[] = [];
+    const alone: Measurement[] = [];
+    const burst: Measurement[] = [];
+    const steady: Measurement[] = [];
+    let answers = {};
     for (let n = 0; n < rounds; n++) {
-      const alone = await reader.read(seconds);
-      const { measured, counts } = await beside(server.address, pauseMs, () => reader.read(seconds));
-      pairs.push({ alone, beside: measured });
-      answers.push(counts);
+      alone.push(await reader.read(seconds));
+      // Neighbours of other addresses each round: they have permits again.
+      const neighbours = startNeighbours(server.address, pauseMs, `${10 + n}`);
+      burst.push(await reader.read(seconds));
+      await neighbours.ready;
+      steady.push(await reader.read(seconds));
+      answers = await neighbours.stop();
     }
+    const ratio = (rows: readonly Measurement[]) =>
+      round(medianNumber(rows.map(({ p99Ms }, n) => p99Ms / (alone[n]?.p99Ms ?? Number.NaN))));
     return {
       pauseMs,
-      alone: times(pairs.map(({ alone }) => alone)),
-      beside: times(pairs.map((pair) => pair.beside)),
-      ratioP99: round(medianNumber(pairs.map((pair) => pair.beside.p99Ms / pair.alone.p99Ms))),
+      alone: times(alone),
+      burst: { ...times(burst), ratioP99: ratio(burst) },
+      beside: { ...times(steady), ratioP99: ratio(steady) },
       residentMb: { before: residentBefore, highest: await memory(server.child, 'VmHWM') },
-      neighbours: answers.at(-1),
+      neighbours: answers,
     };
   } finally {
     server.child.kill('SIGKILL');
@@ -105,13 +114,13 @@ async function preload(folder: string): Promise<void> {
   await server.stop();
 }
 
-/** The embedded server with the rate limits that it has by default. */
-async function startDefault(
+/** The embedded server with the rate limits that Production has by default. */
+async function startLimited(
   folder: string,
 ): Promise<{ readonly address: string; readonly child: ChildProcess }> {
   const child = spawn(
     process.execPath,
-    ['functions/embedded.ts', ...SETTINGS.map((setting) => `--${setting}`)],
+    ['functions/embedded.ts', ...[...SETTINGS, ...LIMITS].map((setting) => `--${setting}`)],
     {
       stdio: ['ignore', 'pipe', 'ignore'],
       env: { ...process.env, PORT: '0', METADATA_SERVER_DETECTION: 'none', SVC_DATA_DIR: folder },
@@ -120,21 +129,21 @@ async function startDefault(
   return { address: await addressOf(child), child };
 }
 
-async function beside(address: string, pauseMs: number, read: () => Promise<Measurement>) {
-  const child = spawn(process.execPath, ['test/bench/neighbours-child.ts', address, String(pauseMs)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+function startNeighbours(address: string, pauseMs: number, network: string) {
+  const given = ['test/bench/neighbours-child.ts', address, String(pauseMs), network];
+  const child = spawn(process.execPath, given, { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
-  await once(child.stdout, 'data');
-  // The neighbours use up the permits of their first minute before the measurement.
-  await setTimeout(3_000);
-  const measured = await read();
-  child.kill('SIGTERM');
-  await once(child, 'close');
-  return { measured, counts: JSON.parse(output.slice('ready\n'.length)) as object };
+  return {
+    ready: once(child.stdout, 'data'),
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'close');
+      return JSON.parse(output.slice('ready\n'.length)) as object;
+    },
+  };
 }
 
 class Reader {
