@@ -88,6 +88,8 @@ export interface CatalogOperation {
   readonly parameters: readonly CatalogParameter[];
   readonly stability: Stability;
   readonly authorizationClass: string;
+  /** `null` where no rate limit counts the operation; absent: the class decides. */
+  readonly rateClass?: null;
   readonly accessOperation: string | null;
   readonly mutation: OperationEntry['mutation'];
   readonly completion: OperationEntry['completion'];

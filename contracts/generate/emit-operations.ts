@@ -34,7 +34,8 @@ function groupModule({ catalog, models }: ContractSource, group: string): string
   if (used.some((name) => !models.has(name))) throw new Error(`unknown model among ${used.join(', ')}`);
   const rows = members.map((operation) => {
     const schema = models.get(operation.request?.schema ?? '')?.schema;
-    const { rateClass } = catalog.authorizationClasses[operation.authorizationClass] ?? { rateClass: null };
+    const ofClass = catalog.authorizationClasses[operation.authorizationClass]?.rateClass ?? null;
+    const rateClass = operation.rateClass === null ? null : ofClass;
     const entry = operationEntry(operation, schema, rateClass) as unknown as Json;
     return `  ${operation.id}: ${literal(entry, '  ', operation.id.length + 4)},\n`;
   });

@@ -14,7 +14,7 @@ export const groupClasses = {
  * policy that decides, and the rate limit that counts its requests.
  */
 export const authorizationClasses = {
-  anonymous: { settings: null, policy: null, rateClass: null, accessOperations: [] },
+  anonymous: { settings: null, policy: null, rateClass: 'public', accessOperations: [] },
   'canonical-policy': {
     settings: 'Server:CanonicalAccess',
     policy: 'canonical',
@@ -24,19 +24,19 @@ export const authorizationClasses = {
   'execution-policy': {
     settings: 'Server:ExecutionAccess',
     policy: 'execution',
-    rateClass: null,
+    rateClass: 'execution',
     accessOperations: ['start_run', 'read_run', 'cancel_run', 'raise_event', 'maintenance'],
   },
   'execution-maintenance': {
     settings: 'Server:ExecutionAccess',
     policy: 'execution',
-    rateClass: null,
+    rateClass: 'execution',
     accessOperations: ['maintenance'],
   },
   'execution-worker': {
     settings: 'Server:ExecutionAccess',
     policy: 'execution',
-    rateClass: null,
+    rateClass: 'execution',
     accessOperations: ['worker'],
   },
 } as const;

@@ -97,6 +97,15 @@ export const limits = {
    * requests.
    */
   rateLimitPermitsDevelopmentDefault: 6_000,
+  /** Execution requests from one source address in one window, by default. Unit: requests. */
+  executionRateLimitPermitsDefault: 6_000,
+  /** Execution requests from one source address in one window in Development, by default. Unit: requests. */
+  executionRateLimitPermitsDevelopmentDefault: 600_000,
+  /**
+   * Requests from one source address in one window to routes that ask for no credential, by default. Unit:
+   * requests.
+   */
+  publicRateLimitPermitsDefault: 600,
   /** Length of a rate limit window, by default. Unit: seconds. */
   rateLimitWindowSecondsDefault: 60,
   /** Requests that wait for the next window, by default. Unit: requests. */

@@ -41,7 +41,7 @@ interface ChainParts {
 }
 
 export function chainOptions({ settings, world, log }: ChainParts, what: Served): ChainOptions {
-  const { server, cors, rateLimit } = settings;
+  const { service, server, cors, rateLimit, executionRateLimit, publicRateLimit } = settings;
   const { operations, served, validators, identity } = what;
   const entries = [...operations, ...served.flatMap(({ extra }) => extra)];
   return {
@@ -53,8 +53,13 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     authorizer: identity.authorizer,
     log,
     rateLimit: entries.some(({ rateClass }) => rateClass !== null) ? rateLimit : null,
+    rateLimits: {
+      execution: { ...executionRateLimit, queueLimit: 0 },
+      public: { ...publicRateLimit, queueLimit: 0 },
+    },
     trustedProxyHops: server.trustedProxyHops,
     cors,
+    refuseForeignOrigins: service.environment === 'Development',
     loopbackHostsOnly: identity.loopbackOnly ?? isProtectedByNetworkOnly(settings),
     singleHeaders: credentialHeaders(settings),
     validateResponses: server.validateResponses,

@@ -1,7 +1,16 @@
 import type { Setting } from './setting.ts';
 import { canonicalAccess, executionAccess, oidc } from './settings/access.ts';
 import { cloudTasks, execution, hostedWorker } from './settings/execution.ts';
-import { cors, docs, rateLimit, security, server, service } from './settings/server.ts';
+import {
+  cors,
+  docs,
+  executionRateLimit,
+  publicRateLimit,
+  rateLimit,
+  security,
+  server,
+  service,
+} from './settings/server.ts';
 import { canonicalStore, firestore } from './settings/storage.ts';
 
 /** Every setting, by section. Nothing else reads the environment, the command line or a settings file. */
@@ -10,6 +19,8 @@ export const table = {
   server,
   security,
   rateLimit,
+  executionRateLimit,
+  publicRateLimit,
   oidc,
   canonicalAccess,
   executionAccess,

@@ -1,6 +1,7 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
-import { type ByteSelection, StoredBytes, writeBytes } from './byte-answer.ts';
+import { type ByteSelection, matches, StoredBytes, writeBytes } from './byte-answer.ts';
+import { fixedBytesOf } from './fixed-document.ts';
 import { ByteStream, RawBody, type RawResponse, sliceBytes } from './message.ts';
 
 /** The result of a handler. */
@@ -31,14 +32,7 @@ export function writeAnswer(
   // The contract promises every field that a client may see.
   if (headers.some(([name]) => !declared?.headers.includes(name)))
     throw new ContractViolationError(entry.id, 'headers');
-  if (answer.body instanceof RawBody) {
-    return {
-      status: answer.status,
-      headers: [['Content-Type', answer.body.mediaType], ...headers],
-      body: answer.body.content,
-      close: false,
-    };
-  }
+  if (answer.body instanceof RawBody) return writeRaw(answer.status, answer.body, headers, selection);
   if (!declared) throw new ContractViolationError(entry.id, 'status');
   if (answer.body instanceof StoredBytes) {
     const written = writeBytes(answer.body, selection);
@@ -64,13 +58,13 @@ export function writeAnswer(
     };
   }
   if (declared.mediaType === null) return { status: answer.status, headers, body: null, close: false };
-  const body = JSON.stringify(answer.body);
-  if (body === undefined) throw new ContractViolationError(entry.id, 'body');
-  // Parsed again, because `undefined` and Date differ in the object from what they are on the wire.
-  if (validator && !validator(JSON.parse(body))) {
-    // The place in the answer could name a member that a caller chose; the place in the schema cannot.
-    throw new ContractViolationError(entry.id, validator.errors?.[0]?.schemaPath ?? 'schema');
+  const write = (value: unknown): string => jsonText(entry, value, validator);
+  const fixed = fixedBytesOf(answer.body, write);
+  if (fixed) {
+    const raw = new RawBody(declared.mediaType, fixed.content, fixed.etag);
+    return writeRaw(answer.status, raw, [['Cache-Control', 'no-cache'], ...headers], selection);
   }
+  const body = write(answer.body);
   return {
     status: answer.status,
     headers: [['Content-Type', declared.mediaType], ...headers],
@@ -78,6 +72,32 @@ export function writeAnswer(
     body: body.length > sliceBytes ? Buffer.from(body) : body,
     close: false,
   };
+}
+
+function writeRaw(
+  status: number,
+  { mediaType, content, etag }: RawBody,
+  headers: readonly (readonly [string, string])[],
+  selection: ByteSelection | undefined,
+): RawResponse {
+  const tag = etag === null ? [] : [['ETag', etag] as const];
+  const asked = selection?.ifNoneMatch;
+  if (etag !== null && asked !== undefined && matches(asked, etag))
+    return { status: 304, headers: [...tag, ...headers], body: null, close: false };
+  const fields = [['Content-Type', mediaType] as const, ...tag, ...headers];
+  return { status, headers: fields, body: content, close: false, shared: etag !== null };
+}
+
+/** The JSON text of an answer. */
+function jsonText(entry: OperationEntry, value: unknown, validator: Validator | null | undefined): string {
+  const body = JSON.stringify(value);
+  if (body === undefined) throw new ContractViolationError(entry.id, 'body');
+  // Parsed again, because `undefined` and Date differ in the object from what they are on the wire.
+  if (validator && !validator(JSON.parse(body))) {
+    // The place in the answer could name a member that a caller chose; the place in the schema cannot.
+    throw new ContractViolationError(entry.id, validator.errors?.[0]?.schemaPath ?? 'schema');
+  }
+  return body;
 }
 
 export function isByteIterable(body: unknown): body is AsyncIterable<Uint8Array> {

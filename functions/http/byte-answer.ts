@@ -80,7 +80,7 @@ export function writeBytes(
 }
 
 /** If-None-Match compares weakly: `W/"a"` matches `"a"` (RFC 9110 section 13.1.2). */
-function matches(field: string, etag: string): boolean {
+export function matches(field: string, etag: string): boolean {
   return field.trim() === '*' || field.split(',').some((tag) => strongTag(tag) === strongTag(etag));
 }
 

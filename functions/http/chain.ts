@@ -2,7 +2,7 @@ import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Caller } from '../identity/caller.ts';
 import { writeAnswer } from './answer.ts';
 import { type BodyReader, readSentBody } from './body-reader.ts';
-import { answersBytes, selectionOf } from './byte-answer.ts';
+import { selectionOf } from './byte-answer.ts';
 import { abandonStreams, streamsOf } from './byte-stream.ts';
 import { type BytesInFlight, createBytesInFlight, type Flight } from './bytes-in-flight.ts';
 import { createPerformCall, type PerformCall } from './call.ts';
@@ -112,15 +112,15 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
   });
   const check = options.validateResponses === true;
   const validator = check ? await parts.validators.response(entry, answer.status) : undefined;
-  const selection = answersBytes(entry) ? selectionOf(request.method, headers) : undefined;
-  const response = writeAnswer(entry, answer, validator, selection);
+  const response = writeAnswer(entry, answer, validator, selectionOf(request.method, headers));
   holdAnswer(flight, entry, response);
   return response;
 }
 
 /** From now on the request holds its answer alone. Only a read is refused for it: what a write did is done. */
-function holdAnswer(flight: Flight, { mutation }: OperationEntry, { body }: RawResponse): void {
+function holdAnswer(flight: Flight, { mutation }: OperationEntry, { body, shared }: RawResponse): void {
   flight.release();
+  if (shared === true) return;
   const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
   if (mutation === 'read') flight.take(bytes);
   else flight.count(bytes);

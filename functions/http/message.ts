@@ -28,6 +28,8 @@ export interface RawResponse {
   readonly body: string | Uint8Array | ByteStream | null;
   /** The connection cannot carry another request, because a part of this one was left unread. */
   readonly close: boolean;
+  /** All requests share the bytes of the body, so that one more answer takes no memory. */
+  readonly shared?: boolean;
   /** The host calls it once, when it holds the answer no longer: sent or given up. */
   readonly settled?: () => void;
 }
@@ -56,10 +58,13 @@ export type Chain = (request: RawRequest) => Promise<RawResponse>;
 export class RawBody {
   readonly mediaType: string;
   readonly content: string | Uint8Array;
+  /** A strong entity tag with its quotes where all requests share the bytes; `null` where they are made for one. */
+  readonly etag: string | null;
 
-  constructor(mediaType: string, content: string | Uint8Array) {
+  constructor(mediaType: string, content: string | Uint8Array, etag: string | null = null) {
     this.mediaType = mediaType;
     this.content = content;
+    this.etag = etag;
   }
 }
 

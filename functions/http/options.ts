@@ -42,11 +42,15 @@ export interface ChainOptions extends CallOptions {
   readonly log: Log;
   /** The permits of each source address in each rate class; `null` for no limit. */
   readonly rateLimit: RateLimitSettings | null;
+  /** By rate class, where a class has permits of its own. */
+  readonly rateLimits?: Readonly<Record<string, RateLimitSettings>>;
   readonly trustedProxyHops?: number;
   readonly cors?: CorsSettings;
   readonly headerLimits?: HeaderLimits;
   /** Refuses callers that address this machine by a foreign host name, where reaching it is the only credential. */
   readonly loopbackHostsOnly?: boolean;
+  /** Refuses changes by pages of other origins than those of `cors`, where no credential tells them from the user. */
+  readonly refuseForeignOrigins?: boolean;
   /** Header fields that may occur once beside the known ones, in lower case: a configured API key header. */
   readonly singleHeaders?: readonly string[];
   readonly bodyPolicy?: BodyPolicy;

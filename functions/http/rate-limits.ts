@@ -15,15 +15,18 @@ export interface RateLimits {
   ): Promise<void>;
 }
 
-type Options = Pick<ChainOptions, 'operations' | 'rateLimit' | 'world'>;
+type Options = Pick<ChainOptions, 'operations' | 'rateLimit' | 'rateLimits' | 'world'>;
 
-export function createRateLimits({ operations, rateLimit, world }: Options): RateLimits {
+export function createRateLimits({ operations, rateLimit, rateLimits = {}, world }: Options): RateLimits {
   const limiters = new Map<string, RateLimiter>();
   const byFirstSegment = new Map<string, string>();
   for (const entry of rateLimit === null ? [] : Object.values(operations)) {
     const { rateClass } = entry;
     if (rateLimit === null || rateClass === null) continue;
-    if (!limiters.has(rateClass)) limiters.set(rateClass, createRateLimiter(rateClass, rateLimit, world));
+    if (!limiters.has(rateClass)) {
+      const settings = rateLimits[rateClass] ?? rateLimit;
+      limiters.set(rateClass, createRateLimiter(rateClass, settings, world));
+    }
     for (const { segments } of entry.routes) {
       const [first] = segments;
       if (first && 'literal' in first) byFirstSegment.set(first.literal, rateClass);
@@ -31,7 +34,7 @@ export function createRateLimits({ operations, rateLimit, world }: Options): Rat
   }
   return {
     classOf(entry, path) {
-      return entry?.rateClass ?? byFirstSegment.get(path.split('/', 2)[1] ?? '') ?? null;
+      return entry ? entry.rateClass : (byFirstSegment.get(path.split('/', 2)[1] ?? '') ?? null);
     },
     async acquire(rateClass, address, signal, report) {
       const limiter = rateClass === null ? undefined : limiters.get(rateClass);

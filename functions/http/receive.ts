@@ -1,6 +1,7 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Cors } from './cors.ts';
+import { refuseForeignOrigin } from './foreign-origin.ts';
 import { type HeaderLimits, type Headers, headerLimits, readHeaders } from './headers.ts';
 import { isLoopbackHost } from './loopback-host.ts';
 import type { RawRequest, RawResponse } from './message.ts';
@@ -62,6 +63,8 @@ export function createReceive(options: ChainOptions, { router, cors, limits }: R
     if ('error' in matched) throw matched.error;
     const match = matched.value;
     if (options.loopbackHostsOnly === true) requireLoopbackHost(match.entry, headers);
+    if (options.refuseForeignOrigins === true)
+      refuseForeignOrigin(request.method, match.entry, headers, options.cors?.allowedOrigins ?? []);
     return { headers, match, query: target.query };
   };
 }

@@ -20,6 +20,8 @@ export async function startServer(
   const raised = [
     'Server:CanonicalRateLimit:PermitLimit=100000',
     'Server:CanonicalRateLimit:WindowSeconds=1',
+    'Server:ExecutionRateLimit:PermitLimit=1000000',
+    'Server:PublicRateLimit:PermitLimit=1000000',
   ];
   const flags = [...raised, ...settings].map((setting) => `--${setting}`);
   const child = spawn(process.execPath, ['functions/embedded.ts', ...flags], {

@@ -39,6 +39,8 @@ const common = {
   'ExecutionRuntime:ExternalHandlers:0:HandlerId': 'invoice.render',
   'Server:CanonicalRateLimit:PermitLimit': '100000',
   'Server:CanonicalRateLimit:WindowSeconds': '1',
+  'Server:ExecutionRateLimit:PermitLimit': '1000000',
+  'Server:PublicRateLimit:PermitLimit': '1000000',
   'Server:ValidateResponses': 'true',
   'Server:LogLevel': 'error',
 };

@@ -69,6 +69,24 @@ export const rateLimit = {
     'Requests that wait for the next window instead of being refused.', { unit: 'requests' }),
 } as const;
 
+/** The rate limit of the execution routes. A worker that is busy makes many calls for each run. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const executionRateLimit = {
+  permitLimit: setting('Server:ExecutionRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.executionRateLimitPermitsDevelopmentDefault, limits.executionRateLimitPermitsDefault),
+    'Execution requests per window from one source address.', { unit: 'requests' }),
+  windowSeconds: setting<number>('Server:ExecutionRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
+    'Length of a window.', { unit: 'seconds' }),
+} as const;
+
+/** The rate limit of the routes that ask for no credential. `/health` has none. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const publicRateLimit = {
+  permitLimit: setting('Server:PublicRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.rateLimitPermitsDevelopmentDefault, limits.publicRateLimitPermitsDefault),
+    'Requests per window from one source address for readiness, contract, schemas and documentation.', { unit: 'requests' }),
+  windowSeconds: setting<number>('Server:PublicRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
+    'Length of a window.', { unit: 'seconds' }),
+} as const;
+
 /** The documentation site. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const docs = {

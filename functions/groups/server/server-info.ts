@@ -9,7 +9,7 @@ export const serverInfoOperation: OperationEntry = {
   group: 'server',
   stability: 'internal',
   authorizationClass: 'anonymous',
-  rateClass: null,
+  rateClass: 'public',
   accessOperation: null,
   mutation: 'read',
   completion: 'non-mutating',

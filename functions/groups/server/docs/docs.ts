@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OperationEntry } from '../../../../contracts/operation.ts';
+import { fixedBytes } from '../../../http/fixed-document.ts';
 import { RawBody } from '../../../http/message.ts';
 import type { Release } from '../dependencies.ts';
 import { type DocsFile, type DocsQuery, operationOf } from './file.ts';
@@ -76,11 +77,18 @@ export function docs({ release, readFile, guides }: DocsDependencies): Docs {
   return { operations: files.map(operationOf), handlers: Object.fromEntries(files.map(handlerOf)) };
 }
 
-function handlerOf({ id, mediaType, headers, content }: DocsFile): [string, DocsHandler] {
-  return [
-    id,
-    async ({ query }) => ({ status: 200, body: new RawBody(mediaType, await content(query)), headers }),
-  ];
+/** A file without parameters is made once, with the first request for it. */
+function handlerOf({ id, mediaType, headers, query, content }: DocsFile): [string, DocsHandler] {
+  let made: RawBody | undefined;
+  const once = async (): Promise<RawBody> => {
+    if (made) return made;
+    const bytes = fixedBytes(await content({}));
+    made = new RawBody(mediaType, bytes.content, bytes.etag);
+    return made;
+  };
+  const body = (given: DocsQuery): Promise<RawBody> | RawBody =>
+    query === undefined ? once() : content(given).then((text) => new RawBody(mediaType, text));
+  return [id, async (input) => ({ status: 200, body: await body(input.query), headers })];
 }
 
 function hashOf(text: string): string {

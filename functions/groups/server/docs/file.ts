@@ -25,7 +25,7 @@ export function operationOf({ id, path, alias, mediaType, headers, query = [] }:
     group: 'server',
     stability: 'internal',
     authorizationClass: 'anonymous',
-    rateClass: null,
+    rateClass: 'public',
     accessOperation: null,
     mutation: 'read',
     completion: 'non-mutating',

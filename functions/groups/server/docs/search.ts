@@ -52,10 +52,7 @@ export function sectionsOf(
 export function searchSections(sections: readonly SearchSection[], query: string): readonly SearchHit[] {
   const words = wordsOf(query);
   if (words.length === 0) return [];
-  const weighed = sections.flatMap((section) => {
-    const text = section.text.toLowerCase();
-    const heading = section.heading.toLowerCase();
-    const page = section.page.toLowerCase();
+  const weighed = lowered(sections).flatMap(({ section, text, heading, page }) => {
     let weight = 0;
     for (const word of words) {
       const found = heading.includes(word) ? 4 : page.includes(word) ? 2 : text.includes(word) ? 1 : 0;
@@ -68,6 +65,29 @@ export function searchSections(sections: readonly SearchSection[], query: string
     .sort((a, b) => b.weight - a.weight)
     .slice(0, HITS_MAX)
     .map(({ section, at }) => ({ ...section, excerpt: excerptOf(section.text, at) }));
+}
+
+interface Lowered {
+  readonly section: SearchSection;
+  readonly text: string;
+  readonly heading: string;
+  readonly page: string;
+}
+
+const loweredSections = new WeakMap<readonly SearchSection[], readonly Lowered[]>();
+
+/** Made once for the sections of a server: a search lowers its query alone. */
+function lowered(sections: readonly SearchSection[]): readonly Lowered[] {
+  const known = loweredSections.get(sections);
+  if (known) return known;
+  const made = sections.map((section) => ({
+    section,
+    text: section.text.toLowerCase(),
+    heading: section.heading.toLowerCase(),
+    page: section.page.toLowerCase(),
+  }));
+  loweredSections.set(sections, made);
+  return made;
 }
 
 function wordsOf(query: string): readonly string[] {

@@ -64,7 +64,7 @@ class AsyncOperations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
 
         Operation `getReadiness` of the contract, here `readiness`:
         docs/reference/operations.md#getreadiness
@@ -88,7 +88,7 @@ class AsyncOperations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
 
         Operation `getOpenApiContract` of the contract, here `openapi_contract`:
         docs/reference/operations.md#getopenapicontract
@@ -116,7 +116,7 @@ class AsyncOperations:
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
 
         Operation `getPublicSchemaContract` of the contract, here `get_public_schema_contract`:
         docs/reference/operations.md#getpublicschemacontract
@@ -833,8 +833,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
 
         Operation `getExecutionRuntime` of the contract, here `get_execution_runtime`:
         docs/reference/operations.md#getexecutionruntime
@@ -869,8 +869,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
 
         Operation `getEffectiveExecutionRuntime` of the contract, here `get_effective_execution_runtime`:
         docs/reference/operations.md#geteffectiveexecutionruntime
@@ -902,8 +902,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
 
         Operation `getExecutionRuntimeMaintenance` of the contract, here
         `get_execution_runtime_maintenance`: docs/reference/operations.md#getexecutionruntimemaintenance
@@ -940,8 +940,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `pruneExecutionRuntimeMaintenance` of the contract, here
         `prune_execution_runtime_maintenance`:
@@ -979,8 +979,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `reconcileExecutionRuntimeDispatch` of the contract, here
         `reconcile_execution_runtime_dispatch`:
@@ -1017,8 +1017,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `leaseExternalExecutionRun` of the contract, here `lease_external_execution_run`:
         docs/reference/operations.md#leaseexternalexecutionrun
@@ -1053,8 +1053,9 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
 
         Operation `heartbeatExternalExecutionLease` of the contract, here
         `heartbeat_external_execution_lease`: docs/reference/operations.md#heartbeatexternalexecutionlease
@@ -1088,8 +1089,9 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
 
         Operation `reportExternalExecutionLease` of the contract, here `report_external_execution_lease`:
         docs/reference/operations.md#reportexternalexecutionlease
@@ -1124,8 +1126,8 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `recordExternalExecutionLeaseEvent` of the contract, here
         `record_external_execution_lease_event`:
@@ -1162,8 +1164,9 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
                 `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
-                `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
 
         Operation `putExternalExecutionLeaseArtifact` of the contract, here
         `put_external_execution_lease_artifact`:
@@ -1201,8 +1204,8 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `putExternalExecutionLeaseCheckpoint` of the contract, here
         `put_external_execution_lease_checkpoint`:
@@ -1238,8 +1241,9 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `not_found` (404),
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
 
         Operation `getExternalExecutionLeaseCheckpoint` of the contract, here
         `get_external_execution_lease_checkpoint`:
@@ -1278,8 +1282,8 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
                 `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `waitExternalExecutionLease` of the contract, here `wait_external_execution_lease`:
         docs/reference/operations.md#waitexternalexecutionlease
@@ -1315,8 +1319,9 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active`
-                (409), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
 
         Operation `completeExternalExecutionLease` of the contract, here
         `complete_external_execution_lease`: docs/reference/operations.md#completeexternalexecutionlease
@@ -1433,8 +1438,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
                 `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
                 `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `unavailable` (503).
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
 
         Operation `listExecutionRuns` of the contract, here `list_execution_runs`:
         docs/reference/operations.md#listexecutionruns
@@ -1492,9 +1497,9 @@ class AsyncOperations:
                 `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated`
                 (401), `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed`
                 (405), `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-                `unsupported_media_type` (415), `admission_rejected` (422), `queue_full` (429),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
-                (503), `handler_not_routed` (503), `unavailable` (503).
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
 
         Operation `startExecutionRun` of the contract, here `start_execution_run`:
         docs/reference/operations.md#startexecutionrun
@@ -1533,8 +1538,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `unavailable` (503).
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
 
         Operation `getExecutionRun` of the contract, here `get_execution_run`:
         docs/reference/operations.md#getexecutionrun
@@ -1566,8 +1571,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `cancelExecutionRun` of the contract, here `cancel_execution_run`:
         docs/reference/operations.md#cancelexecutionrun
@@ -1605,8 +1610,8 @@ class AsyncOperations:
                 `validation_failed` (400), `limit_exceeded` (400), `run_mismatch` (400), `unauthenticated`
                 (401), `permission_denied` (403), `not_found` (404), `method_not_allowed` (405),
                 `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
-                `inbox_full` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `storage_full` (503), `unavailable` (503).
+                `rate_limited` (429), `inbox_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `unavailable` (503).
 
         Operation `raiseExecutionEvent` of the contract, here `raise_execution_event`:
         docs/reference/operations.md#raiseexecutionevent
@@ -1646,8 +1651,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `unavailable` (503).
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
 
         Operation `getExecutionRunHistory` of the contract, here `get_execution_run_history`:
         docs/reference/operations.md#getexecutionrunhistory
@@ -1679,8 +1684,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `unavailable` (503).
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
 
         Operation `listExecutionRunArtifacts` of the contract, here `list_execution_run_artifacts`:
         docs/reference/operations.md#listexecutionrunartifacts
@@ -1715,8 +1720,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `unavailable` (503).
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
 
         Operation `getExecutionRunArtifact` of the contract, here `get_execution_run_artifact`:
         docs/reference/operations.md#getexecutionrunartifact
@@ -1751,8 +1756,8 @@ class AsyncOperations:
             APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
                 `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
                 `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-                (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500),
-                `store_contention` (503), `unavailable` (503).
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
 
         Operation `getExecutionRunCheckpoint` of the contract, here `get_execution_run_checkpoint`:
         docs/reference/operations.md#getexecutionruncheckpoint

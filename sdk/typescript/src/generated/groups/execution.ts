@@ -102,8 +102,8 @@ export class ExecutionOperations extends ClientCore {
    * @returns 200: `ExecutionRuntimeSurface`. The runtime.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `unavailable` (503).
+   * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
    * @see Operation `getExecutionRuntime` of the contract: docs/reference/operations.md#getexecutionruntime
    */
   getExecutionRuntime(options: CallOptions = {}): Call<Models.ExecutionRuntimeSurface> {
@@ -122,8 +122,8 @@ export class ExecutionOperations extends ClientCore {
    * @returns 200: `EffectiveExecutionRuntimeSurface`. The runtime available to the caller.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `unavailable` (503).
+   * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
    * @see Operation `getEffectiveExecutionRuntime` of the contract:
    * docs/reference/operations.md#geteffectiveexecutionruntime
    */
@@ -147,8 +147,8 @@ export class ExecutionOperations extends ClientCore {
    * @returns 200: `ExecutionMaintenanceStatus`. The numbers.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `unavailable` (503).
+   * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+   * `internal_error` (500), `store_contention` (503), `unavailable` (503).
    * @see Operation `getExecutionRuntimeMaintenance` of the contract:
    * docs/reference/operations.md#getexecutionruntimemaintenance
    */
@@ -172,8 +172,9 @@ export class ExecutionOperations extends ClientCore {
    * @returns 200: `ExecutionMaintenancePruneResult`. The removed runs, or the runs to remove.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `unavailable` (503).
    * @see Operation `pruneExecutionRuntimeMaintenance` of the contract:
    * docs/reference/operations.md#pruneexecutionruntimemaintenance
    */
@@ -200,8 +201,9 @@ export class ExecutionOperations extends ClientCore {
    * @returns 200: `ExecutionMaintenanceDispatchReconcileResult`. The runs found, and the runs recovered.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `unavailable` (503).
    * @see Operation `reconcileExecutionRuntimeDispatch` of the contract:
    * docs/reference/operations.md#reconcileexecutionruntimedispatch
    */
@@ -227,8 +229,9 @@ export class ExecutionOperations extends ClientCore {
    * became due within the waiting time.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `unavailable` (503).
    * @see Operation `leaseExternalExecutionRun` of the contract:
    * docs/reference/operations.md#leaseexternalexecutionrun
    */
@@ -253,8 +256,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
-   * (503), `storage_full` (503), `unavailable` (503).
+   * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `heartbeatExternalExecutionLease` of the contract:
    * docs/reference/operations.md#heartbeatexternalexecutionlease
    */
@@ -278,8 +281,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
-   * (503), `storage_full` (503), `unavailable` (503).
+   * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `reportExternalExecutionLease` of the contract:
    * docs/reference/operations.md#reportexternalexecutionlease
    */
@@ -304,8 +307,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `recordExternalExecutionLeaseEvent` of the contract:
    * docs/reference/operations.md#recordexternalexecutionleaseevent
    */
@@ -331,8 +334,8 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `product_policy_violation`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409), `lease_stale`
    * (409), `lease_not_active` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `storage_full` (503), `unavailable` (503).
    * @see Operation `putExternalExecutionLeaseArtifact` of the contract:
    * docs/reference/operations.md#putexternalexecutionleaseartifact
    */
@@ -358,8 +361,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `putExternalExecutionLeaseCheckpoint` of the contract:
    * docs/reference/operations.md#putexternalexecutionleasecheckpoint
    */
@@ -385,8 +388,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `not_found` (404),
    * `method_not_allowed` (405), `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `unavailable` (503).
+   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
    * @see Operation `getExternalExecutionLeaseCheckpoint` of the contract:
    * docs/reference/operations.md#getexternalexecutionleasecheckpoint
    */
@@ -413,8 +416,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `idempotency_conflict` (409), `lease_stale` (409), `lease_not_active` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `headers_too_large` (431), `internal_error`
-   * (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large`
+   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `waitExternalExecutionLease` of the contract:
    * docs/reference/operations.md#waitexternalexecutionlease
    */
@@ -440,8 +443,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `lease_stale` (409), `lease_not_active` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `headers_too_large` (431), `internal_error` (500), `store_contention`
-   * (503), `storage_full` (503), `unavailable` (503).
+   * `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500),
+   * `store_contention` (503), `storage_full` (503), `unavailable` (503).
    * @see Operation `completeExternalExecutionLease` of the contract:
    * docs/reference/operations.md#completeexternalexecutionlease
    */
@@ -496,7 +499,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
    * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
    * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
    * @see Operation `listExecutionRuns` of the contract: docs/reference/operations.md#listexecutionruns
    */
   listExecutionRuns(
@@ -524,9 +528,9 @@ export class ExecutionOperations extends ClientCore {
    * `limit_exceeded` (400), `handler_missing` (400), `plugin_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
    * `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `admission_rejected` (422), `queue_full` (429), `headers_too_large`
-   * (431), `internal_error` (500), `store_contention` (503), `storage_full` (503), `handler_not_routed`
-   * (503), `unavailable` (503).
+   * `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full` (429),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `handler_not_routed` (503), `unavailable` (503).
    * @see Operation `startExecutionRun` of the contract: docs/reference/operations.md#startexecutionrun
    */
   startExecutionRun(
@@ -548,7 +552,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
    * @see Operation `getExecutionRun` of the contract: docs/reference/operations.md#getexecutionrun
    */
   getExecutionRun(
@@ -572,8 +577,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
-   * `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `storage_full` (503), `unavailable` (503).
    * @see Operation `cancelExecutionRun` of the contract: docs/reference/operations.md#cancelexecutionrun
    */
   cancelExecutionRun(runId: string, options: CallOptions = {}): Call<Models.ExecutionRun> {
@@ -595,8 +600,9 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `run_mismatch` (400), `unauthenticated` (401),
    * `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `inbox_full` (429), `headers_too_large` (431),
-   * `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `inbox_full` (429),
+   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+   * `unavailable` (503).
    * @see Operation `raiseExecutionEvent` of the contract: docs/reference/operations.md#raiseexecutionevent
    */
   raiseExecutionEvent(
@@ -621,7 +627,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
    * @see Operation `getExecutionRunHistory` of the contract:
    * docs/reference/operations.md#getexecutionrunhistory
    */
@@ -645,7 +652,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
    * @see Operation `listExecutionRunArtifacts` of the contract:
    * docs/reference/operations.md#listexecutionrunartifacts
    */
@@ -667,7 +675,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
    * @see Operation `getExecutionRunArtifact` of the contract:
    * docs/reference/operations.md#getexecutionrunartifact
    */
@@ -694,7 +703,8 @@ export class ExecutionOperations extends ClientCore {
    * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
    * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
    * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-   * `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable` (503).
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
    * @see Operation `getExecutionRunCheckpoint` of the contract:
    * docs/reference/operations.md#getexecutionruncheckpoint
    */

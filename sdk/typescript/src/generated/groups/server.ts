@@ -36,8 +36,8 @@ export class ServerOperations extends ClientCore {
    *
    * @returns 200: `ServerReadinessReport`. The report.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
-   * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large`
-   * (431), `internal_error` (500), `unavailable` (503).
+   * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
+   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
    * @see Operation `getReadiness` of the contract, here `readiness`:
    * docs/reference/operations.md#getreadiness
    */
@@ -54,8 +54,8 @@ export class ServerOperations extends ClientCore {
    *
    * @returns 200: `OpenApiDocument`. The OpenAPI document.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
-   * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large`
-   * (431), `internal_error` (500), `unavailable` (503).
+   * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
+   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
    * @see Operation `getOpenApiContract` of the contract, here `openApiContract`:
    * docs/reference/operations.md#getopenapicontract
    */
@@ -72,8 +72,8 @@ export class ServerOperations extends ClientCore {
    *
    * @returns 200: `PublicSchemaBundle`. The bundle.
    * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
-   * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `headers_too_large`
-   * (431), `internal_error` (500), `unavailable` (503).
+   * `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415), `rate_limited`
+   * (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
    * @see Operation `getPublicSchemaContract` of the contract:
    * docs/reference/operations.md#getpublicschemacontract
    */
