@@ -2,7 +2,7 @@ import type { ProblemCode } from '../../contracts/generated/errors.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { type Reserve, readBody, refuseBody } from './body.ts';
+import { type Judge, type Reserve, readBody, refuseBody } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
 import { type Framing, framingOf, type Headers, mediaTypeOf, requireJson } from './headers.ts';
@@ -29,6 +29,13 @@ interface Source {
   readonly framing: Framing;
   readonly limitBytes: number;
   readonly reserve: Reserve;
+  readonly judge: Judge | undefined;
+}
+
+/** Counts the bytes of a body, and may refuse it before it is read to its end. */
+export interface Admission {
+  readonly reserve: Reserve;
+  readonly judge?: Judge | undefined;
 }
 
 /** Reads the body of a request whose caller is authorized; `undefined` where the caller sent none. */
@@ -37,7 +44,7 @@ export async function readSentBody(
   request: RawRequest,
   headers: Headers,
   { entry, route }: RouteMatch,
-  reserve: Reserve,
+  { reserve, judge }: Admission,
 ): Promise<SentBody | undefined> {
   const framing = framingOf(headers);
   const { bodyLimitBytes } = entry;
@@ -46,7 +53,7 @@ export async function readSentBody(
     return undefined;
   }
   const limitBytes = Math.min(bodyLimitBytes, reader.messageBytesMax ?? bodyLimitBytes);
-  const source = { reader, request, headers, entry, framing, limitBytes, reserve };
+  const source = { reader, request, headers, entry, framing, limitBytes, reserve, judge };
   if (entry.requestMediaType === 'application/json')
     return framing.length === 0 ? undefined : readJson(source);
   if (entry.requestMediaType !== 'multipart/form-data') return readBytes(source);
@@ -55,10 +62,10 @@ export async function readSentBody(
 }
 
 async function readJson(source: Source): Promise<Json> {
-  const { reader, request, headers, entry, framing, limitBytes, reserve } = source;
+  const { reader, request, headers, entry, framing, limitBytes, reserve, judge } = source;
   requireJson(headers);
   const { world, policy } = reader;
-  const bytes = await readBody(request, framing, limitBytes, world, { policy, reserve }).catch(
+  const bytes = await readBody(request, framing, limitBytes, world, { policy, reserve, judge }).catch(
     (error: unknown) => {
       throw bodyRefusal(error, entry, limitBytes);
     },

@@ -6,6 +6,12 @@ import { type BodyPolicy, bodyPolicy, pacedChunks, type StreamWorld, tooLarge } 
 /** Counts the bytes of a body before the server holds them. Throws where they are too many. */
 export type Reserve = (bytes: number) => void;
 
+/** Judges the beginning of a body and throws to refuse it. `false`: a longer beginning is needed. */
+export type Judge = (beginning: Uint8Array) => Promise<boolean>;
+
+/** Sizes at which a body is judged: a smaller one costs too little for a call of its own. */
+const judgedAtBytes = [64 * 1024, 1024 * 1024];
+
 /** Reads the whole body, at most `limitBytes`. Refuses a declared length over it before the client is asked to send. */
 export async function readBody(
   request: RawRequest,
@@ -15,16 +21,26 @@ export async function readBody(
   {
     policy = bodyPolicy,
     reserve = () => {},
-  }: { readonly policy?: BodyPolicy; readonly reserve?: Reserve } = {},
+    judge,
+  }: {
+    readonly policy?: BodyPolicy;
+    readonly reserve?: Reserve;
+    readonly judge?: Judge | undefined;
+  } = {},
 ): Promise<Uint8Array> {
   if (framing.length !== null && framing.length > limitBytes) throw tooLarge(limitBytes);
   if (framing.length === 0) return new Uint8Array();
   if (framing.length !== null) reserve(framing.length);
   request.proceed();
   const chunks: Uint8Array[] = [];
+  let received = 0;
+  let sizes = judge === undefined ? [] : judgedAtBytes;
   for await (const chunk of pacedChunks(request.body, limitBytes, world, policy)) {
     if (framing.length === null) reserve(chunk.length);
     chunks.push(chunk);
+    received += chunk.length;
+    if (judge === undefined || received < (sizes[0] ?? Infinity)) continue;
+    sizes = (await judge(Buffer.concat(chunks))) ? [] : sizes.filter((size) => size > received);
   }
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }

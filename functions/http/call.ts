@@ -1,6 +1,7 @@
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Answer } from './answer.ts';
+import type { Judge } from './body.ts';
 import type { CallContext } from './handler.ts';
 import { checkInput, type SentInput } from './operation-input.ts';
 import type { CallOptions } from './options.ts';
@@ -15,7 +16,7 @@ export interface OperationCall {
   readonly params: Readonly<Record<string, string>>;
   readonly caller: Caller;
   /** Reads the query and the body. Runs after the caller is authorized: the body of a stranger stays unread. */
-  readonly read: () => Promise<SentInput>;
+  readonly read: (judge?: Judge) => Promise<SentInput>;
   readonly context: Omit<CallContext, 'caller' | 'now'>;
 }
 
@@ -29,10 +30,13 @@ export function createPerformCall(options: CallOptions, validators: Validators):
   return async ({ entry, route, params, caller, read, context }) => {
     authorizer.authorize(caller, entry, { params, now: world.clock.now() });
     checkPathParameters(route.path, params);
-    const sent = await read();
-    const input = checkInput({ entry, route, params }, sent, await validators.request(entry), context.header);
     const handler = handlers[entry.id];
     if (!handler) throw new Error(`no handler serves ${entry.id}`);
+    const { judgeBody } = handler;
+    const sent = await read(
+      judgeBody && ((beginning) => judgeBody(beginning, { caller, now: world.clock.now() })),
+    );
+    const input = checkInput({ entry, route, params }, sent, await validators.request(entry), context.header);
     // The time after the body has arrived: a slow sender must not act in the past, on a lease that has expired since.
     return handler(input as never, { ...context, caller, now: world.clock.now() });
   };

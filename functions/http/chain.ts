@@ -96,9 +96,9 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
     route,
     params,
     caller,
-    read: async () => {
+    read: async (judge) => {
       const input = readQuery(route.query, query);
-      const body = await readSentBody(parts.reader, request, headers, match, flight.take);
+      const body = await readSentBody(parts.reader, request, headers, match, { reserve: flight.take, judge });
       state.streams = streamsOf(body);
       return { query: input, body };
     },

@@ -46,6 +46,20 @@ export type Handler<Id extends OperationId> = (
   context: CallContext,
 ) => Promise<Answered<OperationTypes[Id]['response']>>;
 
+/** A handler may judge large bodies. */
+export interface JudgesBodies {
+  readonly judgeBody?: BodyJudge;
+}
+
+/**
+ * Judges a large JSON body by its beginning, before the server reads and keeps the rest. Throws to refuse; returns whether
+ * the beginning was enough, otherwise the judge sees a longer one.
+ */
+export type BodyJudge = (
+  beginning: Uint8Array,
+  context: Pick<CallContext, 'caller' | 'now'>,
+) => Promise<boolean>;
+
 /** One implementation for every operation of the group: a missing or a surplus one does not compile. */
 export type GroupHandlers<G extends keyof GroupOperations> = {
   readonly [Id in GroupOperations[G] & OperationId]: Handler<Id>;

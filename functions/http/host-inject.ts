@@ -8,7 +8,7 @@ export interface InjectedRequest {
   readonly path: string;
   /** A list of pairs where a name has to occur twice. */
   readonly headers?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
-  /** An object is sent as JSON. */
+  /** An object is sent as JSON, and a stream as it is: its length is a header of the request. */
   readonly body?: unknown;
   readonly socketAddress?: string;
   readonly signal?: AbortSignal;
@@ -28,7 +28,7 @@ export async function inject(chain: Chain, request: InjectedRequest): Promise<In
   const given = request.headers ?? {};
   const headers: (readonly [string, string])[] = Array.isArray(given) ? [...given] : Object.entries(given);
   const has = (name: string): boolean => headers.some(([field]) => field.toLowerCase() === name);
-  const sent = bytesOf(request.body);
+  const sent = isStream(request.body) ? new Uint8Array() : bytesOf(request.body);
   if (!has('host')) headers.push(['Host', 'localhost']);
   if (sent.length > 0 && !has('content-length') && !has('transfer-encoding')) {
     headers.push(['Content-Length', String(sent.length)]);
@@ -40,9 +40,7 @@ export async function inject(chain: Chain, request: InjectedRequest): Promise<In
     httpVersion: '1.1',
     rawHeaders: headers.flat(),
     socketAddress: request.socketAddress ?? '127.0.0.1',
-    body: (async function* () {
-      if (sent.length > 0) yield sent;
-    })(),
+    body: isStream(request.body) ? request.body : once(sent),
     proceed: () => {},
     signal: request.signal ?? new AbortController().signal,
   });
@@ -56,6 +54,14 @@ export async function inject(chain: Chain, request: InjectedRequest): Promise<In
     bytes,
     json: <T>() => JSON.parse(body) as T,
   };
+}
+
+function isStream(body: unknown): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes;
 }
 
 function bytesOf(body: unknown): Uint8Array {

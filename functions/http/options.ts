@@ -7,7 +7,7 @@ import type { World } from '../kernel/world.ts';
 import type { Answer } from './answer.ts';
 import type { BytesInFlightLimits } from './bytes-in-flight.ts';
 import type { CorsSettings } from './cors.ts';
-import type { CallContext } from './handler.ts';
+import type { CallContext, JudgesBodies } from './handler.ts';
 import type { HeaderLimits } from './headers.ts';
 import type { BodyPolicy } from './paced-chunks.ts';
 import type { RateLimitSettings } from './rate-limit.ts';
@@ -21,7 +21,9 @@ export interface GroupValidators {
 }
 
 /** The handlers of all groups by operation id; `GroupHandlers` checks each group's handlers against the contract. */
-export type HandlerMap = Readonly<Record<string, (input: never, context: CallContext) => Promise<Answer>>>;
+export type HandlerMap = Readonly<
+  Record<string, ((input: never, context: CallContext) => Promise<Answer>) & JudgesBodies>
+>;
 
 /** The parts of a call, in process or over HTTP. */
 export interface CallOptions {

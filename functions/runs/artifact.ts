@@ -1,7 +1,8 @@
 import { limits } from '../../contracts/generated/limits.ts';
+import { BlobError, type BlobFailure } from '../blobs/port.ts';
 import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
-import type { RecordData } from '../store/port.ts';
+import { type RecordData, StoreError, type StoreFailure } from '../store/port.ts';
 import { artifactKey } from './records.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -106,14 +107,28 @@ async function offload(
   const blobs = await open();
   const text = write.text !== null;
   const key = artifactBlobKey(runId, id, text);
-  await blobs.put(key, Buffer.from(material), {
+  const put = blobs.put(key, Buffer.from(material), {
     contentType: text ? 'text/plain; charset=utf-8' : 'application/json',
     sha256: contentHash,
     metadata: { 'execution-run-id': runId, 'execution-artifact-id': id },
   });
+  await put.catch((error: unknown) => {
+    throw asStoreError(error);
+  });
   const room = Object.keys(write.metadata).length + 3 <= limits.executionTagsMax;
   const metadata = room ? { ...write.metadata, storage: blobs.provider, ...OFFLOADED } : write.metadata;
   return { text: null, content: null, uri: blobs.uriOf(key), metadata };
+}
+
+const STORE_FAILURES: Readonly<Partial<Record<BlobFailure, StoreFailure>>> = {
+  full: 'full',
+  unavailable: 'unavailable',
+};
+
+/** Callers know one store: where its bytes lie makes no difference to a full disk. */
+export function asStoreError(error: unknown): unknown {
+  const failure = error instanceof BlobError ? STORE_FAILURES[error.failure] : undefined;
+  return failure === undefined ? error : new StoreError(failure, String(error), { cause: error });
 }
 
 export function readArtifact(record: RecordData): StoredArtifact {

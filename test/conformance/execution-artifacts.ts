@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openFileBlobs } from '../../functions/blobs/files/store.ts';
-import type { BlobStore } from '../../functions/blobs/port.ts';
+import { BlobError, type BlobStore } from '../../functions/blobs/port.ts';
 import { machine } from '../../functions/compose/machine.ts';
+import { problemOf } from '../../functions/http/problem.ts';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { artifactPrefix } from '../../functions/runs/artifact.ts';
 import { refused } from '../support/canonical.ts';
@@ -154,6 +155,20 @@ export function describeArtifacts({ store }: ExecutionConformance): void {
       expect(await find(client, run.id, 'a')).toEqual(whole);
       expect(await find(client, run.id, written.id)).toEqual(whole);
       expect(await keysOf(run.id)).toHaveLength(1);
+    });
+
+    it('are refused like a full store where their place is full, and the run goes on', async () => {
+      const full = Object.assign(Object.create(blobs) as BlobStore, {
+        put: () => Promise.reject(new BlobError('full', 'no space')),
+      });
+      const { client } = ownRuns(store(), { ...INLINE, blobs: full });
+      const { run, work } = await working(client);
+      const error: unknown = await put(client, work, { name: 'a', text: 'x'.repeat(1_001) }).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(problemOf(error, 'c')).toMatchObject({ code: 'storage_full', response: { status: 503 } });
+      expect(await list(client, run.id)).toEqual([]);
+      expect((await put(client, work, { name: 'a', text: 'small' })).text).toBe('small');
     });
 
     it('begin with the first byte beyond', async () => {

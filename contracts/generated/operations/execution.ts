@@ -112,7 +112,9 @@ export interface ExecutionOperationTypes {
   };
   /**
    * Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same name.
-   * With a `writeId` the worker may repeat the call: the same id gets the same answer.
+   * With a `writeId` the worker may repeat the call: the same id gets the same answer. In a body over 1 MiB
+   * `leaseKey`, `leaseToken` and `workerId` come before `artifact`: the server checks the lease before it
+   * reads the rest.
    */
   readonly putExternalExecutionLeaseArtifact: {
     readonly params: Readonly<Record<string, never>>;

@@ -1,7 +1,6 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
-import type { Caller } from '../../identity/caller.ts';
 import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
@@ -14,18 +13,17 @@ import {
   checkResult,
   checkTrace,
 } from '../../runs/checks.ts';
-import type { Held } from '../../runs/held.ts';
 import { leaseNext } from '../../runs/lease-next.ts';
 import { type LeaseWish, leaseRunById } from '../../runs/lease-run.ts';
 import { putArtifact } from '../../runs/put-artifact.ts';
 import type { WriteName } from '../../runs/rules/answered.ts';
-import { staleLease } from '../../runs/rules/lease.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
+import { heldBy, judgeByLease } from './lease-proof.ts';
 import { verified } from './run-operations.ts';
-import { runIdOfLeaseKey, wireArtifact, wireCheckpoint, wireLease, wireOutcome, wireRun } from './wire.ts';
+import { wireArtifact, wireCheckpoint, wireLease, wireOutcome, wireRun } from './wire.ts';
 
 const TOKEN_BYTES = 32;
 
@@ -100,7 +98,7 @@ export function recordExternalExecutionLeaseEvent(
 export function putExternalExecutionLeaseArtifact(
   dependencies: ExecutionDependencies,
 ): Handler<'putExternalExecutionLeaseArtifact'> {
-  return async ({ body }, { caller, now }) => {
+  const put: Handler<'putExternalExecutionLeaseArtifact'> = async ({ body }, { caller, now }) => {
     const write = checkArtifact(body.artifact, '/artifact');
     const held = heldBy(dependencies, caller, body);
     // The whole content may be large; its length tells apart what one worker would confuse.
@@ -115,6 +113,7 @@ export function putExternalExecutionLeaseArtifact(
     const artifact = await putArtifact(dependencies.runtime, held, write, now, named);
     return { status: 200, body: wireArtifact(artifact) };
   };
+  return Object.assign(put, { judgeBody: judgeByLease(dependencies) });
 }
 
 export function putExternalExecutionLeaseCheckpoint(
@@ -239,28 +238,6 @@ function completionOf(given: ExecutionRunResult, resultBytesMax: number) {
     ...(result === undefined ? {} : { result }),
     ...(statusDetails === undefined ? {} : { statusDetails }),
   };
-}
-
-interface Proof {
-  readonly leaseKey: string;
-  readonly leaseToken: string;
-  readonly workerId: string;
-}
-
-/** Checks caller and worker. The lease decides about the run. */
-function heldBy({ access }: ExecutionDependencies, caller: Caller, proof: Proof): Held {
-  const workerId = identifier(proof.workerId, '/workerId');
-  const runId = runIdOfLeaseKey(proof.leaseKey);
-  const tokenHash = sha256(proof.leaseToken);
-  if (access === null) {
-    if (runId === null) throw staleLease();
-    return { runId, workerId, tokenHash };
-  }
-  const known = verified(caller);
-  access.authorizeWorker(known, workerId);
-  if (runId === null) throw staleLease();
-  // Several callers may use one worker id for different runs.
-  return { runId, workerId, tokenHash, mayHold: (run) => access.mayLease(known, workerId, run) };
 }
 
 function ttlOf(ttlSeconds: number | null | undefined): number {

@@ -1135,7 +1135,9 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.ExecutionArtifact:
         """Add an artifact to a run. Every call adds an artifact, even if the run already has one of the same
-        name. With a `writeId` the worker may repeat the call: the same id gets the same answer.
+        name. With a `writeId` the worker may repeat the call: the same id gets the same answer. In a body
+        over 1 MiB `leaseKey`, `leaseToken` and `workerId` come before `artifact`: the server checks the
+        lease before it reads the rest.
 
         `POST /execution/workers/leases/artifacts`; needs the access operation `worker` of
         `execution-worker`.
