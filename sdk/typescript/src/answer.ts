@@ -1,4 +1,4 @@
-import { boundedBody, REFUSAL_BYTES_MAX } from './bounded.ts';
+import { boundedBody, isDeep, REFUSAL_BYTES_MAX } from './bounded.ts';
 import {
   APIAbortError,
   APIConnectionError,
@@ -65,7 +65,9 @@ function decoded(bytes: ArrayBuffer): string | null {
 
 export function parsed(operation: string, bytes: ArrayBuffer): unknown {
   try {
-    return JSON.parse(decoded(bytes) ?? '') as unknown;
+    const text = decoded(bytes) ?? '';
+    if (isDeep(text)) throw new RangeError('the JSON is nested too deeply');
+    return JSON.parse(text) as unknown;
   } catch (cause) {
     throw new APIResponseError(`${operation}: the answer is no JSON.`, { operation, cause });
   }

@@ -70,6 +70,28 @@ describe('an answer that is too long for the memory of the caller', () => {
     expect(await thrown(stage.client().health(), NotFoundError)).toMatchObject({ problem: null });
   });
 
+  test('a body within the limit may not be nested so deeply that its value fills the memory', async () => {
+    const nested = (depth: number, fill: string) => `${'['.repeat(depth)}"${fill}"${']'.repeat(depth)}`;
+    const text = (body: string): Answer => {
+      return (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(body);
+      };
+    };
+    const long = `${'x'.repeat(2 * MiB)}${'['.repeat(2000)}\\\\\\"${'{'.repeat(2000)}`;
+    await using stage = await Stage.open(
+      text('['.repeat(2 * MiB)),
+      text(nested(1001, 'x'.repeat(2 * MiB))),
+      text(nested(1000, long)),
+      text(nested(2000, 'x')),
+    );
+    await thrown(stage.client().health(), APIResponseError);
+    await thrown(stage.client().health(), APIResponseError);
+    expect((await stage.client().health()) as unknown).toHaveLength(1);
+    // A short text costs little, as before.
+    expect((await stage.client().health()) as unknown).toHaveLength(1);
+  });
+
   test('a stream has no limit, and the client reads no further than its caller', async () => {
     await using stage = await Stage.open(json({}));
     const { fetch, taken } = endless('application/octet-stream');
