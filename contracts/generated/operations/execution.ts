@@ -1038,6 +1038,7 @@ export const operations: Readonly<Record<keyof ExecutionOperationTypes, Operatio
       'lease_not_active',
       'payload_too_large',
       'unsupported_media_type',
+      'rate_limited',
       'headers_too_large',
       'internal_error',
       'store_contention',
