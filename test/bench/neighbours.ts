@@ -16,7 +16,11 @@ const RUNS = 6_000;
 const READER_ADDRESSES = 200;
 const READER_PAUSE_MS = 5;
 /** A Development server has higher limits by default. */
-const LIMITS = ['Server:CanonicalRateLimit:PermitLimit=120'];
+const LIMITS = [
+  'Server:CanonicalRateLimit:PermitLimit=120',
+  'Server:ExecutionRateLimit:PermitLimit=6000',
+  'Server:PublicRateLimit:PermitLimit=600',
+];
 const SETTINGS = [
   'ExecutionRuntime:ExternalHandlers:0:HandlerId=work',
   'ExecutionRuntime:MaxActiveRuns=100000',

@@ -18,7 +18,7 @@ function testFaults(cell: string): readonly string[] {
   let path = '';
   for (const [, file, title] of cell.matchAll(/`([^`]+)`|"((?:[^"\\]|\\.)+)"/g)) {
     if (file !== undefined) {
-      if (!/\.(ts|py)$/.test(file)) continue;
+      if (!/\.(ts|py|json)$/.test(file)) continue;
       path = file;
       text = existsSync(file) ? readFileSync(file, 'utf8') : '';
       if (text === '') faults.push(`${file} does not exist`);
