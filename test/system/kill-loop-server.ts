@@ -118,7 +118,7 @@ export class LoopServer implements AsyncDisposable {
   }
 
   /** `undefined` where the kill left the call without an answer. Any other way to get none is an error. */
-  async ask(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Reply | undefined> {
+  async ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Reply | undefined> {
     if (this.#dying) return undefined;
     try {
       const reply = await this.#send(method, path, body === undefined ? undefined : JSON.stringify(body));

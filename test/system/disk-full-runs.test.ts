@@ -1,0 +1,96 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ExecutionExternalWorkerLease, ExecutionRun } from '../../contracts/generated/models.ts';
+import { SmallDisk, smallDiskMissing } from './disk-full-disk.ts';
+import { Filler } from './disk-full-filler.ts';
+import { LoopServer } from './kill-loop-server.ts';
+
+const DISK_BYTES = 8 * 1024 * 1024;
+const PATIENCE_MS = 180_000;
+const WORKER = 'worker-1';
+const FULL = { status: 503, body: { code: 'storage_full', status: 503 } };
+const settings = ['ExecutionRuntime:ExternalHandlers:0:HandlerId=outside'];
+
+const skipped = smallDiskMissing !== undefined && process.env['CI'] === undefined;
+const omitted = skipped ? `, left out: ${smallDiskMissing}` : '';
+
+/** Runs of one server, and a worker that holds their leases. */
+class Runs {
+  readonly #server: LoopServer;
+
+  constructor(server: LoopServer) {
+    this.#server = server;
+  }
+
+  post(path: string, body: unknown) {
+    return this.#server.ask('POST', `/execution${path}`, body);
+  }
+
+  start(number: number) {
+    return this.post('/runs', { handlerId: 'outside', payload: { number } });
+  }
+
+  async lease(): Promise<ExecutionExternalWorkerLease> {
+    const reply = await this.post('/workers/leases', { workerId: WORKER, handlerIds: ['outside'] });
+    return reply?.body as ExecutionExternalWorkerLease;
+  }
+
+  /** One call of the holder of a lease. */
+  held({ leaseKey, leaseToken }: ExecutionExternalWorkerLease, path: string, body: object) {
+    return this.post(`/workers/leases/${path}`, { workerId: WORKER, leaseKey, leaseToken, ...body });
+  }
+
+  complete(lease: ExecutionExternalWorkerLease) {
+    return this.held(lease, 'complete', { result: { status: 'succeeded', result: { done: true } } });
+  }
+
+  cancel({ id }: ExecutionRun) {
+    return this.#server.ask('DELETE', `/execution/runs/${id}`);
+  }
+
+  prune() {
+    return this.post('/runtime/maintenance/prune', { dryRun: false, retainTerminalRuns: 0 });
+  }
+}
+
+describe.skipIf(skipped)(`runs on a full disk${omitted}`, { timeout: PATIENCE_MS }, () => {
+  it('end, are cancelled and are pruned while new ones are refused', async () => {
+    await using disk = await SmallDisk.mount(DISK_BYTES);
+    const within = (program: string, args: readonly string[]) => disk.command(program, args);
+    await using server = new LoopServer({ folder: disk.folder('data'), settings, within });
+    await server.start();
+    const runs = new Runs(server);
+    const started: ExecutionRun[] = [];
+    for (let number = 0; number < 4; number += 1) {
+      started.push((await runs.start(number))?.body as ExecutionRun);
+    }
+    const leases = [await runs.lease(), await runs.lease()] as const;
+    const filler = new Filler(server, 'full');
+    disk.fill(DISK_BYTES / 4);
+    await filler.fill(3_000);
+
+    expect(await runs.start(9)).toMatchObject(FULL);
+    expect(await runs.complete(leases[0])).toMatchObject({ status: 200, body: { status: 'succeeded' } });
+    const leased = new Set(leases.map(({ run }) => run?.id));
+    const queued = started.filter(({ id }) => !leased.has(id));
+    for (const run of queued) {
+      expect(await runs.cancel(run)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
+    }
+    const pruned = await runs.prune();
+    expect(pruned?.status).toBe(200);
+    expect((pruned?.body as { readonly runs: number }).runs).toBe(3);
+    expect(await filler.faults()).toEqual([]);
+
+    // Others take what was left, and an artifact has no place.
+    disk.fill();
+    const artifact = { name: 'large', text: 'x'.repeat(600_000) };
+    expect(await runs.held(leases[1], 'artifacts', { artifact })).toMatchObject(FULL);
+    const files = readdirSync(join(disk.seen, 'data', 'artifacts'), { recursive: true, withFileTypes: true });
+    expect(files.filter((entry) => entry.isFile())).toEqual([]);
+    disk.free();
+    expect(await runs.held(leases[1], 'artifacts', { artifact })).toMatchObject({ status: 200 });
+    expect(await runs.complete(leases[1])).toMatchObject({ status: 200 });
+    expect(await server.stop()).toBe(0);
+  });
+});
