@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:f
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './errors.ts';
+import { makePrivateFile, privateFolderMode } from './private-files.ts';
 
 const SUFFIX = '.lock';
 const TRIES = 3;
@@ -21,7 +22,7 @@ export class ProcessLocks {
 
   /** `databasePath` may be a link: the locks lie beside the file itself, as SQLite's own files do. */
   constructor(databasePath: string) {
-    mkdirSync(dirname(databasePath), { recursive: true });
+    mkdirSync(dirname(databasePath), { recursive: true, mode: privateFolderMode });
     const real = existsSync(databasePath)
       ? realpathSync(databasePath)
       : join(realpathSync(dirname(databasePath)), basename(databasePath));
@@ -77,6 +78,7 @@ export class ProcessLocks {
 
 /** `null` while another connection holds it. Nothing is written, so the file stays empty and has none beside it. */
 function locked(path: string, timeoutMs: number): DatabaseSync | null {
+  makePrivateFile(path);
   const lock = new DatabaseSync(path, { timeout: timeoutMs });
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');

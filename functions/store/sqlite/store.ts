@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
@@ -29,6 +28,7 @@ import { Connection } from './connection.ts';
 import { readDue } from './due.ts';
 import { asOpenError, asStoreError, closedError, isBusy } from './errors.ts';
 import { MomentPassed, readLocked, UnlockedMoment } from './moment.ts';
+import { makePrivateFile, makePrivateFolder, restrictDatabase } from './private-files.ts';
 import { readPage } from './query.ts';
 import { Room } from './room.ts';
 import { scanRecords } from './scan.ts';
@@ -67,24 +67,8 @@ const checkpointPagesDefault = 4000;
 /** A log that grew larger, because a reader held it, is cut down to four times the size at which it is copied. */
 const logBytesPerPage = 4 * 4096;
 
-/** One level after the other: Node's own recursive way never ends where a file system refuses to make folders (/proc). */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return;
-    if (code !== 'ENOENT' || dirname(path) === path) throw error;
-    await makeFolder(dirname(path));
-    await mkdir(path).catch((again: NodeJS.ErrnoException) => {
-      // Another process made it in between.
-      if (again.code !== 'EEXIST') throw again;
-    });
-  }
-}
-
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RecordStore> {
-  await makeFolder(dirname(options.path)).catch((cause: unknown) => {
+  await makePrivateFolder(dirname(options.path)).catch((cause: unknown) => {
     throw new StoreError('unavailable', 'the folder of the database could not be made', { cause });
   });
   const { timers } = options;
@@ -102,6 +86,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reco
 }
 
 function openWriter(options: SqliteStoreOptions): Connection {
+  makePrivateFile(options.path);
+  restrictDatabase(options.path);
   checkWholePages(options.path);
   const writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
   const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));

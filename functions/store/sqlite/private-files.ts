@@ -1,0 +1,55 @@
+import { chmodSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Only the user of the server reads and writes what the server makes. */
+export const privateFolderMode = 0o700;
+const privateFileMode = 0o600;
+const othersMode = 0o077;
+
+/** One level after the other: Node's own recursive way never ends where a file system refuses to make folders (/proc). */
+export async function makePrivateFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, privateFolderMode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    await makePrivateFolder(dirname(path));
+    await mkdir(path, privateFolderMode).catch((again: NodeJS.ErrnoException) => {
+      // Another process made it in between.
+      if (again.code !== 'EEXIST') throw again;
+    });
+  }
+}
+
+/**
+ * Makes an empty file where there is none, since SQLite would let all users read its own; SQLite gives the files beside a
+ * database the mode of that database. An existing file is never opened: closing it would release SQLite's locks on it.
+ */
+export function makePrivateFile(path: string): void {
+  const { O_CREAT, O_EXCL, O_WRONLY } = constants;
+  try {
+    closeSync(openSync(path, O_CREAT | O_EXCL | O_WRONLY, privateFileMode));
+  } catch {
+    // It exists, or SQLite is about to say why it cannot be made.
+  }
+}
+
+/** Takes other users' access to a database and to the files beside it: earlier releases left it to the umask. */
+export function restrictDatabase(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+      if ((mode & othersMode) !== 0) chmodSync(file, mode & ~othersMode & 0o777);
+    } catch {
+      // A file of another user keeps its mode: that user decides who reads it.
+    }
+  }
+}
+
+/** Whether other users of the machine may list or enter the folder. File systems without modes show none to others. */
+export function isOpenToOthers(folder: string): boolean {
+  if (process.platform === 'win32') return false;
+  return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & othersMode) !== 0;
+}
