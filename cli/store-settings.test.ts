@@ -1,13 +1,8 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { placeOf } from '../functions/compose/store.ts';
 import { ToolError } from './output.ts';
-import {
-  argumentsOf,
-  canonicalSibling,
-  placeOf,
-  readStoreSettings,
-  type StoreOptions,
-} from './store-settings.ts';
+import { argumentsOf, canonicalSibling, readStoreSettings, type StoreOptions } from './store-settings.ts';
 
 const SECRET = 'hunter2-and-more';
 

@@ -1,5 +1,4 @@
 import { join, parse } from 'node:path';
-import { databasePath } from '../functions/compose/store.ts';
 import { type Fault, faultsText } from '../functions/config/fault.ts';
 import { type ConfigurationInput, type ReadSettings, readSettings } from '../functions/config/load.ts';
 import type { Provider } from '../functions/config/settings/storage.ts';
@@ -145,25 +144,4 @@ function bears({ key, source }: Fault, { settings, sourcesOf }: ReadSettings): b
   const takesNone = !['postgresql', 'mysql'].includes(settings.canonicalStore.provider);
   const { connectionString } = table.canonicalStore;
   return !(key === connectionString.key && chosen && takesNone && source !== commandLine);
-}
-
-/** The database in words that are safe to show: without user, password and parameters. */
-export function placeOf(settings: Settings): string {
-  const { canonicalStore, firestore } = settings;
-  const { provider } = canonicalStore;
-  if (provider === 'sqlite') return `sqlite ${databasePath(settings)}`;
-  if (provider !== 'firestore') {
-    return `${provider}${addressOf(canonicalStore.connectionString?.reveal() ?? '')}`;
-  }
-  const { projectId, databaseId, emulatorHost } = firestore;
-  const where = `firestore ${projectId ?? '(the project of the platform)'} ${databaseId}`;
-  return emulatorHost === null ? where : `${where} on the emulator ${emulatorHost}`;
-}
-
-/** Host, port and database of a URL; '' if a secret may be part of them. */
-function addressOf(connectionString: string): string {
-  const url = URL.parse(connectionString);
-  if (url === null || /@/.test(url.pathname + url.search + url.hash)) return '';
-  const folder = url.searchParams.get('host') ?? url.searchParams.get('socketPath');
-  return ` ${folder ?? url.host}${url.pathname}`;
 }

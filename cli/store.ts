@@ -3,14 +3,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { compose, type Service } from '../functions/compose/compose.ts';
 import { machine } from '../functions/compose/machine.ts';
-import { databasePath } from '../functions/compose/store.ts';
+import { databasePath, placeOf } from '../functions/compose/store.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
 import type { EventState } from '../functions/groups/canonical/outbox/outbox-event.ts';
 import { DeliveredRetention } from '../functions/groups/canonical/outbox/retention.ts';
 import { NoStoreError, type RecordStore } from '../functions/store/port.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
-import { placeOf, readStoreSettings, type StoreOptions } from './store-settings.ts';
+import { readStoreSettings, type StoreOptions } from './store-settings.ts';
 
 /** Refuses an empty option: an unset shell variable must not mean the default. */
 export function filled(text: string): string {

@@ -1,7 +1,8 @@
+import { dirname } from 'node:path';
 import { compose, type Service } from './compose/compose.ts';
 import { machine } from './compose/machine.ts';
 import { CompositionFault } from './compose/module.ts';
-import { databasePath } from './compose/store.ts';
+import { databasePath, placeOf } from './compose/store.ts';
 import { faultsText } from './config/fault.ts';
 import { settingsHelp } from './config/help.ts';
 import { commandLine, readConfiguration } from './config/machine.ts';
@@ -11,6 +12,8 @@ import { type NodeHost, serveNode } from './http/host-node.ts';
 import type { Chain } from './http/message.ts';
 import { describeFailure } from './kernel/log.ts';
 import { release } from './release.ts';
+import { StoreError } from './store/port.ts';
+import { isOpenToOthers } from './store/sqlite/private-files.ts';
 
 /** The embedded server: every route group in one process on one port. */
 async function main(): Promise<void> {
@@ -22,11 +25,16 @@ async function main(): Promise<void> {
   const service = compose(settings, { writeLog: warn });
   const stop = onStopSignal();
   // Before the server is ready, no request needs to finish.
-  const host = await Promise.race([start(settings, service), stop.then(() => null)]);
-  if (typeof host === 'string') return endWith(host);
-  if (host !== null) {
+  const started = await Promise.race([start(settings, service), stop.then(() => null)]);
+  if (typeof started === 'string') return endWith(started);
+  if (started !== null) {
+    const { host, degraded } = started;
     if (isOpen(settings)) warn(openWarning(settings));
-    say(`${release.service} ${release.version} is ready at ${host.url} (${settings.service.environment})`);
+    for (const folder of openFolders(settings)) warn(folderWarning(folder));
+    const state = degraded === null ? '' : `, degraded: ${degraded}`;
+    say(
+      `${release.service} ${release.version} is ready at ${host.url} (${settings.service.environment})${state}`,
+    );
     await stop;
     await host.stop();
   }
@@ -34,16 +42,16 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
+interface Started {
+  readonly host: NodeHost;
+  /** Why the database does not answer yet; `null` where it does. */
+  readonly degraded: string | null;
+}
+
 /** Starts listening; returns the server or the reason why it cannot start. */
-async function start(settings: Settings, service: Service): Promise<NodeHost | string> {
-  if (settings.canonicalStore.enabled && settings.canonicalStore.provider === 'sqlite') {
-    try {
-      // Open the store before the first request: an unusable folder must fail the start, not the first commit.
-      await service.store();
-    } catch (error) {
-      return `The database ${databasePath(settings)} cannot be opened: ${reasonOf(error)}`;
-    }
-  }
+async function start(settings: Settings, service: Service): Promise<Started | string> {
+  const fault = settings.canonicalStore.enabled ? await databaseFault(settings, service) : null;
+  if (fault?.isFinal === true) return fault.reason;
   let chain: Chain;
   try {
     chain = await service.chain(service.groups);
@@ -59,11 +67,45 @@ async function start(settings: Settings, service: Service): Promise<NodeHost | s
     service.start().catch((error: unknown) => {
       service.log({ severity: 'ERROR', message: 'Runs are not executed', failure: describeFailure(error) });
     });
-    return host;
+    return { host, degraded: fault?.reason ?? null };
   } catch (error) {
     await service.close();
     return listenFailure(settings, error);
   }
+}
+
+/**
+ * Asks the database before the first request. A database that cannot be opened, or that refuses the settings, ends the start;
+ * one that is away may come back, and the server says so.
+ */
+async function databaseFault(settings: Settings, service: Service) {
+  const { provider } = settings.canonicalStore;
+  try {
+    const store = await service.store();
+    // The file of SQLite is open by now; a full disk keeps it from writing and not from serving.
+    if (provider !== 'sqlite') await store.ping();
+    return null;
+  } catch (error) {
+    const isFinal = provider === 'sqlite' || (error instanceof StoreError && error.isMisconfigured);
+    if (provider === 'sqlite') {
+      return {
+        isFinal,
+        reason: `The database ${databasePath(settings)} cannot be opened: ${reasonOf(error)}`,
+      };
+    }
+    const what = isFinal ? 'The database cannot be used' : 'the database does not answer';
+    return { isFinal, reason: `${what} (${placeOf(settings)}): ${reasonOf(error)}` };
+  }
+}
+
+/** Folders of the embedded data that other users of the machine can enter. */
+function openFolders(settings: Settings): string[] {
+  if (!settings.canonicalStore.enabled || settings.canonicalStore.provider !== 'sqlite') return [];
+  return [dirname(databasePath(settings))].filter((folder) => isOpenToOthers(folder));
+}
+
+function folderWarning(folder: string): string {
+  return `WARNING: Other users of this machine can read the data folder ${folder}. Restrict it: chmod 700 ${folder}`;
 }
 
 /** Resolves with the first signal; the second one ends the process at once. */

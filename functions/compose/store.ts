@@ -12,6 +12,27 @@ export function databasePath({ service, canonicalStore }: Settings): string {
   return resolve(canonicalStore.databasePath ?? join(service.dataDirectory, 'svc.canonical.sqlite'));
 }
 
+/** Where the database is, for people: without user and password. */
+export function placeOf(settings: Settings): string {
+  const { canonicalStore, firestore } = settings;
+  const { provider } = canonicalStore;
+  if (provider === 'sqlite') return `sqlite ${databasePath(settings)}`;
+  if (provider !== 'firestore') {
+    return `${provider}${addressOf(canonicalStore.connectionString?.reveal() ?? '')}`;
+  }
+  const { projectId, databaseId, emulatorHost } = firestore;
+  const where = `firestore ${projectId ?? '(the project of the platform)'} ${databaseId}`;
+  return emulatorHost === null ? where : `${where} on the emulator ${emulatorHost}`;
+}
+
+/** Host, port and database of a URL; '' if a secret may be part of them. */
+function addressOf(connectionString: string): string {
+  const url = URL.parse(connectionString);
+  if (url === null || /@/.test(url.pathname + url.search + url.hash)) return '';
+  const folder = url.searchParams.get('host') ?? url.searchParams.get('socketPath');
+  return ` ${folder ?? url.host}${url.pathname}`;
+}
+
 export interface StoreOptions {
   readonly settings: Settings;
   readonly world: World;

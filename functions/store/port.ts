@@ -268,18 +268,25 @@ export type StoreFailure = 'contention' | 'unavailable' | 'too_large' | 'full' |
 
 export class StoreError extends Error {
   readonly failure: StoreFailure;
+  /** Whether the settings are wrong: the database refuses them, or there is none of that name. Another try does not help. */
+  readonly isMisconfigured: boolean;
 
-  constructor(failure: StoreFailure, message: string, options?: ErrorOptions) {
+  constructor(
+    failure: StoreFailure,
+    message: string,
+    { isMisconfigured = false, ...options }: ErrorOptions & { readonly isMisconfigured?: boolean } = {},
+  ) {
     super(message, options);
     this.name = 'StoreError';
     this.failure = failure;
+    this.isMisconfigured = isMisconfigured;
   }
 }
 
 /** The connection string cannot be parsed. No server was contacted, and another try does not help. */
 export class ConnectionStringError extends StoreError {
   constructor(message: string) {
-    super('unavailable', message);
+    super('unavailable', message, { isMisconfigured: true });
   }
 }
 

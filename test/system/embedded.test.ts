@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -36,6 +36,21 @@ describe('the embedded server', () => {
     expect(await (await fetch(`${url}/health`)).json()).toMatchObject({ status: 'ok', service: 'svc' });
     expect(await (await fetch(`${url}/readiness`)).json()).toMatchObject({ ready: true });
     expect(await (await fetch(url)).text()).toMatch(/^svc /);
+  });
+
+  test('warns once where other users can read its data folder', async () => {
+    const open = freshFolder();
+    mkdirSync(open);
+    chmodSync(open, 0o755);
+    const { program } = await started({ SVC_DATA_DIR: open });
+    {
+      await using _ = program;
+      await program.says(/^WARNING: Other users of this machine can read the data folder .*chmod 700 /m);
+    }
+    const own = await started();
+    await using _ = own.program;
+    await own.program.says(/^WARNING: Development mode/m);
+    expect(own.program.stderr).not.toContain('data folder');
   });
 
   test('keeps what was committed over a restart', async () => {

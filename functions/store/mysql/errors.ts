@@ -16,6 +16,15 @@ const failures: Readonly<Record<number, StoreFailure>> = {
   1877: 'corrupt', // TABLE_CORRUPT
 };
 
+/** Wrong user or password, no such database, no right to it; a host that has no address. */
+const misconfigured = new Set<string>([
+  'ER_ACCESS_DENIED_ERROR',
+  'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
+  'ER_DBACCESS_DENIED_ERROR',
+  'ER_BAD_DB_ERROR',
+  'ENOTFOUND',
+]);
+
 const readOnly = new Set([
   1290, // OPTION_PREVENTS_STATEMENT
   1792, // CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
@@ -40,7 +49,7 @@ export class StatementError extends StoreError {
   constructor(error: unknown) {
     const { number, code, fatal, message } = factsOf(error);
     const what = number === undefined ? `the connection failed: ${code}` : `error ${number} (${code})`;
-    super(failureOf(number, message), `MySQL: ${what}`);
+    super(failureOf(number, message), `MySQL: ${what}`, { isMisconfigured: misconfigured.has(code) });
     this.number = number;
     // A demoted server still answers, but only another connection may reach its successor.
     this.sessionGoesOn = number !== undefined && !fatal && !readOnly.has(number);

@@ -12,6 +12,9 @@ const failures: Readonly<Record<string, StoreFailure>> = {
   XX002: 'corrupt', // index_corrupted
 };
 
+/** Wrong user or password, no such database, no right to it; a host that has no address. */
+const misconfigured = new Set(['28000', '28P01', '3D000', '42501', 'ENOTFOUND']);
+
 /** A failure that carries the code of the server. */
 export class StatementError extends StoreError {
   /** `undefined` when the connection failed rather than the statement. */
@@ -27,6 +30,7 @@ export class StatementError extends StoreError {
     super(
       failure,
       `PostgreSQL: ${sqlState === undefined ? unanswered(code, message) : serverFailure(sqlState, message)}`,
+      { isMisconfigured: misconfigured.has(sqlState ?? code ?? '') },
     );
     this.sqlState = sqlState;
     this.constraint = constraint;
