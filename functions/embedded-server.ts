@@ -1,8 +1,7 @@
-import { dirname } from 'node:path';
 import { compose, type Service } from './compose/compose.ts';
 import { machine } from './compose/machine.ts';
 import { CompositionFault } from './compose/module.ts';
-import { databasePath, placeOf } from './compose/store.ts';
+import { databasePath, foldersOpenToOthers, placeOf } from './compose/store.ts';
 import { faultsText } from './config/fault.ts';
 import { settingsHelp } from './config/help.ts';
 import { commandLine, readConfiguration } from './config/machine.ts';
@@ -13,7 +12,6 @@ import type { Chain } from './http/message.ts';
 import { describeFailure } from './kernel/log.ts';
 import { release } from './release.ts';
 import { StoreError } from './store/port.ts';
-import { isOpenToOthers } from './store/sqlite/private-files.ts';
 
 /** The embedded server: every route group in one process on one port. */
 async function main(): Promise<void> {
@@ -30,7 +28,7 @@ async function main(): Promise<void> {
   if (started !== null) {
     const { host, degraded } = started;
     if (isOpen(settings)) warn(openWarning(settings));
-    for (const folder of openFolders(settings)) warn(folderWarning(folder));
+    for (const folder of await foldersOpenToOthers(settings)) warn(folderWarning(folder));
     const state = degraded === null ? '' : `, degraded: ${degraded}`;
     say(
       `${release.service} ${release.version} is ready at ${host.url} (${settings.service.environment})${state}`,
@@ -96,12 +94,6 @@ async function databaseFault(settings: Settings, service: Service) {
     const what = isFinal ? 'The database cannot be used' : 'the database does not answer';
     return { isFinal, reason: `${what} (${placeOf(settings)}): ${reasonOf(error)}` };
   }
-}
-
-/** Folders of the embedded data that other users of the machine can enter. */
-function openFolders(settings: Settings): string[] {
-  if (!settings.canonicalStore.enabled || settings.canonicalStore.provider !== 'sqlite') return [];
-  return [dirname(databasePath(settings))].filter((folder) => isOpenToOthers(folder));
 }
 
 function folderWarning(folder: string): string {

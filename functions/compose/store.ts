@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Provider } from '../config/settings/storage.ts';
 import type { Settings } from '../config/table.ts';
 import { type Lazy, lazy } from '../kernel/lazy.ts';
@@ -31,6 +31,14 @@ function addressOf(connectionString: string): string {
   if (url === null || /@/.test(url.pathname + url.search + url.hash)) return '';
   const folder = url.searchParams.get('host') ?? url.searchParams.get('socketPath');
   return ` ${folder ?? url.host}${url.pathname}`;
+}
+
+/** Folders of the embedded data that other users of the machine can enter. */
+export async function foldersOpenToOthers(settings: Settings): Promise<string[]> {
+  const { enabled, provider } = settings.canonicalStore;
+  if (!enabled || provider !== 'sqlite') return [];
+  const { isOpenToOthers } = await import('../store/sqlite/private-files.ts');
+  return [dirname(databasePath(settings))].filter((folder) => isOpenToOthers(folder));
 }
 
 export interface StoreOptions {
