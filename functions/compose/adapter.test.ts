@@ -43,3 +43,10 @@ describe.each([
     expect(capabilities.filter((id) => DISPATCH.includes(id))).toEqual([dispatch]);
   });
 });
+
+test('the adapter google has handlers of plugins only where a hosted worker executes them', () => {
+  const { 'ExecutionRuntime:Google:WorkerUrl': workerUrl, ...without } = cloudSettings;
+  expect(workerUrl).toBeDefined();
+  expect(capabilitiesWith(cloudSettings)).toContain('in_process.handlers');
+  expect(capabilitiesWith(without)).not.toContain('in_process.handlers');
+});

@@ -65,14 +65,20 @@ const CAPABILITIES = [
   'restart.resume',
 ];
 
-export function adapterOf({ execution, canonicalStore }: Settings): AdapterFacts {
+/** Without the address of a hosted worker, the service refuses the handlers of plugins. */
+function cloudCapabilities({ workerUrl, workerRoutes }: Settings['cloudTasks']): readonly string[] {
+  const hosted = workerUrl !== null || workerRoutes.some(({ WorkerUrl }) => WorkerUrl !== undefined);
+  return hosted ? CAPABILITIES : CAPABILITIES.filter((id) => id !== 'in_process.handlers');
+}
+
+export function adapterOf({ execution, canonicalStore, cloudTasks }: Settings): AdapterFacts {
   const stateStore = canonicalStore.provider;
   const common = { version: release.version, concurrencyKeyPolicy: 'serialize_running_runs' };
   return execution.adapter === 'google'
     ? {
         ...common,
         displayName: 'Execution runtime over Cloud Tasks',
-        capabilities: [...CAPABILITIES, 'remote.orchestration'],
+        capabilities: [...cloudCapabilities(cloudTasks), 'remote.orchestration'],
         metadata: { stateStore, dispatcher: 'cloud-tasks', workerTarget: 'http' },
         retentionScope: `run_owned_${stateStore}`,
       }

@@ -219,3 +219,18 @@ describe('the limits of lists', () => {
     await close();
   });
 });
+
+test('execution requests have a rate limit of their own', async () => {
+  const file = JSON.stringify({ Server: { ExecutionRateLimit: { PermitLimit: 2 } } });
+  const readFile = (path: string) => (path === 'svcsettings.json' ? file : undefined);
+  const env = { SVC_DATA_DIR: mkdtempSync(join(folder, 'rate-')) };
+  const { settings } = loadConfiguration({ host: 'embedded', env, argv: [], readFile });
+  if (settings === undefined) throw new Error('the settings are refused');
+  const service = compose(settings, { writeLog: () => {} });
+  const chain = await service.chain(['execution']);
+  const list = () => inject(chain, { method: 'GET', path: '/execution/runs' });
+  expect([(await list()).status, (await list()).status]).toEqual([200, 200]);
+  const third = await list();
+  expect([third.status, third.json<{ code: string }>().code]).toEqual([429, 'rate_limited']);
+  await service.close();
+});

@@ -56,8 +56,14 @@ export class ProductPolicies {
     }
   }
 
+  /** Whether runs of this product and tenant may be started at all. */
+  knows({ productId, tenantId }: Pick<RunScope, 'productId' | 'tenantId'>): boolean {
+    const policy = this.#policies.get(productId);
+    return !this.active || (policy !== undefined && admits(policy.allowedTenantIds, tenantId));
+  }
+
   /** Whether a run of the scope may be started with the handler. */
-  allowsHandler(scope: RunScope | null, handlerId: string): boolean {
+  allowsHandler(scope: Pick<RunScope, 'productId'> | null, handlerId: string): boolean {
     if (!this.active) return true;
     const policy = scope === null ? undefined : this.#policies.get(scope.productId);
     return policy !== undefined && admits(policy.allowedHandlerIds, handlerId);

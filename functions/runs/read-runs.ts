@@ -112,14 +112,3 @@ export async function findCheckpoint(
   });
   return records[0] === undefined ? null : readCheckpointRecord(records[0]);
 }
-
-/** Number of active runs by their counter records; `null` if active runs have no ceiling. */
-export async function countActive(runtime: Runtime, counters: readonly { collection: string; id: string }[]) {
-  if (runtime.options.activeRunsMax === null) return null;
-  const store = await runtime.store();
-  const { records } = await store.query(runtime.scope, {
-    by: 'keys',
-    keys: counters.map((key) => ({ key })),
-  });
-  return records.reduce((sum, { head }) => sum + (typeof head.active === 'number' ? head.active : 0), 0);
-}

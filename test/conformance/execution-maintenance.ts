@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../functions/kernel/canonical-json.ts';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { acquireRunLease, scheduleRunTimer } from '../../functions/runs/run-owned.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { HANDLER, leased, ownRuns, someKey, working } from './execution-fixtures.ts';
 import { describeAccount } from './execution-maintenance-account.ts';
@@ -28,13 +29,46 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
       const none = { failed: 0, cancelled: 0, rejected: 0, timed_out: 0 };
       expect(told.runCounts).toEqual({ queued: 1, running: 1, waiting: 1, succeeded: 3, ...none });
       const events = 3 * 4 + 5 + 1 + 4;
-      expect(told.rowCounts).toEqual({ runs: 6, events, artifacts: 1, externalEvents: 1, waits: 1 });
+      expect(told.rowCounts).toEqual({
+        runs: 6,
+        events,
+        artifacts: 1,
+        externalEvents: 1,
+        waits: 1,
+        waitOutcomes: 0,
+        externalEventConsumptions: 0,
+        checkpoints: 0,
+        leases: 0,
+        timers: 0,
+      });
       expect(told).toMatchObject({
         adapterId: 'local-test',
         retentionScope: 'run_owned',
         maxRetainedTerminalRuns: 500,
         artifactDirectoryCount: null,
         artifactFileCount: null,
+      });
+    });
+
+    it('counts what runs own, and the outcomes that their holders were given', async () => {
+      const { client, instance, clock } = ownRuns(store());
+      const { run, work } = await working(client);
+      for (const key of ['one', 'two'])
+        await client.putCheckpoint({ ...work, checkpoint: { key, content: {} } });
+      const held = { runId: run.id, tokenHash: sha256(work.leaseToken), workerId: work.workerId };
+      const lease = { name: `shared-${run.id}`, ttlSeconds: 60, metadata: {}, scope: null };
+      await acquireRunLease(instance.runtime, held, lease, clock.now);
+      const timer = { name: 'later', fireAt: clock.now + 5_000, payload: null };
+      await scheduleRunTimer(instance.runtime, held, timer, clock.now);
+      await client.raise(run.id, { name: 'e' });
+      await client.wait({ ...work, kind: 'external_event', name: 'e' });
+      expect((await client.maintenance()).rowCounts).toMatchObject({
+        checkpoints: 2,
+        leases: 1,
+        timers: 1,
+        externalEvents: 0,
+        waitOutcomes: 1,
+        externalEventConsumptions: 1,
       });
     });
 
@@ -45,7 +79,12 @@ export function describeMaintenance(conformance: ExecutionConformance): void {
       for (const name of ['a', 'b']) {
         await client.putArtifact({ ...work, artifact: { name, text: 'more than ten characters' } });
       }
-      expect(await client.maintenance()).toMatchObject({ artifactDirectoryCount: 1, artifactFileCount: 2 });
+      await client.putArtifact({ ...work, artifact: { name: 'c', text: 'short' } });
+      expect(await client.maintenance()).toMatchObject({
+        artifactDirectoryCount: 1,
+        artifactFileCount: 2,
+        artifactBytes: 2 * 'more than ten characters'.length,
+      });
       await blobs.close();
     });
   });

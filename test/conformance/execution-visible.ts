@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createExecutionAccess, type ExecutionGrant } from '../../functions/identity/execution-access.ts';
+import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
 import { RUN_GROUP, RUNS } from '../../functions/runs/records.ts';
 import { listPages, recordsOf } from '../../functions/store/pages.ts';
-import type { RecordStore } from '../../functions/store/port.ts';
+import { type RecordStore, StoreError } from '../../functions/store/port.ts';
+import { refused } from '../support/canonical.ts';
 import { ExecutionClient, type InstanceOptions } from '../support/execution.ts';
 import type { ExecutionConformance } from './execution.ts';
-import { HANDLER, OTHER, ownRuns, scopeOf } from './execution-fixtures.ts';
+import { HANDLER, OTHER, openProduct, ownRuns, scopeOf } from './execution-fixtures.ts';
 
 const CALLER = { kind: 'workload', principal: 'reader@example.test' } as const;
 
@@ -132,6 +134,75 @@ export function describeVisible({ store }: ExecutionConformance): void {
       read.records = 0;
       expect(await idsOf(reader)).toEqual([own]);
       expect(read.records).toBe(1);
+    });
+  });
+
+  describe('the effective runtime', () => {
+    const open: readonly ProductPolicy[] = [
+      { ...openProduct, productId: 'p', allowedHandlerIds: [HANDLER], allowedTenantIds: ['mine'] },
+    ];
+    const idsOf = (handlers: readonly { readonly handlerId: string }[]) =>
+      handlers.map(({ handlerId }) => handlerId);
+
+    it('counts the active runs that the caller may see, and no others', async () => {
+      const tenants = await shared(store(), [
+        grant({ tenantIds: ['mine'] }),
+        grant({ tenantIds: ['mine', 'b'] }),
+      ]);
+      const handlers = await shared(store(), [grant({ handlerIds: [HANDLER] })]);
+      for (const { start } of [tenants, handlers]) {
+        await start({ handlerId: HANDLER, scope: scopeOf('p', 'mine') });
+        await start({ handlerId: OTHER, scope: scopeOf('p', 'mine') });
+        for (let n = 0; n < 3; n += 1) await start({ handlerId: HANDLER, scope: scopeOf('p', 'theirs') });
+        await start({ handlerId: HANDLER, scope: scopeOf('q', 'mine') });
+      }
+      const count = async ({ reader }: typeof tenants) => (await reader.effectiveRuntime()).status.activeRuns;
+      expect(await count(tenants)).toBe(2);
+      expect(await count(handlers)).toBe(4);
+      const unseen = await shared(store(), [grant({ operations: ['start_run'] })]);
+      await unseen.start({ handlerId: HANDLER, scope: scopeOf('p', 'mine') });
+      expect(await count(unseen)).toBe(0);
+    });
+
+    it('asks for a scope where product policies exist, and shows the handlers that they allow', async () => {
+      const { client } = ownRuns(store(), { policies: open });
+      const none = await client.effectiveRuntime();
+      expect([none.scope.scopeRequired, none.handlers]).toEqual([true, []]);
+      const own = await client.effectiveRuntime({ productId: 'p', tenantId: 'mine' });
+      expect([own.scope.scopeRequired, idsOf(own.handlers)]).toEqual([false, [HANDLER]]);
+      for (const tenantId of ['theirs', 'MINE'])
+        await refused('permission_denied', client.effectiveRuntime({ productId: 'p', tenantId }));
+      await refused('permission_denied', client.effectiveRuntime({ productId: 'q', tenantId: 'mine' }));
+      const { client: free } = ownRuns(store());
+      const all = await free.effectiveRuntime();
+      expect([all.scope.scopeRequired, idsOf(all.handlers)]).toEqual([false, [OTHER, HANDLER]]);
+    });
+
+    it('shows what both grants and product policies allow', async () => {
+      const { reader } = await shared(store(), [grant({ handlerIds: [HANDLER, OTHER] })], { policies: open });
+      const { handlers } = await reader.effectiveRuntime({ productId: 'p', tenantId: 'mine' });
+      expect(idsOf(handlers)).toEqual([HANDLER]);
+    });
+
+    it('says that its store fails', async () => {
+      for (const [failure, status] of [
+        ['full', 'storage_full'],
+        ['unavailable', 'unavailable'],
+      ] as const) {
+        const broken = new Proxy(store(), {
+          get(target, name) {
+            const value: unknown = Reflect.get(target, name);
+            if (name === 'ping') return () => Promise.reject(new StoreError(failure, 'planted'));
+            return typeof value === 'function' ? value.bind(target) : value;
+          },
+        });
+        const { client } = ownRuns(broken);
+        expect((await client.runtime()).status).toMatchObject({ available: false, status });
+      }
+      expect((await ownRuns(store()).client.runtime()).status).toMatchObject({
+        available: true,
+        status: 'ok',
+      });
     });
   });
 }

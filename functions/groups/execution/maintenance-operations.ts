@@ -29,7 +29,7 @@ export function getExecutionRuntimeMaintenance({
         artifactDirectory: null,
         artifactDirectoryCount: bytes?.directories ?? null,
         artifactFileCount: bytes?.files ?? null,
-        artifactBytes: null,
+        artifactBytes: bytes?.size ?? null,
       },
     };
   };

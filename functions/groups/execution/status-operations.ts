@@ -2,10 +2,12 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import type { ExecutionRuntimeAdapterStatus } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import { permissionDenied } from '../../identity/grants.ts';
+import { describeFailure } from '../../kernel/log.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
-import { countActive } from '../../runs/read-runs.ts';
-import { activeCounterKey } from '../../runs/records.ts';
-import type { RuntimeOptions } from '../../runs/runtime.ts';
+import { countActive, countVisible } from '../../runs/count-runs.ts';
+import type { Runtime, RuntimeOptions } from '../../runs/runtime.ts';
+import type { RunPart } from '../../runs/scope-index.ts';
+import { StoreError } from '../../store/port.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { verified } from './run-operations.ts';
 import { wireHandler } from './wire.ts';
@@ -23,7 +25,7 @@ export function getExecutionRuntime(dependencies: ExecutionDependencies): Handle
     return {
       status: 200,
       body: {
-        status: await statusOf(dependencies, now),
+        status: await statusOf(dependencies, now, null),
         plugins,
         handlers: registry.handlers.map(wireHandler),
       },
@@ -31,35 +33,39 @@ export function getExecutionRuntime(dependencies: ExecutionDependencies): Handle
   };
 }
 
-/** Handlers that the caller may start in the requested scope. */
+/** Handlers that the caller may start in the requested scope: those that its grants and the product policies allow. */
 export function getEffectiveExecutionRuntime(
   dependencies: ExecutionDependencies,
 ): Handler<'getEffectiveExecutionRuntime'> {
   const { access, runtime } = dependencies;
+  const { policies, registry } = runtime;
   return async ({ query }, { caller, now }) => {
     const productId = query.productId ?? null;
     const tenantId = query.tenantId ?? null;
-    const status = { ...(await statusOf(dependencies, now)), details: null };
-    const all = runtime.registry.handlers;
-    if (access === null) {
-      const scope = { sharedExecution: false, scopeRequired: false, productId, tenantId };
-      return { status: 200, body: { status, scope, handlers: all.map(wireHandler) } };
-    }
     const scope = productId === null || tenantId === null ? null : { productId, tenantId };
-    const allowed = access.allowedHandlers(verified(caller), scope);
-    if (allowed === null) throw permissionDenied();
-    const handlers = allowed === 'all' ? all : all.filter(({ handlerId }) => allowed.includes(handlerId));
-    const scopeFacts = { sharedExecution: true, scopeRequired: scope === null, productId, tenantId };
-    return { status: 200, body: { status, scope: scopeFacts, handlers: handlers.map(wireHandler) } };
+    const allowed = access === null ? 'all' : access.allowedHandlers(verified(caller), scope);
+    if (allowed === null || (scope !== null && !policies.knows(scope))) throw permissionDenied();
+    const scopeRequired = (access !== null || policies.active) && scope === null;
+    const mayStart = (handlerId: string) =>
+      !scopeRequired &&
+      (allowed === 'all' || allowed.includes(handlerId)) &&
+      policies.allowsHandler(scope, handlerId);
+    const parts = access?.visibleRuns(verified(caller)) ?? null;
+    const status = { ...(await statusOf(dependencies, now, parts)), details: null };
+    const handlers = registry.handlers.filter(({ handlerId }) => mayStart(handlerId)).map(wireHandler);
+    const scopeFacts = { sharedExecution: access !== null, scopeRequired, productId, tenantId };
+    return { status: 200, body: { status, scope: scopeFacts, handlers } };
   };
 }
 
+/** `parts`: the runs that the caller may see; `null` for all. */
 async function statusOf(
   { runtime, adapter }: ExecutionDependencies,
   now: number,
+  parts: readonly RunPart[] | null,
 ): Promise<ExecutionRuntimeAdapterStatus> {
   const { options } = runtime;
-  const counters = Array.from({ length: options.counterShards }, (_, shard) => activeCounterKey(shard));
+  const store = await storeState(runtime, parts);
   return {
     adapter: {
       adapterId: options.adapterId,
@@ -69,14 +75,33 @@ async function statusOf(
       capabilities: adapter.capabilities,
       metadata: adapter.metadata,
     },
-    available: true,
-    status: 'ok',
+    available: store.status === 'ok',
+    status: store.status,
     checkedAtUtc: formatUtc(now),
-    activeRuns: await countActive(runtime, counters),
+    activeRuns: store.activeRuns,
     operationalPolicy: { ...policyOf(options), ...kept(adapter) },
     resumePolicy: RESUME_POLICY,
     details: null,
   };
+}
+
+interface StoreState {
+  readonly status: 'ok' | 'storage_full' | 'unavailable';
+  readonly activeRuns: number | null;
+}
+
+/** A store that fails is part of the answer: the caller asks for exactly that. */
+async function storeState(runtime: Runtime, parts: readonly RunPart[] | null): Promise<StoreState> {
+  let activeRuns: number | null = null;
+  try {
+    activeRuns = parts === null ? await countActive(runtime) : await countVisible(runtime, parts);
+    await (await runtime.store()).ping();
+    return { status: 'ok', activeRuns };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    runtime.log({ severity: 'WARNING', message: 'The store of runs fails', failure: describeFailure(error) });
+    return { status: error.failure === 'full' ? 'storage_full' : 'unavailable', activeRuns };
+  }
 }
 
 function kept({ concurrencyKeyPolicy, retentionScope }: ExecutionDependencies['adapter']) {

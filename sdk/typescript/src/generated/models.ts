@@ -1629,8 +1629,9 @@ export type ExecutionMaintenanceStatus = {
   /** Runs by status, at most 10,000 of each. (at most 32 entries) */
   readonly runCounts: { readonly [name: string]: number };
   /**
-   * Stored records by kind: `runs`, and the `events` of history, `artifacts`, unconsumed `externalEvents` and
-   * active `waits` of the counted runs. (at most 32 entries)
+   * Stored records by kind: `runs`; the `events` of history, `artifacts`, unconsumed `externalEvents`, active
+   * `waits`, kept `waitOutcomes` and their `externalEventConsumptions` of the counted runs; and
+   * `checkpoints`, `leases` and `timers` that runs own. (at most 32 entries)
    */
   readonly rowCounts: { readonly [name: string]: number };
   /** Location of large artifacts; null if it is not public. (at most 4096 characters) */

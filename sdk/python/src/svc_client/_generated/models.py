@@ -1657,8 +1657,9 @@ class ExecutionMaintenanceStatus(TypedDict):
     runCounts: dict[str, int]
     """Runs by status, at most 10,000 of each. (at most 32 entries)"""
     rowCounts: dict[str, int]
-    """Stored records by kind: `runs`, and the `events` of history, `artifacts`, unconsumed `externalEvents`
-    and active `waits` of the counted runs. (at most 32 entries)
+    """Stored records by kind: `runs`; the `events` of history, `artifacts`, unconsumed `externalEvents`,
+    active `waits`, kept `waitOutcomes` and their `externalEventConsumptions` of the counted runs; and
+    `checkpoints`, `leases` and `timers` that runs own. (at most 32 entries)
     """
     artifactDirectory: str | None
     """Location of large artifacts; null if it is not public. (at most 4096 characters)"""
