@@ -103,7 +103,7 @@ const entries: readonly Entry[] = [
     },
   },
   {
-    operation: 'end of a lease that was renewed: told of again',
+    operation: 'end of a lease that was renewed: one more message',
     bill: { calls: 1, reads: 2, writes: 0, deletes: 0 },
     tasks: 2,
     call: async (stage) => {

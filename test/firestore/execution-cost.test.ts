@@ -128,7 +128,7 @@ const entries: readonly Entry[] = [
     },
   },
   {
-    operation: 'lease when nothing is ready, told of what comes',
+    operation: 'lease when no run is ready, woken by the local queue',
     bill: bill(0, 0, 0),
     async before(stage) {
       await stage.complete(await stage.leased());
@@ -136,7 +136,7 @@ const entries: readonly Entry[] = [
     },
   },
   {
-    operation: 'lease when nothing is ready, with a look into the store',
+    operation: 'lease when no run is ready, with a search of the store',
     bill: bill(2, 2, 0),
     call: async (stage) => expect(await stage.look(0)).toBeNull(),
   },
@@ -186,7 +186,7 @@ const entries: readonly Entry[] = [
     },
   },
   {
-    operation: 'look for what time has brought, when nothing is due',
+    operation: 'settling when no run is due',
     bill: bill(2, 2, 0),
     call: (stage) => stage.pass(0),
   },

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { share } from '../support/nightly.ts';
 import { simulateConcurrencyKeys } from './execution-keys.ts';
 import { KEY_FLAWS } from './execution-keys-flaws.ts';
 
 /** A bounded share; `node test/simulation/run.ts --world concurrency-keys --seeds 1..100000` goes on from here. */
-const SEEDS = 40;
+const SEEDS = share(40, 2_000);
 const SEEDS_TO_FIND_A_BUG = 60;
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = share(300_000, 1_800_000);
 
 /** What is rare, and what a run without it would not have tested. */
 const MUST_BE_REACHED = [
