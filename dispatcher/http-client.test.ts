@@ -79,6 +79,22 @@ describe('the outbox over HTTP', () => {
     }
   });
 
+  test('has the name of the address that the other clients have, and its own former one', async () => {
+    for (const options of [
+      { baseUrl: 'https://a.example/b', address: 'https://old.example' },
+      { address: 'https://a.example/b/' },
+    ]) {
+      const sent: string[] = [];
+      const fetch: OutgoingHttp = async (url) => {
+        sent.push(url);
+        return new Response(null, { status: 204 });
+      };
+      await new HttpOutboxClient({ ...options, fetch }).acknowledge(hold, { signal });
+      expect(sent).toEqual(['https://a.example/b/canonical/tenants/acme/outbox/tx%3A000/ack']);
+    }
+    expect(() => new HttpOutboxClient({})).toThrow(RangeError);
+  });
+
   test('reads no more of an answer than its limit', async () => {
     let pieces = 0;
     const endless = () =>

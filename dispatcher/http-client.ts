@@ -19,7 +19,9 @@ export type OutgoingHttp = (
 
 export interface HttpOutboxClientOptions {
   /** Such as `https://svc.example.com`; a path is kept. */
-  readonly address: string;
+  readonly baseUrl?: string;
+  /** The former name of `baseUrl`. */
+  readonly address?: string;
   /** Called before every request, so that the caller can replace an expired token. */
   readonly headers?: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** The timeout of a call; a lease call adds its wait. Default 15 s. */
@@ -45,7 +47,9 @@ export class HttpOutboxClient implements OutboxClient {
 
   constructor(options: HttpOutboxClientOptions) {
     this.#options = options;
-    this.#base = options.address.replace(/\/$/, '');
+    const baseUrl = options.baseUrl ?? options.address;
+    if (!baseUrl) throw new RangeError('baseUrl is missing: the address of the service');
+    this.#base = baseUrl.replace(/\/$/, '');
     this.#send = options.fetch ?? machine.fetch;
     this.#world = options.world ?? machine;
   }

@@ -18,7 +18,7 @@ const program = `
 import { Dispatcher } from './dispatcher.ts';
 import { HttpOutboxClient } from './http-client.ts';
 const dispatcher = new Dispatcher({
-  client: new HttpOutboxClient({ address: process.env.ADDRESS ?? '' }),
+  client: new HttpOutboxClient({ baseUrl: process.env.ADDRESS ?? '' }),
   tenantId: 'acme',
   consumerId: 'c',
   handlers: {

@@ -12,8 +12,8 @@ interface AuthorizationClass {
 }
 
 /**
- * Explains a 403: the right that the operation needs and the settings section that grants it. The service answers one text
- * for every reason, so these lines come from the contract and from the request alone.
+ * Explains a 403: the right that the operation needs and the settings section that grants it. The service does not say which
+ * part of a grant is missing, so these lines come from the contract and from the request alone.
  */
 export function accessLines({ id, entry }: ApiOperation, { params, body }: AccessInputs): string[] {
   const classes: Readonly<Record<string, AuthorizationClass>> = catalog.authorizationClasses;

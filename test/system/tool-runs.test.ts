@@ -117,6 +117,11 @@ describe('svc runs', () => {
       expect(await svc('runs', command, '00000000000000000001')).toMatchObject({ code: 3, stdout: '' });
     expect(await svc('runs', 'list', '--status', 'done')).toMatchObject({ code: 2 });
     expect(await svc('runs', 'list', '--limit', '0')).toMatchObject({ code: 2 });
+    const twice = ['--server', 'http://127.0.0.1:1', '--base-url', 'http://127.0.0.1:2'];
+    expect(await svc('runs', 'list', ...twice)).toMatchObject({
+      code: 2,
+      stderr: '--server and --base-url are the same option.\n',
+    });
   });
 
   test('follows the pages of a list', async () => {

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from flavours import Flavour
+from service import running
 from stage import Answer, Clock, Stage, hang_up, problem
 from stage import json as answer
 
@@ -94,6 +95,16 @@ def test_it_takes_methods_of_the_client_alone(sdk: Flavour) -> None:
         with pytest.raises(TypeError):
             runs(client, limits=1)
     assert stage.seen == []
+
+
+def test_the_runs_of_a_real_service_beyond_one_page(sdk: Flavour) -> None:
+    with running({"ExecutionRuntime:ExternalHandlers:0:HandlerId": "h"}) as address:
+        client = sdk.client(address)
+        started = [
+            sdk.call(client, "start_execution_run", {"handlerId": "h"}, idempotency_key=f"k-{each}")["id"]
+            for each in range(5)
+        ]
+        assert ids(sdk, runs(client, limit=2)) == sorted(started, reverse=True)
 
 
 @pytest.mark.parametrize(
