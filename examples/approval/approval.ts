@@ -42,7 +42,7 @@ async function approve(run: RunContext): Promise<Json> {
 
 /** Ends this execution by throwing, until a decision arrives or the period ends. */
 async function decide(run: RunContext, until: Date): Promise<Decision> {
-  const event = await run.waitForExternalEvent('approval', { timeoutAt: until });
+  const { event } = await run.waitForExternalEvent('approval', { timeoutAt: until });
   if (event === null) return { verdict: 'expired', by: null };
   const { verdict, by } = event.payload as Decision;
   if ((verdict === 'approved' || verdict === 'rejected') && typeof by === 'string') return { verdict, by };

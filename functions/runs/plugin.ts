@@ -1,3 +1,4 @@
+import type { ExecutionWaitResult } from '../../contracts/generated/models.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import type { ArtifactWrite, StoredArtifact } from './artifact.ts';
 import type { Checkpoint } from './checkpoint.ts';
@@ -76,16 +77,13 @@ export interface RunContext {
   /** Raises an event into this run, or into another run of the same product and tenant. */
   raiseEvent(name: string, payload?: Json, runId?: string): Promise<InboxEvent>;
   /**
-   * Returns the event, or `null` once `timeoutAt` has passed. Without either, the call throws `RunSuspended`, and the
+   * Returns how the wait ended: with its `event`, or as `timed_out` once `timeoutAt` has passed. Without either, the call throws `RunSuspended`, and the
    * handler is executed from its beginning when one arrives. The call then returns it once: keep it in a checkpoint
    * if another wait or a retry may follow.
    */
-  waitForExternalEvent(
-    name: string,
-    options?: { readonly timeoutAt?: Date },
-  ): Promise<{ readonly id: string; readonly raisedAt: Date; readonly payload: Json } | null>;
+  waitForExternalEvent(name: string, options?: { readonly timeoutAt?: Date }): Promise<ExecutionWaitResult>;
   /** Suspends the handler, like a wait for an event, until `fireAt`. The first call for the name sets the time. */
-  waitForTimer(name: string, fireAt: Date, payload?: Json): Promise<RunTimer<Json>>;
+  waitForTimer(name: string, fireAt: Date, payload?: Json): Promise<ExecutionWaitResult>;
 }
 
 export interface TraceOptions {

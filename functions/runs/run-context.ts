@@ -5,13 +5,13 @@ import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } 
 import type { Held } from './held.ts';
 import { type RunContext, RunSuspended } from './plugin.ts';
 import { putArtifact } from './put-artifact.ts';
-import { loadValues } from './read-runs.ts';
 import { type RepeatBounds, repeatWhileLeased } from './repeat.ts';
 import type { Run, WaitKind, WaitOutcome } from './run.ts';
 import { acquireRunLease, raiseFromRun, releaseRunLease, scheduleRunTimer } from './run-owned.ts';
 import type { Runtime } from './runtime.ts';
 import { payloadLimit } from './start-request.ts';
 import { checkJson, checkName } from './text-checks.ts';
+import { waitResult } from './wait-result.ts';
 import { recordEvent, report, wait } from './work.ts';
 
 export interface Attempt {
@@ -107,25 +107,13 @@ function callsOf(runtime: Runtime, attempt: Attempt): Calls {
     },
     async waitForExternalEvent(name, { timeoutAt } = {}) {
       const dueAt = timeoutAt === undefined ? null : checkMoment(timeoutAt, now());
-      const outcome = await waitOrSuspend(runtime, attempt, {
-        kind: 'external_event',
-        name,
-        dueAt,
-        json: null,
-        bytes: 0,
-      });
-      const { event } = outcome;
-      if (event === null) return null;
-      const [json = null] = await loadValues(runtime, [event.payload]);
-      return { id: event.id, raisedAt: new Date(event.raisedAt), payload: json };
+      const request = { kind: 'external_event' as const, name, dueAt, json: null, bytes: 0 };
+      return waitResult(runtime, run.id, await waitOrSuspend(runtime, attempt, request));
     },
     async waitForTimer(name, fireAt, timerPayload = null) {
       const dueAt = checkMoment(fireAt, now());
       const request = { kind: 'timer' as const, name, dueAt, ...bounded(timerPayload) };
-      const { timer } = await waitOrSuspend(runtime, attempt, request);
-      if (timer === null) return { id: '', name, fireAt: dueAt, createdAt: dueAt, payload: null };
-      const [kept = null] = await loadValues(runtime, [timer.payload]);
-      return { ...timer, payload: kept };
+      return waitResult(runtime, run.id, await waitOrSuspend(runtime, attempt, request));
     },
   };
 }

@@ -15,7 +15,7 @@ export function describeHandlerWaits({ store }: ExecutionConformance): void {
         begun.push(context.attempt);
         const first = await context.waitForExternalEvent('first');
         const second = await context.waitForExternalEvent('second');
-        return [first?.payload ?? null, second?.payload ?? null];
+        return [first.event?.payload ?? null, second.event?.payload ?? null];
       },
     });
     const client = stage.client({ plugins: [plugin] });
@@ -35,15 +35,14 @@ export function describeHandlerWaits({ store }: ExecutionConformance): void {
     const stage = new Stage(store());
     const plugin = pluginOf({
       'p.timer': async (context) => {
-        const timer = await context.waitForTimer('t', new Date(stage.time.now + 300), { p: 1 });
+        const { timer, ...rest } = await context.waitForTimer('t', new Date(stage.time.now + 300), { p: 1 });
         const checkpoint = await context.readCheckpoint('fired');
-        if (checkpoint === null) await context.writeCheckpoint('fired', timer.payload);
-        return { fired: timer.fireAt, payload: timer.payload };
+        if (checkpoint === null) await context.writeCheckpoint('fired', timer?.payload ?? null);
+        return { ...rest, fired: timer?.fireAtUtc ?? null, payload: timer?.payload ?? null };
       },
       'p.deadline': async (context) => {
         const timeoutAt = new Date(stage.time.now + 200);
-        const event = await context.waitForExternalEvent('never', { timeoutAt });
-        return { event: event?.payload ?? null };
+        return { ...(await context.waitForExternalEvent('never', { timeoutAt })) };
       },
     });
     const client = stage.client({ plugins: [plugin] });
@@ -54,10 +53,14 @@ export function describeHandlerWaits({ store }: ExecutionConformance): void {
     await stage.pass(199);
     expect(await client.get(deadline.id)).toMatchObject({ status: 'waiting' });
     await stage.pass(1);
-    expect(await client.get(deadline.id)).toMatchObject({ status: 'succeeded', result: { event: null } });
+    expect(await client.get(deadline.id)).toMatchObject({
+      status: 'succeeded',
+      result: { name: 'never', outcome: 'timed_out', event: null, timer: null },
+    });
     expect(await client.get(timer.id)).toMatchObject({ status: 'waiting' });
     await stage.pass(100);
-    const result = { fired: fireAt, payload: { p: 1 } };
+    const fired = new Date(fireAt).toISOString();
+    const result = { name: 't', outcome: 'timer', event: null, fired, payload: { p: 1 } };
     expect(await client.get(timer.id)).toMatchObject({ status: 'succeeded', attempt: 2, result });
     await client.instance.stop();
   });
@@ -69,8 +72,8 @@ export function describeHandlerWaits({ store }: ExecutionConformance): void {
         await context.scheduleTimer('record', new Date(stage.time.now + 5), 'kept');
         await context.raiseEvent('own', 'mine');
         const own = await context.waitForExternalEvent('own');
-        await context.raiseEvent('other', own?.payload ?? null, context.payload as string);
-        return own?.payload ?? null;
+        await context.raiseEvent('other', own.event?.payload ?? null, context.payload as string);
+        return own.event?.payload ?? null;
       },
     });
     const client = stage.client({ plugins: [plugin] });

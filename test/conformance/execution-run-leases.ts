@@ -73,7 +73,7 @@ export function describeRunLeases({ store }: ExecutionConformance): void {
       const plugin = pluginOf({
         'p.waits': async (context) => {
           expect(await context.acquireLease('order-7', 86_400)).toBe(true);
-          return (await context.waitForExternalEvent('go'))?.payload;
+          return (await context.waitForExternalEvent('go')).event?.payload;
         },
       });
       const other = stage.client({ plugins: [plugin] });

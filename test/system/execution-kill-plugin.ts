@@ -21,7 +21,7 @@ export default definePlugin({
     {
       handlerId: 'kill.event',
       async run(run) {
-        const event = await run.waitForExternalEvent('go');
+        const { event } = await run.waitForExternalEvent('go');
         return event === null ? null : event.payload;
       },
     },

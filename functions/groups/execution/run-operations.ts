@@ -11,8 +11,9 @@ import { isTerminal, type Run, type RunScope } from '../../runs/run.ts';
 import { startHere } from '../../runs/start-here.ts';
 import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
+import { eventResult } from '../../runs/wait-result.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { asReceipt, wireArtifact, wireCheckpoint, wireEvent, wireRun } from './wire.ts';
+import { asReceipt, wireArtifact, wireCheckpoint, wireRun } from './wire.ts';
 
 export function startExecutionRun(dependencies: ExecutionDependencies): Handler<'startExecutionRun'> {
   const { runtime, access } = dependencies;
@@ -92,7 +93,7 @@ export function raiseExecutionEvent(dependencies: ExecutionDependencies): Handle
     const name = checkName(body.name, '/name');
     const guard = guardOf(dependencies, caller, 'raise_event');
     const event = await raise(runtime, runId, { name, payload, bytes }, guard, now);
-    return { status: 200, body: await wireEvent(runtime, runId, event) };
+    return { status: 200, body: await eventResult(runtime, runId, event) };
   };
 }
 

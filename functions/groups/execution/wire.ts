@@ -1,12 +1,10 @@
 import type {
   ExecutionArtifact,
   ExecutionCheckpoint,
-  ExecutionExternalEvent,
   ExecutionExternalWorkerLease,
   ExecutionHandlerDescriptor,
   ExecutionRun,
   ExecutionTraceEvent,
-  ExecutionWaitResult,
 } from '../../../contracts/generated/models.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
@@ -15,15 +13,8 @@ import type { StoredArtifact } from '../../runs/artifact.ts';
 import type { Checkpoint } from '../../runs/checkpoint.ts';
 import type { HandlerDescriptor } from '../../runs/handler-registry.ts';
 import { missingRun } from '../../runs/held.ts';
-import { findValues, findWhole, loadValues } from '../../runs/read-runs.ts';
-import {
-  type InboxEvent,
-  NULL_VALUE,
-  type Run,
-  type StoredValue,
-  type TraceEntry,
-  type WaitOutcome,
-} from '../../runs/run.ts';
+import { findValues, findWhole } from '../../runs/read-runs.ts';
+import { NULL_VALUE, type Run, type StoredValue, type TraceEntry } from '../../runs/run.ts';
 import type { Runtime } from '../../runs/runtime.ts';
 
 export interface RunView {
@@ -175,39 +166,6 @@ export async function wireLease(
     run: await wireRun(runtime, run),
     acquiredAtUtc: formatUtc(run.lease?.acquiredAt ?? run.updatedAt),
     expiresAtUtc: formatUtc(run.lease?.expiresAt ?? run.updatedAt),
-  };
-}
-
-export async function wireEvent(
-  runtime: Runtime,
-  runId: string,
-  event: InboxEvent,
-): Promise<ExecutionExternalEvent> {
-  const [payload = null] = await loadValues(runtime, [event.payload]);
-  return { id: event.id, name: event.name, runId, raisedAtUtc: formatUtc(event.raisedAt), payload };
-}
-
-export async function wireOutcome(
-  runtime: Runtime,
-  runId: string,
-  outcome: WaitOutcome,
-): Promise<ExecutionWaitResult> {
-  const { name, event, timer } = outcome;
-  return {
-    name,
-    outcome: outcome.outcome,
-    event: event === null ? null : await wireEvent(runtime, runId, event),
-    timer:
-      timer === null
-        ? null
-        : {
-            id: timer.id,
-            name: timer.name,
-            runId,
-            fireAtUtc: formatUtc(timer.fireAt),
-            createdAtUtc: formatUtc(timer.createdAt),
-            payload: (await loadValues(runtime, [timer.payload]))[0] ?? null,
-          },
   };
 }
 

@@ -19,11 +19,12 @@ import { putArtifact } from '../../runs/put-artifact.ts';
 import type { WriteName } from '../../runs/rules/answered.ts';
 import { payloadLimit } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
+import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { heldBy, judgeByLease } from './lease-proof.ts';
 import { verified } from './run-operations.ts';
-import { wireArtifact, wireCheckpoint, wireLease, wireOutcome, wireRun } from './wire.ts';
+import { wireArtifact, wireCheckpoint, wireLease, wireRun } from './wire.ts';
 
 const TOKEN_BYTES = 32;
 
@@ -160,7 +161,7 @@ export function waitExternalExecutionLease(
       body: {
         run: await wireRun(runtime, run),
         suspended: outcome === null,
-        outcome: outcome === null ? null : await wireOutcome(runtime, run.id, outcome),
+        outcome: outcome === null ? null : await waitResult(runtime, run.id, outcome),
       },
     };
   };
