@@ -138,7 +138,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       if (cloud !== null) return;
       started = true;
       await recover(runtime, presence.locks);
-      await local.start(() => logged(log, settle()));
+      await local.start(settle);
       engine.wake();
       pruning.start();
     },
@@ -164,14 +164,6 @@ async function recover(runtime: Runtime, locks: Locks | null): Promise<void> {
 /** With a cloud queue only the worker that receives its deliveries executes handlers. */
 function executesHandlers(role: ExecutionRole, cloud: unknown): boolean {
   return cloud === null ? role === 'service' : role === 'worker';
-}
-
-/** Logs a failure for operators. The caller retries. */
-function logged<T>(log: Log, settling: Promise<T>): Promise<T> {
-  return settling.catch((error: unknown) => {
-    log({ severity: 'ERROR', message: 'Due runs could not be settled', failure: describeFailure(error) });
-    throw error;
-  });
 }
 
 function registerAll(registry: HandlerRegistry, plugins: readonly Plugin[], { execution }: Settings): void {

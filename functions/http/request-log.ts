@@ -1,4 +1,5 @@
 import type { Caller } from '../identity/caller.ts';
+import { ExpectedAbsence } from '../kernel/errors.ts';
 import { describeFailure, type LogEvent } from '../kernel/log.ts';
 import { describeStoreFailure } from '../store/describe-failure.ts';
 import { ContractViolationError } from './answer.ts';
@@ -33,7 +34,7 @@ export function logRequest(
   const reason = unexpected ? failureText(failure?.error) : describeStoreFailure(failure?.error);
   const principal = caller?.principal ?? null;
   const event: LogEvent = {
-    severity: gone ? 'INFO' : status >= 500 ? 'ERROR' : status >= 400 ? 'WARNING' : 'INFO',
+    severity: gone || failure?.error instanceof ExpectedAbsence ? 'INFO' : severityOf(status),
     message: gone ? 'the caller has gone' : unexpected ? 'a request failed' : 'a request was answered',
     // The caller chose the name of a method that no operation has.
     ...(entry ? { operation: entry.id, method: request.method } : {}),
@@ -47,6 +48,11 @@ export function logRequest(
     ...(reason === undefined ? {} : { failure: reason }),
   };
   options.log(event);
+}
+
+function severityOf(status: number): LogEvent['severity'] {
+  if (status >= 500) return 'ERROR';
+  return status >= 400 ? 'WARNING' : 'INFO';
 }
 
 /** The broken rule of our own contract holds no value of a request, so the log takes it whole. */

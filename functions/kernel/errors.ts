@@ -30,6 +30,14 @@ export class ServiceError extends Error {
   }
 }
 
+/** What the caller asked for does not exist, as it may have expected: the log does not warn of it. */
+export class ExpectedAbsence extends ServiceError {
+  constructor(detail: string) {
+    super('not_found', detail);
+    this.name = 'ExpectedAbsence';
+  }
+}
+
 /** The JSON Pointer (RFC 6901) to the member `name` of what `pointer` points to. */
 export function pointerTo(pointer: string, name: string): string {
   return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;

@@ -6,6 +6,7 @@ import type { ProcessQueue, RunQueue } from '../queue/port.ts';
 import type { RecordStore, Scope } from '../store/port.ts';
 import { Engine, type EngineOptions } from './engine.ts';
 import type { HandlerRegistry } from './handler-registry.ts';
+import { OutageLog } from './outage-log.ts';
 import type { PluginHandler } from './plugin.ts';
 import { ProductPolicies, type ProductPolicy } from './product-policy.ts';
 import { QueuedRuns } from './queued-runs.ts';
@@ -36,7 +37,7 @@ export interface RunParts {
   readonly settlesDueRuns: () => boolean;
   /** Handlers that this process executes. */
   readonly handlers: Iterable<PluginHandler>;
-  readonly engine: EngineOptions;
+  readonly engine: Omit<EngineOptions, 'outage'>;
   /** Whether this process may execute the runs that its callers cancel. Default `true`. */
   readonly signalsCancellation?: boolean;
 }
@@ -72,9 +73,21 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     ...(signalsCancellation ? { signalCancellation: (runId: string) => engine.cancel(runId) } : {}),
   };
   const handlers = [...parts.handlers].map((handler) => [handler.handlerId, handler] as const);
-  const engine = new Engine(runtime, new Map(handlers), parts.engine);
+  const recovered = 'Runs are found and settled again';
+  const outage = new OutageLog({ clock: world.clock, log: parts.log, recovered });
+  const engine = new Engine(runtime, new Map(handlers), { ...parts.engine, outage });
   local.addExecutor(engine);
-  return { runtime, engine, settle: () => settleDue(runtime, world.clock.now()) };
+  const settle = async () => {
+    try {
+      const settled = await settleDue(runtime, world.clock.now());
+      outage.succeeded();
+      return settled;
+    } catch (error) {
+      outage.failed('Due runs could not be settled', error);
+      throw error;
+    }
+  };
+  return { runtime, engine, settle };
 }
 
 /**

@@ -1,10 +1,10 @@
 import { sha256 } from '../kernel/canonical-json.ts';
-import { describeFailure } from '../kernel/log.ts';
 import { attemptRun, type Execution } from './attempt.ts';
 import { giveBack } from './give-back.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
 import { LEASE_LOST, LeaseRenewal } from './lease-renewal.ts';
 import { leaseRunById } from './lease-run.ts';
+import type { OutageLog } from './outage-log.ts';
 import type { PluginHandler } from './plugin.ts';
 import type { LeaseGrant } from './rules/lease.ts';
 import type { Run } from './run.ts';
@@ -18,6 +18,8 @@ export interface EngineOptions {
   readonly leaseMs: number;
   /** Whether the engine leases ready runs by itself; otherwise it executes deliveries only. Default `true`. */
   readonly asks?: boolean;
+  /** Takes the failures of searches. */
+  readonly outage: OutageLog;
 }
 
 /**
@@ -198,8 +200,7 @@ export class Engine {
         void this.#execute(run, token);
       }
     } catch (error) {
-      const failure = describeFailure(error);
-      this.#runtime.log({ severity: 'ERROR', message: 'Runs could not be leased', failure });
+      this.#options.outage.failed('Runs could not be leased', error);
     } finally {
       this.#searching -= 1;
       this.#notifyIdleListeners();

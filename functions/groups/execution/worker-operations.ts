@@ -2,7 +2,7 @@ import { limits } from '../../../contracts/generated/limits.ts';
 import type { ExecutionRunResult } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import { canonicalJson, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
-import { invalidMember, ServiceError } from '../../kernel/errors.ts';
+import { ExpectedAbsence, invalidMember } from '../../kernel/errors.ts';
 import { identifier } from '../../kernel/identifiers.ts';
 import { checkpoint, readCheckpoint } from '../../runs/checkpoint.ts';
 import {
@@ -137,7 +137,8 @@ export function getExternalExecutionLeaseCheckpoint(
     const key = checkName(body.key, '/key');
     const held = heldBy(dependencies, caller, body);
     const found = await readCheckpoint(dependencies.runtime, held, key, now);
-    if (found === null) throw new ServiceError('not_found', 'The run has no such checkpoint');
+    // Every first attempt asks for its checkpoint.
+    if (found === null) throw new ExpectedAbsence('The run has no such checkpoint');
     return { status: 200, body: wireCheckpoint(found) };
   };
 }

@@ -10,11 +10,12 @@ const TIMER_MS_MAX = 86_400_000;
 /** Calls of one instance that wait at a time. Further calls are answered without waiting. */
 const WAITING_CALLS_MAX = 1_000;
 
-/** Delay after settling due runs has failed. */
-const RETRY_MS = 1_000;
+/** Longest delay after settling due runs has failed: it doubles with each failure. Half of it is random. */
+const RETRY_MS_MIN = 1_000;
+const RETRY_MS_MAX = 30_000;
 
 export interface LocalQueueOptions {
-  readonly world: Pick<World, 'clock' | 'timers'>;
+  readonly world: Pick<World, 'clock' | 'timers' | 'random'>;
   /** Time between two checks for changes by other processes. */
   readonly recheckMs: number;
   /**
@@ -57,8 +58,10 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   #armedAt = Number.POSITIVE_INFINITY;
   #stopRecheck: (() => void) | null = null;
   #settling: Promise<void> | null = null;
-  /** The last settling failed. It may have queued runs before that, and their messages are lost. */
-  #settleFailed = false;
+  /** Cancels the retry after a failure; `null` while settling works. */
+  #stopRetry: (() => void) | null = null;
+  /** Failures since settling worked last. */
+  #failures = 0;
   #stopped = false;
   /** Counts events after which the result of a search under way is incomplete. */
   #mark = 0;
@@ -79,6 +82,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#stopped = true;
     this.#disarm?.();
     this.#stopRecheck?.();
+    this.#stopRetry?.();
     for (const call of this.#calls) call.expire();
     await this.#settling;
   }
@@ -235,6 +239,8 @@ export class LocalQueue implements RunQueue, ReadyRuns {
       await this.#settling;
       if (this.#stopped) return;
     }
+    // The retry settles everything: until then further calls would only burden a store that fails.
+    if (this.#stopRetry !== null) return;
     this.#settling ??= this.#settleAll().finally(() => {
       this.#settling = null;
       this.#arm();
@@ -250,15 +256,24 @@ export class LocalQueue implements RunQueue, ReadyRuns {
         found = await this.#settleDue?.();
       } while (!this.#stopped && found?.more === true);
       this.#storedAt = found?.nextAt ?? Number.POSITIVE_INFINITY;
-      if (this.#settleFailed) this.#searchAgain();
-      this.#settleFailed = false;
+      if (this.#failures > 0) this.#searchAgain();
+      this.#failures = 0;
     } catch {
-      this.#settleFailed = true;
       // The caller's function has logged the failure, and the runs are still due.
-      this.#options.world.timers.after(RETRY_MS, () => {
-        if (!this.#stopped) void this.#settle();
-      });
+      this.#retryLater();
     }
+  }
+
+  #retryLater(): void {
+    if (this.#stopped) return;
+    const { timers, random } = this.#options.world;
+    const longestMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(this.#failures, 10));
+    const [draw = 0] = random.bytes(1);
+    this.#failures += 1;
+    this.#stopRetry = timers.after(Math.ceil(longestMs * (0.5 + draw / 510)), () => {
+      this.#stopRetry = null;
+      void this.#settle();
+    });
   }
 
   #recheckLater(): void {
@@ -275,6 +290,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
   }
 
   #recheck(): void {
+    if (this.#stopRetry !== null) return;
     void this.#settle();
     this.#searchAgain();
   }
