@@ -8,7 +8,13 @@ import { ExecutionClient, executionInstance } from '../../test/support/execution
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { machine } from '../compose/machine.ts';
 import type { LogEvent } from '../kernel/log.ts';
-import { StoreError } from '../store/port.ts';
+import {
+  type KeysSelection,
+  type ListSelection,
+  type RecordStore,
+  type Scope,
+  StoreError,
+} from '../store/port.ts';
 import { openSqliteStore } from '../store/sqlite/store.ts';
 import { OutageLog } from './outage-log.ts';
 import { executionCollections } from './records.ts';
@@ -22,17 +28,17 @@ async function deployment() {
   const store = await openSqliteStore({ path, ...machine, collections: executionCollections });
   const world = new ManualWorld();
   const state = { isDown: false, calls: 0, lines: [] as LogEvent[] };
-  const guarded =
-    <A extends readonly unknown[], R>(call: (...given: A) => Promise<R>) =>
-    (...given: A): Promise<R> => {
-      state.calls += 1;
-      return state.isDown ? Promise.reject(new StoreError('unavailable', 'down')) : call(...given);
-    };
+  const guarded = <R>(call: () => Promise<R>): Promise<R> => {
+    state.calls += 1;
+    return state.isDown ? Promise.reject(new StoreError('unavailable', 'down')) : call();
+  };
+  const query = (scope: Scope, selection: KeysSelection | ListSelection) =>
+    guarded(() => store.query(scope, selection));
   const failing = patched(store, {
-    transact: guarded(store.transact.bind(store)) as typeof store.transact,
-    query: guarded(store.query.bind(store) as never) as typeof store.query,
-    claim: guarded(store.claim.bind(store)) as typeof store.claim,
-    due: guarded(store.due.bind(store)) as typeof store.due,
+    transact: (...given) => guarded(() => store.transact(...given)),
+    query: query as RecordStore['query'],
+    claim: (...given) => guarded(() => store.claim(...given)),
+    due: (...given) => guarded(() => store.due(...given)),
   });
   const instance = executionInstance(failing, {
     world,
