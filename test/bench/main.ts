@@ -2,7 +2,8 @@
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
- *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,neighbours] [--seconds 3] [--rounds 3]
+ *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,neighbours,
+ *         hostile-http] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
  */
 import { cpus } from 'node:os';
@@ -19,6 +20,7 @@ import { benchExecutionRecovery } from './execution-recovery.ts';
 import { benchExecutionStart } from './execution-start.ts';
 import { benchExecutionWaits } from './execution-waits.ts';
 import { benchGrowth } from './growth.ts';
+import { benchHostileHttp } from './hostile-http.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchProviders } from './providers.ts';
 import { benchSdk } from './sdk.ts';
@@ -43,6 +45,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-idle': benchExecutionIdle,
   'execution-cloud': benchExecutionCloud,
   neighbours: benchNeighbours,
+  'hostile-http': benchHostileHttp,
 };
 
 const { values } = parseArgs({

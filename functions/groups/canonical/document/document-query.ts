@@ -20,16 +20,17 @@ import { indexName, indexValue, indexValues } from './index-text.ts';
 export function queryCanonicalDocuments(
   dependencies: CanonicalDependencies,
 ): Handler<'queryCanonicalDocuments'> {
-  return async ({ params: { tenantId }, body }) => {
+  return async ({ params: { tenantId }, body }, { hold }) => {
     const question = readQuestion(body);
     const query = { operation: 'queryCanonicalDocuments', tenantId, ...question };
     const from = await dependencies.pageTokens.readPosition(query, body.continuationToken);
     const store = await dependencies.store();
     const limit = body.limit ?? limits.queryLimitDefault;
     const selection = selectionOf(question, limit);
-    const page = await gather(store, tenantScope(tenantId), selection, from, (record) =>
-      readDocument(tenantId, record),
-    );
+    const page = await gather(store, tenantScope(tenantId), selection, from, (record) => {
+      hold?.(record.body?.length ?? 0);
+      return readDocument(tenantId, record);
+    });
     const { after = null, generation = null } = page.next ?? {};
     const continuationToken = await dependencies.pageTokens.issue(query, after, generation);
     return { status: 200, body: { items: [...page.items], continuationToken } };

@@ -11,7 +11,7 @@ import { type OutboxState, settle, stateAt } from './outbox-rules.ts';
 
 /** Lists outbox events, oldest first, then by event id; of one state or topic or of all. It inspects; it leases nothing. */
 export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handler<'queryCanonicalOutbox'> {
-  return async ({ params: { tenantId }, body }, { now }) => {
+  return async ({ params: { tenantId }, body }, { now, hold }) => {
     const state = body.state === 'dead-lettered' ? 'dead-letter' : (body.state ?? null);
     const topic = optionalIdentifier(body.topic, '/topic');
     const query = { operation: 'queryCanonicalOutbox', tenantId, state, topic };
@@ -23,6 +23,7 @@ export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handl
       const event = settle(readEvent(record), nowUtc);
       if (state !== null && stateAt(event, nowUtc) !== state) return null;
       if (dependencies.retention?.isGone(event, now) === true) return null;
+      hold?.(record.body?.length ?? 0);
       return wireEvent(tenantId, event, record.body ?? '');
     });
     const { after = null, generation = null } = page.next ?? {};

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { BenchServer } from './server.ts';
+import { TENANT } from './workload.ts';
+
+/**
+ * What hostile callers of HTTP cost everybody else: the longest time that `/health` takes while each attack runs, and the
+ * most memory that the process has taken. Every attack has a server of its own and is bounded in count and time.
+ */
+
+const PIPELINED = 15_000;
+const CONTAINERS_BODY_BYTES = 31 * 1024 * 1024;
+const UNREAD_ANSWERS = 70;
+const DOCUMENTS = 18;
+const DOCUMENT_BYTES = 880_000;
+const ATTACK_MS = 8_000;
+
+export async function benchHostileHttp(): Promise<object> {
+  return {
+    bench: 'hostile-http',
+    pipelinedContract: await measured(pipelined),
+    containersBody: await measured(containersBody),
+    unreadAnswers: await measured(unreadAnswers, preload),
+  };
+}
+
+type Attack = (port: number) => Promise<Socket[]>;
+
+async function measured(attack: Attack, prepare: (server: BenchServer) => Promise<void> = async () => {}) {
+  const server = await BenchServer.start();
+  try {
+    await prepare(server);
+    const idleMiB = peakMiB(server);
+    const port = Number(new URL(server.address).port);
+    const endsAt = performance.now() + ATTACK_MS;
+    const sockets = await attack(port);
+    let slowestMs = 0;
+    while (performance.now() < endsAt) {
+      const startedAt = performance.now();
+      await (await fetch(`${server.address}/health`)).text();
+      slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+    }
+    for (const socket of sockets) socket.destroy();
+    return { slowestHealthMs: Math.round(slowestMs), peakMiB: peakMiB(server), idleMiB };
+  } finally {
+    await server.stop();
+  }
+}
+
+function peakMiB({ pid }: BenchServer): number {
+  const [, kiB = '0'] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Math.round(Number(kiB) / 1024);
+}
+
+const pipelined: Attack = async (port) => {
+  const socket = await opened(port);
+  socket.resume();
+  socket.write('GET /openapi/svc.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(PIPELINED));
+  return [socket];
+};
+
+const containersBody: Attack = async (port) => {
+  const head = '{"runId":"r","name":"n","leaseToken":"t","workerId":"w","content":[[]';
+  const fill = ',[]'.repeat((CONTAINERS_BODY_BYTES - head.length - 2) / 3);
+  const socket = await opened(port);
+  socket.resume();
+  socket.write(post('/execution/workers/leases/artifacts', `${head}${fill}]}`));
+  return [socket];
+};
+
+const unreadAnswers: Attack = (port) =>
+  Promise.all(
+    Array.from({ length: UNREAD_ANSWERS }, async () => {
+      const socket = await opened(port);
+      socket.write(
+        post(`/canonical/tenants/${TENANT}/documents/query`, '{"documentType":"large","limit":100}'),
+      );
+      return socket;
+    }),
+  );
+
+async function preload(server: BenchServer): Promise<void> {
+  for (let at = 0; at < DOCUMENTS; at += 3) {
+    const mutations = [0, 1, 2].map((n) => ({
+      operation: 'upsert',
+      document: {
+        tenantId: TENANT,
+        documentType: 'large',
+        id: `d-${at + n}`,
+        schemaVersion: '1',
+        data: { text: 'x'.repeat(DOCUMENT_BYTES) },
+      },
+    }));
+    await server.post('/transactions', { idempotencyKey: `large-${at}`, mutations });
+  }
+}
+
+function post(path: string, body: string): string {
+  const fields = `Host: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+  return `POST ${path} HTTP/1.1\r\n${fields}\r\n\r\n${body}`;
+}
+
+/** A socket that nobody reads until it is resumed. */
+function opened(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket));
+    socket.once('error', reject);
+    socket.on('error', () => {});
+  });
+}
