@@ -18,7 +18,7 @@ export async function readAtOnce<R>(
   scope: Scope,
   read: (moment: Moment) => Promise<R>,
 ): Promise<R> {
-  const reader = new SnapshotReader(connection);
+  const reader = new SnapshotReader(connection, scope);
   const result = await read(new SnapshotMoment(reader, scope));
   reader.end();
   return result;
@@ -26,18 +26,29 @@ export async function readAtOnce<R>(
 
 class SnapshotReader implements Reader {
   readonly #connection: Connection;
+  readonly #scope: Scope;
   #begun = false;
+  /** Read with the first statements, because it costs them no round trip. */
+  generation = '';
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, scope: Scope) {
     this.#connection = connection;
+    this.#scope = scope;
   }
 
   send: Reader['send'] = async (...statements: readonly Statement[]) => {
     if (this.#begun) return this.#connection.send(...statements) as never;
     this.#begun = true;
-    const [, ...rows] = await this.#connection.send(SNAPSHOT, ...statements);
+    const { kind, name } = this.#scope;
+    const asked = statement<{ space: string }>(selectGeneration, kind, name);
+    const [, [row], ...rows] = await this.#connection.send(SNAPSHOT, asked, ...statements);
+    this.generation = row?.space ?? '';
     return rows as never;
   };
+
+  async begin(): Promise<void> {
+    if (!this.#begun) await this.send();
+  }
 
   end(): void {
     if (this.#begun) this.#connection.leave();
@@ -45,10 +56,10 @@ class SnapshotReader implements Reader {
 }
 
 class SnapshotMoment implements Moment {
-  readonly #reader: Reader;
+  readonly #reader: SnapshotReader;
   readonly #scope: Scope;
 
-  constructor(reader: Reader, scope: Scope) {
+  constructor(reader: SnapshotReader, scope: Scope) {
     this.#reader = reader;
     this.#scope = scope;
   }
@@ -60,8 +71,7 @@ class SnapshotMoment implements Moment {
   }
 
   async generation(): Promise<string> {
-    const { kind, name } = this.#scope;
-    const [[row]] = await this.#reader.send(statement<{ space: string }>(selectGeneration, kind, name));
-    return row?.space ?? '';
+    await this.#reader.begin();
+    return this.#reader.generation;
   }
 }
