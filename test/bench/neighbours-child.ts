@@ -33,7 +33,7 @@ const [address = '', pause = '0', network = '1'] = process.argv.slice(2);
 
 /** So many calls, or this time, use up the permits of a minute where there are fewer. */
 const BURST_CALLS = 150;
-const BURST_MS = 6_000;
+const BURST_MS = 15_000;
 const target = new URL(address);
 const counts = new Map<string, number>();
 let bursting = NEIGHBOURS;

@@ -15,25 +15,26 @@ const RUNS = 6_000;
 /** The reader is a service on many addresses: each stays far below the permits of one. */
 const READER_ADDRESSES = 200;
 const READER_PAUSE_MS = 5;
-/** A Development server has higher limits by default. */
-const LIMITS = [
-  'Server:CanonicalRateLimit:PermitLimit=120',
-  'Server:ExecutionRateLimit:PermitLimit=6000',
-  'Server:PublicRateLimit:PermitLimit=600',
-];
+/** Requests a minute that one address may send, by rate class: a Development server has more by default. */
+const LIMITS = {
+  production: { Canonical: 120, Execution: 6_000, Public: 600 },
+  tight: { Canonical: 120, Execution: 120, Public: 120 },
+} as const;
+type Limits = Readonly<Record<string, number>>;
+const PAUSE_MS = 50;
 const SETTINGS = [
   'ExecutionRuntime:ExternalHandlers:0:HandlerId=work',
   'ExecutionRuntime:MaxActiveRuns=100000',
   'ExecutionRuntime:MaxRetainedTerminalRuns=100000',
 ];
 
-/** A reader's times alone, and beside 20 hostile neighbours on other addresses, under the rate limits of Production. */
+/** A reader's times alone, and beside 20 hostile neighbours on other addresses, under two sets of rate limits. */
 export async function benchNeighbours({ seconds, rounds }: BenchOptions): Promise<object> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-neighbours-'));
   try {
     await preload(folder);
-    const paced = await measurePause(folder, 50, seconds, rounds);
-    const flood = await measurePause(folder, 0, seconds, rounds);
+    const production = await measureLimits(folder, LIMITS.production, seconds, rounds);
+    const tight = await measureLimits(folder, LIMITS.tight, seconds, rounds);
     return {
       bench: 'neighbours',
       measures: {
@@ -46,21 +47,22 @@ export async function benchNeighbours({ seconds, rounds }: BenchOptions): Promis
         neighbours: 'their answers by status; `lost`: the server ended the connection',
       },
       runsOfAnotherTenant: RUNS,
-      paced,
-      flood,
+      pauseMs: PAUSE_MS,
+      production,
+      tight,
     };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function measurePause(
+async function measureLimits(
   folder: string,
-  pauseMs: number,
+  limits: Limits,
   seconds: number,
   rounds: number,
 ): Promise<object> {
-  const server = await startLimited(folder);
+  const server = await startLimited(folder, limits);
   try {
     const reader = new Reader(server.address);
     await reader.read(1);
@@ -72,7 +74,7 @@ async function measurePause(
     for (let n = 0; n < rounds; n++) {
       alone.push(await reader.read(seconds));
       // Neighbours of other addresses each round: they have permits again.
-      const neighbours = startNeighbours(server.address, pauseMs, `${10 + n}`);
+      const neighbours = startNeighbours(server.address, `${10 + n}`);
       burst.push(await reader.read(seconds));
       await neighbours.ready;
       steady.push(await reader.read(seconds));
@@ -81,7 +83,7 @@ async function measurePause(
     const ratio = (rows: readonly Measurement[]) =>
       round(medianNumber(rows.map(({ p99Ms }, n) => p99Ms / (alone[n]?.p99Ms ?? Number.NaN))));
     return {
-      pauseMs,
+      limits,
       alone: times(alone),
       burst: { ...times(burst), ratioP99: ratio(burst) },
       beside: { ...times(steady), ratioP99: ratio(steady) },
@@ -118,13 +120,17 @@ async function preload(folder: string): Promise<void> {
   await server.stop();
 }
 
-/** The embedded server with the rate limits that Production has by default. */
+/** The embedded server with these rate limits. */
 async function startLimited(
   folder: string,
+  limits: Limits,
 ): Promise<{ readonly address: string; readonly child: ChildProcess }> {
+  const permits = Object.entries(limits).map(
+    ([name, count]) => `Server:${name}RateLimit:PermitLimit=${count}`,
+  );
   const child = spawn(
     process.execPath,
-    ['functions/embedded.ts', ...[...SETTINGS, ...LIMITS].map((setting) => `--${setting}`)],
+    ['functions/embedded.ts', ...[...SETTINGS, ...permits].map((setting) => `--${setting}`)],
     {
       stdio: ['ignore', 'pipe', 'ignore'],
       env: { ...process.env, PORT: '0', METADATA_SERVER_DETECTION: 'none', SVC_DATA_DIR: folder },
@@ -133,8 +139,8 @@ async function startLimited(
   return { address: await addressOf(child), child };
 }
 
-function startNeighbours(address: string, pauseMs: number, network: string) {
-  const given = ['test/bench/neighbours-child.ts', address, String(pauseMs), network];
+function startNeighbours(address: string, network: string) {
+  const given = ['test/bench/neighbours-child.ts', address, String(PAUSE_MS), network];
   const child = spawn(process.execPath, given, { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
