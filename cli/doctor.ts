@@ -72,8 +72,22 @@ async function localChecks(input: ConfigurationInput): Promise<Check[]> {
   const { host, port } = settings.server;
   const found = [storageChecks(settings)];
   if (input.host === 'embedded') found.push(portCheck(host, port).then((check) => [check]));
-  const sound = ok('settings', `The settings have no fault (${settings.service.environment}).`);
+  const sound = ok('settings', [soundText(settings), ...attemptsText(settings)].join('\n'));
   return [sound, ...runsChecks(settings), ...(await Promise.all(found)).flat()];
+}
+
+function soundText({ service }: Settings): string {
+  return `The settings have no fault (${service.environment}).`;
+}
+
+/** How often a failing run is tried: a newcomer expects a retry, and the default is none. */
+function attemptsText({ execution }: Settings): string[] {
+  if (!execution.enabled) return [];
+  const outside = execution.externalHandlers.map(
+    ({ HandlerId, MaxAttempts }) => `${HandlerId} ${MaxAttempts ?? 1}`,
+  );
+  const rule = 'A run has 1 attempt unless its handler (maxAttempts) or its start (retryPolicy) sets more.';
+  return outside.length === 0 ? [rule] : [rule, `Attempts of handlers outside: ${outside.join(', ')}.`];
 }
 
 function runsChecks(settings: Settings): Check[] {

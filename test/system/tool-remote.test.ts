@@ -316,6 +316,7 @@ describe('svc doctor', () => {
     expect(messages).toMatchObject({
       port: `svc ${release.version} is running on 127.0.0.1:${port()}.`,
       database: 'The provider sqlite answers.',
+      settings: expect.stringContaining('A run has 1 attempt unless its handler (maxAttempts)'),
       server: `${server.address} answers: svc ${release.version}.`,
     });
     expect(checks.find(({ id }) => id === 'server-readiness')).toMatchObject({ status: 'warning' });
