@@ -190,8 +190,8 @@ describe('a browser', () => {
 
   test('pays little for it', async () => {
     const whole = await minified("export * from '@svc-runtime/client';");
-    // 43 operations weigh some 28,500 bytes with the runtime; one more weighs about 260.
-    expect(whole).toBeLessThan(31_000);
+    // 45 operations weigh some 30,700 bytes with the runtime; one more weighs about 260.
+    expect(whole).toBeLessThan(33_000);
     // A program that uses only errors bundles only those.
     expect(await minified("export { ConflictError } from '@svc-runtime/client';")).toBeLessThan(1_500);
   });
