@@ -33,6 +33,7 @@ export type ProblemCode =
   | 'payload_too_large'
   | 'commit_too_large'
   | 'snapshot_too_large'
+  | 'range_not_satisfiable'
   | 'unsupported_media_type'
   | 'admission_rejected'
   | 'rate_limited'
@@ -139,6 +140,8 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   commit_too_large: { status: 413, title: 'Commit too large', retryable: false },
   /** The tenant exceeds the limit of one JSON snapshot, or of one message of the platform. */
   snapshot_too_large: { status: 413, title: 'Snapshot too large', retryable: false },
+  /** The range of the request begins behind the last byte. `Content-Range` names the size. */
+  range_not_satisfiable: { status: 416, title: 'Range not satisfiable', retryable: false },
   /** The body has another media type, charset or content encoding than the route accepts. */
   unsupported_media_type: { status: 415, title: 'Unsupported media type', retryable: false },
   /** The work was rejected for another reason: read `admission`. */

@@ -1,4 +1,5 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import type { Headers } from './headers.ts';
 import { ByteStream, type RawResponse } from './message.ts';
 
@@ -66,12 +67,7 @@ export function writeBytes(
   const asked = method === 'GET' && (ifRange === undefined || ifRange.trim() === etag) ? range : undefined;
   const part = asked === undefined ? null : rangeOf(asked, size);
   if (part === 'unsatisfiable')
-    return {
-      status: 416,
-      headers: [...fields, ['Content-Range', `bytes */${size}`]],
-      body: null,
-      close: false,
-    };
+    throw new ServiceError('range_not_satisfiable', 'The range begins behind the last byte.', { size, etag });
   const { start, end } = part ?? { start: 0, end: size };
   const content: [string, string][] = [['Content-Type', bytes.mediaType], ...fields];
   if (part !== null) content.push(['Content-Range', `bytes ${start}-${end - 1}/${size}`]);

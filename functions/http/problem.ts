@@ -61,6 +61,7 @@ export function problemOf(error: unknown, correlationId: string): Problem {
   const headers: [string, string][] = [['Content-Type', 'application/problem+json']];
   if (retryAfterSeconds !== undefined) headers.push(['Retry-After', String(retryAfterSeconds)]);
   if (status === 401) headers.push(['WWW-Authenticate', 'Bearer realm="svc"']);
+  if (refusal.code === 'range_not_satisfiable') headers.push(...rangeFields(more));
   if (Array.isArray(more.allow)) headers.push(['Allow', more.allow.join(', ')]);
   return {
     code: refusal.code,
@@ -72,6 +73,12 @@ export function problemOf(error: unknown, correlationId: string): Problem {
       close: closing.has(refusal.code) || error instanceof BrokenBodyError,
     },
   };
+}
+
+/** The size and the tag of the bytes, from which a client makes a range that exists. */
+function rangeFields({ size, etag }: Readonly<Record<string, unknown>>): [string, string][] {
+  const tag: [string, string][] = typeof etag === 'string' ? [['ETag', etag]] : [];
+  return [['Accept-Ranges', 'bytes'], ['Content-Range', `bytes */${String(size)}`], ...tag];
 }
 
 /** The refusal that a thrown value means to a caller; an unexpected error becomes `internal_error`, with its cause. */

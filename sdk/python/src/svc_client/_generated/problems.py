@@ -34,6 +34,7 @@ ProblemCode: TypeAlias = Literal[
     "payload_too_large",
     "commit_too_large",
     "snapshot_too_large",
+    "range_not_satisfiable",
     "unsupported_media_type",
     "admission_rejected",
     "rate_limited",
