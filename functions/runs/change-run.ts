@@ -9,6 +9,7 @@ import { overflowingTrace, type TraceLimits, withTrace } from './trace.ts';
 
 export interface ChangeRequest {
   readonly runId: string;
+  /** The moment of the request. The decision gets its own, later one: a slow store must not shorten a lease. */
   readonly now: number;
   /** Whether the decision will probably end the run. Then the first try reads the counter of active runs. */
   readonly mayEnd?: boolean;
@@ -37,7 +38,7 @@ export interface Changed<R> {
 export async function changeRun<R>(
   runtime: Runtime,
   request: ChangeRequest,
-  decide: (run: Run | undefined, found: Found) => Decided<R>,
+  decide: (run: Run | undefined, found: Found, at: number) => Decided<R>,
 ): Promise<Changed<R>> {
   const { runId, now } = request;
   const baseId = runtime.ids.next();
@@ -71,9 +72,9 @@ async function transition<R>(
   request: ChangeRequest,
   baseId: string,
   counters: readonly ActiveCounter[],
-  decide: (run: Run | undefined, found: Found) => Decided<R>,
+  decide: (run: Run | undefined, found: Found, at: number) => Decided<R>,
 ): Promise<Transition<R>> {
-  const { runId, now } = request;
+  const { runId } = request;
   const key = runKey(runId);
   const counted = counters.map((counter): KeyRequest => ({ key: counter.key }));
   const keys: KeyRequest[] = [{ key, view: 'body' }, ...(request.keys ?? []), ...counted];
@@ -84,13 +85,15 @@ async function transition<R>(
     (found) => {
       const record = found.get(key);
       const before = record === undefined ? undefined : readRun(record, runId);
-      const { change, result, writes = [], leaseOnly = false } = decide(before, found);
+      // After the locks, at each try. Never before the request, by whatever clock it was taken.
+      const at = Math.max(request.now, runtime.world.clock.now());
+      const { change, result, writes = [], leaseOnly = false } = decide(before, found, at);
       if (change === null) return { writes: [], result: { before, run: before, result } };
       if (leaseOnly) {
         const { run } = change;
         return { writes: [{ put: heartbeatRecord(run) }, ...writes], result: { before, run, result } };
       }
-      const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));
+      const run = withTrace(change, baseId, at, traceLimits(runtime, change.run));
       const all: Write[] = [{ put: runRecord(run) }, ...writes];
       if (before?.counted === true && !run.counted) {
         const ending = countersOfRun(runtime.options, before);

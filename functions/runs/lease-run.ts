@@ -118,8 +118,8 @@ async function attempt(
     keys.push({ key: runKey(sharing.holderId), view: 'body' });
   }
   const request = { runId, now, keys, mayMoveTrace: true };
-  const { run, result } = await changeRun(runtime, request, (before, found) =>
-    decideLease(runtime, { wish, now, sharing }, before, found),
+  const { run, result } = await changeRun(runtime, request, (before, found, at) =>
+    decideLease(runtime, { wish, now: at, sharing }, before, found),
   );
   const { verdict, slot } = result;
   if (verdict === 'other-worker' && run !== undefined) wish.passedOver?.(run);

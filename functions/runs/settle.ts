@@ -127,8 +127,8 @@ function readable(runtime: Runtime, record: RecordData): Run | null {
 
 /** Settles one run and returns it, settled or not. */
 export async function settleOne(runtime: Runtime, runId: string, now: number): Promise<Run | undefined> {
-  const { run } = await changeRun(runtime, { runId, now, mayEnd: true }, (before) => ({
-    change: before === undefined ? null : settleRun(before, now, runtime.options),
+  const { run } = await changeRun(runtime, { runId, now, mayEnd: true }, (before, _, at) => ({
+    change: before === undefined ? null : settleRun(before, at, runtime.options),
     result: null,
   }));
   return run;

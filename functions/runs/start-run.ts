@@ -124,7 +124,10 @@ async function admit(runtime: Runtime, { request, now, grant, id, freedOf }: Att
     if (full !== undefined) return { writes: [], result: { kind: 'full', isFinal: isFinal(full) } };
     const created = createRun(request, handler, { id, payload: payload.value, keyHash }, now);
     const counted: Change = { ...created, run: { ...created.run, ...countedBy(counters) } };
-    const leased = grant === null || rejected ? null : leaseRun(counted.run, grant, now);
+    const leased =
+      grant === null || rejected
+        ? null
+        : leaseRun(counted.run, grant, Math.max(now, runtime.world.clock.now()));
     const change: Change =
       leased === null ? counted : { run: leased.run, events: [...counted.events, ...leased.events] };
     const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));

@@ -21,8 +21,8 @@ import {
 /** What the holder of a lease may do to its run, in process or over the wire. */
 
 export async function heartbeat(runtime: Runtime, held: Held, ttlMs: number, now: number): Promise<Run> {
-  const { run } = await changeRun(runtime, { runId: held.runId, now }, (before) => ({
-    change: { run: renewLease(present(before), held, ttlMs, now), events: [] },
+  const { run } = await changeRun(runtime, { runId: held.runId, now }, (before, _, at) => ({
+    change: { run: renewLease(present(before), held, ttlMs, at), events: [] },
     leaseOnly: true,
     result: null,
   }));
@@ -39,8 +39,8 @@ export async function report(
   const full: Report = value === null ? rest : { ...rest, result: value.value };
   // Results of reports replace each other, so the record may exist. A completion usually brings the first result.
   const request = { runId: held.runId, now, mayMoveTrace: true, keys: valueKeys(value, false) };
-  const { run } = await changeRun(runtime, request, (before) => ({
-    change: reportProgress(before, held, full, now),
+  const { run } = await changeRun(runtime, request, (before, _, at) => ({
+    change: reportProgress(before, held, full, at),
     writes: valueWrites(value),
     result: null,
   }));
@@ -54,12 +54,12 @@ export async function recordEvent(
   now: number,
   write: WriteName | null = null,
 ): Promise<void> {
-  await changeRun(runtime, { runId: held.runId, now, mayMoveTrace: true }, (before) => {
-    const { workerId } = activeLease(before, held, now);
+  await changeRun(runtime, { runId: held.runId, now, mayMoveTrace: true }, (before, _, at) => {
+    const { workerId } = activeLease(before, held, at);
     const run = present(before);
     if (answerTo(run, write) !== null) return { change: null, result: null };
     const events = [{ ...event, workerId, byWorker: true }];
-    return { change: { run: withAnswer(run, write, { at: now }), events }, result: null };
+    return { change: { run: withAnswer(run, write, { at }), events }, result: null };
   });
 }
 
@@ -74,15 +74,19 @@ export async function complete(
   const { run } = await changeRun(
     runtime,
     { runId: held.runId, now, mayEnd: true, keys: valueKeys(value) },
-    (before) => ({ change: completeRun(before, held, full, now), writes: valueWrites(value), result: null }),
+    (before, _, at) => ({
+      change: completeRun(before, held, full, at),
+      writes: valueWrites(value),
+      result: null,
+    }),
   );
   return present(run);
 }
 
 /** Gives the run back: it is queued again, and its lease does not count as expired. */
 export async function release(runtime: Runtime, held: Held, now: number): Promise<Run> {
-  const { run } = await changeRun(runtime, { runId: held.runId, now }, (before) => ({
-    change: releaseRun(before, held, now),
+  const { run } = await changeRun(runtime, { runId: held.runId, now }, (before, _, at) => ({
+    change: releaseRun(before, held, at),
     result: null,
   }));
   return present(run);
@@ -107,8 +111,8 @@ export async function wait(
   const { run, result } = await changeRun(
     runtime,
     { runId: held.runId, now, keys: valueKeys(value) },
-    (before) => {
-      const { outcome, isRepeat = false, ...change } = waitInRun(before, held, full, now);
+    (before, _, at) => {
+      const { outcome, isRepeat = false, ...change } = waitInRun(before, held, full, at);
       if (isRepeat) return { change: null, result: outcome };
       // Write the payload only for this wait: an earlier outcome has its own.
       const isKept = change.run.wait?.timerId === timerId || outcome?.timer?.id === timerId;

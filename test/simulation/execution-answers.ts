@@ -131,7 +131,11 @@ function checkLost(oracle: ExecutionOracle, call: ExecutionCall, code: string, a
     must(call.operation === 'getExternalExecutionLeaseCheckpoint', 'answer', `${about}: ${code}`);
     return;
   }
-  const holds = runs.map((run) => holdOf(run, proof, call.now));
+  // The decision reads its clock later than the request: the lease may have run out meanwhile.
+  const holds = runs.flatMap((run) => [
+    holdOf(run, proof, call.now),
+    holdOf(run, proof, Math.max(call.now, call.clock?.latest ?? 0)),
+  ]);
   if (oracle.removed.has(proof.leaseKey.slice(LEASE_KEY.length))) holds.push('lease_stale');
   must(holds.includes(code as Hold), 'answer', `${about} was refused with ${code}, and was ${holds.join()}`);
 }

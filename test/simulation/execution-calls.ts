@@ -18,6 +18,8 @@ export interface ExecutionCall extends ExecutionRequest {
   readonly instance: string;
   /** The clock of the instance when the request arrived. */
   readonly now: number;
+  /** That clock, with the latest that it has said. */
+  readonly clock?: { readonly latest: number };
   /** The oracle's moment at which the client sent it. */
   readonly since: number;
   /** Moments at which it changed a run. */

@@ -209,7 +209,8 @@ export class ExecutionCluster {
     if (member?.process.alive !== true) return { kind: 'failed' };
     if (scheduler.random.chance(faults.requestLost)) return { kind: 'unknown' };
     const now = member.clock.now();
-    const call: ExecutionCall = { ...request, number, instance: name, now, since, wrote: [] };
+    const { clock } = member;
+    const call: ExecutionCall = { ...request, number, instance: name, now, clock, since, wrote: [] };
     const serving = duringExecutionCall(call, () => this.#serve(member, call));
     const outcome = (await this.#reply(client, member, serving)) as ExecutionOutcome<Id>;
     await scheduler.park(client, `#${number} ${said(outcome)}`);

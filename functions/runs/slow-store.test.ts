@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { patched } from '../../test/conformance/canonical-outbox-tenant.ts';
+import { ExecutionClient, executionInstance } from '../../test/support/execution.ts';
+import { ManualWorld } from '../../test/support/manual-world.ts';
+import { machine } from '../compose/machine.ts';
+import { openSqliteStore } from '../store/sqlite/store.ts';
+import { executionCollections } from './records.ts';
+
+const SLOW_MS = 10_000;
+
+/** A client of a store that waits for its locks: each transaction takes ten seconds of the clock before it decides. */
+async function slowly(work: (client: ExecutionClient, world: ManualWorld) => Promise<void>) {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-slow-'));
+  const path = join(folder, 'x.sqlite');
+  const store = await openSqliteStore({ path, ...machine, collections: executionCollections });
+  const world = new ManualWorld();
+  const slow = patched(store, {
+    transact: (scope, request, decide) =>
+      store.transact(scope, request, (found) => {
+        world.now += SLOW_MS;
+        return decide(found);
+      }),
+  });
+  await work(new ExecutionClient(executionInstance(slow, { world, external: [{ handlerId: 'h' }] })), world);
+  await store.close();
+  await rm(folder, { recursive: true });
+}
+
+test('a lease begins when it is granted, and a renewal when it is made, however long the store takes', async () => {
+  await slowly(async (client, world) => {
+    await client.start({ handlerId: 'h' });
+    const lease = await client.lease({ workerId: 'w', handlerIds: ['h'], ttlSeconds: 30 });
+    if (lease === null) throw new Error('there was nothing to lease');
+    expect(Date.parse(lease.acquiredAtUtc)).toBe(world.now);
+    expect(Date.parse(lease.expiresAtUtc)).toBe(world.now + 30_000);
+    const { leaseKey, leaseToken, workerId } = lease;
+    const proof = { leaseKey, leaseToken, workerId };
+    const renewed = await client.heartbeat({ ...proof, ttlSeconds: 30 });
+    expect(Date.parse(renewed.expiresAtUtc)).toBe(world.now + 30_000);
+    const ended = await client.complete({ ...proof, result: { status: 'succeeded' } });
+    expect(Date.parse(ended.completedAtUtc ?? '')).toBe(world.now);
+  });
+});
+
+test('a lease of three seconds that a slow store grants still has its three seconds', async () => {
+  await slowly(async (client, world) => {
+    const { id } = await client.start({ handlerId: 'h' });
+    const lease = await client.lease({ workerId: 'w', handlerIds: ['h'], ttlSeconds: 3 });
+    expect(Date.parse(lease?.expiresAtUtc ?? '') - world.now).toBe(3_000);
+    expect(await client.get(id)).toMatchObject({ status: 'running' });
+  });
+});
