@@ -25,3 +25,8 @@ export function listHeaders(
   const Link = `<${path}?${parameters.toString()}>; rel="next"`;
   return cut ? { Link, 'Svc-Truncated': 'true' } : { Link };
 }
+
+/** The header field of a list whose answer itself holds the token of the next page. */
+export function cutHeaders(cut: boolean): Pick<ListHeaders, 'Svc-Truncated'> {
+  return cut ? { 'Svc-Truncated': 'true' } : {};
+}

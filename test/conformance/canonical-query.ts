@@ -156,6 +156,8 @@ export function describeQueries({ store, rivals }: Conformance): void {
       const first = await tenant.query({});
       // 8 Mi characters, and the document that passes them.
       expect(first.items).toHaveLength(11);
+      expect(await tenant.queryHeaders()).toEqual({ 'Svc-Truncated': 'true' });
+      expect(await tenant.queryHeaders({ limit: 2 })).toEqual({});
       const rest = await tenant.query({ continuationToken: first.continuationToken });
       expect([...first.items, ...rest.items].map(({ id }) => id)).toEqual(
         Array.from({ length: 15 }, (_, n) => `large-${10 + n}`),

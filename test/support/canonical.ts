@@ -108,6 +108,11 @@ export class TenantClient {
     return (await this.#handlers.queryCanonicalDocumentRevisions(this.#input(body), this.#context())).body;
   }
 
+  /** The header fields of the answer to a query. */
+  async queryHeaders(body: Partial<OperationTypes['queryCanonicalDocuments']['body']> = {}) {
+    return (await this.#handlers.queryCanonicalDocuments(this.#input(body), this.#context())).headers;
+  }
+
   async lease(body: Partial<OperationTypes['leaseCanonicalOutbox']['body']> = {}) {
     const input = this.#input({ consumerId: 'consumer', ...body });
     return (await this.#handlers.leaseCanonicalOutbox(input, this.#context())).body;

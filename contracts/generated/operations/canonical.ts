@@ -54,7 +54,7 @@ export interface CanonicalOperationTypes {
     readonly query: Readonly<Record<string, never>>;
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.CanonicalOutboxQuery;
-    readonly response: { readonly status: 200; readonly body: Models.CanonicalOutboxQueryResult };
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalOutboxQueryResult; readonly headers?: { readonly 'Svc-Truncated'?: string } };
   };
   /** Renew an outbox lease. Extends an active lease. Creates no new delivery. */
   readonly renewCanonicalOutboxLease: {
@@ -101,7 +101,7 @@ export interface CanonicalOperationTypes {
     readonly query: Readonly<Record<string, never>>;
     readonly headers: Readonly<Record<string, never>>;
     readonly body: Models.CanonicalDocumentQuery;
-    readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentQueryResult };
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalDocumentQueryResult; readonly headers?: { readonly 'Svc-Truncated'?: string } };
   };
   /**
    * Export a tenant. All documents, revisions, fences, outbox events and receipts of the tenant as of one
@@ -563,7 +563,12 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
     responses: [
-      { status: 200, mediaType: 'application/json', schema: 'CanonicalOutboxQueryResult', headers: [] },
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'CanonicalOutboxQueryResult',
+        headers: ['Svc-Truncated'],
+      },
     ],
     problems: [
       'malformed_request',
@@ -928,7 +933,12 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
     requestMediaType: 'application/json',
     bodyLimitBytes: 65536,
     responses: [
-      { status: 200, mediaType: 'application/json', schema: 'CanonicalDocumentQueryResult', headers: [] },
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'CanonicalDocumentQueryResult',
+        headers: ['Svc-Truncated'],
+      },
     ],
     problems: [
       'malformed_request',

@@ -4,6 +4,7 @@ import type {
   CanonicalDocumentQuery,
 } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
+import { cutHeaders } from '../../../http/list-headers.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
 import { optionalIdentifier } from '../../../kernel/identifiers.ts';
 import type { ListSelection } from '../../../store/port.ts';
@@ -33,7 +34,8 @@ export function queryCanonicalDocuments(
     });
     const { after = null, generation = null } = page.next ?? {};
     const continuationToken = await dependencies.pageTokens.issue(query, after, generation);
-    return { status: 200, body: { items: [...page.items], continuationToken } };
+    const headers = cutHeaders(continuationToken !== null && page.items.length < limit);
+    return { status: 200, body: { items: [...page.items], continuationToken }, headers };
   };
 }
 

@@ -1,5 +1,6 @@
 import { limits } from '../../../../contracts/generated/limits.ts';
 import type { Handler } from '../../../http/handler.ts';
+import { cutHeaders } from '../../../http/list-headers.ts';
 import { optionalIdentifier } from '../../../kernel/identifiers.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
 import type { ListSelection } from '../../../store/port.ts';
@@ -28,7 +29,8 @@ export function queryCanonicalOutbox(dependencies: CanonicalDependencies): Handl
     });
     const { after = null, generation = null } = page.next ?? {};
     const continuationToken = await dependencies.pageTokens.issue(query, after, generation);
-    return { status: 200, body: { items: [...page.items], continuationToken } };
+    const headers = cutHeaders(continuationToken !== null && page.items.length < selection.limit);
+    return { status: 200, body: { items: [...page.items], continuationToken }, headers };
   };
 }
 
