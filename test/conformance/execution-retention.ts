@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../functions/kernel/errors.ts';
 import { AutomaticPrune } from '../../functions/runs/maintenance/automatic-prune.ts';
+import { StoreError } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
 import type { ExecutionConformance } from './execution.ts';
-import { HANDLER, ownRuns, scopeOf, someKey, textOfBytes } from './execution-fixtures.ts';
-import { contentOf, endedRuns } from './execution-maintenance-fixtures.ts';
+import { HANDLER, ownRuns, scopeOf, someKey, textOfBytes, working } from './execution-fixtures.ts';
+import { contentOf, endedRuns, rich } from './execution-maintenance-fixtures.ts';
 
 const HOUR = 3_600_000;
 const mine = scopeOf('p', 'mine');
@@ -67,6 +68,36 @@ export function describeRetention({ store }: ExecutionConformance): void {
       const content = await contentOf(store(), scope);
       expect(content.filter((line) => !line.startsWith('runs '))).toEqual([]);
       expect(content.join('').length).toBeLessThan(51 * 5_000);
+    });
+  });
+
+  describe('a store without room for new data', () => {
+    it('still lets runs end, be cancelled and be pruned', async () => {
+      const disk = { short: false };
+      const short = new Proxy(store(), {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (typeof value !== 'function') return value;
+          return (...given: readonly unknown[]) => {
+            const frees = (given[1] as { readonly frees?: boolean } | undefined)?.frees === true;
+            if (disk.short && name === 'transact' && !frees)
+              return Promise.reject(new StoreError('full', 'no room'));
+            return Reflect.apply(value, target, given);
+          };
+        },
+      });
+      const world = ownRuns(short);
+      const { client, scope } = world;
+      await rich(world, 110);
+      const ended = await working(client);
+      const cancelled = await client.start({ handlerId: HANDLER });
+      disk.short = true;
+      await expect(client.start({ handlerId: HANDLER })).rejects.toThrow(StoreError);
+      await client.complete({ ...ended.work, result: {} });
+      await client.cancel(cancelled.id);
+      expect((await client.prune({ dryRun: false, retainTerminalRuns: 0 })).runs).toBe(3);
+      const left = await contentOf(store(), scope);
+      expect(left.filter((line) => !line.startsWith('counters '))).toEqual([]);
     });
   });
 
