@@ -49,7 +49,7 @@ export function normalised(transcript: unknown, { tenant, provider }: Run): unkn
     }
     if (name === 'durationMs') return '<duration>';
     // Not every deployment has a place for large artifacts.
-    if (name === 'artifactDirectoryCount' || name === 'artifactFileCount') return '<count>';
+    if (['artifactBytes', 'artifactDirectoryCount', 'artifactFileCount'].includes(name)) return '<count>';
     if (Array.isArray(value)) {
       // A snapshot lists its transactions by ids that differ in every run.
       const ordered = name === 'transactions' ? value.toSorted(byKey) : value;
