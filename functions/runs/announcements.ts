@@ -112,8 +112,9 @@ export async function requeueEarlyDelivery(runtime: Runtime, run: Run, now: numb
   const { id: runId, handlerId, attempt } = run;
   const reason = run.status === 'running' ? 'lease_expired' : 'timer_due';
   const notBefore = Math.max(dueAt, now + REQUEUE_DELAY_MS);
-  // Deliveries that are early by a similar time share one successor; one that is closer to the due time gets its own.
-  const repeatKey = `early ${Math.ceil(Math.log2((notBefore - now) / REQUEUE_DELAY_MS))}`;
+  // Deliveries that are early by a similar time share one successor; one that is closer to the due time gets its own, and so
+  // does one for a later due time: a lease may be renewed for as long as it was granted.
+  const repeatKey = `early ${dueAt} ${Math.ceil(Math.log2((notBefore - now) / REQUEUE_DELAY_MS))}`;
   await afterWrite(runtime, 'A message that was delivered too early could not be requeued', async () => {
     await queue.enqueue({ runId, handlerId, attempt, reason, notBefore, repeatKey });
   });

@@ -1,4 +1,5 @@
 import { sha256 } from '../kernel/canonical-json.ts';
+import { announceLeaseEnd } from './announce-lease-end.ts';
 import { attemptRun, type Execution } from './attempt.ts';
 import { giveBack } from './give-back.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
@@ -134,7 +135,10 @@ export class Engine {
       this.#reserved -= 1;
       this.#notifyIdleListeners();
     }
-    return (await ended) ? 'executed' : 'left';
+    if (await ended) return 'executed';
+    // A second delivery of the same message may have ended it meanwhile, so its redelivery is not certain.
+    await announceLeaseEnd(this.#runtime, runId);
+    return 'left';
   }
 
   cancel(runId: string): void {

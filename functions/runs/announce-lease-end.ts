@@ -1,0 +1,13 @@
+import { afterWrite, requeueEarlyDelivery } from './announcements.ts';
+import type { Runtime } from './runtime.ts';
+import { settleOne } from './settle.ts';
+
+/** Sends the message for the end of a lease whose holder has given up: the next delivery continues the run. */
+export async function announceLeaseEnd(runtime: Runtime, runId: string): Promise<void> {
+  if (runtime.queue.delivers !== true) return;
+  await afterWrite(runtime, 'The end of a lease could not be announced', async () => {
+    const now = runtime.world.clock.now();
+    const run = await settleOne(runtime, runId, now);
+    if (run?.status === 'running') await requeueEarlyDelivery(runtime, run, now);
+  });
+}
