@@ -131,7 +131,8 @@ function withRouteMembers(body: Json, { route, params }: Target): Json {
 }
 
 function isBlank(field: string | undefined): boolean {
-  return field === undefined || /^\s*(?:"\s*")?\s*$/.test(field);
+  // Only white space, or a string of white space in quotes.
+  return field === undefined || ['', '""'].includes(field.replaceAll(/\s/g, ''));
 }
 
 function isObject(value: Json): value is JsonObject {

@@ -45,6 +45,8 @@ export function describeJobLife({ store, local }: NotesConformance): void {
     const stopping = first.engine.stop();
     await stage.quiet();
     await stage.pass(5_000);
+    // The handler ignores its interruption too; then its run is given back.
+    await stage.pass(1_000);
     await stopping;
     const began: number[] = [];
     const beforeBatch = async (_: JobContext, at: number) => void began.push(at);

@@ -113,7 +113,13 @@ describe.each([
   });
 
   test('no problem holds a secret or a value of a request', () => {
-    expect(hits(places.problems, [...secretKinds, 'payload'])).toEqual([]);
+    // The one exception: a start whose handler is missing is answered with the id that it asked for.
+    const missing = /No handler is registered under the id \\?"\w+\\?"/g;
+    const problems = places.problems.map(({ name, content }) => ({
+      name,
+      content: String(content).replaceAll(missing, ''),
+    }));
+    expect(hits(problems, [...secretKinds, 'payload'])).toEqual([]);
   });
 
   test('no answer holds a secret, but for the lease token in the one that issues it', () => {

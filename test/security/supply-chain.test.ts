@@ -162,6 +162,7 @@ describe('P04: what is deployed is what is listed', () => {
       'process-locks',
       'product-policy',
       'records',
+      'private-files',
       'routes',
       'run-watch',
       'scheduled-operations',
