@@ -27,7 +27,7 @@ export const start: Part = { bytesMax: 165_000, entries: ['functions/index.ts'] 
 /** The parts that belong to no group. Groups name their own budgets in functions/compose/groups. */
 const sharedParts: Readonly<Record<string, Part>> = {
   /** The run engine, in each function that starts, executes or maintains runs. */
-  runtime: { bytesMax: 110_000, entries: ['functions/compose/execution.ts'], later: true },
+  runtime: { bytesMax: 120_000, entries: ['functions/compose/execution.ts'], later: true },
   /** The published contract. Read on request. */
   documents: {
     bytesMax: 600_000,
