@@ -189,3 +189,44 @@ describe('what a caller gets', () => {
     }
   });
 });
+
+describe('requests that a client sends without waiting for answers', () => {
+  const get = (name: string, close = '') => `GET /canonical/${name} HTTP/1.1\r\nHost: h\r\n${close}\r\n`;
+  const names = (got: string) => [...got.matchAll(/answer of (\w);/g)].map(([, name]) => name);
+
+  test('reach a function one at a time, in their order, and all are answered', async () => {
+    const started: string[] = [];
+    answer = (request, response) => {
+      const name = (request.url ?? '').split('/')[2] ?? '';
+      const done = () => response.end(`answer of ${name};`);
+      started.push(name);
+      // The answer to `a` waits until a later connection was served: whatever runs beside `a` has begun by then.
+      if (name === 'a') void raw(get('z', 'Connection: close\r\n')).then(done);
+      else done();
+    };
+    const got = await raw(get('a') + get('b') + get('c') + get('d', 'Connection: close\r\n'));
+    expect(names(got)).toEqual(['a', 'b', 'c', 'd']);
+    expect(started).toEqual(['a', 'z', 'b', 'c', 'd']);
+  });
+
+  test('are not forwarded behind an answer that closes the connection', async () => {
+    const started: string[] = [];
+    answer = (request, response) => {
+      const name = (request.url ?? '').split('/')[2] ?? '';
+      started.push(name);
+      if (name === 'b') response.setHeader('Connection', 'close');
+      response.end(`answer of ${name};`);
+    };
+    const got = await raw(get('a') + get('b') + get('c'));
+    expect(names(got)).toEqual(['a', 'b']);
+    expect(started).toEqual(['a', 'b']);
+  });
+
+  test('are answered where the bytes behind them are no request', async () => {
+    answer = (request, response) => {
+      setImmediate(() => response.end(`answer of ${(request.url ?? '').split('/')[2]};`));
+    };
+    const got = await raw(`${get('a')}${get('b')}NO REQUEST\r\n\r\n`);
+    expect(names(got)).toEqual(['a', 'b']);
+  });
+});

@@ -1,5 +1,7 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connectionLines, type Turn } from '../functions/http/connection-line.ts';
 
 /**
  * The single address in front of all functions, like a load balancer in the cloud: it selects a function by path and
@@ -49,17 +51,38 @@ interface State {
   stopping: boolean;
 }
 
+/** A request on its connection. The router forwards one at a time, as the functions process them. */
+interface Forwarded extends Turn {
+  readonly incoming: IncomingMessage;
+  /** The answer closes the connection. */
+  last: boolean;
+}
+
 export async function startRouter({ host, port }: RouterOptions): Promise<Router> {
   const agent = new Agent({ keepAlive: true });
   const server = createServer({ maxHeaderSize: headerBytesMax, requireHostHeader: false });
   const state: State = { agent, routes: null, stopping: false };
-  const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
+  const lineOf = connectionLines(() => {});
+  const start = (incoming: IncomingMessage, response: ServerResponse, turn: Forwarded): void => {
     const { routes } = state;
     if (routes === null) return refuse(response, 'The functions are being started.');
     const served = routes.bySegment.get(firstSegment(incoming.url ?? '')) ?? routes.otherwise;
-    forward(incoming, response, served, state);
+    forward(incoming, response, served, { state, turn });
+  };
+  const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
+    const line = lineOf(incoming.socket);
+    const turn: Forwarded = { incoming, last: false };
+    response.once('close', () => line.leave(turn, turn.last));
+    line.join(turn);
+    line.ready(turn, () => start(incoming, response, turn));
   };
   for (const event of ['request', 'checkContinue'] as const) server.on(event, handle);
+  server.on('clientError', (error: ClientError, socket) => {
+    const turn = lineOf(socket as Socket).last as Forwarded | undefined;
+    // The answers of complete requests before it still go out; the last one closes the connection.
+    if (turn?.incoming.complete === true && error.code !== 'ECONNRESET') turn.last = true;
+    else refuseBroken(socket, error);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
@@ -88,7 +111,12 @@ export function firstSegment(target: string): string {
   return /^\/([^/?]*)/.exec(target)?.[1] ?? '';
 }
 
-function forward(incoming: IncomingMessage, response: ServerResponse, port: number, state: State): void {
+function forward(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  port: number,
+  { state, turn }: { readonly state: State; readonly turn: Forwarded },
+): void {
   const outgoing = request({
     agent: state.agent,
     host: '127.0.0.1',
@@ -103,7 +131,8 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
     response.sendDate = false;
     const closing = /\bclose\b/i.test(answer.headers.connection ?? '');
     const headers = endToEnd(answer.rawHeaders);
-    if (closing || state.stopping) headers.push('Connection', 'close');
+    turn.last ||= closing || state.stopping;
+    if (turn.last) headers.push('Connection', 'close');
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
     answer.pipe(response);
     answer.on('error', () => response.destroy());
@@ -148,6 +177,22 @@ function endToEnd(rawHeaders: readonly string[], without?: string): string[] {
   for (const framing of ['content-length', 'transfer-encoding']) dropped.delete(framing);
   if (without !== undefined) dropped.add(without);
   return pairs.filter(([name]) => !dropped.has(name.toLowerCase())).flat();
+}
+
+interface ClientError extends Error {
+  readonly code?: string;
+}
+
+const brokenStatus: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** As Node answers bytes that are no request. */
+function refuseBroken(socket: Duplex, { code = '' }: ClientError): void {
+  if (code !== 'ECONNRESET' && socket.writable)
+    socket.write(`HTTP/1.1 ${brokenStatus[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+  socket.destroy();
 }
 
 function refuse(response: ServerResponse, detail: string): void {
