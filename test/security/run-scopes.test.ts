@@ -172,9 +172,9 @@ async function portrait(own: Party): Promise<string> {
 
 /** An answer without what differs from one request to the next. The rate limit counts the requests of an address. */
 function bare({ status, headers, body }: InjectedResponse): string {
-  const { ratelimit, ...others } = headers;
+  const { ratelimit, ...fields } = headers;
   const id = headers['x-correlation-id'] ?? '';
-  return `${status}\n${typeof ratelimit}\n${JSON.stringify(others)}\n${body}`.replaceAll(
+  return `${status}\n${typeof ratelimit}\n${JSON.stringify(fields)}\n${body}`.replaceAll(
     id,
     '<correlation id>',
   );
