@@ -117,7 +117,7 @@ describe.each([
     const missing = /No handler is registered under the id \\?"\w+\\?"/g;
     const problems = places.problems.map(({ name, content }) => ({
       name,
-      content: String(content).replaceAll(missing, ''),
+      content: content.replaceAll(missing, ''),
     }));
     expect(hits(problems, [...secretKinds, 'payload'])).toEqual([]);
   });
