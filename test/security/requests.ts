@@ -194,12 +194,15 @@ function namesFor(spec: ParameterSpec, vocabulary: Vocabulary): fc.Arbitrary<str
 /** Some of the parameters that may be given, and all that must be. */
 function named(specs: readonly ParameterSpec[]): fc.Arbitrary<(readonly [string, string])[]> {
   const each = specs.map((spec) => {
-    const pair = textsOf(spec).map(
-      (text) => [spec.prefix === true ? `${spec.name}a` : spec.name, text] as const,
-    );
+    const pair = textsOf(spec).map((text) => [queryName(spec), text] as const);
     return spec.required ? pair : fc.option(pair, { nil: null });
   });
   return fc.tuple(...each).map((pairs) => pairs.filter((pair) => pair !== null));
+}
+
+/** The name in a request. Each prefix has a key of its own: two prefixes may be two forms of one member. */
+function queryName({ name, prefix }: ParameterSpec): string {
+  return prefix === true ? `${name}${name.replaceAll(/\W/g, '')}` : name;
 }
 
 /** Values of a parameter as text. */
@@ -227,7 +230,7 @@ function textsOf(spec: ParameterSpec): fc.Arbitrary<string> {
 }
 
 function badParameter(draft: Draft, part: 'query' | 'headers', spec: ParameterSpec): BrokenDraft[] {
-  const name = spec.prefix === true ? `${spec.name}a` : spec.name;
+  const name = queryName(spec);
   const others = draft[part].filter(([each]) => each !== name);
   const broken: BrokenDraft[] = [];
   const add = (rule: string, ...given: Draft['query']) =>
@@ -235,7 +238,9 @@ function badParameter(draft: Draft, part: 'query' | 'headers', spec: ParameterSp
       label: `${part} ${name}: ${rule}`,
       draft: { ...draft, [part]: [...others, ...given] },
     });
-  for (const [rule, text] of badTexts(spec)) add(rule, [name, text]);
+  // A blank key is no key.
+  const isKey = part === 'headers' && /idempotency-key$/i.test(name);
+  for (const [rule, text] of badTexts(spec)) if (!isKey || text.trim() !== '') add(rule, [name, text]);
   if (spec.required) add('required');
   const good =
     spec.type === 'boolean' ? 'true' : String(spec.minimum ?? spec.enum?.[0] ?? spec.default ?? 'a');

@@ -73,7 +73,7 @@ const FOUND_AS: Readonly<Record<string, readonly string[]>> = {
   'torn-writes': ['admission'],
   'double-claim': ['I8 ', 'I9 ', 'I12 '],
   'lost-writes': ['I1 ', 'admission', 'answer'],
-  'blind-retry': ['I8 ', 'I12 ', 'admission', 'answer'],
+  'blind-retry': ['I8 ', 'I9 ', 'I12 ', 'admission', 'answer'],
   'stale-reads': ['answer', 'linearizable'],
   'never-due': ['progress'],
   'empty-lanes': ['progress'],
