@@ -25,6 +25,8 @@ export async function countVisible(runtime: Runtime, parts: readonly RunPart[]):
   const distinct = new Map(parts.filter(isMaximal).map((part) => [JSON.stringify(part), part]));
   const own = [...distinct.values()];
   if (own.length > PARTS_MAX) return null;
+  // Until then the shares lack runs of an earlier release.
+  if (!(await isIndexedByScope(runtime))) return null;
   if (own.every(hasShare)) {
     const shards = shardsOf(runtime);
     return sumOf(
@@ -32,7 +34,6 @@ export async function countVisible(runtime: Runtime, parts: readonly RunPart[]):
       own.flatMap((part) => shards.map((shard) => runShareKey(part, shard))),
     );
   }
-  if (!(await isIndexedByScope(runtime))) return null;
   const ids = new Set<string>();
   for (const lane of lanesOf(own)) if (!(await addActive(runtime, lane, ids))) return null;
   return ids.size;

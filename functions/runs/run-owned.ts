@@ -44,12 +44,12 @@ export async function acquireRunLease(
     );
   }
   const [key, ...older] = placesOf(request);
-  const record: RecordData = {
+  const recordAt = (at: number): RecordData => ({
     key,
-    head: { name, runId: held.runId, acquiredAt: now, expiresAt: now + Math.ceil(ttlSeconds * 1_000) },
+    head: { name, runId: held.runId, acquiredAt: at, expiresAt: at + Math.ceil(ttlSeconds * 1_000) },
     body,
     listing: { group: held.runId, id: key.id, hidden: false, indexes: {} },
-  };
+  });
   // A holder may have ended: the first transaction finds holders, the next one reads their runs.
   const holders = new Set<string>();
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
@@ -58,16 +58,16 @@ export async function acquireRunLease(
     const { result } = await changeRun<boolean | readonly string[]>(
       runtime,
       { runId: held.runId, now, mayMoveTrace: true, keys },
-      (before, found) => {
-        const { workerId } = activeLease(before, held, now);
-        const others = [key, ...older].flatMap((each) => holderOf(found.get(each), held.runId, now));
+      (before, found, at) => {
+        const { workerId } = activeLease(before, held, at);
+        const others = [key, ...older].flatMap((each) => holderOf(found.get(each), held.runId, at));
         const unread = others.filter((id) => !holders.has(id));
         if (unread.length > 0) return { change: null, result: unread };
         if (others.some((id) => mayHoldName(found, id, request.scope)))
           return { change: null, result: false };
         const event = { type: 'lease.acquired', details: { name }, workerId };
         const mine = older.filter((each) => found.get(each)?.head.runId === held.runId);
-        const writes: Write[] = [{ put: record }, ...mine.map((each) => ({ remove: each }))];
+        const writes: Write[] = [{ put: recordAt(at) }, ...mine.map((each) => ({ remove: each }))];
         return { change: { run: present(before), events: [event] }, writes, result: true };
       },
     );

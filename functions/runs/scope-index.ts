@@ -2,6 +2,7 @@ import { describeFailure } from '../kernel/log.ts';
 import { listPages } from '../store/pages.ts';
 import type { RecordData, RecordKey } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
+import { countersOf, incremented } from './active-runs.ts';
 import type { RunLane } from './list-runs.ts';
 import {
   COUNTERS,
@@ -14,6 +15,7 @@ import {
   runRecord,
   scopeValue,
 } from './records.ts';
+import type { Run } from './run.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Runs of a product, or of one tenant or one handler of it; `null` for every one. */
@@ -69,7 +71,7 @@ const MARK: RecordKey = { collection: COUNTERS.name, id: recordId('scope-index')
 
 /**
  * Whether the index by scope has every run; until then a list reads the newest runs and checks each. Runs of releases before
- * 0.6.0 lack the index: each call adds it to a bounded number of them, and the store remembers how far the calls are.
+ * 0.6.0 lack the index, and active ones their share: each call adds both to a bounded number of them, and the store remembers how far the calls are.
  */
 export function isIndexedByScope(runtime: Runtime): Promise<boolean> {
   return runtime.scopeIndex.isComplete(() =>
@@ -111,12 +113,25 @@ async function step(runtime: Runtime): Promise<boolean> {
 }
 
 async function index(runtime: Runtime, record: RecordData): Promise<void> {
-  const { id, scope } = readRun(record);
-  if (scope === null || record.listing?.indexes[RUN_INDEX.scope] !== undefined) return;
-  const key = runKey(id);
+  const seen = readRun(record);
+  const isIndexed = seen.scope === null || record.listing?.indexes[RUN_INDEX.scope] !== undefined;
+  if (isIndexed && !lacksShare(seen)) return;
+  const key = runKey(seen.id);
+  const shares = countersOf(runtime.options, seen).filter(({ isShare }) => isShare === true);
+  const counters = shares.map((share) => ({ key: share.key }));
   const store = await runtime.store();
-  await store.transact(runtime.scope, { gate: key, keys: [{ key, view: 'body' }] }, (found) => {
-    const now = found.get(key);
-    return { writes: now === undefined ? [] : [{ put: runRecord(readRun(now, id)) }], result: null };
+  const keys = [{ key, view: 'body' as const }, ...counters];
+  await store.transact(runtime.scope, { gate: key, keys }, (found) => {
+    const record = found.get(key);
+    if (record === undefined) return { writes: [], result: null };
+    const run = readRun(record, seen.id);
+    if (shares.length === 0 || !lacksShare(run)) return { writes: [{ put: runRecord(run) }], result: null };
+    const put = runRecord({ ...run, sharesCounted: true });
+    return { writes: [{ put }, ...shares.map((share) => incremented(found, share))], result: null };
   });
+}
+
+/** Releases before 0.6.0 counted active runs in all only. */
+function lacksShare({ scope, job, counted, sharesCounted }: Run): boolean {
+  return scope !== null && job === undefined && counted && sharesCounted !== true;
 }

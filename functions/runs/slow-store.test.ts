@@ -3,16 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { patched } from '../../test/conformance/canonical-outbox-tenant.ts';
-import { ExecutionClient, executionInstance } from '../../test/support/execution.ts';
+import { ExecutionClient, type ExecutionInstance, executionInstance } from '../../test/support/execution.ts';
 import { ManualWorld } from '../../test/support/manual-world.ts';
 import { machine } from '../compose/machine.ts';
+import { sha256 } from '../kernel/canonical-json.ts';
 import { openSqliteStore } from '../store/sqlite/store.ts';
-import { executionCollections } from './records.ts';
+import { executionCollections, leaseRecordKey } from './records.ts';
+import { acquireRunLease } from './run-owned.ts';
 
 const SLOW_MS = 10_000;
 
 /** A client of a store that waits for its locks: each transaction takes ten seconds of the clock before it decides. */
-async function slowly(work: (client: ExecutionClient, world: ManualWorld) => Promise<void>) {
+async function slowly(
+  work: (client: ExecutionClient, world: ManualWorld, instance: ExecutionInstance) => Promise<void>,
+) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-slow-'));
   const path = join(folder, 'x.sqlite');
   const store = await openSqliteStore({ path, ...machine, collections: executionCollections });
@@ -24,7 +28,8 @@ async function slowly(work: (client: ExecutionClient, world: ManualWorld) => Pro
         return decide(found);
       }),
   });
-  await work(new ExecutionClient(executionInstance(slow, { world, external: [{ handlerId: 'h' }] })), world);
+  const instance = executionInstance(slow, { world, external: [{ handlerId: 'h' }] });
+  await work(new ExecutionClient(instance), world, instance);
   await store.close();
   await rm(folder, { recursive: true });
 }
@@ -51,5 +56,21 @@ test('a lease of three seconds that a slow store grants still has its three seco
     const lease = await client.lease({ workerId: 'w', handlerIds: ['h'], ttlSeconds: 3 });
     expect(Date.parse(lease?.expiresAtUtc ?? '') - world.now).toBe(3_000);
     expect(await client.get(id)).toMatchObject({ status: 'running' });
+  });
+});
+
+test('a name that a slow store grants to a run is held for its whole time', async () => {
+  await slowly(async (client, world, { runtime }) => {
+    await client.start({ handlerId: 'h' });
+    const lease = await client.lease({ workerId: 'w', handlerIds: ['h'], ttlSeconds: 600 });
+    if (lease === null) throw new Error('there was nothing to lease');
+    const { leaseToken, workerId } = lease;
+    const held = { runId: lease.run.id, workerId, tokenHash: sha256(leaseToken) };
+    const wish = { name: 'order-7', scope: null, ttlSeconds: 3, metadata: {} };
+    expect(await acquireRunLease(runtime, held, wish, world.now)).toBe(true);
+    const store = await runtime.store();
+    const keys = [{ key: leaseRecordKey('order-7', null) }];
+    const { records } = await store.query(runtime.scope, { by: 'keys', keys });
+    expect(Number(records[0]?.head.expiresAt) - world.now).toBe(3_000);
   });
 });

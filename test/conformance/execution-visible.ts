@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createExecutionAccess, type ExecutionGrant } from '../../functions/identity/execution-access.ts';
+import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
-import { RUN_GROUP, RUNS } from '../../functions/runs/records.ts';
+import { RUN_GROUP, RUNS, readRun, runShareKey } from '../../functions/runs/records.ts';
 import { listPages, recordsOf } from '../../functions/store/pages.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
@@ -134,6 +135,35 @@ export function describeVisible({ store }: ExecutionConformance): void {
       read.records = 0;
       expect(await idsOf(reader)).toEqual([own]);
       expect(read.records).toBe(1);
+    });
+
+    it('are counted where an earlier release counted them in all only, once, until they end', async () => {
+      const given = { options: { activeRunsMax: 100, runShareMax: 3 } };
+      const { owner, start, reader } = await shared(store(), [grant({ tenantIds: ['mine'] })], given);
+      const mine = scopeOf('p', 'mine');
+      const ids = [];
+      for (let n = 0; n < 4; n += 1) ids.push(await start({ handlerId: HANDLER, scope: mine }));
+      const { scope } = owner;
+      for await (const record of recordsOf(
+        listPages(store(), scope, { collection: RUNS, group: RUN_GROUP, limit: 10 }),
+      )) {
+        const { sharesCounted: _, ...run } = readRun(record);
+        const counter = runShareKey(mine, 0);
+        await store().transact(
+          scope,
+          { keys: [{ key: record.key, view: 'body' }, { key: counter }] },
+          () => ({
+            writes: [{ put: { ...record, body: JSON.stringify(run) } }, { remove: counter }],
+            result: null,
+          }),
+        );
+      }
+      const active = async () => (await reader.effectiveRuntime()).status.activeRuns;
+      expect([await active(), await active()]).toEqual([4, 4]);
+      await refused('queue_full', reader.start({ handlerId: HANDLER, scope: mine }));
+      for (const id of ids) await owner.client.cancel(id);
+      expect(await active()).toBe(0);
+      expect((await accountForRuns(owner.instance.runtime)).faults).toEqual([]);
     });
   });
 

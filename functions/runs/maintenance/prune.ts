@@ -5,6 +5,7 @@ import { retentionOwner } from '../records.ts';
 import { REFUSED_MAX } from '../refused-runs.ts';
 import { type Run, wasRefused } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
+import { isIndexedByScope } from '../scope-index.ts';
 import { countRun, type PruneCounts, removeRun, resumeRemains } from './remove-run.ts';
 import { terminalRuns } from './terminal-runs.ts';
 
@@ -16,6 +17,8 @@ const WIDTH = 8;
 const RESUMED_MAX = 50;
 /** Runs that are removed between two checks of the deadline. */
 const CHUNK = 50;
+/** Retained runs in a row that are read between two checks. */
+const KEPT_RUN = 200;
 
 export interface PruneRequest {
   readonly dryRun: boolean;
@@ -76,7 +79,14 @@ export async function pruneAll(
     resumed = await resumeRemains(runtime, now, RESUMED_MAX);
   } while (resumed === RESUMED_MAX);
   const endedBefore = ageMsMin === 0 ? null : now - ageMsMin;
-  const runs = excess(runtime, { retained: retainTerminalRuns, endedBefore });
+  // Lists and starts of callers need it; here it goes on where nobody lists.
+  await isIndexedByScope(runtime);
+  const search = { isCut: false };
+  const isCut = () => {
+    search.isCut = isOver();
+    return search.isCut;
+  };
+  const runs = excess(runtime, { retained: retainTerminalRuns, endedBefore, isOver: isCut });
   for (let chunk = await take(runs, CHUNK); chunk.length > 0; chunk = await take(runs, CHUNK)) {
     if (isOver()) return { ...summary, more: true };
     const results = await settledEach(chunk, WIDTH, (run) => removeRun(runtime, run, now));
@@ -85,7 +95,7 @@ export async function pruneAll(
     // A whole chunk failed, so the store is probably unavailable: leave the rest to the next activation.
     if (failures.length === chunk.length) return { ...summary, more: true };
   }
-  return summary;
+  return { ...summary, more: search.isCut };
 }
 
 /** No owner removes the runs of another, and refused starts remove no run. */
@@ -98,18 +108,27 @@ interface Retention {
   readonly retained: number;
   /** Runs that ended later stay; `null` for none. */
   readonly endedBefore: number | null;
+  /** Ends the search for the next run to remove: any number of retained runs may come before it. */
+  readonly isOver?: () => boolean;
 }
 
 /** Terminal runs, newest first by id, beyond the `retained` newest of their group. Reads those too: no counter has them. */
-async function* excess(runtime: Runtime, { retained, endedBefore }: Retention): AsyncGenerator<Run> {
+async function* excess(runtime: Runtime, { retained, endedBefore, isOver }: Retention): AsyncGenerator<Run> {
   const newer = new Map<string, number>();
+  let kept = 0;
   for await (const run of terminalRuns(runtime)) {
     const group = retentionGroup(run);
     const seen = (newer.get(group) ?? 0) + 1;
     newer.set(group, seen);
     const refused = wasRefused(run);
     const isOld = refused || endedBefore === null || (run.completedAt ?? run.updatedAt) <= endedBefore;
-    if (isOld && seen > (refused ? Math.min(retained, REFUSED_MAX) : retained)) yield run;
+    if (isOld && seen > (refused ? Math.min(retained, REFUSED_MAX) : retained)) {
+      kept = 0;
+      yield run;
+      continue;
+    }
+    kept += 1;
+    if (kept % KEPT_RUN === 0 && isOver?.() === true) return;
   }
 }
 
