@@ -122,9 +122,9 @@ async function index(runtime: Runtime, record: RecordData): Promise<void> {
   const store = await runtime.store();
   const keys = [{ key, view: 'body' as const }, ...counters];
   await store.transact(runtime.scope, { gate: key, keys }, (found) => {
-    const record = found.get(key);
-    if (record === undefined) return { writes: [], result: null };
-    const run = readRun(record, seen.id);
+    const current = found.get(key);
+    if (current === undefined) return { writes: [], result: null };
+    const run = readRun(current, seen.id);
     if (shares.length === 0 || !lacksShare(run)) return { writes: [{ put: runRecord(run) }], result: null };
     const put = runRecord({ ...run, sharesCounted: true });
     return { writes: [{ put }, ...shares.map((share) => incremented(found, share))], result: null };

@@ -96,10 +96,11 @@ export class OutboxTenant {
   }
 
   async renew(eventId: string, leaseToken: string) {
-    await renewCanonicalOutboxLease(this.#dependencies)(
+    const { body } = await renewCanonicalOutboxLease(this.#dependencies)(
       this.#event(eventId, { leaseToken }),
       this.#context(),
     );
+    return body.expiresAtUtc;
   }
 
   async release(eventId: string, leaseToken: string, retryAfterSeconds?: number) {

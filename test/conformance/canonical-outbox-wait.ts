@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
+import { ManualWorld } from '../support/manual-world.ts';
 import type { Conformance } from './canonical.ts';
 import { OutboxTenant, patched } from './canonical-outbox-tenant.ts';
 
@@ -47,6 +48,27 @@ export function describeOutboxWait({ store }: Conformance): void {
       const { call } = await waitingCall(tenant);
       await tenant.commit([event('late')]);
       expect(await call).toMatchObject([{ event: { id: 'late' } }]);
+    });
+
+    it('leases and renews for the whole time also where the store takes ten seconds before it decides', async () => {
+      const world = new ManualWorld();
+      const inner = store();
+      const claim: RecordStore['claim'] = (scope, collection, wish, decide) =>
+        inner.claim(scope, collection, wish, (record, offer) => {
+          world.now += 10_000;
+          return decide(record, offer);
+        });
+      const transact: RecordStore['transact'] = (scope, request, decide) =>
+        inner.transact(scope, request, (found) => {
+          world.now += 10_000;
+          return decide(found);
+        });
+      const tenant = new OutboxTenant(patched(inner, { claim, transact }), { world });
+      await tenant.commit([event('e')]);
+      const [lease] = await tenant.lease({ leaseSeconds: 30 });
+      expect(Date.parse(lease?.expiresAtUtc ?? '')).toBe(world.now + 30_000);
+      const renewed = await tenant.renew('e', lease?.leaseToken ?? '');
+      expect(Date.parse(renewed)).toBeGreaterThanOrEqual(world.now + 60_000);
     });
 
     it('leases for the whole time from the look that found the event, not from its arrival', async () => {

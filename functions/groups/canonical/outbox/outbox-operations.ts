@@ -54,8 +54,6 @@ async function leaseDue(
   { tenantId, consumerId, leaseMs, wanted }: LeaseWish,
   now: number,
 ): Promise<CanonicalOutboxLease[]> {
-  const nowUtc = formatUtc(now);
-  const expiresAtUtc = formatUtc(now + leaseMs);
   // One seed drawn before the transaction gives every offer its own token, also when the store decides again.
   const seed = world.random.bytes(TOKEN_SEED_BYTES);
   const store = await open();
@@ -65,10 +63,13 @@ async function leaseDue(
     { now, limit: wanted },
     (record, offer) => {
       const leaseToken = createHmac('sha256', seed).update(String(offer)).digest('hex');
+      // The store may have waited for its locks: the lease begins when it is granted.
+      const at = Math.max(now, world.clock.now());
+      const expiresAtUtc = formatUtc(at + leaseMs);
       const next = leaseIfDue(
         readEvent(record),
         { consumerId, tokenHash: sha256(leaseToken), expiresAtUtc },
-        nowUtc,
+        formatUtc(at),
       );
       if (next === null) return null;
       const put = eventRecord(next);
@@ -85,12 +86,13 @@ export function renewCanonicalOutboxLease(
   dependencies: CanonicalDependencies,
 ): Handler<'renewCanonicalOutboxLease'> {
   return async ({ params, body }, context) => {
-    const expiresAtUtc = formatUtc(context.now + leaseTime(body.leaseSeconds));
+    const leaseMs = leaseTime(body.leaseSeconds);
     const token = readToken(body.leaseToken);
-    await changeEvent(dependencies, params, context.now, (event) =>
-      renewIfLeased(event, token, expiresAtUtc, formatUtc(context.now)),
-    );
-    return { status: 200, body: { expiresAtUtc } };
+    const { leaseExpiresAtUtc } = await changeEvent(dependencies, params, context.now, (event) => {
+      const at = Math.max(context.now, dependencies.world.clock.now());
+      return renewIfLeased(event, token, formatUtc(at + leaseMs), formatUtc(at));
+    });
+    return { status: 200, body: { expiresAtUtc: leaseExpiresAtUtc ?? '' } };
   };
 }
 
