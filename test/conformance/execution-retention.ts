@@ -90,12 +90,15 @@ export function describeRetention({ store }: ExecutionConformance): void {
       const { client, scope } = world;
       await rich(world, 110);
       const ended = await working(client);
+      const returned = await working(client);
       const cancelled = await client.start({ handlerId: HANDLER });
       disk.short = true;
+      await client.release(returned.work);
+      await client.cancel(returned.run.id);
       await expect(client.start({ handlerId: HANDLER })).rejects.toThrow(StoreError);
       await client.complete({ ...ended.work, result: {} });
       await client.cancel(cancelled.id);
-      expect((await client.prune({ dryRun: false, retainTerminalRuns: 0 })).runs).toBe(3);
+      expect((await client.prune({ dryRun: false, retainTerminalRuns: 0 })).runs).toBe(4);
       const left = await contentOf(store(), scope);
       expect(left.filter((line) => !line.startsWith('counters '))).toEqual([]);
     });
