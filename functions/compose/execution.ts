@@ -13,6 +13,7 @@ import { release } from '../release.ts';
 import { assembleRuns } from '../runs/assemble.ts';
 import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
 import { AutomaticPrune } from '../runs/maintenance/automatic-prune.ts';
+import { receiveNotices } from '../runs/notices.ts';
 import type { Plugin } from '../runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../runs/records.ts';
 import { recoverRuns } from '../runs/recover-runs.ts';
@@ -99,6 +100,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const workerId = settings.execution.workerId ?? presence.name;
   if (handlers.length > 0) parts.announce?.({ severity: 'INFO', message: mappingOf(workerId) });
   let started = false;
+  let stopNotices = () => Promise.resolve();
   const { runtime, engine, settle } = assembleRuns({
     store,
     scope: EXECUTION_SCOPE,
@@ -139,11 +141,13 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       started = true;
       await recover(runtime, presence.locks);
       await local.start(settle);
+      stopNotices = receiveNotices(opened, local);
       engine.wake();
       pruning.start();
     },
     async stop() {
       await pruning.stop();
+      await stopNotices();
       await local.stop();
       const done = await engine.stop(settings.server.drainSeconds * 1_000);
       await cloud?.close();

@@ -3,6 +3,7 @@ import { type Lazy, lazy } from '../kernel/lazy.ts';
 import type { World } from '../kernel/world.ts';
 import type { ProcessQueue, RunQueue } from '../queue/port.ts';
 import { storeChanges } from '../runs/assemble.ts';
+import { noticeSender } from '../runs/notices.ts';
 import type { RecordStore } from '../store/port.ts';
 
 /** The queues of this process. */
@@ -30,6 +31,7 @@ export async function composeQueue(
     world,
     recheckMs: settings.execution.recheckSeconds * 1_000,
     mayHaveChanged: storeChanges(opened),
+    unclaimed: noticeSender(opened),
   });
   if (settings.execution.adapter === 'local') return { local, cloud: null };
   return { local, cloud: await cloudDispatch(settings, world, (handlerId) => local.hint(handlerId)) };

@@ -55,8 +55,8 @@ export interface ReadyRuns {
   markIncomplete(handlerIds: Iterable<string>): void;
   /** The queue may lack ready runs of any handler. */
   markAllIncomplete(): void;
-  /** A run of the handler may be ready, although no message reached this process: wakes one searcher. */
-  hint(handlerId: string): void;
+  /** Runs of the handler may be ready, although no message reached this process: wakes one searcher for each. */
+  hint(handlerId: string, runs?: number): void;
   /** Enters a call that may wait up to `waitMs`. Enter before the first search, so that no run is missed during it. */
   enter(handlerIds: ReadonlySet<string>, waitMs: number, signal: AbortSignal): ReadyCall;
 }
@@ -78,5 +78,7 @@ export interface ReadyCall {
 export interface ProcessQueue extends RunQueue, ReadyRuns {
   start(settleDue: () => Promise<{ readonly more: boolean; readonly nextAt?: number | null }>): Promise<void>;
   stop(): Promise<void>;
+  /** Settles due runs and wakes every searcher: messages of other processes may be lost. */
+  recheck(): void;
   addExecutor(executor: { readonly handlerIds: ReadonlySet<string>; wake(): void }): void;
 }

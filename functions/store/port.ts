@@ -73,8 +73,36 @@ export interface RecordStore {
    */
   changeMark?(): string;
 
+  /** Notices between the processes of one database. Absent where the database carries none. */
+  readonly notices?: Notices;
+
   /** Waits for the calls under way and closes the connections to the database. */
   close(): Promise<void>;
+}
+
+/** A notice may be lost, so processes also search from time to time. */
+export interface Notices {
+  /**
+   * Connects in the background, again after each failure. Notices of this process are not among those received. One
+   * listener a process; the returned function ends it.
+   */
+  listen(listener: NoticeListener): () => Promise<void>;
+
+  /** Sends a notice of a change that is durable, without waiting. Dropped by a process that does not listen. */
+  send(notice: Notice): void;
+}
+
+export interface Notice {
+  /** What has changed. Every user of the database may read it, so it holds no data of tenants. */
+  readonly topic: string;
+  /** How many changes, of one or several calls of `send`. */
+  readonly count: number;
+}
+
+export interface NoticeListener {
+  received(notice: Notice): void;
+  /** A connection was made: notices before it did not arrive. */
+  mayHaveMissed(): void;
 }
 
 /** A scope as it was at one moment. Reads follow one another: none is made while another is under way. */

@@ -2,8 +2,8 @@
  * The benchmarks: one JSON line each, ratios beside the bare limit of the same run.
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
- *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,neighbours,
- *         hostile-http] [--seconds 3] [--rounds 3]
+ *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
+ *         execution-wake,neighbours,hostile-http] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
  */
 import { cpus } from 'node:os';
@@ -19,6 +19,7 @@ import { benchExecutionIdle } from './execution-idle.ts';
 import { benchExecutionRecovery } from './execution-recovery.ts';
 import { benchExecutionStart } from './execution-start.ts';
 import { benchExecutionWaits } from './execution-waits.ts';
+import { benchExecutionWake } from './execution-wake.ts';
 import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
 import { benchNeighbours } from './neighbours.ts';
@@ -44,6 +45,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-growth': benchExecutionGrowth,
   'execution-idle': benchExecutionIdle,
   'execution-cloud': benchExecutionCloud,
+  'execution-wake': benchExecutionWake,
   neighbours: benchNeighbours,
   'hostile-http': benchHostileHttp,
 };

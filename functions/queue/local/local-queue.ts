@@ -23,6 +23,8 @@ export interface LocalQueueOptions {
    * would know.
    */
   readonly mayHaveChanged: () => boolean;
+  /** A run of the handler is ready, and no call waits for it here: another process may have one. */
+  readonly unclaimed?: (handlerId: string) => void;
 }
 
 /** Result of one batch of settling. */
@@ -107,10 +109,15 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#offer(handlerId, runId);
   }
 
-  /** The store may have a run of the handler that this queue does not know. */
-  hint(handlerId: string): void {
+  /** The store may have `runs` runs of the handler that this queue does not know. */
+  hint(handlerId: string, runs = 1): void {
     this.markIncomplete([handlerId]);
-    this.#wakeSearcher(handlerId);
+    for (let woken = 0; woken < runs && this.#wakeSearcher(handlerId); woken += 1);
+  }
+
+  /** Searches the store at once: messages of other processes may be lost. */
+  recheck(): void {
+    if (!this.#stopped) this.#recheck();
   }
 
   forget(runId: string): void {
@@ -171,24 +178,26 @@ export class LocalQueue implements RunQueue, ReadyRuns {
 
   #offer(handlerId: string, runId: string): void {
     this.#lanes.add(handlerId, runId);
-    this.#wakeSearcher(handlerId);
+    // An executor may have no free slot.
+    if (!this.#wakeSearcher(handlerId)) this.#options.unclaimed?.(handlerId);
   }
 
-  /** Wakes the executor of the handler, or the call that has waited longest. */
-  #wakeSearcher(handlerId: string): void {
+  /** Wakes the executor of the handler, or the call that has waited longest. Returns whether a call was woken. */
+  #wakeSearcher(handlerId: string): boolean {
     for (const executor of this.#executors) {
       if (!executor.handlerIds.has(handlerId)) continue;
       executor.wake();
-      return;
+      return false;
     }
-    this.#wakeCall(new Set([handlerId]));
+    return this.#wakeCall(new Set([handlerId]));
   }
 
-  /** Wakes the call that has waited longest. */
-  #wakeCall(handlerIds: ReadonlySet<string>): void {
+  /** Wakes the call that has waited longest. Returns whether there was one. */
+  #wakeCall(handlerIds: ReadonlySet<string>): boolean {
     for (const call of this.#calls) {
-      if (shares(call.handlerIds, handlerIds) && call.wake()) return;
+      if (shares(call.handlerIds, handlerIds) && call.wake()) return true;
     }
+    return false;
   }
 
   /** Passes a run to later calls only, so that it stops if no call may lease it. Then only the store knows the run. */

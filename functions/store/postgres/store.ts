@@ -23,10 +23,12 @@ import {
 } from '../port.ts';
 import { claim } from './claim.ts';
 import { Database, type DatabaseOptions, defaults, statement } from './connection.ts';
+import { driverUrl } from './connection-string.ts';
 import { readDue } from './due.ts';
 import { closedError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { readAtOnce } from './moment.ts';
+import { Notifications, notificationsConfig } from './notifications.ts';
 import { readPage } from './query.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
@@ -64,6 +66,7 @@ export function openPostgresStore(options: PostgresStoreOptions): RecordStore {
 
 class PostgresStore implements RecordStore {
   readonly provider = 'postgresql';
+  readonly notices: Notifications;
   readonly #schema: string;
   readonly #create: boolean;
   readonly #session: Session;
@@ -82,6 +85,8 @@ class PostgresStore implements RecordStore {
     const database = new Database(options);
     this.#session = { database, locks: new Locks(schema), clock, random, timers, paired };
     const { poolSize, connectTimeoutMs, statementTimeoutMs } = { ...defaults, ...options };
+    const connection = notificationsConfig(driverUrl(options.connectionString), connectTimeoutMs);
+    this.notices = new Notifications({ connection, schema, random, timers });
     this.#lanes = new Lanes({
       width: Math.ceil(poolSize / 2),
       timers,
@@ -155,6 +160,7 @@ class PostgresStore implements RecordStore {
   async #close(): Promise<void> {
     await Promise.allSettled(this.#underWay);
     await this.#sweeping;
+    await this.notices.close();
     await this.#session.database.close();
   }
 
