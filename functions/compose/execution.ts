@@ -147,9 +147,10 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
     },
     async stop() {
       await pruning.stop();
-      await stopNotices();
       await local.stop();
       const done = await engine.stop(settings.server.drainSeconds * 1_000);
+      // The engine has given runs back: other servers get notices of them.
+      await stopNotices();
       await cloud?.close();
       // Keep the name while a handler may still run: other processes must not take its runs yet.
       if (done) presence.release();

@@ -203,6 +203,19 @@ describe.skipIf(postgresMissing !== undefined)(`notices of PostgreSQL ${postgres
     await Promise.all([sender.notices.close(), other.notices.close()]);
   });
 
+  test('that have gathered are sent before the process ends', async () => {
+    const schema = postgresSchema();
+    const [sender, other] = [processOf(schema), processOf(schema)];
+    await Promise.all([sender.connected(), other.connected()]);
+    sender.notices.send({ topic: 'first', count: 1 });
+    sender.notices.send({ topic: 'last', count: 1 });
+    await sender.notices.close();
+    await other.until(() => other.received.length === 2);
+    expect(other.received.map(({ topic }) => topic)).toEqual(['first', 'last']);
+    expect(sender.timers.delays).toEqual([]);
+    await other.notices.close();
+  });
+
   test('end with the process: it holds no connection and sets no timer', async () => {
     const schema = postgresSchema();
     const process = processOf(schema);

@@ -37,6 +37,7 @@ export class Notifications implements Notices {
   /** The connection that listens; `null` while there is none. */
   #client: Client | null = null;
   #opening: Promise<void> = Promise.resolve();
+  #sending: Promise<void> = Promise.resolve();
   #closing: Promise<void> = Promise.resolve();
   #failures = 0;
   #gathers = false;
@@ -62,11 +63,14 @@ export class Notifications implements Notices {
     if (!this.#gathers) this.#flush(this.#client);
   }
 
+  /** Sends what has gathered, and ends the connection. */
   async close(): Promise<void> {
     this.#listener = null;
-    this.#stopGathering();
     this.#stopRetry();
     await this.#opening;
+    if (this.#client !== null && this.#pending.size > 0) this.#flush(this.#client);
+    this.#stopGathering();
+    await this.#sending;
     if (this.#client !== null) this.#leave(this.#client);
     await this.#closing;
   }
@@ -102,7 +106,12 @@ export class Notifications implements Notices {
     const payloads = [...this.#pending].map(([topic, count]) => `${count} ${topic}`);
     this.#pending.clear();
     const text = 'SELECT pg_notify($1, n.payload) FROM unnest($2::text[]) AS n (payload)';
-    client.query(text, [this.#channel, payloads]).catch(() => this.#lost(client));
+    const sent = client.query(text, [this.#channel, payloads]).then(
+      () => undefined,
+      () => this.#lost(client),
+    );
+    this.#sending = Promise.all([this.#sending, sent]).then(() => undefined);
+    this.#stopGathering();
     this.#gathers = true;
     this.#stopGathering = this.#options.timers.after(GATHER_MS, () => {
       this.#gathers = false;
