@@ -81,7 +81,7 @@ async function locksOf(settings: Settings): Promise<Locks | null> {
 }
 
 export async function composeExecution(parts: ExecutionParts): Promise<Execution> {
-  const { settings, world, log, role } = parts;
+  const { settings, world, log, role, jobs = [] } = parts;
   let opened: RecordStore | undefined;
   const store = async () => {
     opened = await parts.store();
@@ -91,7 +91,6 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const registry = new HandlerRegistry(cloud === null ? undefined : (id, kind) => cloud.reaches(id, kind));
   const plugins = await loadPlugins(settings, world.timers);
   registerAll(registry, plugins, settings);
-  const { jobs = [] } = parts;
   registered('the service', () => registerJobs(registry, jobs, release.version));
   const all = [...plugins.flatMap((plugin) => plugin.handlers), ...executableJobs(jobs)];
   const handlers = executesHandlers(role, cloud) ? all : [];
@@ -100,7 +99,6 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const workerId = settings.execution.workerId ?? presence.name;
   if (handlers.length > 0) parts.announce?.({ severity: 'INFO', message: mappingOf(workerId) });
   let started = false;
-  let stopNotices = () => Promise.resolve();
   const { runtime, engine, settle } = assembleRuns({
     store,
     scope: EXECUTION_SCOPE,
@@ -141,7 +139,7 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       started = true;
       await recover(runtime, presence.locks);
       await local.start(settle);
-      stopNotices = receiveNotices(opened, local);
+      receiveNotices(opened, local);
       engine.wake();
       pruning.start();
     },
@@ -149,8 +147,6 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       await pruning.stop();
       await local.stop();
       const done = await engine.stop(settings.server.drainSeconds * 1_000);
-      // The engine has given runs back: other servers get notices of them.
-      await stopNotices();
       await cloud?.close();
       // Keep the name while a handler may still run: other processes must not take its runs yet.
       if (done) presence.release();

@@ -8,14 +8,13 @@ export function noticeSender(opened: () => RecordStore | undefined): (handlerId:
   return (handlerId) => opened()?.notices?.send({ topic: handlerId, count: 1 });
 }
 
-/** Wakes the local queue for the ready runs of other servers, until the returned function is called. */
+/** Wakes the local queue for the ready runs of other servers, until the store is closed. */
 export function receiveNotices(
   store: RecordStore | undefined,
   local: Pick<ProcessQueue, 'hint' | 'recheck'>,
-): () => Promise<void> {
-  const stop = store?.notices?.listen({
+): void {
+  store?.notices?.listen({
     received: ({ topic, count }) => local.hint(topic, count),
     mayHaveMissed: () => local.recheck(),
   });
-  return stop ?? (() => Promise.resolve());
 }

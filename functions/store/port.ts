@@ -83,10 +83,10 @@ export interface RecordStore {
 /** A notice may be lost, so processes also search from time to time. */
 export interface Notices {
   /**
-   * Connects in the background, again after each failure. Notices of this process are not among those received. One
-   * listener a process; the returned function ends it.
+   * Connects in the background, again after each failure, until the store is closed. Notices of this process are not
+   * among those received. One listener a process.
    */
-  listen(listener: NoticeListener): () => Promise<void>;
+  listen(listener: NoticeListener): void;
 
   /** Sends a notice of a change that is durable, without waiting. Dropped by a process that does not listen. */
   send(notice: Notice): void;

@@ -190,7 +190,7 @@ describe.skipIf(postgresMissing !== undefined)(`notices of PostgreSQL ${postgres
     const [senderPid] = await listeners(schema);
     const other = processOf(schema);
     await other.connected();
-    const [pid] = (await listeners(schema)).filter((each) => each !== senderPid);
+    const pid = (await listeners(schema)).find((each) => each !== senderPid);
     await session.query('SELECT pg_terminate_backend($1)', [pid]);
     // One timer for the next connection; the timer of the ended connection is cancelled at its end.
     const retry = await poll(async () => other.timers.delays.find((delay) => delay <= 250));

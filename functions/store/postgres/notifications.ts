@@ -49,11 +49,10 @@ export class Notifications implements Notices {
     this.#channel = channelOf(options.schema);
   }
 
-  listen(listener: NoticeListener): () => Promise<void> {
+  listen(listener: NoticeListener): void {
     if (this.#listener !== null) throw new Error('the process listens already');
     this.#listener = listener;
     this.#opening = this.#open();
-    return () => this.close();
   }
 
   send({ topic, count }: Notice): void {
