@@ -11,6 +11,7 @@ import type { PluginHandler } from './plugin.ts';
 import { ProductPolicies, type ProductPolicy } from './product-policy.ts';
 import { QueuedRuns } from './queued-runs.ts';
 import { RecentScopes } from './recent-scopes.ts';
+import { RefusedRuns } from './refused-runs.ts';
 import { RunWatch } from './run-watch.ts';
 import type { Runtime, RuntimeOptions } from './runtime.ts';
 import { ScopeIndexState } from './scope-index-state.ts';
@@ -68,6 +69,7 @@ export function assembleRuns(parts: RunParts): AssembledRuns {
     options: parts.options,
     watch: new RunWatch(world),
     scopes: new RecentScopes(),
+    refused: new RefusedRuns(),
     scopeIndex: new ScopeIndexState(),
     settlesDueRuns: parts.settlesDueRuns,
     ...(signalsCancellation ? { signalCancellation: (runId: string) => engine.cancel(runId) } : {}),

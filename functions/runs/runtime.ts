@@ -7,6 +7,7 @@ import type { HandlerRegistry } from './handler-registry.ts';
 import type { ProductPolicies } from './product-policy.ts';
 import type { QueuedRuns } from './queued-runs.ts';
 import type { RecentScopes } from './recent-scopes.ts';
+import type { RefusedRuns } from './refused-runs.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { ScopeIndexState } from './scope-index-state.ts';
 
@@ -69,6 +70,7 @@ export interface Runtime {
   readonly options: RuntimeOptions;
   readonly watch: RunWatch;
   readonly scopes: RecentScopes;
+  readonly refused: RefusedRuns;
   readonly scopeIndex: ScopeIndexState;
   /** Whether this process settles due runs. Otherwise each call that asks for a run settles them first. */
   readonly settlesDueRuns: () => boolean;

@@ -2,10 +2,19 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
 import { type ActiveCounter, ceilingOf, countersOf, incremented, isFinal, isFull } from './active-runs.ts';
 import { queueFull } from './admission.ts';
-import { announceChange } from './announcements.ts';
+import { afterWrite, announceChange } from './announcements.ts';
 import { traceLimits } from './change-run.ts';
-import { admissionKey, keyHashOf, readRun, runKey, runRecord, shardOf, valueKey } from './records.ts';
-import { boundRefused } from './refused-runs.ts';
+import { removeRun } from './maintenance/remove-run.ts';
+import {
+  admissionKey,
+  keyHashOf,
+  readRun,
+  retentionOwner,
+  runKey,
+  runRecord,
+  shardOf,
+  valueKey,
+} from './records.ts';
 import { type LeaseGrant, leaseRun } from './rules/lease.ts';
 import { createRun, rejectionOf, type StartRequest } from './rules/start.ts';
 import { type Change, type Run, wasRefused } from './run.ts';
@@ -57,7 +66,7 @@ export async function startRun(
     if (outcome.kind === 'admitted') {
       runtime.scopes.saw(outcome.run);
       await announceChange(runtime, undefined, outcome.run, now);
-      if (wasRefused(outcome.run)) await boundRefused(runtime, outcome.run, now);
+      if (outcome.mustBound === true) await boundRefused(runtime, outcome.run, now);
       return { run: outcome.run, replayed: false };
     }
     // Another shard may have room, but the share of an owner has no shards.
@@ -87,7 +96,7 @@ interface Admission {
 }
 
 type Outcome =
-  | { readonly kind: 'admitted'; readonly run: Run }
+  | { readonly kind: 'admitted'; readonly run: Run; readonly mustBound?: boolean }
   | { readonly kind: 'replay'; readonly admission: Admission }
   | { readonly kind: 'full'; readonly isFinal: boolean };
 
@@ -100,8 +109,41 @@ interface Attempt {
   readonly freedOf: string | null;
 }
 
-async function admit(runtime: Runtime, { request, now, grant, id, freedOf }: Attempt): Promise<Outcome> {
+async function admit(runtime: Runtime, attempt: Attempt): Promise<Outcome> {
+  const { request } = attempt;
   const handler = runtime.registry.startable(request.handlerId, request.job !== undefined);
+  if (rejectionOf(request, handler) === null) return write(runtime, attempt, handler, null);
+  const { refused } = runtime;
+  const owner = retentionOwner(request);
+  const { oldestId, mustList } = refused.place(owner);
+  let outcome: Outcome | null = null;
+  try {
+    outcome = await write(runtime, attempt, handler, oldestId);
+  } finally {
+    // Without its write, the oldest run stays and the process no longer knows it.
+    if (outcome?.kind === 'admitted') refused.stored(owner, outcome.run.id);
+    else if (oldestId !== null) refused.forget(owner);
+  }
+  return outcome.kind === 'admitted' ? { ...outcome, mustBound: mustList } : outcome;
+}
+
+/** Removes the refused starts of this owner beyond the newest 50. The next refused start tries again what fails. */
+async function boundRefused(runtime: Runtime, run: Run, now: number): Promise<void> {
+  const { refused, scope } = runtime;
+  const owner = retentionOwner(run);
+  const done = await afterWrite(runtime, 'Older refused starts could not be removed', async () => {
+    for (const older of await refused.list(await runtime.store(), scope, owner))
+      await removeRun(runtime, older, now);
+  });
+  if (!done) refused.forget(owner);
+}
+
+async function write(
+  runtime: Runtime,
+  { request, now, grant, id, freedOf }: Attempt,
+  handler: ReturnType<Runtime['registry']['startable']>,
+  oldestRefused: string | null,
+): Promise<Outcome> {
   const baseId = runtime.ids.next();
   const keyHash = request.idempotencyKey === null ? null : keyHashOf(request.idempotencyKey);
   const reservation = keyHash === null ? null : admissionKey(request, keyHash);
@@ -113,6 +155,8 @@ async function admit(runtime: Runtime, { request, now, grant, id, freedOf }: Att
   if (reservation !== null) keys.push({ key: reservation });
   keys.push(...counters.map(({ key }) => ({ key })));
   if (payload.write !== null) keys.push({ key: valueKey(payload.record), expectAbsent: true });
+  const oldest = oldestRefused === null ? null : runKey(oldestRefused);
+  if (oldest !== null) keys.push({ key: oldest });
   const store = await runtime.store();
   const gate = reservation ?? runKey(id);
   return store.transact<Outcome>(runtime.scope, { gate, keys }, (found) => {
@@ -137,6 +181,7 @@ async function admit(runtime: Runtime, { request, now, grant, id, freedOf }: Att
     if (reservation !== null && !rejected)
       writes.push({ put: admissionRecord(reservation, run, request.pluginId) });
     writes.push(...counters.map((counter) => incremented(found, counter)));
+    if (oldest !== null && found.get(oldest) !== undefined) writes.push({ remove: oldest });
     return { writes, result: { kind: 'admitted', run } };
   });
 }

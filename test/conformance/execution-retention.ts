@@ -71,6 +71,42 @@ export function describeRetention({ store }: ExecutionConformance): void {
     });
   });
 
+  describe('starts that are refused again and again', () => {
+    it('cost one write each, and no search', async () => {
+      const calls: string[] = [];
+      const counted = new Proxy(store(), {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (typeof value !== 'function') return value;
+          return (...given: readonly unknown[]) => {
+            calls.push(String(name));
+            return Reflect.apply(value, target, given);
+          };
+        },
+      });
+      const world = ownRuns(counted);
+      await refuse(world, 60, { scope: mine, idempotencyKey: someKey() });
+      calls.length = 0;
+      await refuse(world, 26, { scope: mine, idempotencyKey: someKey() });
+      // One of them lists the refused starts again, for those of other processes, and removes the oldest afterwards.
+      expect(calls.filter((name) => name === 'transact')).toHaveLength(27);
+      expect(calls.filter((name) => name === 'query')).toHaveLength(1);
+      expect(await world.client.list({ limit: 200 })).toHaveLength(50);
+    });
+
+    it('by several processes leave at most 25 more for each further process', async () => {
+      const one = ownRuns(store());
+      const other = ownRuns(store(), { scope: one.scope, node: 2 });
+      let most = 0;
+      for (let n = 0; n < 12; n += 1) {
+        await Promise.all([refuse(one, 10, { scope: mine }), refuse(other, 10, { scope: mine })]);
+        most = Math.max(most, (await one.client.list({ limit: 200 })).length);
+      }
+      expect(most).toBeGreaterThanOrEqual(50);
+      expect(most).toBeLessThanOrEqual(75);
+    });
+  });
+
   describe('a store without room for new data', () => {
     it('still lets runs end, be cancelled and be pruned', async () => {
       const disk = { short: false };
