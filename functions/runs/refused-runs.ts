@@ -28,7 +28,7 @@ interface Owner {
 }
 
 /** Releases up to 0.5.0 stored the payload of a refused run, and let the run use its key. */
-function isAlone(run: Run): boolean {
+function hasOneRecord(run: Run): boolean {
   return run.keyHash === null && mayOwn(run).length === 0;
 }
 
@@ -80,7 +80,7 @@ export class RefusedRuns {
     for await (const record of recordsOf(pages)) {
       const run = readRun(record);
       if (kept.length === REFUSED_MAX) older.push(run);
-      else kept.push({ id: run.id, isAlone: alone.has(run.id) || isAlone(run) });
+      else kept.push({ id: run.id, isAlone: alone.has(run.id) || hasOneRecord(run) });
     }
     this.#remember(owner, { runs: kept.reverse(), startsLeft: STARTS_MAX });
     return older;
