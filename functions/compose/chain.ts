@@ -54,7 +54,7 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     log,
     rateLimit: entries.some(({ rateClass }) => rateClass !== null) ? rateLimit : null,
     rateLimits: {
-      execution: { ...executionRateLimit, queueLimit: 0 },
+      execution: { ...executionRateLimit, queueLimit: 0, isWeighed: true },
       public: { ...publicRateLimit, queueLimit: 0 },
     },
     trustedProxyHops: server.trustedProxyHops,

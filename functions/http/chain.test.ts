@@ -5,6 +5,7 @@ import { echoChain, echoHandlers, echoOperations } from '../../test/wire/fixture
 import { createApiKeys, hashApiKey } from '../identity/api-keys.ts';
 import { anonymous, createAuthenticator } from '../identity/authenticator.ts';
 import { createAuthorizer } from '../identity/authorizer.ts';
+import { ServiceError } from '../kernel/errors.ts';
 import type { LogEvent } from '../kernel/log.ts';
 import type { ChainOptions } from './chain.ts';
 import { type InjectedRequest, type InjectedResponse, inject } from './host-inject.ts';
@@ -61,6 +62,32 @@ describe('the order of the steps', () => {
     expect([second.status, second.headers['access-control-allow-origin']]).toEqual([429, origin]);
     expect((await inject(chain, good)).status).toBe(429);
     expect((await preflight('/items/a')).status).toBe(204);
+  });
+
+  test('a large body and a refused start take more permits, where the class weighs requests', async () => {
+    const rejected = new ServiceError('handler_missing', 'no such handler', { admission: {} });
+    const handlers = { ...echoHandlers(), getItem: () => Promise.reject(rejected) };
+    const remaining = async (isWeighed: boolean, request: InjectedRequest) => {
+      const [getItem] = [echoOperations['getItem']].flatMap((entry) =>
+        entry === undefined ? [] : [{ ...entry, rateClass: 'canonical' }],
+      );
+      if (getItem === undefined) throw new Error('the fixture has no getItem');
+      const chain = echoChain({
+        handlers,
+        operations: { ...echoOperations, getItem },
+        rateLimit: { ...limited, permitLimit: 100, isWeighed },
+      });
+      const first = await inject(chain, request);
+      expect(first.headers['ratelimit']).toContain('r=99;');
+      return (await inject(chain, good)).headers['ratelimit'];
+    };
+    const large = { ...good, body: { a: 'x'.repeat(200_000) } };
+    const refusedStart = { method: 'GET', path: '/items/a' };
+    expect(await remaining(true, good)).toContain('r=98;');
+    expect(await remaining(true, large)).toContain('r=95;');
+    expect(await remaining(true, refusedStart)).toContain('r=89;');
+    expect(await remaining(false, large)).toContain('r=98;');
+    expect(await remaining(false, refusedStart)).toContain('r=98;');
   });
 
   test('a page of an allowed origin may read what an answer says beside its body', async () => {

@@ -13,11 +13,12 @@ import type { ChainOptions } from './options.ts';
 import { bodyPolicy } from './paced-chunks.ts';
 import { readQuery } from './parameters.ts';
 import { problemOf } from './problem.ts';
-import { createRateLimits } from './rate-limits.ts';
+import { createRateLimits, type RateLimits } from './rate-limits.ts';
 import { addressOf, createReceive, type Exchange, type Receive } from './receive.ts';
 import { type Failure, logRequest } from './request-log.ts';
 import { createRouter } from './router.ts';
 import { createValidators, type Validators } from './validators.ts';
+import { type Charge, chargeRefusal, weighedRequest } from './weighed.ts';
 
 export type { ChainOptions, GroupValidators, HandlerMap } from './options.ts';
 
@@ -36,6 +37,7 @@ export function createChain(options: ChainOptions): Chain {
     } catch (error) {
       const problem = problemOf(error, state.correlationId);
       state.flight?.release();
+      chargeRefusal(error, chargeOf(options, parts, state));
       failure = { code: problem.code, unexpected: problem.unexpected, error };
       ({ response } = problem);
     }
@@ -55,6 +57,7 @@ interface State {
 
 interface Parts {
   readonly cors: Cors;
+  readonly limits: RateLimits;
   readonly receive: Receive;
   readonly reader: BodyReader;
   readonly validators: Validators;
@@ -67,9 +70,11 @@ function assemble(options: ChainOptions): Parts {
   const perform = createPerformCall(options, validators);
   const cors = createCors(options.cors ?? { allowedOrigins: [] });
   const router = createRouter(options.operations);
+  const limits = createRateLimits(options);
   return {
     cors,
-    receive: createReceive(options, { router, cors, limits: createRateLimits(options) }),
+    limits,
+    receive: createReceive(options, { router, cors, limits }),
     reader: {
       world: options.world,
       policy: options.bodyPolicy ?? bodyPolicy,
@@ -81,8 +86,13 @@ function assemble(options: ChainOptions): Parts {
   };
 }
 
+function chargeOf(options: ChainOptions, { limits }: Parts, { exchange }: State): Charge {
+  return (permits) =>
+    limits.charge(exchange.entry?.rateClass ?? null, () => addressOf(options, exchange), permits);
+}
+
 async function serve(options: ChainOptions, parts: Parts, state: State): Promise<RawResponse> {
-  const { request } = state.exchange;
+  const request = weighedRequest(state.exchange.request, chargeOf(options, parts, state));
   const received = await parts.receive(state.exchange);
   if ('preflight' in received) return received.preflight;
   const { headers, match, query } = received;

@@ -58,6 +58,23 @@ describe('the window', () => {
   });
 });
 
+describe('a request that costs more', () => {
+  test('takes further permits, needs one free permit only, and owes the next window nothing', async () => {
+    const { world, limiter, acquire, fields } = limiterOf({ permitLimit: 10 });
+    await acquire();
+    limiter.charge('a', 3);
+    await acquire();
+    expect(fields['RateLimit']).toBe('"canonical";r=5;t=60');
+    limiter.charge('a', 400);
+    await expect(acquire()).rejects.toThrow(refused);
+    expect(fields['RateLimit']).toBe('"canonical";r=0;t=60');
+    await acquire('b');
+    world.advance(60_000);
+    await acquire();
+    expect(fields['RateLimit']).toBe('"canonical";r=9;t=60');
+  });
+});
+
 describe('the queue', () => {
   test('who waits is let in with the next window, in turn, and one too many is refused', async () => {
     const { world, acquire } = limiterOf({ permitLimit: 2, queueLimit: 3 });

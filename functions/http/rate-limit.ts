@@ -12,7 +12,15 @@ export interface RateLimitSettings {
   readonly windowSeconds: number;
   /** How many requests may wait for the next window of their address instead of being refused; together, too. */
   readonly queueLimit: number;
+  /** Whether a request that costs more than others takes more permits. */
+  readonly isWeighed?: boolean;
 }
+
+/** Bytes of a body that one permit pays for. */
+export const PERMIT_BYTES = 64 * 1024;
+
+/** The permits of a start that the service refuses and still stores. */
+export const REFUSED_START_PERMITS = 10;
 
 export const rateLimitDefaults: RateLimitSettings = {
   permitLimit: limits.rateLimitPermitsDefault,
@@ -32,6 +40,11 @@ export interface RateLimiter {
     signal: AbortSignal,
     report: (fields: readonly HeaderField[]) => void,
   ): Promise<void>;
+  /**
+   * Takes further permits of the current window for a request that was admitted. It refuses nothing, so that a large request
+   * needs one free permit only; the next window owes nothing.
+   */
+  charge(address: string, permits: number): void;
   /** How many addresses are being counted. */
   readonly size: number;
 }
@@ -92,6 +105,11 @@ class FixedWindows implements RateLimiter {
     } finally {
       report(this.#fields(window));
     }
+  }
+
+  charge(address: string, permits: number): void {
+    const window = this.#windows.get(address);
+    if (window !== undefined) window.used += permits;
   }
 
   #windowOf(address: string): Window {

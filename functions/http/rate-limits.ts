@@ -13,18 +13,22 @@ export interface RateLimits {
     signal: AbortSignal,
     report: (fields: readonly HeaderField[]) => void,
   ): Promise<void>;
+  /** Takes further permits for an admitted request, where the class weighs requests. */
+  charge(rateClass: string | null, address: () => string, permits: number): void;
 }
 
 type Options = Pick<ChainOptions, 'operations' | 'rateLimit' | 'rateLimits' | 'world'>;
 
 export function createRateLimits({ operations, rateLimit, rateLimits = {}, world }: Options): RateLimits {
   const limiters = new Map<string, RateLimiter>();
+  const weighed = new Set<string>();
   const byFirstSegment = new Map<string, string>();
   for (const entry of rateLimit === null ? [] : Object.values(operations)) {
     const { rateClass } = entry;
     if (rateLimit === null || rateClass === null) continue;
     if (!limiters.has(rateClass)) {
       const settings = rateLimits[rateClass] ?? rateLimit;
+      if (settings.isWeighed === true) weighed.add(rateClass);
       limiters.set(rateClass, createRateLimiter(rateClass, settings, world));
     }
     for (const { segments } of entry.routes) {
@@ -39,6 +43,9 @@ export function createRateLimits({ operations, rateLimit, rateLimits = {}, world
     async acquire(rateClass, address, signal, report) {
       const limiter = rateClass === null ? undefined : limiters.get(rateClass);
       await limiter?.acquire(address(), signal, report);
+    },
+    charge(rateClass, address, permits) {
+      if (rateClass !== null && weighed.has(rateClass)) limiters.get(rateClass)?.charge(address(), permits);
     },
   };
 }

@@ -73,7 +73,7 @@ export const rateLimit = {
 // biome-ignore format: a table reads better with one setting a line or two
 export const executionRateLimit = {
   permitLimit: setting('Server:ExecutionRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.executionRateLimitPermitsDevelopmentDefault, limits.executionRateLimitPermitsDefault),
-    'Execution requests per window from one source address.', { unit: 'requests' }),
+    'Permits per window of one source address for execution requests. Each takes one; a body takes one more for each further 64 KiB, a refused start nine more.', { unit: 'requests' }),
   windowSeconds: setting<number>('Server:ExecutionRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
     'Length of a window.', { unit: 'seconds' }),
 } as const;

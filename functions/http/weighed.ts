@@ -1,0 +1,38 @@
+import { ServiceError } from '../kernel/errors.ts';
+import type { RawRequest } from './message.ts';
+import { PERMIT_BYTES, REFUSED_START_PERMITS } from './rate-limit.ts';
+
+/** Takes further permits of the rate limit for the request under way. */
+export type Charge = (permits: number) => void;
+
+/** The request, whose body takes a permit for each further 64 KiB while it arrives. Bytes that nobody reads cost nothing. */
+export function weighedRequest(request: RawRequest, charge: Charge): RawRequest {
+  return { ...request, body: { [Symbol.asyncIterator]: () => weighed(request.body, charge) } };
+}
+
+async function* weighed(
+  body: AsyncIterable<Uint8Array>,
+  charge: Charge,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  // By hand: leaving a `for await` early would close the connection before it carries the answer.
+  const iterator = body[Symbol.asyncIterator]();
+  let received = 0;
+  let paid = 1;
+  for (;;) {
+    const step = await iterator.next();
+    if (step.done === true) return;
+    received += step.value.length;
+    const due = Math.ceil(received / PERMIT_BYTES) - paid;
+    if (due > 0) {
+      charge(due);
+      paid += due;
+    }
+    yield step.value;
+  }
+}
+
+/** A refused start is stored, and so costs a write. */
+export function chargeRefusal(error: unknown, charge: Charge): void {
+  if (!(error instanceof ServiceError) || error.code === 'queue_full') return;
+  if (error.extensions['admission'] !== undefined) charge(REFUSED_START_PERMITS - 1);
+}
