@@ -45,12 +45,15 @@ export class StatementError extends StoreError {
   readonly number: number | undefined;
   /** Whether the session is still there, and may be used again after a ROLLBACK. */
   readonly sessionGoesOn: boolean;
+  /** For the log, which keeps no message of an error: `ECONNREFUSED`, or `ER_ACCESS_DENIED_ERROR`. */
+  readonly code: string;
 
   constructor(error: unknown) {
     const { number, code, fatal, message } = factsOf(error);
     const what = number === undefined ? `the connection failed: ${code}` : `error ${number} (${code})`;
     super(failureOf(number, message), `MySQL: ${what}`, { isMisconfigured: misconfigured.has(code) });
     this.number = number;
+    this.code = code;
     // A demoted server still answers, but only another connection may reach its successor.
     this.sessionGoesOn = number !== undefined && !fatal && !readOnly.has(number);
   }

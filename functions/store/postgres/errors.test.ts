@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { describeFailure } from '../../kernel/log.ts';
 import { isLostRace, StatementError } from './errors.ts';
 
 const failed = (code: string, more: object = {}) =>
@@ -46,5 +47,12 @@ describe('a failed statement', () => {
     );
     expect(new StatementError(new Error('timeout expired')).message).toBe('PostgreSQL: timeout expired');
     expect(failed('42501').cause).toBeUndefined();
+  });
+
+  test('is known to the log by its code, since the log keeps no message', () => {
+    const logged = (error: unknown) => describeFailure(error).split('\n')[0];
+    expect(logged(failed('ECONNREFUSED'))).toBe('StatementError ECONNREFUSED');
+    expect(logged(failed('28P01'))).toBe('StatementError 28P01');
+    expect(logged(new StatementError(new Error('timeout expired')))).toBe('StatementError');
   });
 });

@@ -20,6 +20,8 @@ export class StatementError extends StoreError {
   /** `undefined` when the connection failed rather than the statement. */
   readonly sqlState: string | undefined;
   readonly constraint: string | undefined;
+  /** For the log, which keeps no message of an error: `ECONNREFUSED`, or an SQLSTATE. */
+  readonly code: string | undefined;
 
   /** The driver's error is not kept as a cause: its details quote keys and values. */
   constructor(error: unknown) {
@@ -34,6 +36,7 @@ export class StatementError extends StoreError {
     );
     this.sqlState = sqlState;
     this.constraint = constraint;
+    this.code = code;
   }
 }
 
