@@ -12,6 +12,8 @@ export interface ActiveCounter {
   readonly max: number;
   /** Counts the runs or jobs of one owner. Such a record exists only while it counts something. */
   readonly isShare?: true;
+  /** Of a share of runs. */
+  readonly shard?: number;
   /** Other shards count for the same owner too, so one of them may have room. */
   readonly isSharded?: true;
 }
@@ -42,17 +44,31 @@ const SHARDED_MIN = 256;
 
 function shareOf({ runShareMax, counterShards }: RuntimeOptions, scope: Owner, shard: number): ActiveCounter {
   if (counterShards === 1 || runShareMax < SHARDED_MIN)
-    return { key: runShareKey(scope, 0), max: runShareMax, isShare: true };
+    return { key: runShareKey(scope, 0), max: runShareMax, isShare: true, shard: 0 };
   const max = quotaOf(runShareMax, shard, counterShards);
-  return { key: runShareKey(scope, shard), max, isShare: true, isSharded: true };
+  return { key: runShareKey(scope, shard), max, isShare: true, shard, isSharded: true };
 }
 
 /** The counters that counted this run when it began. */
 export function countersOfRun(options: RuntimeOptions, run: Run): readonly ActiveCounter[] {
   const all = countersOf(options, run);
-  return run.job === undefined && run.sharesCounted !== true
-    ? all.filter(({ isShare }) => isShare !== true)
-    : all;
+  const { job, scope, sharesCounted, shareShard } = run;
+  if (job !== undefined || scope === null) return all;
+  if (sharesCounted !== true) return all.filter(({ isShare }) => isShare !== true);
+  // Settings that changed since may count new runs of this owner in other shards.
+  if (shareShard === undefined) return all;
+  return all.map((each) => (each.isShare === true ? { ...each, key: runShareKey(scope, shareShard) } : each));
+}
+
+/** What a run remembers of the counters that count it. */
+export function countedBy(
+  counters: readonly ActiveCounter[],
+): Pick<Run, 'counted' | 'sharesCounted' | 'shareShard'> {
+  const counted = counters.length > 0;
+  const share = counters.find(({ isShare }) => isShare === true);
+  if (share === undefined) return { counted };
+  const { shard } = share;
+  return { counted, sharesCounted: true, ...(shard === undefined ? {} : { shareShard: shard }) };
 }
 
 /** A full counter that no other shard helps. */

@@ -210,6 +210,8 @@ export interface Run extends Progress {
   readonly counted: boolean;
   /** Whether it also counts against the share of its product and tenant. Runs of releases before 0.6.0 do not. */
   readonly sharesCounted?: true;
+  /** The shard in which it is counted there. Runs without it are counted as the settings say. */
+  readonly shareShard?: number;
   /** Absent unless an operation of the service admitted the run as a job. */
   readonly job?: RunJob;
 }

@@ -2,7 +2,7 @@ import { describeFailure } from '../kernel/log.ts';
 import { listPages } from '../store/pages.ts';
 import type { RecordData, RecordKey } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
-import { countersOf, incremented } from './active-runs.ts';
+import { countedBy, countersOf, incremented } from './active-runs.ts';
 import type { RunLane } from './list-runs.ts';
 import {
   COUNTERS,
@@ -126,7 +126,7 @@ async function index(runtime: Runtime, record: RecordData): Promise<void> {
     if (current === undefined) return { writes: [], result: null };
     const run = readRun(current, seen.id);
     if (shares.length === 0 || !lacksShare(run)) return { writes: [{ put: runRecord(run) }], result: null };
-    const put = runRecord({ ...run, sharesCounted: true });
+    const put = runRecord({ ...run, ...countedBy(shares) });
     return { writes: [{ put }, ...shares.map((share) => incremented(found, share))], result: null };
   });
 }

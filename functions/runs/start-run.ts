@@ -1,6 +1,14 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
-import { type ActiveCounter, ceilingOf, countersOf, incremented, isFinal, isFull } from './active-runs.ts';
+import {
+  type ActiveCounter,
+  ceilingOf,
+  countedBy,
+  countersOf,
+  incremented,
+  isFinal,
+  isFull,
+} from './active-runs.ts';
 import { queueFull } from './admission.ts';
 import { afterWrite, announceChange } from './announcements.ts';
 import { traceLimits } from './change-run.ts';
@@ -184,11 +192,6 @@ async function write(
     if (oldest !== null && found.get(oldest) !== undefined) writes.push({ remove: oldest });
     return { writes, result: { kind: 'admitted', run } };
   });
-}
-
-function countedBy(counters: readonly ActiveCounter[]): Pick<Run, 'counted' | 'sharesCounted'> {
-  const counted = counters.length > 0;
-  return counters.some(({ isShare }) => isShare === true) ? { counted, sharesCounted: true } : { counted };
 }
 
 /** A full share is reported first: no other shard helps it. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../functions/kernel/errors.ts';
+import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { AutomaticPrune } from '../../functions/runs/maintenance/automatic-prune.ts';
 import { StoreError } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
@@ -183,6 +184,21 @@ export function describeRetention({ store }: ExecutionConformance): void {
   });
 
   describe('the share of active runs', () => {
+    it('is free again when runs end after a change of the settings that moves their counter', async () => {
+      const small = { activeRunsMax: 1_000, runShareMax: 250, counterShards: 8 };
+      const before = ownRuns(store(), { options: small });
+      const { scope } = before;
+      const ids: string[] = [];
+      for (let n = 0; n < 6; n += 1)
+        ids.push((await before.client.start({ handlerId: HANDLER, scope: mine })).id);
+      const after = ownRuns(store(), { scope, node: 2, options: { ...small, runShareMax: 500 } });
+      for (let n = 0; n < 6; n += 1)
+        ids.push((await after.client.start({ handlerId: HANDLER, scope: mine })).id);
+      for (const id of ids) await (Number(id) % 2 === 0 ? before : after).client.cancel(id);
+      for (const { instance } of [before, after])
+        expect((await accountForRuns(instance.runtime)).faults).toEqual([]);
+    });
+
     it.each([1, 8])(
       'leaves room for others, counted by %i, and ends with the runs',
       async (counterShards) => {
