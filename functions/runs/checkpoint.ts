@@ -33,27 +33,27 @@ export async function checkpoint(
 ): Promise<Checkpoint> {
   const { runId } = held;
   const contentHash = sha256(canonicalJson(content));
-  const stored: Checkpoint = { runId, key, contentHash, updatedAt: now, content, metadata };
-  const record: RecordData = {
-    key: checkpointKey(runId, key),
-    head: { runId, key, contentHash, updatedAt: now },
+  const recordKey = checkpointKey(runId, key);
+  const recordOf = (at: number): RecordData => ({
+    key: recordKey,
+    head: { runId, key, contentHash, updatedAt: at },
     body: JSON.stringify({ content, metadata }),
     listing: { group: runId, id: key, hidden: false, indexes: {} },
-  };
-  const request = { runId, now, mayMoveTrace: true, keys: [{ key: record.key }] };
-  const { result: updatedAt } = await changeRun(runtime, request, (before, found) => {
-    const { workerId } = activeLease(before, held, now);
+  });
+  const request = { runId, now, mayMoveTrace: true, keys: [{ key: recordKey }] };
+  const { result: updatedAt } = await changeRun(runtime, request, (before, found, at) => {
+    const { workerId } = activeLease(before, held, at);
     const answer = answerTo(present(before), write);
     if (answer !== null) return { change: null, result: answer.at };
     const event = { type: 'checkpoint.written', details: { key, contentHash }, workerId };
     // The checkpoint records how far the holder got, so the last wait outcome need not be given again.
     const known = { ...present(before), taken: null };
     // A run that writes the same content at each start and then kills its worker makes no progress.
-    const isSame = found.get(record.key)?.head.contentHash === contentHash;
-    const run = withAnswer(isSame ? known : progressed(known), write, { at: now });
-    return { change: { run, events: [event] }, writes: [{ put: record }], result: now };
+    const isSame = found.get(recordKey)?.head.contentHash === contentHash;
+    const run = withAnswer(isSame ? known : progressed(known), write, { at });
+    return { change: { run, events: [event] }, writes: [{ put: recordOf(at) }], result: at };
   });
-  return { ...stored, updatedAt };
+  return { runId, key, contentHash, updatedAt, content, metadata };
 }
 
 /** Reads a checkpoint under an active lease; `null` if the key has none. A stale lease throws. */

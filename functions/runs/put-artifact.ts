@@ -37,8 +37,8 @@ export async function putArtifact(
   const { result: wonBy } = await changeRun(
     runtime,
     { runId: held.runId, now, mayMoveTrace: true, keys },
-    (before) => {
-      const { workerId } = activeLease(before, held, now);
+    (before, _, at) => {
+      const { workerId } = activeLease(before, held, at);
       const run = present(before);
       const answer = answerTo(run, name)?.artifactId;
       if (answer !== undefined) return { change: null, result: answer };
@@ -46,7 +46,7 @@ export async function putArtifact(
       const details = { artifactId: id, name: write.name, contentHash, sizeBytes };
       const event = { type: 'artifact.written', details, workerId };
       checkRoom(runtime, run);
-      const next = withAnswer({ ...run, artifacts: run.artifacts + 1 }, name, { at: now, artifactId: id });
+      const next = withAnswer({ ...run, artifacts: run.artifacts + 1 }, name, { at, artifactId: id });
       return { change: { run: next, events: [event] }, writes: [{ put: prepared.record }], result: id };
     },
   );

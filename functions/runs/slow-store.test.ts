@@ -74,3 +74,20 @@ test('a name that a slow store grants to a run is held for its whole time', asyn
     expect(Number(records[0]?.head.expiresAt) - world.now).toBe(3_000);
   });
 });
+
+test('a checkpoint and an artifact are refused when the lease ended while the store waited', async () => {
+  await slowly(async (client) => {
+    const leased = async () => {
+      await client.start({ handlerId: 'h' });
+      const lease = await client.lease({ workerId: 'w', handlerIds: ['h'], ttlSeconds: SLOW_MS / 1_000 - 1 });
+      if (lease === null) throw new Error('there was nothing to lease');
+      const { leaseKey, leaseToken, workerId } = lease;
+      return { leaseKey, leaseToken, workerId };
+    };
+    const refused = { code: 'lease_not_active' };
+    const checkpoint = { key: 'k', content: 1 };
+    await expect(client.putCheckpoint({ ...(await leased()), checkpoint })).rejects.toMatchObject(refused);
+    const artifact = { name: 'a', text: 'a' };
+    await expect(client.putArtifact({ ...(await leased()), artifact })).rejects.toMatchObject(refused);
+  });
+});
