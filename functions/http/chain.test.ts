@@ -66,12 +66,16 @@ describe('the order of the steps', () => {
 
   test('a large body and a refused start take more permits, where the class weighs requests', async () => {
     const rejected = new ServiceError('handler_missing', 'no such handler', { admission: {} });
-    const handlers = { ...echoHandlers(), getItem: () => Promise.reject(rejected) };
-    const remaining = async (isWeighed: boolean, request: InjectedRequest) => {
+    const getItemRejected = () => Promise.reject(rejected);
+    const remaining = async (isWeighed: boolean, request: InjectedRequest, isJudged = false) => {
       const [getItem] = [echoOperations['getItem']].flatMap((entry) =>
         entry === undefined ? [] : [{ ...entry, rateClass: 'canonical' }],
       );
       if (getItem === undefined) throw new Error('the fixture has no getItem');
+      const judged = Object.assign(() => Promise.resolve({ status: 200, body: {} }), {
+        judgeBody: () => Promise.resolve(true),
+      });
+      const handlers = { ...echoHandlers(), getItem: getItemRejected, ...(isJudged ? { echo: judged } : {}) };
       const chain = echoChain({
         handlers,
         operations: { ...echoOperations, getItem },
@@ -86,6 +90,7 @@ describe('the order of the steps', () => {
     expect(await remaining(true, good)).toContain('r=98;');
     expect(await remaining(true, large)).toContain('r=95;');
     expect(await remaining(true, refusedStart)).toContain('r=89;');
+    expect(await remaining(true, large, true)).toContain('r=98;');
     expect(await remaining(false, large)).toContain('r=98;');
     expect(await remaining(false, refusedStart)).toContain('r=98;');
   });

@@ -108,7 +108,9 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
     caller,
     read: async (judge) => {
       const input = readQuery(route.query, query);
-      const body = await readSentBody(parts.reader, request, headers, match, { reserve: flight.take, judge });
+      // A body that its handler judges first takes no further permits: workers under leases would be refused their renewals.
+      const sent = judge === undefined ? request : state.exchange.request;
+      const body = await readSentBody(parts.reader, sent, headers, match, { reserve: flight.take, judge });
       state.streams = streamsOf(body);
       return { query: input, body };
     },
