@@ -46,7 +46,7 @@ test('an operation that nobody here knows is attacked, and found to be sound', a
       'query limit: minimum',
       'query limit: required',
       'query order: enum',
-      'query label.a: maxLength',
+      'query label.label: maxLength',
       'query: unknown',
       'body: type ',
       'body: additionalProperties ',

@@ -33,6 +33,8 @@ export interface Call<Id extends AnyOperation = Operation> {
   readonly instance: string;
   /** The clock of the instance when the request arrived. */
   readonly now: number;
+  /** What that clock said last: leases and renewals begin with their decision. */
+  decided?: number;
   /** What the model says to the state that the last attempt was shown. */
   verdict: Verdict | undefined;
   /** The number of the state that the tenant had when the call was sent. */
@@ -136,7 +138,14 @@ export class Cluster {
   #dependencies(store: RecordStore, process: Process, skewMs: number) {
     const { scheduler, flaw } = this;
     const world: World = {
-      clock: { now: () => scheduler.now + skewMs },
+      clock: {
+        now: () => {
+          const now = scheduler.now + skewMs;
+          const call = currentCall();
+          if (call !== undefined) call.decided = now;
+          return now;
+        },
+      },
       random: flaw?.random?.() ?? { bytes: (size) => scheduler.random.bytes(size) },
       timers: { after: (delayMs, callback) => scheduler.after(process, delayMs, callback) },
       http: () => Promise.reject(new Error('the canonical operations call nobody')),
@@ -162,7 +171,15 @@ export class Cluster {
     if (instance?.process.alive !== true) return { kind: 'failed' };
     if (scheduler.random.chance(faults.requestLost)) return { kind: 'unknown' };
     const now = scheduler.now + instance.skewMs;
-    const call: Call<Id> = { number, operation, params, body, instance: name, now, verdict: undefined };
+    const call: Call<Id> = {
+      number,
+      operation,
+      params,
+      body,
+      instance: name,
+      now,
+      verdict: undefined,
+    };
     this.sent(call);
     const outcome = await this.#reply(
       client,

@@ -28,6 +28,10 @@ export function exhausted(event: EventModel): boolean {
   return event.max !== null && event.count >= event.max;
 }
 
+export function decisionTime({ now, decided = now }: Call): number {
+  return Math.max(now, decided);
+}
+
 /** Whether a lease call at `now` may give the event away. */
 export function leasable(event: EventModel, now: number): boolean {
   const current = settled(event, now);
@@ -38,7 +42,8 @@ export function leasable(event: EventModel, now: number): boolean {
 /** What a call that names one event and its holder's token must do to it. */
 export function judgeEvent(call: Call, event: EventModel | undefined): Verdict {
   if (event === undefined) return refused('not_found');
-  const { now } = call;
+  // A renewal is judged by the time of its decision, so that it lasts its whole time.
+  const now = call.operation === 'renewCanonicalOutboxLease' ? decisionTime(call) : call.now;
   const current = settled(event, now);
   if (call.operation === 'replayCanonicalOutbox') {
     const { resetDeliveryCount } = call.body as Call<'replayCanonicalOutbox'>['body'];

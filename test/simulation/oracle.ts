@@ -2,7 +2,7 @@ import type { CanonicalTransactionResult } from '../../contracts/generated/model
 import type { RecordData, Scope } from '../../functions/store/port.ts';
 import { type AnyCall, type AnyOutcome, type Call, currentCall } from './cluster.ts';
 import { CopyOracle, isExport, isRestore } from './copy-oracle.ts';
-import { type EventModel, exhausted, leasable, settled } from './event-model.ts';
+import { decisionTime, type EventModel, exhausted, judgeEvent, leasable, settled } from './event-model.ts';
 import type { Oracle } from './faults.ts';
 import type { Change } from './memory-database.ts';
 import { CanonicalModel, nameOf } from './model.ts';
@@ -49,7 +49,19 @@ export class CommitPointOracle implements Oracle {
     const call = currentCall();
     const judged =
       call?.operation === 'commitCanonicalTransaction' || (call !== undefined && 'eventId' in call.params);
-    if (judged) call.verdict = this.model(call.params.tenantId).judge(call as Call);
+    if (!judged) return;
+    const model = this.model(call.params.tenantId);
+    if (call.operation !== 'renewCanonicalOutboxLease') {
+      call.verdict = model.judge(call as Call);
+      return;
+    }
+    // Judged by the state that the attempt was shown, and by the time at which it decides later.
+    const { eventId } = call.params as Call<'renewCanonicalOutboxLease'>['params'];
+    const event = model.events.get(eventId);
+    Object.defineProperty(call, 'verdict', {
+      get: () => judgeEvent(call as Call, event),
+      configurable: true,
+    });
   };
 
   readonly replaced = (scope: Scope, records: readonly Required<RecordData>[]): void => {
@@ -163,6 +175,7 @@ export class CommitPointOracle implements Oracle {
   /** A lease call gives away what is due, parks what has used up its deliveries, and does nothing else. */
   #checkClaim(call: Call, changes: readonly Change[]): void {
     const model = this.model(call.params.tenantId);
+    const at = decisionTime(call);
     for (const change of changes) {
       const after = change.after?.head;
       must(
@@ -172,7 +185,7 @@ export class CommitPointOracle implements Oracle {
       );
       const before = model.events.get(String(after.id));
       must(before !== undefined, 'I6 event', `a lease call made ${after.id}`);
-      const now = settled(before, call.now);
+      const now = settled(before, at);
       if (after.state === 'dead-letter') {
         must(
           before.state === 'leased' && now.state === 'dead',
@@ -190,13 +203,13 @@ export class CommitPointOracle implements Oracle {
         'I6 event',
         `${before.id} was leased beyond its ${before.max} deliveries`,
       );
-      must(leasable(before, call.now), 'I7 token', `${before.id} was leased while it was ${before.state}`);
+      must(leasable(before, at), 'I7 token', `${before.id} was leased while it was ${before.state}`);
       const tokenHash = String(after.leaseTokenHash);
       must(!model.tokens.has(tokenHash), 'I7 token', `${before.id} got a token that was given before`);
       model.tokens.add(tokenHash);
       if (before.state === 'leased') this.reach('lease taken over');
       const { leaseSeconds } = call.body as Call<'leaseCanonicalOutbox'>['body'];
-      const expiry = call.now + Math.ceil((leaseSeconds ?? 60) * 1_000);
+      const expiry = at + Math.ceil((leaseSeconds ?? 60) * 1_000);
       const leased: EventModel = { ...before, state: 'leased', count: before.count + 1, expiry, tokenHash };
       checkEvent(change, leased);
       model.events.set(before.id, leased);
