@@ -8,27 +8,27 @@ import type { Host } from '../functions/config/setting.ts';
 import type { Settings } from '../functions/config/table.ts';
 import description from '../package.json' with { type: 'json' };
 import { type Check, failed, ok, warning } from './doctor/check.ts';
+import { type CloudOptions, cloudOptions } from './doctor/cloud/options.ts';
 import { emulatorCheck, nodeCheck } from './doctor/machine.ts';
 import { portCheck } from './doctor/port.ts';
 import { exitCodeOfChecks, serverChecks } from './doctor/server.ts';
 import { storageChecks } from './doctor/storage.ts';
-import { type OutputForm, outputOption, say, textTable } from './output.ts';
+import { exitCodes, type OutputForm, outputOption, say, ToolError, textTable } from './output.ts';
 import { serverAddress } from './remote/address.ts';
 import { printable } from './remote/printable.ts';
 import { Remote, serverOf, serverOptions, timeoutOption } from './remote.ts';
 
-interface DoctorOptions {
+interface DoctorOptions extends CloudOptions {
   readonly server: string | undefined;
-  readonly timeout: number;
   readonly for: Host;
   readonly output: OutputForm;
-  readonly verbose?: true;
+  readonly json?: true;
 }
 
 /** `svc doctor`: finds problems of this machine, its settings or a service, and names the remedies. */
 export function doctorCommand(): Command {
   const [address, alias] = serverOptions('a running service to look at, too');
-  return new Command('doctor')
+  const command = new Command('doctor')
     .description('finds problems that keep the service from working here, and names the remedies')
     .argument('[settings...]', 'settings as the service takes them: --Key=value, --settings FILE')
     .addOption(address)
@@ -38,27 +38,43 @@ export function doctorCommand(): Command {
       new Option('--for <host>', 'whose defaults').choices(['embedded', 'functions']).default('embedded'),
     )
     .addOption(outputOption())
+    .option('--json', 'the same as --output json')
     .allowUnknownOption()
-    .allowExcessArguments()
-    .action(async (_: unknown, __: unknown, self: Command) => {
-      const options = self.optsWithGlobals<DoctorOptions>();
-      const checks = await allChecks({ ...options, server: serverOf(self) }, inputOf(options.for, self.args));
-      say(options.output === 'json' ? jsonText(checks) : tableText(checks));
-      process.exitCode = exitCodeOfChecks(checks);
-    });
+    .allowExcessArguments();
+  for (const option of cloudOptions()) command.addOption(option);
+  return command.action(async (_: unknown, __: unknown, self: Command) => {
+    const options = self.optsWithGlobals<DoctorOptions>();
+    const checks = await allChecks({ ...options, server: serverOf(self) }, self.args);
+    say(options.output === 'json' || options.json === true ? jsonText(checks) : tableText(checks));
+    process.exitCode = exitCodeOfChecks(checks);
+  });
 }
 
-async function allChecks(
-  { server, timeout, verbose }: DoctorOptions,
-  input: ConfigurationInput,
-): Promise<Check[]> {
+async function allChecks(options: DoctorOptions, args: readonly string[]): Promise<Check[]> {
+  const { server, timeout, verbose } = options;
   const node = nodeCheck(process.versions.node, description.devDependencies.node);
-  const found = [localChecks(input), emulatorCheck(input.env).then((check) => [check])];
+  const found = options.cloud === true ? [cloudPart(options, args)] : localParts(options, args);
   if (server !== undefined && server !== '') {
     const remote = new Remote(serverAddress(server), [], { timeout, ...(verbose ? { verbose } : {}) });
     found.push(serverChecks(remote, () => machine.clock.now()));
   }
   return [node, ...(await Promise.all(found)).flat()];
+}
+
+function localParts(options: DoctorOptions, args: readonly string[]): Promise<Check[]>[] {
+  const misplaced = (['deployment', 'project'] as const).find((name) => options[name] !== undefined);
+  if (misplaced !== undefined) throw new ToolError(`--${misplaced} goes with --cloud`, exitCodes.usage);
+  const input = inputOf(options.for, args);
+  return [localChecks(input), emulatorCheck(input.env).then((check) => [check])];
+}
+
+/** In the cloud the functions have the settings, so that those of this machine say nothing. */
+async function cloudPart(options: DoctorOptions, args: readonly string[]): Promise<Check[]> {
+  const [first] = args;
+  if (first !== undefined)
+    throw new ToolError(`--cloud takes no settings, such as ${first}`, exitCodes.usage);
+  const { cloudReport } = await import('./doctor/cloud/report.ts');
+  return cloudReport(options);
 }
 
 /** The checks that depend on the settings. Faulty settings skip them, so that no wrong database is checked. */
