@@ -1,4 +1,4 @@
-import type { Found, RecordKey, Write } from '../store/port.ts';
+import type { Found, RecordData, RecordKey, Write } from '../store/port.ts';
 import { activeCounterKey, jobCounterKey, jobShareKey, runShareKey, shardOf } from './records.ts';
 import type { Run } from './run.ts';
 import { jobOwner, type OwnedRun, type Owner } from './run-job.ts';
@@ -60,6 +60,10 @@ export function countersOfRun(options: RuntimeOptions, run: Run): readonly Activ
   return all.map((each) => (each.isShare === true ? { ...each, key: runShareKey(scope, shareShard) } : each));
 }
 
+export function shardsOf({ counterShards }: RuntimeOptions): readonly number[] {
+  return Array.from({ length: counterShards }, (_, shard) => shard);
+}
+
 /** What a run remembers of the counters that count it. */
 export function countedBy(
   counters: readonly ActiveCounter[],
@@ -93,11 +97,42 @@ export function isFull(found: Found, { key, max }: ActiveCounter): boolean {
   return activeCount(found, key) >= max;
 }
 
-export function incremented(found: Found, { key }: ActiveCounter): Write {
-  return { put: { key, head: { active: activeCount(found, key) + 1 } } };
+/** What a counter of all runs or all jobs says of its writers. A server of release 0.5.0 writes the number only. */
+export interface Writers {
+  /** Since when only servers of 0.6.0 or later have written it: 0 for always. */
+  readonly since: number;
+  /** Whether a repair has compared the shares since then. */
+  readonly compared: boolean;
 }
 
-export function decremented(found: Found, { key, isShare }: ActiveCounter): Write {
-  const active = Math.max(0, activeCount(found, key) - 1);
-  return isShare === true && active === 0 ? { remove: key } : { put: { key, head: { active } } };
+export function writersOf({ head }: RecordData): Writers | null {
+  return typeof head.since === 'number' ? { since: head.since, compared: head.compared === true } : null;
+}
+
+export const ALWAYS: Writers = { since: 0, compared: true };
+
+export function counterRecord(key: RecordKey, active: number, writers: Writers | null): RecordData {
+  return { key, head: { active, ...writers } };
+}
+
+/** Whether the shares of these counters hold: a run that a server of release 0.5.0 ends stays in its share until a repair. */
+export function sharesHold(found: Found, counters: readonly ActiveCounter[]): boolean {
+  return counters.every(({ key, isShare }) => {
+    const counter = found.get(key);
+    return isShare === true || counter === undefined || writersOf(counter)?.compared === true;
+  });
+}
+
+export function incremented(found: Found, counter: ActiveCounter): Write {
+  return changed(found, counter, activeCount(found, counter.key) + 1);
+}
+
+export function decremented(found: Found, counter: ActiveCounter): Write {
+  return changed(found, counter, Math.max(0, activeCount(found, counter.key) - 1));
+}
+
+function changed(found: Found, { key, isShare }: ActiveCounter, active: number): Write {
+  if (isShare === true) return active === 0 ? { remove: key } : { put: { key, head: { active } } };
+  const before = found.get(key);
+  return { put: counterRecord(key, active, before === undefined ? ALWAYS : writersOf(before)) };
 }

@@ -1,5 +1,6 @@
 import { listPages, recordsOf } from '../store/pages.ts';
 import type { RecordKey } from '../store/port.ts';
+import { shardsOf } from './active-runs.ts';
 import type { RunLane } from './list-runs.ts';
 import { activeCounterKey, RUN_GROUP, RUN_INDEX, RUNS, runShareKey } from './records.ts';
 import type { RunStatus } from './run.ts';
@@ -9,7 +10,7 @@ import { isIndexedByScope, isMaximal, lanesOf, type RunPart } from './scope-inde
 /** Number of active runs by their counter records; `null` if active runs have no ceiling. */
 export async function countActive(runtime: Runtime): Promise<number | null> {
   const { activeRunsMax } = runtime.options;
-  return activeRunsMax === null ? null : sumOf(runtime, shardsOf(runtime).map(activeCounterKey));
+  return activeRunsMax === null ? null : sumOf(runtime, shardsOf(runtime.options).map(activeCounterKey));
 }
 
 /** Active runs that one count reads; the number is unknown beyond them. */
@@ -26,9 +27,9 @@ export async function countVisible(runtime: Runtime, parts: readonly RunPart[]):
   const own = [...distinct.values()];
   if (own.length > PARTS_MAX) return null;
   // Until then the shares lack runs of an earlier release.
-  if (!(await isIndexedByScope(runtime))) return null;
+  if (!(await isIndexedByScope(runtime, runtime.world.clock.now()))) return null;
   if (own.every(hasShare)) {
-    const shards = shardsOf(runtime);
+    const shards = shardsOf(runtime.options);
     return sumOf(
       runtime,
       own.flatMap((part) => shards.map((shard) => runShareKey(part, shard))),
@@ -42,10 +43,6 @@ export async function countVisible(runtime: Runtime, parts: readonly RunPart[]):
 /** A counter of its own says how many runs of the part are active. */
 function hasShare(part: RunPart): part is RunPart & { readonly tenantId: string } {
   return part.tenantId !== null && part.handlerId === null;
-}
-
-function shardsOf({ options }: Runtime): number[] {
-  return Array.from({ length: options.counterShards }, (_, shard) => shard);
 }
 
 async function sumOf(runtime: Runtime, keys: readonly RecordKey[]): Promise<number> {

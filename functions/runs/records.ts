@@ -54,6 +54,18 @@ export const EXECUTION_SCOPE: Scope = { kind: 'system', name: 'execution' };
 
 export const RUN_GROUP = 'run';
 
+/**
+ * Indexes that release 0.5.0 does not know. It indexes a run anew with each change, by the tags in the body among others: a
+ * stored run has these as tags, so that the change of a server of 0.5.0 keeps them.
+ */
+const CARRIED = {
+  scope: 'svc.index.scope',
+  product: 'svc.index.product',
+  jobs: 'svc.index.jobs',
+  jobSubject: 'svc.index.job-subject',
+} as const;
+const CARRIED_TAGS: ReadonlySet<string> = new Set(Object.values(CARRIED));
+
 /** Indexes of lists and workers. `lane` exists only while a run is queued. */
 export const RUN_INDEX = {
   handler: 'handler',
@@ -63,13 +75,13 @@ export const RUN_INDEX = {
   correlation: 'correlation',
   key: 'key',
   /** Names product and tenant; absent without a scope, as `product` is. Runs of releases before 0.6.0 get both later. */
-  scope: 'scope',
-  product: 'product',
+  scope: tagIndex(CARRIED.scope),
+  product: tagIndex(CARRIED.product),
   /** Only runs that admission refused have it: it names their owner. */
   refused: 'refused',
   /** Only jobs have these: one value names family and space, the other the subject too. */
-  jobs: 'jobs',
-  jobSubject: 'job-subject',
+  jobs: tagIndex(CARRIED.jobs),
+  jobSubject: tagIndex(CARRIED.jobSubject),
 } as const;
 
 export function tagIndex(name: string): string {
@@ -176,7 +188,7 @@ export function runRecord(run: Run): RecordData {
   return {
     key: runKey(run.id),
     head: runHead(run),
-    body: JSON.stringify(run),
+    body: JSON.stringify({ ...run, tags: { ...run.tags, ...carriedTags(run) } }),
     listing: { group: RUN_GROUP, id: run.id, hidden: false, indexes: runIndexes(run) },
     due: dueOf(run),
   };
@@ -207,19 +219,29 @@ function runIndexes(run: Run): Record<string, string> {
   // Without a correlation id the run's own id counts, and the run is found by that anyway.
   if (run.correlationId !== run.id) indexes[RUN_INDEX.correlation] = run.correlationId;
   if (run.keyHash !== null) indexes[RUN_INDEX.key] = run.keyHash;
-  if (run.scope !== null) {
-    indexes[RUN_INDEX.scope] = scopeValue(run.scope);
-    indexes[RUN_INDEX.product] = productValue(run.scope.productId);
-  }
   if (wasRefused(run)) indexes[RUN_INDEX.refused] = retentionOwner(run);
-  for (const [name, value] of Object.entries(run.tags)) indexes[tagIndex(name)] = value;
-  if (run.job !== undefined) Object.assign(indexes, jobIndexes(run.job));
+  const tags = { ...run.tags, ...carriedTags(run) };
+  for (const [name, value] of Object.entries(tags)) indexes[tagIndex(name)] = value;
   return indexes;
 }
 
-function jobIndexes({ family, space, subject }: RunJob): Record<string, string> {
-  const all = { [RUN_INDEX.jobs]: jobList(family, space, null) };
-  return subject === null ? all : { ...all, [RUN_INDEX.jobSubject]: jobList(family, space, subject) };
+function carriedTags({ scope, job }: Run): Readonly<Record<string, string>> {
+  const owned =
+    scope === null
+      ? {}
+      : { [CARRIED.scope]: scopeValue(scope), [CARRIED.product]: productValue(scope.productId) };
+  return job === undefined ? owned : { ...owned, ...jobTags(job) };
+}
+
+function jobTags({ family, space, subject }: RunJob): Record<string, string> {
+  const all = { [CARRIED.jobs]: jobList(family, space, null) };
+  return subject === null ? all : { ...all, [CARRIED.jobSubject]: jobList(family, space, subject) };
+}
+
+function withoutCarriedTags(run: Run): Run {
+  const tags = Object.entries(run.tags);
+  const own = tags.filter(([name]) => !CARRIED_TAGS.has(name));
+  return own.length === tags.length ? run : { ...run, tags: Object.fromEntries(own) };
 }
 
 /**
@@ -237,7 +259,7 @@ export function readRun(record: RecordData, id?: string): Run {
   if (record.key.collection !== RUNS.name || typeof record.body !== 'string') {
     throw new StoreError('corrupt', 'a run record holds no run');
   }
-  const run = JSON.parse(record.body) as Run;
+  const run = withoutCarriedTags(JSON.parse(record.body) as Run);
   if (id !== undefined && run.id !== id) {
     throw new StoreError('corrupt', 'a run record does not hold the run that its id names');
   }

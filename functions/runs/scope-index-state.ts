@@ -1,15 +1,19 @@
-/** What this process knows of the index by scope. One step is under way at a time, and none after the last. */
-export class ScopeIndexState {
-  #done = false;
-  #step: Promise<boolean> | undefined;
+/** How long a process relies on what it has read of the state. */
+const KNOWN_MS = 1_000;
 
-  /** `step` resolves to whether it was the last one. It must not fail. */
-  async isComplete(step: () => Promise<boolean>): Promise<boolean> {
-    if (this.#done) return true;
-    this.#step ??= step().finally(() => {
-      this.#step = undefined;
+/** What this process knows of the index by scope. One look at the store is under way at a time. */
+export class ScopeIndexState {
+  #wholeAt: number | undefined;
+  #look: Promise<boolean> | undefined;
+
+  /** `look` resolves to whether the index has every run. It must not fail. */
+  async isWhole(now: number, look: () => Promise<boolean>): Promise<boolean> {
+    if (this.#wholeAt !== undefined && Math.abs(now - this.#wholeAt) < KNOWN_MS) return true;
+    this.#look ??= look().finally(() => {
+      this.#look = undefined;
     });
-    this.#done = await this.#step;
-    return this.#done;
+    const whole = await this.#look;
+    this.#wholeAt = whole ? now : undefined;
+    return whole;
   }
 }

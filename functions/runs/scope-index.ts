@@ -1,11 +1,11 @@
 import { describeFailure } from '../kernel/log.ts';
+import { orderedIdBefore } from '../kernel/ordered-id.ts';
 import { listPages } from '../store/pages.ts';
-import type { RecordData, RecordKey } from '../store/port.ts';
-import { recordId } from '../store/record-id.ts';
+import type { RecordData } from '../store/port.ts';
 import { countedBy, countersOf, incremented } from './active-runs.ts';
+import { type IndexMark, isWhole, MARK, markOf, markRecord, readIndexState } from './index-mark.ts';
 import type { RunLane } from './list-runs.ts';
 import {
-  COUNTERS,
   productValue,
   RUN_GROUP,
   RUN_INDEX,
@@ -63,52 +63,67 @@ function laneOf({ productId, tenantId, handlerId }: RunPart): RunLane {
 }
 
 const PAGE = 200;
-/** Runs that one call looks at. */
+/** Runs that one list looks at. */
 const STEP_RUNS = 2_000;
-
-/** How far the runs of earlier releases are indexed. */
-const MARK: RecordKey = { collection: COUNTERS.name, id: recordId('scope-index') };
+/** A run may be stored so long after the time in its id, by the clocks of two servers: the next pass reads so far back. */
+const LATE_MS = 120_000;
 
 /**
  * Whether the index by scope has every run; until then a list reads the newest runs and checks each. Runs of releases before
- * 0.6.0 lack the index, and active ones their share: each call adds both to a bounded number of them, and the store remembers how far the calls are.
+ * 0.6.0 lack the index, and active ones their share: each call adds both to a bounded number of them, until the first pass is over.
  */
-export function isIndexedByScope(runtime: Runtime): Promise<boolean> {
-  return runtime.scopeIndex.isComplete(() =>
-    step(runtime).catch((error: unknown) => {
+export function isIndexedByScope(runtime: Runtime, now: number): Promise<boolean> {
+  return runtime.scopeIndex.isWhole(now, async () => {
+    try {
+      const state = await readIndexState(runtime);
+      if (state.mark.done) return isWhole(state);
+      let seen = 0;
+      const isOver = (runs: number) => {
+        seen += runs;
+        return seen >= STEP_RUNS;
+      };
+      const done = await indexRuns(runtime, state.mark, { now, isOver });
+      return isWhole({ ...state, mark: { ...state.mark, done } });
+    } catch (error) {
       const message = 'Runs of an earlier release could not be indexed by scope';
       runtime.log({ severity: 'WARNING', message, failure: describeFailure(error) });
       return false;
-    }),
-  );
+    }
+  });
 }
 
-async function step(runtime: Runtime): Promise<boolean> {
+/**
+ * Goes on where the last pass ended, and adds index and share where a run lacks them. Returns whether the end was reached;
+ * `isOver` is asked after each page, with the number of its runs.
+ */
+export async function indexRuns(
+  runtime: Runtime,
+  { after }: Pick<IndexMark, 'after'>,
+  { now, isOver }: { readonly now: number; readonly isOver: (runs: number) => boolean },
+): Promise<boolean> {
   const store = await runtime.store();
-  const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key: MARK }] });
-  const mark = records[0]?.head;
-  if (mark?.done === true) return true;
-  const after = typeof mark?.after === 'string' ? { afterId: mark.after } : {};
+  const sure = orderedIdBefore(now - LATE_MS);
   const pages = listPages(store, runtime.scope, {
     collection: RUNS,
     group: RUN_GROUP,
     limit: PAGE,
-    ...after,
+    ...(after === '' ? {} : { afterId: after }),
   });
-  let last = mark?.after ?? '';
-  let seen = 0;
+  let last = after;
   let done = true;
   for await (const page of pages) {
     for (const record of page.records) await index(runtime, record);
     last = page.records.at(-1)?.listing?.id ?? last;
-    seen += page.records.length;
     done = page.next === null;
-    if (seen >= STEP_RUNS) break;
+    if (!done && isOver(page.records.length)) break;
   }
-  await store.transact(runtime.scope, { gate: MARK, keys: [{ key: MARK }] }, () => ({
-    writes: [{ put: { key: MARK, head: { after: last, done } } }],
-    result: null,
-  }));
+  const reached = last > sure ? sure : last;
+  await store.transact(runtime.scope, { gate: MARK, keys: [{ key: MARK }] }, (found) => {
+    const mark = markOf(found.get(MARK));
+    const furthest = reached > mark.after ? reached : mark.after;
+    const put = markRecord({ ...mark, after: furthest, done: mark.done || done });
+    return { writes: [{ put }], result: null };
+  });
   return done;
 }
 

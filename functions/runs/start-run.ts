@@ -8,6 +8,7 @@ import {
   incremented,
   isFinal,
   isFull,
+  sharesHold,
 } from './active-runs.ts';
 import { queueFull } from './admission.ts';
 import { afterWrite, announceChange } from './announcements.ts';
@@ -196,7 +197,8 @@ async function write(
 
 /** A full share is reported first: no other shard helps it. */
 function fullCounter(found: Found, counters: readonly ActiveCounter[]): ActiveCounter | undefined {
-  const full = counters.filter((counter) => isFull(found, counter));
+  const shares = sharesHold(found, counters);
+  const full = counters.filter((counter) => isFull(found, counter) && (shares || counter.isShare !== true));
   return full.find(isFinal) ?? full[0];
 }
 

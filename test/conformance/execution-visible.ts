@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createExecutionAccess, type ExecutionGrant } from '../../functions/identity/execution-access.ts';
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import type { ProductPolicy } from '../../functions/runs/product-policy.ts';
-import { RUN_GROUP, RUNS, readRun, runShareKey } from '../../functions/runs/records.ts';
+import { RUN_GROUP, RUN_INDEX, RUNS, readRun, runShareKey } from '../../functions/runs/records.ts';
 import { listPages, recordsOf } from '../../functions/store/pages.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { refused } from '../support/canonical.ts';
@@ -125,7 +125,7 @@ export function describeVisible({ store }: ExecutionConformance): void {
       )) {
         const { listing, key } = record;
         if (listing === undefined || listing === null) continue;
-        const { scope: _, product: __, ...indexes } = listing.indexes;
+        const { [RUN_INDEX.scope]: _, [RUN_INDEX.product]: __, ...indexes } = listing.indexes;
         await store().transact(scope, { keys: [{ key, view: 'body' }] }, () => ({
           writes: [{ put: { ...record, listing: { ...listing, indexes } } }],
           result: null,

@@ -17,6 +17,7 @@ import { describeRunLeases } from './execution-run-leases.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
 import { describeUnread } from './execution-unread.ts';
+import { describeUpgrade } from './execution-upgrade.ts';
 import { describeVisible } from './execution-visible.ts';
 import { describeWaits } from './execution-waits.ts';
 import { describeWorkers } from './execution-worker.ts';
@@ -75,5 +76,6 @@ export function describeExecution(
     describeMaintenance(conformance);
     describeRetention(conformance);
     describeVisible(conformance);
+    describeUpgrade(conformance);
   });
 }

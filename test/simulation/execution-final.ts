@@ -21,7 +21,7 @@ export class ExecutionAudit extends ExecutionUser {
     oracle.checkStored(records);
     const counted = records
       .filter(({ key }) => key.collection === 'counters')
-      .reduce((sum, { head }) => sum + Number(head.active), 0);
+      .reduce((sum, { head }) => sum + Number(head.active ?? 0), 0);
     must(counted === 0, 'admission', `${counted} runs are still counted, and none is active`);
     await this.#checkReads();
     await this.#checkKeys();

@@ -45,7 +45,7 @@ export function listExecutionRuns({
 async function visibleTo(runtime: Runtime, access: ExecutionAccess | null, caller: Caller) {
   if (access === null) return { lanes: ALL, visible: () => true };
   const known = verified(caller);
-  const indexed = await isIndexedByScope(runtime);
+  const indexed = await isIndexedByScope(runtime, runtime.world.clock.now());
   return {
     lanes: indexed ? lanesOf(access.visibleRuns(known)) : ALL,
     visible: (run: Run) => access.maySee(known, run),

@@ -1,6 +1,7 @@
 import { describeFailure } from '../../kernel/log.ts';
 import type { Runtime } from '../runtime.ts';
 import { pruneAll } from './prune.ts';
+import { repairRuns } from './repair.ts';
 
 /** No batch begins after this time; the next prune does the rest. */
 const BUDGET_MS = 30_000;
@@ -8,7 +9,7 @@ const BUDGET_MS = 30_000;
 /** The first prune begins so long after the start, so that it does not compete with the recovery of runs. */
 const FIRST_MS = 60_000;
 
-/** Prunes as the settings say, by a timer of the process. */
+/** Prunes as the settings say, by a timer of the process, and repairs what an earlier release has left. */
 export class AutomaticPrune {
   readonly #runtime: Runtime;
   readonly #intervalMs: number;
@@ -42,6 +43,8 @@ export class AutomaticPrune {
   async #prune(): Promise<void> {
     const { world, options, log } = this.#runtime;
     const now = world.clock.now();
+    const isOver = () => this.#stopping.signal.aborted || world.clock.now() >= now + BUDGET_MS;
+    await repairRuns(this.#runtime, isOver);
     try {
       const { runs, failed } = await pruneAll(this.#runtime, now, {
         deadline: now + BUDGET_MS,

@@ -80,7 +80,7 @@ export async function pruneAll(
   } while (resumed === RESUMED_MAX);
   const endedBefore = ageMsMin === 0 ? null : now - ageMsMin;
   // Lists and starts of callers need it; here it goes on where nobody lists.
-  await isIndexedByScope(runtime);
+  await isIndexedByScope(runtime, now);
   const search = { isCut: false };
   const isCut = () => {
     search.isCut = isOver();

@@ -7,6 +7,7 @@ import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 import { dueRuns, settleSome } from '../settle.ts';
 import { type AccountFault, accountForRuns } from './account.ts';
+import { repairRuns } from './repair.ts';
 
 /** A message that no worker has handled after this time counts as lost. */
 export const REDRIVE_MS = 60_000;
@@ -108,7 +109,7 @@ export interface ReconcileSummary {
   } | null;
 }
 
-/** Settles all due runs and redrives all that have been queued for too long, until the deadline. */
+/** Settles all due runs, redrives all that have been queued for too long, and repairs index and counters, until the deadline. */
 export async function reconcileAll(
   runtime: Runtime,
   now: number,
@@ -137,6 +138,7 @@ export async function reconcileAll(
     more = isOver();
     if (more) break;
   }
+  if (!more) await repairRuns(runtime, isOver);
   const found = account && !more ? await accountForRuns(runtime) : null;
   return {
     settled,
