@@ -36,7 +36,7 @@ export const authorizationClasses = {
   'execution-worker': {
     settings: 'Server:ExecutionAccess',
     policy: 'execution',
-    rateClass: 'execution',
+    rateClass: 'worker',
     accessOperations: ['worker'],
   },
 } as const;

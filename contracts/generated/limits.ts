@@ -98,14 +98,24 @@ export const limits = {
    */
   rateLimitPermitsDevelopmentDefault: 6_000,
   /** Execution requests from one source address in one window, by default. Unit: requests. */
-  executionRateLimitPermitsDefault: 6_000,
+  executionRateLimitPermitsDefault: 120,
   /** Execution requests from one source address in one window in Development, by default. Unit: requests. */
   executionRateLimitPermitsDevelopmentDefault: 600_000,
+  /**
+   * Requests of workers for leases and under leases, from one source address in one window, by default. Unit:
+   * requests.
+   */
+  workerRateLimitPermitsDefault: 6_000,
+  /**
+   * Requests of workers for leases and under leases, from one source address in one window in Development, by
+   * default. Unit: requests.
+   */
+  workerRateLimitPermitsDevelopmentDefault: 600_000,
   /**
    * Requests from one source address in one window to routes that ask for no credential, by default. Unit:
    * requests.
    */
-  publicRateLimitPermitsDefault: 600,
+  publicRateLimitPermitsDefault: 120,
   /** Length of a rate limit window, by default. Unit: seconds. */
   rateLimitWindowSecondsDefault: 60,
   /** Requests that wait for the next window, by default. Unit: requests. */

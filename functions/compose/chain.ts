@@ -41,7 +41,8 @@ interface ChainParts {
 }
 
 export function chainOptions({ settings, world, log }: ChainParts, what: Served): ChainOptions {
-  const { service, server, cors, rateLimit, executionRateLimit, publicRateLimit } = settings;
+  const { service, server, cors } = settings;
+  const { rateLimit, executionRateLimit, workerRateLimit, publicRateLimit } = settings;
   const { operations, served, validators, identity } = what;
   const entries = [...operations, ...served.flatMap(({ extra }) => extra)];
   return {
@@ -55,6 +56,7 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     rateLimit: entries.some(({ rateClass }) => rateClass !== null) ? rateLimit : null,
     rateLimits: {
       execution: { ...executionRateLimit, queueLimit: 0, isWeighed: true },
+      worker: { ...workerRateLimit, queueLimit: 0, isWeighed: true },
       public: { ...publicRateLimit, queueLimit: 0 },
     },
     trustedProxyHops: server.trustedProxyHops,

@@ -221,7 +221,9 @@ describe('the limits of lists', () => {
 });
 
 test('execution requests have a rate limit of their own', async () => {
-  const file = JSON.stringify({ Server: { ExecutionRateLimit: { PermitLimit: 2 } } });
+  const file = JSON.stringify({
+    Server: { ExecutionRateLimit: { PermitLimit: 2 }, WorkerRateLimit: { PermitLimit: 1 } },
+  });
   const readFile = (path: string) => (path === 'svcsettings.json' ? file : undefined);
   const env = { SVC_DATA_DIR: mkdtempSync(join(folder, 'rate-')) };
   const { settings } = loadConfiguration({ host: 'embedded', env, argv: [], readFile });
@@ -232,5 +234,15 @@ test('execution requests have a rate limit of their own', async () => {
   expect([(await list()).status, (await list()).status]).toEqual([200, 200]);
   const third = await list();
   expect([third.status, third.json<{ code: string }>().code]).toEqual([429, 'rate_limited']);
+  // Starts and lists leave workers their renewals.
+  const body = { workerId: 'w', handlerIds: ['work'] };
+  const lease = () => inject(chain, { method: 'POST', path: '/execution/workers/leases', body });
+  expect((await lease()).status).not.toBe(429);
+  const again = await lease();
+  expect([again.status, again.headers['ratelimit-policy']]).toEqual([429, '"worker";q=1;w=60']);
+  // A path that no operation has counts with the other requests for runs.
+  expect(
+    (await inject(chain, { method: 'GET', path: '/execution/nothing' })).headers['ratelimit-policy'],
+  ).toBe('"execution";q=2;w=60');
   await service.close();
 });

@@ -10,6 +10,7 @@ import {
   security,
   server,
   service,
+  workerRateLimit,
 } from './settings/server.ts';
 import { canonicalStore, firestore } from './settings/storage.ts';
 
@@ -20,6 +21,7 @@ export const table = {
   security,
   rateLimit,
   executionRateLimit,
+  workerRateLimit,
   publicRateLimit,
   oidc,
   canonicalAccess,

@@ -65,15 +65,22 @@ describe('the order of the steps', () => {
   });
 
   test('a large body and a refused start take more permits, where the class weighs requests', async () => {
+    const accepts = () => Promise.resolve(true);
+    const refuses = () => Promise.reject(new ServiceError('lease_stale', 'no such lease'));
     const rejected = new ServiceError('handler_missing', 'no such handler', { admission: {} });
     const getItemRejected = () => Promise.reject(rejected);
-    const remaining = async (isWeighed: boolean, request: InjectedRequest, isJudged = false) => {
+    const remaining = async (
+      isWeighed: boolean,
+      request: InjectedRequest,
+      isJudged = false,
+      judgment = accepts,
+    ) => {
       const [getItem] = [echoOperations['getItem']].flatMap((entry) =>
         entry === undefined ? [] : [{ ...entry, rateClass: 'canonical' }],
       );
       if (getItem === undefined) throw new Error('the fixture has no getItem');
       const judged = Object.assign(() => Promise.resolve({ status: 200, body: {} }), {
-        judgeBody: () => Promise.resolve(true),
+        judgeBody: judgment,
       });
       const handlers = { ...echoHandlers(), getItem: getItemRejected, ...(isJudged ? { echo: judged } : {}) };
       const chain = echoChain({
@@ -91,6 +98,8 @@ describe('the order of the steps', () => {
     expect(await remaining(true, large)).toContain('r=95;');
     expect(await remaining(true, refusedStart)).toContain('r=89;');
     expect(await remaining(true, large, true)).toContain('r=98;');
+    // Four pieces of 64 KiB, of which the first is part of the request: three times 32.
+    expect(await remaining(true, large, true, refuses)).toContain('r=2;');
     expect(await remaining(false, large)).toContain('r=98;');
     expect(await remaining(false, refusedStart)).toContain('r=98;');
   });

@@ -18,7 +18,7 @@ import { addressOf, createReceive, type Exchange, type Receive } from './receive
 import { type Failure, logRequest } from './request-log.ts';
 import { createRouter } from './router.ts';
 import { createValidators, type Validators } from './validators.ts';
-import { type Charge, chargeRefusal, weighedRequest } from './weighed.ts';
+import { type Charge, chargeRefusal, readFreeOfCharge, weighedRequest } from './weighed.ts';
 
 export type { ChainOptions, GroupValidators, HandlerMap } from './options.ts';
 
@@ -108,9 +108,12 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
     caller,
     read: async (judge) => {
       const input = readQuery(route.query, query);
-      // A body that its handler judges first takes no further permits: workers under leases would be refused their renewals.
-      const sent = judge === undefined ? request : state.exchange.request;
-      const body = await readSentBody(parts.reader, sent, headers, match, { reserve: flight.take, judge });
+      const readFrom = (sent: RawRequest) =>
+        readSentBody(parts.reader, sent, headers, match, { reserve: flight.take, judge });
+      // Workers under leases would be refused their renewals after large artifacts.
+      const body = await (judge === undefined
+        ? readFrom(request)
+        : readFreeOfCharge(state.exchange.request, chargeOf(options, parts, state), readFrom));
       state.streams = streamsOf(body);
       return { query: input, body };
     },

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Timers } from '../kernel/world.ts';
+import type { World } from '../kernel/world.ts';
 import { targetOf } from './bridge.ts';
+import { type ByteAllowance, createByteAllowance } from './byte-allowance.ts';
 import { connectionLines, type Turn } from './connection-line.ts';
 import { Interruption } from './interruption.ts';
 import type { Chain, RawRequest } from './message.ts';
-import { expectsContinue, send } from './send.ts';
+import { discardPolicy, expectsContinue, send } from './send.ts';
 
 /** Carries requests of a Node server through the chain, and keeps the requests under way. */
 export interface Exchange {
@@ -34,7 +35,10 @@ interface Active extends Turn {
   last: boolean;
 }
 
-export function createExchange(chain: Chain, timers: Timers): Exchange {
+export type ExchangeWorld = Pick<World, 'clock' | 'timers'>;
+
+export function createExchange(chain: Chain, { clock, timers }: ExchangeWorld): Exchange {
+  const discarded = createByteAllowance(discardPolicy, clock);
   const active = new Map<IncomingMessage, Active>();
   const draining = new AbortController();
   let idleListeners: (() => void)[] = [];
@@ -78,7 +82,7 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
       const entry = begin(request, response);
       lineOf(request.socket).ready(
         entry,
-        () => void run(entry, response, { chain, timers, draining: draining.signal }),
+        () => void run(entry, response, { chain, timers, discarded, draining: draining.signal }),
       );
     },
     breakOff(socket, error) {
@@ -105,14 +109,15 @@ export function createExchange(chain: Chain, timers: Timers): Exchange {
 
 interface Surroundings {
   readonly chain: Chain;
-  readonly timers: Timers;
+  readonly timers: ExchangeWorld['timers'];
+  readonly discarded: ByteAllowance;
   readonly draining: AbortSignal;
 }
 
 async function run(
   entry: Active,
   response: ServerResponse,
-  { chain, timers, draining }: Surroundings,
+  { chain, timers, discarded, draining }: Surroundings,
 ): Promise<void> {
   const { request, controller, broken } = entry;
   const { signal } = controller;
@@ -123,7 +128,7 @@ async function run(
   });
   const answer = await chain(raw);
   const close = answer.close || draining.aborted || entry.last;
-  await send(request, response, { ...answer, close }, { timers, proceeded, signal });
+  await send(request, response, { ...answer, close }, { timers, discarded, proceeded, signal });
   answer.settled?.();
 }
 

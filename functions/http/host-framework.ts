@@ -8,7 +8,7 @@ import { createExchange, type Exchange } from './exchange.ts';
 import type { Chain } from './message.ts';
 
 export interface FrameworkHostOptions {
-  readonly world: Pick<World, 'timers' | 'random'>;
+  readonly world: Pick<World, 'clock' | 'timers' | 'random'>;
   readonly log: Log;
   /** Closes stores and clients, after the last request and before the process ends. */
   readonly close: () => Promise<void>;
@@ -24,7 +24,7 @@ const faultExitCode = 16;
 
 /** Registers the chain as an HTTP function of functions-framework. One process serves one function, so call it once. */
 export function registerFunction(name: string, chain: Chain, options: FrameworkHostOptions): void {
-  const exchange = createExchange(chain, options.world.timers);
+  const exchange = createExchange(chain, options.world);
   const before = new Set([...stopSignals, ...faults].flatMap((event) => process.rawListeners(event)));
   installRawBridge({
     onServer: (server) => {

@@ -9,7 +9,7 @@ export interface NodeHostOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  readonly world: Pick<World, 'timers' | 'random'>;
+  readonly world: Pick<World, 'clock' | 'timers' | 'random'>;
   readonly timeouts?: ConnectionTimeouts;
   /** How long `stop` waits for requests under way before it gives them up. */
   readonly drainMs?: number;
@@ -34,7 +34,7 @@ const abortGraceMs = 500;
 /** Serves the chain on plain `node:http`; resolves when the port is open. */
 export async function serveNode(chain: Chain, options: NodeHostOptions): Promise<NodeHost> {
   const { world, timeouts = connectionTimeouts, drainMs = 8_000 } = options;
-  const exchange = createExchange(chain, world.timers);
+  const exchange = createExchange(chain, world);
   const server = createServer({
     maxHeaderSize: headerBytesMax,
     requireHostHeader: false,

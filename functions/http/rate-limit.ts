@@ -19,6 +19,9 @@ export interface RateLimitSettings {
 /** Bytes of a body that one permit pays for. */
 export const PERMIT_BYTES = 64 * 1024;
 
+/** How many times its permits a body costs whose lease is refused. */
+export const REFUSED_BODY_FACTOR = 32;
+
 /** The permits of a start that the service refuses and still stores. */
 export const REFUSED_START_PERMITS = 10;
 

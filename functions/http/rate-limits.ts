@@ -33,7 +33,8 @@ export function createRateLimits({ operations, rateLimit, rateLimits = {}, world
     }
     for (const { segments } of entry.routes) {
       const [first] = segments;
-      if (first && 'literal' in first) byFirstSegment.set(first.literal, rateClass);
+      if (first && 'literal' in first && !byFirstSegment.has(first.literal))
+        byFirstSegment.set(first.literal, rateClass);
     }
   }
   return {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Timers } from '../kernel/world.ts';
+import type { AllowancePolicy, ByteAllowance } from './byte-allowance.ts';
 import { Interruption } from './interruption.ts';
 import { ByteStream, type RawResponse, sliceBytes } from './message.ts';
 
@@ -8,6 +9,14 @@ import { ByteStream, type RawResponse, sliceBytes } from './message.ts';
 // The rest of an unread body that the server discards, so that a sending client reads the answer instead of a reset.
 const lingerBytesMax = 32 * 1024 * 1024;
 const lingerMs = 2_000;
+/**
+ * Unread bytes that the process discards, over all connections. The engine collects its whole heap after each 32 MiB of them,
+ * so callers that are refused and send on would stop everybody else.
+ */
+export const discardPolicy: AllowancePolicy = {
+  burstBytes: 32 * 1024 * 1024,
+  bytesPerSecond: 1024 * 1024,
+};
 // Up to this size the rest of a body is discarded and the connection kept.
 const keptRestBytesMax = 64 * 1024;
 // A client that takes none of an answer for so long is cut off.
@@ -15,6 +24,8 @@ const stallMs = 30_000;
 
 export interface SendParts {
   readonly timers: Timers;
+  /** What may be discarded of unread bodies, over all requests. */
+  readonly discarded: ByteAllowance;
   /** Whether the client was asked to send its body. */
   readonly proceeded: boolean;
   /** Aborted when the client has gone or the server gives the request up. */
@@ -46,7 +57,7 @@ export async function send(
     if (!(await sendStream(response, body, parts))) return;
   } else if (!lingers) rest = body;
   else if (body !== null) response.write(body);
-  if (lingers) await discardRest(request, parts.timers);
+  if (lingers) await discardRest(request, parts);
   response.end(rest ?? undefined);
   await taken(response, parts.timers);
 }
@@ -149,17 +160,25 @@ function leavesTooMuch(request: IncomingMessage): boolean {
 }
 
 /** Reads on without keeping anything, until the body ends or a bound is reached. */
-function discardRest(request: IncomingMessage, timers: Timers): Promise<void> {
+function discardRest(
+  request: IncomingMessage,
+  { timers, discarded: allowance }: Pick<SendParts, 'timers' | 'discarded'>,
+): Promise<void> {
   return new Promise((resolve) => {
     let discarded = 0;
-    const cancel = timers.after(lingerMs, resolve);
+    const cancel = timers.after(lingerMs, () => done());
+    let cancelNext: (() => void) | null = null;
     const done = (): void => {
+      cancelNext?.();
       cancel();
       resolve();
     };
     request.on('data', (chunk: Uint8Array) => {
       discarded += chunk.length;
-      if (discarded > lingerBytesMax) done();
+      if (discarded > lingerBytesMax) return done();
+      // Chunk by chunk: the socket would otherwise deliver some 2 MiB in one turn of the event loop.
+      request.pause();
+      cancelNext = timers.after(allowance.take(chunk.length), () => request.resume());
     });
     request.once('end', done);
     request.once('close', done);

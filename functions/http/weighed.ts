@@ -1,6 +1,6 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { RawRequest } from './message.ts';
-import { PERMIT_BYTES, REFUSED_START_PERMITS } from './rate-limit.ts';
+import { PERMIT_BYTES, REFUSED_BODY_FACTOR, REFUSED_START_PERMITS } from './rate-limit.ts';
 
 /** Takes further permits of the rate limit for the request under way. */
 export type Charge = (permits: number) => void;
@@ -28,6 +28,27 @@ async function* weighed(
       paid += due;
     }
     yield step.value;
+  }
+}
+
+/**
+ * Takes the permits of a body only when reading it fails: a body that its handler judges first and accepts costs one. A refused
+ * one costs more than others, since workers have many permits and send no such bodies.
+ */
+export async function readFreeOfCharge<T>(
+  request: RawRequest,
+  charge: Charge,
+  read: (request: RawRequest) => Promise<T>,
+): Promise<T> {
+  let owed = 0;
+  const counted = weighedRequest(request, (permits) => {
+    owed += permits;
+  });
+  try {
+    return await read(counted);
+  } catch (error) {
+    charge(owed * REFUSED_BODY_FACTOR);
+    throw error;
   }
 }
 

@@ -21,6 +21,7 @@ export async function startServer(
     'Server:CanonicalRateLimit:PermitLimit=100000',
     'Server:CanonicalRateLimit:WindowSeconds=1',
     'Server:ExecutionRateLimit:PermitLimit=1000000',
+    'Server:WorkerRateLimit:PermitLimit=1000000',
     'Server:PublicRateLimit:PermitLimit=1000000',
   ];
   const flags = [...raised, ...settings].map((setting) => `--${setting}`);

@@ -40,6 +40,8 @@ const common = {
   'Server:CanonicalRateLimit:PermitLimit': '100000',
   'Server:CanonicalRateLimit:WindowSeconds': '1',
   'Server:ExecutionRateLimit:PermitLimit': '1000000',
+  'Server:WorkerRateLimit:PermitLimit': '1000000',
+
   'Server:PublicRateLimit:PermitLimit': '1000000',
   'Server:ValidateResponses': 'true',
   'Server:LogLevel': 'error',

@@ -26,6 +26,7 @@ const SETTINGS = [
   'Server:CanonicalRateLimit:PermitLimit=100000',
   'Server:CanonicalRateLimit:WindowSeconds=1',
   'Server:ExecutionRateLimit:PermitLimit=1000000',
+  'Server:WorkerRateLimit:PermitLimit=1000000',
   'Server:PublicRateLimit:PermitLimit=1000000',
   // Other tests hold every answer against its model; here that would cost the time of many kills.
   'Server:ValidateResponses=false',

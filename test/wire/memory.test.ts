@@ -1,8 +1,11 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import type { Answer } from '../../functions/http/answer.ts';
+import { createExchange } from '../../functions/http/exchange.ts';
 import { type NodeHost, serveNode } from '../../functions/http/host-node.ts';
+import type { Chain } from '../../functions/http/message.ts';
 import type { ChainOptions } from '../../functions/http/options.ts';
 import type { Timers } from '../../functions/kernel/world.ts';
 import { ManualWorld } from '../support/manual-world.ts';
@@ -35,6 +38,38 @@ async function unread(port: number, text: string): Promise<Socket> {
   socket.write(text);
   return socket;
 }
+
+test('bodies behind a refusal are discarded at a bounded speed, over all connections', async () => {
+  const world = new ManualWorld();
+  // Waits of no length belong to one chunk after the other; the test ends all others.
+  const after: Timers['after'] = (ms, callback) => (ms > 0 ? world : systemWorld).timers.after(ms, callback);
+  const chain: Chain = () => Promise.resolve({ status: 429, headers: [], body: '{}', close: false });
+  const exchange = createExchange(chain, { clock: world.clock, timers: { after } });
+  const server = createServer(exchange.handle);
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const bytes = 30 * MiB;
+  const clients = await Promise.all(
+    [1, 2].map(async () => {
+      const client = await unread(port, request('POST', path, [`Content-Length: ${bytes}`]));
+      client.write(Buffer.alloc(bytes));
+      return client;
+    }),
+  );
+  // For each connection the end of the whole discarding, and the wait for the next chunk.
+  await vi.waitFor(() => expect(world.pendingTimers).toBe(4), 20_000);
+  const taken = sockets.reduce((sum, socket) => sum + socket.bytesRead, 0);
+  expect(taken).toBeGreaterThan(31 * MiB);
+  expect(taken).toBeLessThan(34 * MiB);
+  // The server ends connections with unread bytes, which their clients may see as a reset.
+  const closed = clients.map((client) => new Promise((resolve) => client.resume().once('close', resolve)));
+  world.advance(2_000);
+  server.closeAllConnections();
+  await Promise.all(closed);
+  server.close();
+}, 30_000);
 
 test('answers that nobody reads are bounded, cut off after 30 s, and cost small requests nothing', async () => {
   const world = new ManualWorld();

@@ -69,12 +69,21 @@ export const rateLimit = {
     'Requests that wait for the next window instead of being refused.', { unit: 'requests' }),
 } as const;
 
-/** The rate limit of the execution routes. A worker that is busy makes many calls for each run. */
+/** The rate limit of the execution routes, but for those of workers. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const executionRateLimit = {
   permitLimit: setting('Server:ExecutionRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.executionRateLimitPermitsDevelopmentDefault, limits.executionRateLimitPermitsDefault),
-    'Permits per window of one source address for execution requests. Each takes one; a body takes one more for each further 64 KiB, a refused start nine more.', { unit: 'requests' }),
+    'Permits per window of one source address for starts, reads, lists, events and cancellations of runs. Each takes one; a body takes one more for each further 64 KiB, a refused start nine more.', { unit: 'requests' }),
   windowSeconds: setting<number>('Server:ExecutionRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
+    'Length of a window.', { unit: 'seconds' }),
+} as const;
+
+/** The rate limit of the routes for workers. A worker that is busy makes many calls for each run. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const workerRateLimit = {
+  permitLimit: setting('Server:WorkerRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.workerRateLimitPermitsDevelopmentDefault, limits.workerRateLimitPermitsDefault),
+    'Permits per window of one source address for requests of workers for leases and under leases. Each takes one; a body takes one more for each further 64 KiB, except an artifact under a lease that is live.', { unit: 'requests' }),
+  windowSeconds: setting<number>('Server:WorkerRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
     'Length of a window.', { unit: 'seconds' }),
 } as const;
 

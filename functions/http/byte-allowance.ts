@@ -1,0 +1,31 @@
+import type { Clock } from '../kernel/world.ts';
+
+/** How many bytes may pass at once, and how many a second from then on. */
+export interface AllowancePolicy {
+  readonly burstBytes: number;
+  readonly bytesPerSecond: number;
+}
+
+/** A token bucket that counts bytes of all connections together. */
+export interface ByteAllowance {
+  /** Counts bytes that have passed; the milliseconds to wait before more may pass, 0 for none. */
+  take(bytes: number): number;
+}
+
+export function createByteAllowance(
+  { burstBytes, bytesPerSecond }: AllowancePolicy,
+  clock: Clock,
+): ByteAllowance {
+  let free = burstBytes;
+  let at = clock.now();
+  return {
+    take(bytes) {
+      const now = clock.now();
+      // A clock that was set back adds nothing.
+      const added = (Math.max(0, now - at) / 1000) * bytesPerSecond;
+      at = now;
+      free = Math.min(burstBytes, free + added) - bytes;
+      return free >= 0 ? 0 : Math.ceil((-free / bytesPerSecond) * 1000);
+    },
+  };
+}
