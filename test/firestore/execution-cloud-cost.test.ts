@@ -3,20 +3,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CloudTasksQueue } from '../../functions/queue/cloud-tasks/cloud-tasks-queue.ts';
 import type { QueueTask } from '../../functions/queue/cloud-tasks/message.ts';
 import { executionCollections } from '../../functions/runs/records.ts';
+import { executionCloud } from '../../scripts/cost/measured.ts';
 import type { CloudInstance } from '../support/cloud-queue.ts';
 import { dispatchBy, ExecutionClient, executionInstance } from '../support/execution.ts';
 import { firestoreMissing } from '../support/firestore.ts';
 import { ManualWorld } from '../support/manual-world.ts';
-import { type Bill, countBill } from './bill-counter.ts';
+import { countBill } from './bill-counter.ts';
+import { countingCalls } from './counted-calls.ts';
 import { openTestStore } from './fixtures.ts';
 
 /** What runs cost where messages are tasks: documents, and calls of Cloud Tasks with the deliveries that they lead to. */
 
 interface Entry {
-  readonly operation: string;
-  readonly bill: Bill;
-  /** Tasks created and delivered: each is one operation on the bill. */
-  readonly tasks: number;
+  /** Its use of the cloud is in the table of `npm run cost`. A task created or delivered is one operation on the bill. */
+  readonly operation: keyof typeof executionCloud;
   readonly call: (stage: Stage) => Promise<unknown>;
 }
 
@@ -27,8 +27,6 @@ const LEASE_MS = 60_000;
 const entries: readonly Entry[] = [
   {
     operation: 'run of a handler of the hosted worker',
-    bill: { calls: 6, reads: 7, writes: 5, deletes: 0 },
-    tasks: 2,
     call: async (stage) => {
       await stage.client.start({ handlerId: INNER, payload: { n: 1 } });
       await stage.deliver();
@@ -36,8 +34,6 @@ const entries: readonly Entry[] = [
   },
   {
     operation: 'the same with an idempotency key',
-    bill: { calls: 6, reads: 8, writes: 6, deletes: 0 },
-    tasks: 2,
     call: async (stage) => {
       await stage.client.start({ handlerId: INNER, payload: { n: 1 }, idempotencyKey: 'key' });
       await stage.deliver();
@@ -45,8 +41,6 @@ const entries: readonly Entry[] = [
   },
   {
     operation: 'run of a worker that the queue calls',
-    bill: { calls: 7, reads: 9, writes: 5, deletes: 0 },
-    tasks: 4,
     call: async (stage) => {
       await stage.started();
       await stage.complete();
@@ -55,8 +49,6 @@ const entries: readonly Entry[] = [
   },
   {
     operation: 'more for a retry: failed, due, delivered again',
-    bill: { calls: 4, reads: 5, writes: 3, deletes: 0 },
-    tasks: 3,
     call: async (stage) => {
       await stage.started({ retryPolicy: { maxAttempts: 2, initialDelaySeconds: 5 } });
       stage.mark();
@@ -66,8 +58,6 @@ const entries: readonly Entry[] = [
   },
   {
     operation: 'more for an event: waited for, raised, delivered again, taken',
-    bill: { calls: 8, reads: 8, writes: 4, deletes: 0 },
-    tasks: 3,
     call: async (stage) => {
       const { id } = await stage.started();
       stage.mark();
@@ -80,8 +70,6 @@ const entries: readonly Entry[] = [
   },
   {
     operation: 'more for a timer: waited for, due, delivered again, taken',
-    bill: { calls: 6, reads: 6, writes: 3, deletes: 0 },
-    tasks: 3,
     call: async (stage) => {
       await stage.started();
       stage.mark();
@@ -94,8 +82,6 @@ const entries: readonly Entry[] = [
   },
   {
     operation: 'heartbeat',
-    bill: { calls: 2, reads: 2, writes: 1, deletes: 0 },
-    tasks: 0,
     call: async (stage) => {
       await stage.started();
       stage.mark();
@@ -104,14 +90,19 @@ const entries: readonly Entry[] = [
   },
   {
     operation: 'end of a lease that was renewed: one more message',
-    bill: { calls: 1, reads: 2, writes: 0, deletes: 0 },
-    tasks: 2,
     call: async (stage) => {
       await stage.started();
       stage.world.advance(LEASE_MS - 1_000);
       await stage.client.heartbeat(stage.proof);
       stage.mark();
       await stage.pass(1_000);
+    },
+  },
+  {
+    operation: 'lease when no run is ready: one look of a waiting worker',
+    call: async (stage) => {
+      const body = { workerId: 'worker', handlerIds: [OUTER] };
+      expect(await stage.client.lease(body)).toBeNull();
     },
   },
 ];
@@ -166,7 +157,11 @@ function openStage(store: Store, counter: Counter) {
     ],
     options: { counterShards: 8 },
   });
-  const client = new ExecutionClient(instance);
+  let requests = 0;
+  const request = () => {
+    requests += 1;
+  };
+  const client = countingCalls(new ExecutionClient(instance), request);
   let lease: { leaseKey: string; leaseToken: string; workerId: string } | undefined;
   const stage = {
     world,
@@ -178,8 +173,10 @@ function openStage(store: Store, counter: Counter) {
     /** Delivers every due message: to the hosted worker, or to an external one, which leases the named run. */
     async deliver() {
       for (const runId of tasks.take(world.now)) {
-        if ((await handlerOf(runId)) === INNER) await instances[0]?.deliver(runId);
-        else {
+        if ((await handlerOf(runId)) === INNER) {
+          request();
+          await instances[0]?.deliver(runId);
+        } else {
           const body = { workerId: 'worker', handlerIds: [OUTER], runId, ttlSeconds: LEASE_MS / 1_000 };
           const leased = await client.lease(body);
           if (leased !== null) lease = leased;
@@ -202,7 +199,9 @@ function openStage(store: Store, counter: Counter) {
     mark() {
       counter.take();
       tasks.operations = 0;
+      requests = 0;
     },
+    requests: () => requests,
   };
   const outer = new Set<string>();
   const handlerOf = async (runId: string) => (outer.has(runId) ? OUTER : INNER);
@@ -216,12 +215,17 @@ function openStage(store: Store, counter: Counter) {
 /** As of the page; a million operations of Cloud Tasks cost 0.40. */
 const dollarsPerMillion = { reads: 0.6, writes: 1.8, deletes: 0.2, tasks: 0.4 };
 
-function row({ operation, bill: { calls, reads, writes, deletes }, tasks: operations }: Entry): string {
+function row({ operation }: Entry): string {
+  const { calls, reads, writes, deletes, tasks: operations } = executionCloud[operation];
   const each = dollarsPerMillion;
   const dollars =
     reads * each.reads + writes * each.writes + deletes * each.deletes + operations * each.tasks;
   return `| ${operation} | ${calls} | ${reads} | ${writes} | ${deletes} | ${operations} | ${dollars.toFixed(2)} |`;
 }
+
+test('each operation of the calculator is counted', () => {
+  expect(entries.map(({ operation }) => operation)).toEqual(Object.keys(executionCloud));
+});
 
 test('the page of figures tells the same', async () => {
   const page = await readFile('docs/performance.md', 'utf8');
@@ -266,10 +270,8 @@ describe.skipIf(firestoreMissing !== undefined)(
       await stage.pass(LEASE_MS);
       stage.mark();
       await entry.call(stage);
-      expect({ bill: counter.take(), tasks: tasks.operations }).toEqual({
-        bill: entry.bill,
-        tasks: entry.tasks,
-      });
+      const used = { ...counter.take(), tasks: tasks.operations, requests: stage.requests() };
+      expect(used).toEqual(executionCloud[entry.operation]);
     });
   },
 );

@@ -1,0 +1,15 @@
+/** A client whose calls of operations are counted: each is a request to the service. A call of a helper is none. */
+export function countingCalls<T extends object>(client: T, counted: () => void): T {
+  return new Proxy(client, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => {
+        // On the target itself: the calls that one operation makes inside are no requests.
+        const result: unknown = member.apply(target, args);
+        if (result instanceof Promise) counted();
+        return result;
+      };
+    },
+  });
+}
