@@ -15,6 +15,7 @@ import { type FunctionName, loadFunction, servedFunctions } from './functions.ts
 import type { ComposedGroup, GroupParts } from './group.ts';
 import { machine } from './machine.ts';
 import { CompositionFault } from './module.ts';
+import { sourcePlaces } from './source-places.ts';
 import { lazyStore } from './store.ts';
 
 /** The service put together from its settings. */
@@ -57,7 +58,7 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
   // The store knows the collections of disabled groups too: their records stay readable for copies.
   const opening = { settings, world, create: createStore, collections: () => collectionsOf(known) };
   const store = lazyStore({ ...opening, ...(given.watchStore && { watch: given.watchStore }) });
-  const announce = createLog(writeLog, world.clock);
+  const announce = createLog(writeLog, world.clock, sourcePlaces());
   const log = logAbove(settings.server.logLevel, announce);
   const unserved = unservedRuns(settings);
   const execution = lazy(

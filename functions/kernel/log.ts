@@ -48,13 +48,20 @@ const fields = [
 
 const textLengthMax = 1024;
 
-/** A log that hands each line, without its line end, to `write`. With a clock each line has its `time`, RFC 3339. */
-export function createLog(write: (line: string) => void, clock?: Clock): Log {
+/**
+ * A log that hands each line, without its line end, to `write`. With a clock each line has its `time`, RFC 3339; `locate`
+ * names the places of a failure by the sources instead of the bundle.
+ */
+export function createLog(
+  write: (line: string) => void,
+  clock?: Clock,
+  locate: (failure: string) => string = (failure) => failure,
+): Log {
   return (event) => {
     const line: Record<string, string | number> = {};
     if (clock !== undefined) line.time = formatUtc(clock.now());
     for (const field of fields) {
-      const value = event[field];
+      const value = field === 'failure' && event.failure ? locate(event.failure) : event[field];
       if (typeof value === 'number') line[field] = value;
       else if (typeof value === 'string')
         line[field] = withoutCredentials(value.slice(0, textLengthMax).toWellFormed());

@@ -48,7 +48,15 @@ export function hashesOf(folder: string): Readonly<Record<string, string>> {
  */
 export function buildElsewhere(root: string, folder: string, metafile: Metafile, outdir: string): string {
   const copy = join(folder, 'somewhere', 'else entirely');
-  const paths = ['functions', 'contracts', 'docs', 'scripts', 'package.json', 'tsconfig.json'];
+  const paths = [
+    'functions',
+    'contracts',
+    'docs',
+    'scripts',
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+  ];
   for (const path of [...paths, ...outermost(packageFolders(metafile, false))]) {
     cpSync(join(root, path), join(copy, path), { recursive: true });
   }

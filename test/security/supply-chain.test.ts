@@ -176,6 +176,7 @@ describe('P04: what is deployed is what is listed', () => {
     const allowed = new Set([
       'docs',
       'package.json',
+      'package-lock.json',
       ...chunks.flatMap((chunk) => [`${chunk}.js`, `${chunk}.js.map`]),
     ]);
     expect(kinds.filter((name) => !allowed.has(name.replace(/\.LEGAL\.txt$/, '')))).toEqual([]);

@@ -1,34 +1,43 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../emulator/firestore.ts';
+import { catalogGroups } from '../../functions/compose/catalog-groups.ts';
+import { functionNames } from '../../functions/compose/functions.ts';
 import description from '../../package.json' with { type: 'json' };
+import type { Installed } from '../../scripts/build/installed.ts';
 import { type BuildReport, buildFunctions } from '../../scripts/build.ts';
+import { hashesOf } from '../security/bundle.ts';
+import { installLocked } from './installed-functions.ts';
 import { halfSentCommit, Program, refusesConnections, root } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-build-'));
 const framework = '@google-cloud/functions-framework';
-const installed = join(root, 'node_modules', framework);
 let report: BuildReport;
 
 beforeAll(async () => {
   report = await buildFunctions(join(folder, 'functions'));
-  const scope = join(report.outdir, 'node_modules/@google-cloud');
-  mkdirSync(scope, { recursive: true });
-  symlinkSync(installed, join(report.outdir, 'node_modules', framework));
+  const lock: unknown = JSON.parse(readFileSync(join(report.outdir, 'package-lock.json'), 'utf8'));
+  installLocked(report.outdir, (lock as Installed['lock']).packages);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** As the platform starts it: the framework's command in the deployed folder. */
-async function serve(target: string, env: Readonly<Record<string, string>> = {}) {
+/** As the platform starts it: the framework's command in the deployed folder, which lies outside of this project. */
+async function serve(
+  target: string,
+  env: Readonly<Record<string, string>> = {},
+  words: readonly string[] = [],
+) {
   const port = await freePort();
   const development = {
     SVC_ENVIRONMENT: 'Development',
     SVC_CANONICAL_STORE_PROVIDER: 'sqlite',
     SVC_DATA_DIR: folder,
   };
-  const program = new Program([join(installed, 'build/src/main.js'), '--target', target], {
+  const command = join('node_modules', framework, 'build/src/main.js');
+  const program = new Program([...words, command, '--target', target], {
     cwd: report.outdir,
     env: { PORT: String(port), ...development, ...env },
   });
@@ -49,6 +58,42 @@ describe('the bundle', () => {
     });
   });
 
+  test('pins all that its installation brings', () => {
+    const words = ['ls', '--all', '--json'];
+    const { status, stdout } = spawnSync('npm', words, { cwd: report.outdir, encoding: 'utf8' });
+    const tree = JSON.parse(stdout) as { problems?: unknown; dependencies: object };
+    expect(tree.problems).toBeUndefined();
+    expect(Object.keys(tree.dependencies)).toEqual([framework]);
+    expect(status).toBe(0);
+    const lock = readFileSync(join(report.outdir, 'package-lock.json'), 'utf8');
+    expect(lock).not.toMatch(/"(?:resolved|link|dev)":/);
+    expect(lock).not.toContain('esbuild');
+  });
+
+  test('has the same bytes in every folder', async () => {
+    const other = await buildFunctions(join(folder, 'another place', 'functions'));
+    const hashes = hashesOf(other.outdir);
+    const first = Object.entries(hashesOf(report.outdir)).filter(
+      ([path]) => !path.startsWith('node_modules'),
+    );
+    expect(hashes).toEqual(Object.fromEntries(first));
+    expect(Object.keys(hashes)).toEqual(expect.arrayContaining(['index.js', 'index.js.map']));
+  });
+
+  test('names the sources in its maps by their path in the project', () => {
+    const { sources } = JSON.parse(readFileSync(join(report.outdir, 'index.js.map'), 'utf8')) as {
+      sources: string[];
+    };
+    expect(sources).toContain('functions/index.ts');
+    expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([]);
+  });
+
+  test('tells what each function reads until its first answer', () => {
+    const names = report.starts.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['start of canonical', 'start of execution']));
+    expect(report.starts.every(({ bytes, bytesMax }) => bytes > 1_000_000 && bytes <= bytesMax)).toBe(true);
+  });
+
   test('holds nothing of the machine that made it', () => {
     const text = readFileSync(join(report.outdir, 'index.js'), 'utf8');
     expect(text).not.toContain(root);
@@ -56,7 +101,59 @@ describe('the bundle', () => {
   });
 });
 
+const cloud = {
+  ExecutionRuntime__Adapter: 'google',
+  ExecutionRuntime__Google__ProjectId: 'demo-svc',
+  ExecutionRuntime__Google__LocationId: 'local',
+  ExecutionRuntime__Google__QueueId: 'svc-runs',
+  ExecutionRuntime__Google__WorkerUrl: 'http://127.0.0.1:9/worker',
+  ExecutionRuntime__Google__ServiceAccountEmail: 'tasks@example.test',
+  ExecutionRuntime__Google__OidcAudience: 'http://127.0.0.1:9/worker',
+  ExecutionRuntime__Google__RequireExplicitWorkerRoutes: 'false',
+  HostedWorker__TaskAuthentication__AllowedAudiences__0: 'http://127.0.0.1:9/worker',
+  HostedWorker__TaskAuthentication__AllowedPrincipals__0: 'tasks@example.test',
+  CLOUD_TASKS_EMULATOR_HOST: '127.0.0.1:9',
+};
+
+/** The first request of each function and its answer. A new group adds its row. */
+const firstRequests: Readonly<Record<string, readonly [method: string, path: string, status: number]>> = {
+  server: ['GET', '/health', 200],
+  canonical: ['POST', '/canonical/tenants/t/outbox/query', 200],
+  execution: ['GET', '/execution/runs', 200],
+  worker: ['GET', '/health', 200],
+  reconcile: ['POST', '/', 200],
+  prune: ['POST', '/', 200],
+};
+
+describe('each function from an empty folder', () => {
+  test('has a first request here', () => {
+    expect(Object.keys(firstRequests).sort()).toEqual(
+      [...catalogGroups.map(({ name }) => name), ...functionNames].sort(),
+    );
+  });
+
+  test.each(Object.keys(firstRequests))('%s answers its first request', async (target) => {
+    const [method, path, status] = firstRequests[target] ?? ['GET', '/', 200];
+    const { program, url } = await serve(target, cloud);
+    await using _ = program;
+    await program.says(/URL: /);
+    const answer = await fetch(`${url}${path}`, { method });
+    expect(await answer.text()).not.toContain('Internal Server Error');
+    expect(answer.status).toBe(status);
+  });
+});
+
 describe('the bundle behind functions-framework', () => {
+  test('names the sources where it logs a failure', async () => {
+    const withoutResolvers = 'data:text/javascript,delete Promise.withResolvers';
+    const { program, url } = await serve('server', {}, ['--import', withoutResolvers]);
+    await using _ = program;
+    await program.says(/URL: /);
+    await fetch(`${url}/health`).catch(() => undefined);
+    await program.exit;
+    expect(program.stdout).toMatch(/"failure":"TypeError[^"]* \(functions\/http\/exchange\.ts:\d+:\d+\)/);
+  });
+
   test('serves the function that it is told to', async () => {
     const { program, url } = await serve('server');
     await using _ = program;

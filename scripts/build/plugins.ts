@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Plugin } from 'esbuild';
+import { root } from './project.ts';
+
+/** Reduces the project's package.json to the members that a bundle reads. */
+export function onlyMembers(members: object): Plugin {
+  return {
+    name: 'only-members',
+    setup(bundle) {
+      bundle.onLoad({ filter: /package\.json$/ }, ({ path }) => {
+        if (path !== join(root, 'package.json')) return undefined;
+        return { contents: JSON.stringify(members), loader: 'json' };
+      });
+    },
+  };
+}
+
+/**
+ * The client of Cloud Tasks reads its descriptions from computed paths, which do not exist in a bundle. This plugin
+ * replaces them with literal imports. A client version with different code fails the build.
+ */
+export const literalTaskFiles: Plugin = {
+  name: 'literal-task-files',
+  setup(bundle) {
+    const filter = /@google-cloud[\\/]tasks[\\/]build[\\/](?:cjs|esm)[\\/]src[\\/].*_client\.c?js$/;
+    bundle.onLoad({ filter }, ({ path }) => {
+      const folder = dirname(path);
+      const { version } = JSON.parse(readFileSync(resolve(folder, '../../../../package.json'), 'utf8')) as {
+        readonly version: string;
+      };
+      const read = (file: string) => `require(${JSON.stringify(resolve(folder, file))})`;
+      let contents = readFileSync(path, 'utf8');
+      for (const [pattern, value] of [
+        [/\b(const|var) gapicConfig = [^;]+;/, read('cloud_tasks_client_config.json')],
+        [/\b(const|var) jsonProtos = [^;]+;/, read('../../../protos/protos.json')],
+        [/\b(const|var) version = [^;]+;/, JSON.stringify(version)],
+      ] as const) {
+        if (!pattern.test(contents)) throw new Error(`${path} differs from the expected code`);
+        contents = contents.replace(pattern, (whole) => `${whole.split('=', 1).join('')}= ${value};`);
+      }
+      contents = contents.replace(/const dirname = path\.dirname\(fileURLToPath\(import\.meta\.url\)\);/, '');
+      return { contents, loader: 'js', resolveDir: folder };
+    });
+    // The literal imports above replace this loader.
+    bundle.onLoad({ filter: /@google-cloud[\\/]tasks[\\/]build[\\/].*json-helper\.cjs$/ }, () => ({
+      contents: 'module.exports = { getJSON: undefined };',
+      loader: 'js',
+    }));
+  },
+};
+
+/** Leaves out the beta versions of the API: the service does not call them. */
+export const withoutTaskBetas: Plugin = {
+  name: 'without-task-betas',
+  setup(bundle) {
+    bundle.onResolve({ filter: /v2beta[23]/ }, ({ path, importer }) =>
+      /@google-cloud[\\/]tasks/.test(importer) ? { path, namespace: 'left-out' } : undefined,
+    );
+    bundle.onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents: 'export {}', loader: 'js' }));
+  },
+};

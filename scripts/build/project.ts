@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** The project that is built. */
+export const root = resolve(import.meta.dirname, '../..');
+
+export interface ProjectPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+export function projectPackage(): ProjectPackage {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as ProjectPackage;
+}
