@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { bundle, copyDocs, writeFiles } from './build/bundle.ts';
 import { contentFaults } from './build/contents.ts';
@@ -6,12 +6,13 @@ import { installedBeside } from './build/installed.ts';
 import { budgetFaults, groupParts, type PartSize, sizesOf, startsOf } from './build/parts.ts';
 import { projectPackage, root } from './build/project.ts';
 import { buildServer } from './build/server.ts';
+import { zip } from './build/zip.ts';
 
 export { bytesIn, closure, start } from './build/parts.ts';
 
 /**
- * `npm run build` fills `dist/functions/`, which can be deployed as it is, and `dist/svc-<version>.tgz`, the embedded server
- * and the operator tool for a machine. A cold start reads a handful of files instead of thousands, and each function only
+ * `npm run build` fills `dist/functions/` and packs it as `dist/functions.zip`, which can be deployed as it is; and makes
+ * `dist/svc-<version>.tgz`, the embedded server and the operator tool for a machine. A cold start reads a handful of files instead of thousands, and each function only
  * those of its own group and provider.
  */
 
@@ -52,6 +53,20 @@ export async function buildFunctions(outdir: string): Promise<BuildReport> {
   return { outdir, sizes, starts, faults };
 }
 
+/** Packs the folder of the functions as the archive that Terraform uploads. */
+export async function packFunctions(outdir: string): Promise<string> {
+  const archive = `${outdir}.zip`;
+  const entries = await readdir(outdir, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(outdir, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .filter((path) => !path.startsWith('node_modules/'))
+    .sort();
+  const files = paths.map(async (path) => [path, await readFile(join(outdir, path))] as const);
+  await writeFile(archive, zip(new Map(await Promise.all(files))));
+  return archive;
+}
+
 function table(sizes: readonly PartSize[]): string {
   const rows = sizes.map(({ name, bytes, bytesMax }) => {
     return `${name.padEnd(34)} ${String(bytes).padStart(9)} of ${bytesMax} bytes`;
@@ -61,6 +76,7 @@ function table(sizes: readonly PartSize[]): string {
 
 if (import.meta.main) {
   const functions = await buildFunctions(join(root, 'dist/functions'));
+  const source = await packFunctions(functions.outdir);
   const server = await buildServer(join(root, 'dist'));
   console.log(table(functions.sizes));
   console.log('\nUntil the first answer, on Firestore:');
@@ -69,7 +85,7 @@ if (import.meta.main) {
   console.log(table(server.sizes));
   const faults = [...functions.faults, ...server.faults];
   for (const fault of faults) console.error(fault);
-  const [deployed, packed] = [functions.outdir, server.archive].map((path) => relative(root, path));
+  const [deployed, packed] = [source, server.archive].map((path) => relative(root, path));
   if (faults.length === 0) console.log(`\nReady to deploy: ${deployed}\nReady to install: ${packed}`);
   else process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,8 +8,9 @@ import { catalogGroups } from '../../functions/compose/catalog-groups.ts';
 import { functionNames } from '../../functions/compose/functions.ts';
 import description from '../../package.json' with { type: 'json' };
 import type { Installed } from '../../scripts/build/installed.ts';
-import { type BuildReport, buildFunctions } from '../../scripts/build.ts';
+import { type BuildReport, buildFunctions, packFunctions } from '../../scripts/build.ts';
 import { hashesOf } from '../security/bundle.ts';
+import { pythonMissing } from '../support/python.ts';
 import { installLocked } from './installed-functions.ts';
 import { halfSentCommit, Program, refusesConnections, root } from './program.ts';
 
@@ -78,6 +79,18 @@ describe('the bundle', () => {
     );
     expect(hashes).toEqual(Object.fromEntries(first));
     expect(Object.keys(hashes)).toEqual(expect.arrayContaining(['index.js', 'index.js.map']));
+  });
+
+  test.skipIf(pythonMissing !== undefined)('is packed as an archive with the same files', async () => {
+    const archive = await packFunctions(report.outdir);
+    const unpacked = join(folder, 'unpacked');
+    execFileSync('python3', ['-m', 'zipfile', '-e', archive, unpacked]);
+    const deployed = Object.entries(hashesOf(report.outdir)).filter(
+      ([path]) => !path.startsWith('node_modules'),
+    );
+    expect(hashesOf(unpacked)).toEqual(Object.fromEntries(deployed));
+    const again = await packFunctions(report.outdir);
+    expect(readFileSync(again).equals(readFileSync(archive))).toBe(true);
   });
 
   test('names the sources in its maps by their path in the project', () => {
