@@ -95,6 +95,16 @@ function describeClaims({ store, rivals, alone }: ExecutionConformance): void {
     expect(other.lease.leaseToken).not.toBe(lease.leaseToken);
   });
 
+  test('lease and heartbeat say whether a run shows the message of an error; only Development does', async () => {
+    const stage = new Stage(store());
+    for (const showsHandlerErrors of [false, true]) {
+      const client = stage.client({ options: { showsHandlerErrors } });
+      const { lease, proof } = await begun(client);
+      expect(lease).toMatchObject({ showsHandlerErrors });
+      expect(await client.heartbeat(proof)).toMatchObject({ showsHandlerErrors });
+    }
+  });
+
   test('a worker gets runs of the handlers that it names and that external workers have, and no others', async () => {
     const stage = new Stage(store());
     const external = [{ handlerId: HANDLER }, { handlerId: 'test.other' }];

@@ -166,6 +166,7 @@ export async function wireLease(
     run: await wireRun(runtime, run),
     acquiredAtUtc: formatUtc(run.lease?.acquiredAt ?? run.updatedAt),
     expiresAtUtc: formatUtc(run.lease?.expiresAt ?? run.updatedAt),
+    showsHandlerErrors: runtime.options.showsHandlerErrors,
   };
 }
 

@@ -48,6 +48,24 @@ def delivered(protocol: Protocol, handler: Any = still, clock: Clock | None = No
             return str(error), told
 
 
+@pytest.mark.parametrize("members", [{}, {"showsHandlerErrors": False}], ids=["release 0.5.0", "Production"])
+@pytest.mark.parametrize("thrown", [ValueError("canary-7"), SystemExit("canary-7")])
+def test_sends_no_message_of_an_exception_to_a_server_of(
+    members: dict[str, object], thrown: BaseException
+) -> None:
+    def work(context: RunContext) -> None:
+        raise thrown
+
+    protocol = Protocol(lease=answer({**lease_of(), **members}))
+    ending, told = delivered(protocol, work)
+    assert ending == "executed"
+    assert protocol.results() == [
+        {"status": "failed", "failureClass": "unknown", "error": "External plugin handler failed."}
+    ]
+    assert "canary" not in str(protocol.bodies)
+    assert [each.error for each in told.logs if each.message == "The handler failed."] == [thrown]
+
+
 UNKNOWN = "The run 7 was not carried out to its end: unknown."
 
 

@@ -133,6 +133,16 @@ export const answerLost: Fault = async (pass) => {
   return null;
 };
 
+/** The answer to a lease call, with these members changed. */
+export const leaseWith =
+  (members: Partial<Record<keyof ExecutionExternalWorkerLease, unknown>>): Fault =>
+  async (pass) => {
+    const answer = await pass();
+    if (answer.status !== 200) return answer;
+    const lease = JSON.parse(new TextDecoder().decode(answer.body)) as object;
+    return { ...answer, body: new TextEncoder().encode(JSON.stringify({ ...lease, ...members })) };
+  };
+
 export const answers =
   (status: number, code: string, more: object = {}): Fault =>
   () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunContext, RunFailure } from '../src/worker/index.ts';
-import { answerLost, answers, lostOnTheWay, moment, WorkPlace } from './worker-stage.ts';
+import { answerLost, answers, leaseWith, lostOnTheWay, moment, WorkPlace } from './worker-stage.ts';
 
 let place: WorkPlace;
 beforeAll(async () => {
-  place = await WorkPlace.open(20);
+  place = await WorkPlace.open(30);
 });
 afterAll(() => place[Symbol.asyncDispose]());
 
@@ -77,10 +77,14 @@ describe('a run', () => {
     });
   });
 
-  test('says of any other error that there was one; the log says which', async () => {
+  test.each([
+    ['of Production', false],
+    ['of release 0.5.0', undefined],
+  ])('on a server %s says of any other error that there was one; the log says which', async (_, shows) => {
     const id = fresh();
     const run = await place.start(id, null, { retryPolicy: { maxAttempts: 1 } });
     await using way = await place.way();
+    way.always('leases', leaseWith({ showsHandlerErrors: shows }));
     const secret = new Error('the password is canary');
     await using worker = place.worker({ [id]: () => Promise.reject(secret) }, { way });
     void worker.run();
@@ -93,6 +97,20 @@ describe('a run', () => {
     expect(place.log).toContainEqual(
       expect.objectContaining({ runId: run.id, error: secret, level: 'error' }),
     );
+  });
+
+  test.each<[string, unknown, string]>([
+    ['an error', new Error('no connection\nto 10.0.0.7'), 'no connection to 10.0.0.7'],
+    ['a text', 'no connection', 'no connection'],
+    ['an error without a message', new Error(' '), 'External plugin handler failed.'],
+    ['an object', { secret: 'canary' }, 'External plugin handler failed.'],
+    ['a long message', new Error('x'.repeat(5_000)), 'x'.repeat(4_096)],
+  ])('on a Development server shows the message of %s', async (_, thrown, error) => {
+    const id = fresh();
+    const run = await place.start(id, null, { retryPolicy: { maxAttempts: 1 } });
+    await using worker = place.worker({ [id]: () => Promise.reject(thrown) });
+    void worker.run();
+    expect(await ended(run)).toMatchObject({ status: 'failed', failureClass: 'unknown', error });
   });
 
   test.each<[string, unknown, string]>([

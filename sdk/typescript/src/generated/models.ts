@@ -1255,6 +1255,11 @@ export type ExecutionExternalWorkerLease = {
   readonly acquiredAtUtc: Timestamp;
   /** When the lease expires without a heartbeat. */
   readonly expiresAtUtc: Timestamp;
+  /**
+   * Whether the worker completes a failed run with the message of the error that its handler threw. True only
+   * on a server whose `Environment` is `Development`: the message may hold private data.
+   */
+  readonly showsHandlerErrors: boolean;
 };
 
 /** A worker's heartbeat: it extends the lease. */

@@ -48,7 +48,9 @@ async function resultOf(attempt: Attempt, settings: WorkerSettings): Promise<Exe
   } catch (error) {
     if (attempt.over === null && !attempt.isCancelled && !(error instanceof RunFailure))
       attempt.log('error', 'the handler failed', error);
-    return failureFrom(error);
+    // A server of release 0.5.0 does not send the member.
+    const showsText: unknown = attempt.lease.showsHandlerErrors;
+    return failureFrom(error, showsText === true);
   }
 }
 

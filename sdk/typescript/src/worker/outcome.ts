@@ -24,9 +24,15 @@ export function cancelled(result?: unknown): ExecutionRunResult {
   return json === undefined ? ending : { ...ending, result: json };
 }
 
-/** The result for an error of a handler. Only a `RunFailure` may show its message to others. */
-export function failureFrom(error: unknown): ExecutionRunResult {
-  if (!(error instanceof RunFailure)) return failed('unknown', HANDLER_FAILED);
+/**
+ * The result for an error of a handler. The message of an error that is no `RunFailure` may be confidential: it is sent
+ * only if `showsText`, which a lease of a Development server says.
+ */
+export function failureFrom(error: unknown, showsText: boolean): ExecutionRunResult {
+  if (!(error instanceof RunFailure)) {
+    const text = showsText ? cutText(messageOf(error)).trim() : '';
+    return failed('unknown', text || HANDLER_FAILED);
+  }
   const { status, failureClass, message } = error;
   return {
     status: statuses.has(status) ? status : 'failed',
@@ -40,6 +46,11 @@ const statuses: ReadonlySet<unknown> = new Set([
   'timed_out',
   'rejected',
 ] satisfies RunFailure['status'][]);
+
+function messageOf(error: unknown): string {
+  const text: unknown = error instanceof Error ? error.message : error;
+  return typeof text === 'string' ? text : '';
+}
 
 /** A copy as JSON, the same for each attempt to send it; `undefined` if the value cannot be JSON. */
 function asJson(value: unknown): JsonInput | undefined {

@@ -1282,6 +1282,10 @@ class ExecutionExternalWorkerLease(TypedDict):
     """When it was claimed."""
     expiresAtUtc: Timestamp
     """When the lease expires without a heartbeat."""
+    showsHandlerErrors: bool
+    """Whether the worker completes a failed run with the message of the error that its handler threw. True
+    only on a server whose `Environment` is `Development`: the message may hold private data.
+    """
 
 
 class ExecutionExternalWorkerHeartbeatRequest(TypedDict):

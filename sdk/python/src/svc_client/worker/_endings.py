@@ -75,6 +75,20 @@ FAILED_TEXT = "External plugin handler failed."
 """The message for an exception that is no `RunFailure`: the exception's own message may be confidential."""
 
 
+def raised(error: BaseException, *, shows_text: bool) -> models.ExecutionRunResult:
+    """The result for an exception that is no `RunFailure`. Its message is sent only if `shows_text`, which a lease of a
+    Development server says."""
+    return failed("unknown", (_text_of(error) if shows_text else "") or FAILED_TEXT)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return line(str(error))
+    except Exception:
+        # The exception's own code makes the text.
+        return ""
+
+
 def succeeded(value: object) -> models.ExecutionRunResult:
     """None keeps an earlier reported result."""
     return {"status": "succeeded"} if value is None else {"status": "succeeded", "result": value}

@@ -9,13 +9,13 @@ from .._body import json_text
 from .._errors import APIAbortError, APIStatusError, SvcError
 from ._context import RunContext
 from ._endings import (
-    FAILED_TEXT,
     RunCancelled,
     RunFailure,
     RunSuspended,
     cancelled,
     failed,
     failure_result,
+    raised,
     succeeded,
 )
 from ._options import PluginHandler
@@ -103,7 +103,7 @@ class Execution:
                 self._log.say("info", "The handler stopped.", run=held.run, error=error)
                 return cancelled()
             self._log.say("error", "The handler failed.", run=held.run, error=error)
-            return failed("unknown", FAILED_TEXT)
+            return raised(error, shows_text=held.shows_handler_errors)
         except BaseException:
             # Pass it on: Control-C, for example, addresses the program.
             held.abandon("stopping")

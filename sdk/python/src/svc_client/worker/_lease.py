@@ -38,6 +38,8 @@ class HeldLease:
         # Tools that print the variables of a traceback print this one too.
         cast("dict[str, object]", answer)["leaseToken"] = token
         self.run = answer["run"]
+        # A server of release 0.5.0 does not send the member.
+        self.shows_handler_errors = answer.get("showsHandlerErrors") is True
         self.seconds = seconds
         self.cancellation = RunCancellation()
         self.given_up = Cancellation()
