@@ -1,7 +1,9 @@
 import type { ProblemCode } from '../../contracts/generated/errors.ts';
+import { limits } from '../../contracts/generated/limits.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { turnsOf } from '../kernel/turns.ts';
 import { type Judge, type Reserve, readBody, refuseBody } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
@@ -9,6 +11,7 @@ import { type Framing, framingOf, type Headers, mediaTypeOf, requireJson } from 
 import type { RawRequest } from './message.ts';
 import type { SentBody } from './operation-input.ts';
 import { type BodyPolicy, pacedChunks, type StreamWorld, tooLarge } from './paced-chunks.ts';
+import { parsePacedJson } from './paced-json.ts';
 import type { RouteMatch } from './router.ts';
 import { type JsonCounts, parseStrictJson, strictJsonLimits } from './strict-json.ts';
 
@@ -71,8 +74,18 @@ async function readJson(source: Source): Promise<Json> {
     },
   );
   const measured = (counts: JsonCounts): void => reserve(heldBy(counts));
-  return parseStrictJson(bytes, { ...strictJsonLimits, ...entry.json, measured });
+  const most = { ...strictJsonLimits, ...entry.json, measured };
+  if (bytes.byteLength < PACED_BYTES) return parseStrictJson(bytes, most);
+  return parsePacedJson(bytes, { ...most, itemMembersMax, itemContainersMax }, turnsOf(world.clock));
 }
+
+/** A smaller body is parsed before others would wait for it. */
+const PACED_BYTES = 256 * 1024;
+
+// An item wraps the content of one commit, at most, in a few members. Before release 0.6.0 a commit could hold as many
+// objects and arrays as fit in its bytes, two or more for each; such a commit is in snapshots.
+const itemMembersMax = limits.jsonMembersMax * 2;
+const itemContainersMax = limits.commitBytesMax / 2 + 10_000;
 
 /** About what the values of a JSON text take in memory: small values take far more than their text. */
 function heldBy({ members, containers }: JsonCounts): number {

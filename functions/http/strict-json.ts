@@ -36,80 +36,131 @@ const backslash = /\\/;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function parseStrictJson(bytes: Uint8Array, most: StrictJsonLimits = strictJsonLimits): Json {
-  let text: string;
+  return parseStrictJsonText(textOf(bytes), most);
+}
+
+export function textOf(bytes: Uint8Array): string {
   try {
-    text = utf8.decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw malformed('The body is not valid UTF-8.');
   }
-  return parseStrictJsonText(text, most);
 }
 
 export function parseStrictJsonText(text: string, most: StrictJsonLimits = strictJsonLimits): Json {
-  if (!text.isWellFormed()) throw malformed('The text holds a lone surrogate.');
-  const counts = { members: 0, containers: 0 };
-  const written = scan(text, most, counts);
-  most.measured?.(counts);
-  let value: Json;
+  const scan = new JsonScan(text, most);
+  scan.run(text.length);
+  most.measured?.(scan);
+  const value = parsed(text);
+  if (countMembers(value) !== scan.members) throw malformed('An object of the body names a member twice.');
+  return value;
+}
+
+export function parsed(text: string): Json {
   try {
-    value = JSON.parse(text) as Json;
+    return JSON.parse(text) as Json;
   } catch {
     // The message of the engine quotes the body.
     throw malformed('The body is not valid JSON.');
   }
-  if (countMembers(value) !== written) throw malformed('An object of the body names a member twice.');
-  return value;
 }
 
 /** Counts the members, and the objects and arrays, of a JSON text that this service wrote. */
 export function measureJson(text: string): JsonCounts {
-  const counts = { members: 0, containers: 0 };
-  scan(text, { depthMax: Infinity, membersMax: Infinity, containersMax: Infinity }, counts);
-  return counts;
+  const scan = new JsonScan(text, { depthMax: Infinity, membersMax: Infinity, containersMax: Infinity });
+  scan.run(text.length);
+  return scan;
 }
 
-interface Counts {
-  members: number;
-  containers: number;
+/** Learns where the arrays of a text lie that no other array contains, to parse them piece by piece. */
+export interface OuterArrays {
+  /** Positions of the brackets and of the commas between, each with the counts so far. */
+  readonly opened: (position: number, counts: JsonCounts) => void;
+  readonly item: (position: number, counts: JsonCounts) => void;
+  readonly closed: (position: number, counts: JsonCounts) => void;
 }
 
-/** Counts the members of the text. For text that is not JSON the count means nothing, and the parser refuses it. */
-function scan(text: string, most: StrictJsonLimits, counts: Counts): number {
-  const { containersMax } = most;
-  let depth = 0;
-  let members = 0;
-  let containers = 0;
-  let position = 0;
+/**
+ * Counts the members and containers of a text, in as many runs as the caller likes. For text that is not JSON the counts
+ * mean nothing, and the parser refuses it.
+ */
+export class JsonScan implements JsonCounts {
+  readonly #text: string;
+  readonly #most: StrictJsonLimits;
+  readonly #outer: OuterArrays | null;
   // Without escapes the next quote ends a string, and the engine finds it faster than a loop. Tested with a pattern: the
   // optimising compiler repeats `includes` for every string (40 times slower).
-  const escapes = backslash.test(text);
-  while (position < text.length) {
-    const code = text.charCodeAt(position);
-    if (code === 0x22) {
-      const end = escapes ? endOfEscapedString(text, position + 1) : text.indexOf('"', position + 1);
-      if (end < 0) throw malformed('The body is not valid JSON.');
-      position = end + 1;
-      continue;
-    }
-    if (code === 0x7b || code === 0x5b) {
-      containers += 1;
-      if (containers > containersMax)
-        throw malformed(`The body holds more than ${containersMax} objects and arrays.`);
-      depth += 1;
-      if (depth > most.depthMax) throw malformed(`The body is nested deeper than ${most.depthMax} levels.`);
-    } else if (code === 0x7d || code === 0x5d) depth -= 1;
-    else if (code === 0x3a) {
-      members += 1;
-      if (members > most.membersMax) throw malformed(`The body holds more than ${most.membersMax} members.`);
-    } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
-      position = endOfNumber(text, position);
-      continue;
-    }
-    position += 1;
+  readonly #escapes: boolean;
+  #position = 0;
+  #depth = 0;
+  #arrayDepth = 0;
+  members = 0;
+  containers = 0;
+
+  constructor(text: string, most: StrictJsonLimits, outer: OuterArrays | null = null) {
+    if (!text.isWellFormed()) throw malformed('The text holds a lone surrogate.');
+    this.#text = text;
+    this.#most = most;
+    this.#outer = outer;
+    this.#escapes = backslash.test(text);
   }
-  counts.members = members;
-  counts.containers = containers;
-  return members;
+
+  get isDone(): boolean {
+    return this.#position >= this.#text.length;
+  }
+
+  /** Scans on, at least to `end`. */
+  run(end: number): void {
+    const text = this.#text;
+    const { depthMax, membersMax, containersMax } = this.#most;
+    const escapes = this.#escapes;
+    let [position, depth, members, containers] = [this.#position, this.#depth, this.members, this.containers];
+    while (position < end) {
+      const code = text.charCodeAt(position);
+      if (code === 0x22) {
+        const close = escapes ? endOfEscapedString(text, position + 1) : text.indexOf('"', position + 1);
+        if (close < 0) throw malformed('The body is not valid JSON.');
+        position = close + 1;
+        continue;
+      }
+      if (code === 0x7b || code === 0x5b) {
+        containers += 1;
+        if (containers > containersMax)
+          throw malformed(`The body holds more than ${containersMax} objects and arrays.`);
+        depth += 1;
+        if (depth > depthMax) throw malformed(`The body is nested deeper than ${depthMax} levels.`);
+        if (code === 0x5b && this.#arrayDepth === 0 && this.#outer !== null)
+          this.#open(position, depth, { containers, members });
+      } else if (code === 0x7d || code === 0x5d) {
+        if (depth === this.#arrayDepth && depth > 0) this.#close(position, code, { containers, members });
+        depth -= 1;
+      } else if (code === 0x2c) {
+        if (depth === this.#arrayDepth && depth > 0) this.#outer?.item(position, { containers, members });
+      } else if (code === 0x3a) {
+        members += 1;
+        if (members > membersMax) throw malformed(`The body holds more than ${membersMax} members.`);
+      } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
+        position = endOfNumber(text, position);
+        continue;
+      }
+      position += 1;
+    }
+    this.#position = position;
+    this.#depth = depth;
+    this.members = members;
+    this.containers = containers;
+  }
+
+  #open(position: number, depth: number, counts: JsonCounts): void {
+    this.#arrayDepth = depth;
+    this.#outer?.opened(position, counts);
+  }
+
+  #close(position: number, code: number, counts: JsonCounts): void {
+    if (code !== 0x5d) throw malformed('The body is not valid JSON.');
+    this.#arrayDepth = 0;
+    this.#outer?.closed(position, counts);
+  }
 }
 
 /** The position of the quote that closes the string whose text begins at `position`, or -1. */
@@ -161,7 +212,7 @@ function endOfNumber(text: string, start: number): number {
 }
 
 /** The members of a value, at every level. The recursion is as deep as the scan allowed. */
-function countMembers(value: Json): number {
+export function countMembers(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0;
   let members = 0;
   if (Array.isArray(value)) {
@@ -179,6 +230,6 @@ function countMembers(value: Json): number {
   return members;
 }
 
-function malformed(detail: string): ServiceError {
+export function malformed(detail: string): ServiceError {
   return new ServiceError('malformed_request', detail);
 }

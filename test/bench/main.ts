@@ -47,7 +47,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-cloud': benchExecutionCloud,
   'execution-wake': benchExecutionWake,
   neighbours: benchNeighbours,
-  'hostile-http': benchHostileHttp,
+  'hostile-http': () => benchHostileHttp(),
 };
 
 const { values } = parseArgs({

@@ -2,6 +2,7 @@ import type { CanonicalTenantSnapshot } from '../../../../contracts/generated/mo
 import type { Handler } from '../../../http/handler.ts';
 import { RawBody } from '../../../http/message.ts';
 import { type ProblemDetail, ServiceError } from '../../../kernel/errors.ts';
+import { turnsOf } from '../../../kernel/turns.ts';
 import { delay } from '../../../kernel/world.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { SnapshotError, type SnapshotFault } from './snapshot/snapshot-error.ts';
@@ -37,7 +38,8 @@ export function restoreCanonicalTenant(
     dependencies.copies.run(signal, async () => {
       const store = await dependencies.store();
       const { snapshot, expectedContentHash } = body;
-      await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, signal }));
+      const turns = turnsOf(dependencies.world.clock);
+      await refusing(() => restoreTenant(store, tenantId, snapshot, { expectedContentHash, turns, signal }));
       // Calls that wait for events may find some now.
       dependencies.waits?.announce(tenantId, now);
       return { status: 204, body: null };

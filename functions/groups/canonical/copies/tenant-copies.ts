@@ -1,3 +1,4 @@
+import type { Turns } from '../../../kernel/turns.ts';
 import type { RecordData, RecordStore } from '../../../store/port.ts';
 import type { EventState } from '../outbox/outbox-event.ts';
 import { tenantCollections, tenantScope } from '../records.ts';
@@ -10,7 +11,7 @@ import {
 } from './snapshot/archive.ts';
 import { type RecordPages, type SnapshotLine, snapshotLines } from './snapshot/lines.ts';
 import type { ArchiveManifest } from './snapshot/manifest.ts';
-import { makeSnapshot, readSnapshot, type TenantSnapshot } from './snapshot/snapshot.ts';
+import { makeSnapshot, readSnapshot, readSnapshotInTurns, type TenantSnapshot } from './snapshot/snapshot.ts';
 
 /**
  * Copies of a whole tenant and their restore, on every provider alike (specification, store contract: `ExportTenantAsync`,
@@ -71,6 +72,8 @@ export async function exportTenant(
 export interface RestoreOptions {
   /** The hash that the content must have, beside the one that the snapshot names. */
   readonly expectedContentHash?: string | null | undefined;
+  /** Lets other calls work while the snapshot is checked; without it the check is made in one go. */
+  readonly turns?: Turns;
   /** Ends the restore between two records, with its reason. */
   readonly signal?: AbortSignal;
 }
@@ -84,9 +87,12 @@ export async function restoreTenant(
   store: RecordStore,
   tenantId: string,
   snapshot: unknown,
-  { expectedContentHash = null, signal }: RestoreOptions = {},
+  { expectedContentHash = null, turns, signal }: RestoreOptions = {},
 ): Promise<{ readonly contentHash: string }> {
-  const { records, contentHash } = readSnapshot(tenantId, snapshot, expectedContentHash);
+  const { records, contentHash } =
+    turns === undefined
+      ? readSnapshot(tenantId, snapshot, expectedContentHash)
+      : await readSnapshotInTurns(tenantId, snapshot, expectedContentHash, turns);
   await store.swap(tenantScope(tenantId), until(signal, eachOf(records)), () => undefined);
   return { contentHash };
 }

@@ -111,6 +111,10 @@ export function plainJson(value: unknown, depthMax: number): void {
   } else if (typeof value === 'object' && value !== null) {
     if (depthMax === 0) throw invalidMember('', 'is nested too deeply', 'limit_exceeded');
     if (Object.hasOwn(value, '__proto__')) throw invalidMember('', 'must not hold a member named __proto__');
+    if (Array.isArray(value)) {
+      for (const held of value) plainJson(held, depthMax - 1);
+      return;
+    }
     for (const [member, held] of Object.entries(value)) {
       plainJson(member, depthMax);
       plainJson(held, depthMax - 1);

@@ -72,12 +72,17 @@ export function placed<T>(place: SnapshotPlace, check: () => T): T {
   try {
     return check();
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const flaw = error.extensions.errors?.[0];
-    const pointer = flaw?.pointer ?? place.pointer;
-    throw new SnapshotError(FAULTS[error.code] ?? 'invalid', flaw?.detail ?? error.message, {
-      ...place,
-      ...(pointer === undefined ? {} : { pointer }),
-    });
+    throw inSnapshotWords(error, place);
   }
+}
+
+/** A refusal in the words of a request as one of a snapshot, at this place; any other error as it is. */
+export function inSnapshotWords(error: unknown, place: SnapshotPlace): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const flaw = error.extensions.errors?.[0];
+  const pointer = flaw?.pointer ?? place.pointer;
+  return new SnapshotError(FAULTS[error.code] ?? 'invalid', flaw?.detail ?? error.message, {
+    ...place,
+    ...(pointer === undefined ? {} : { pointer }),
+  });
 }

@@ -7,6 +7,7 @@ import type {
 import type { Json } from '../../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../../kernel/errors.ts';
 import { formatUtc } from '../../../../kernel/timestamp.ts';
+import type { Turns } from '../../../../kernel/turns.ts';
 import { type RecordData, StoreError } from '../../../../store/port.ts';
 import { sameJson } from './canonical-text.ts';
 import { hashText, list, members, moment, name, nullOr, plainJson, same } from './checks.ts';
@@ -21,7 +22,7 @@ import {
   snapshotLines,
 } from './lines.ts';
 import { checkedValue, keyOf, type RecordValue, recordOf, revisionsOf } from './record-values.ts';
-import { placed, SnapshotError } from './snapshot-error.ts';
+import { inSnapshotWords, SnapshotError } from './snapshot-error.ts';
 import { checkedEvent, type FenceValue, type ReceiptValue, sameTenant } from './values.ts';
 
 /** The most bytes of lines that one JSON snapshot holds; an archive holds any number. */
@@ -105,10 +106,38 @@ export function readSnapshot(
   expectedContentHash: string | null = null,
   bytesMax = SNAPSHOT_BYTES_MAX,
 ): SnapshotContent {
-  const { entries, contentHash: given } = placed({}, () => {
-    plainJson(snapshot, lineLimits.depthMax);
-    return checkedEntries(tenantId, snapshot);
-  });
+  const reading = readingOf(tenantId, snapshot, expectedContentHash, bytesMax);
+  for (;;) {
+    const step = reading.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** As `readSnapshot`; between the items of the snapshot, other calls of the process get their turn. */
+export async function readSnapshotInTurns(
+  tenantId: string,
+  snapshot: unknown,
+  expectedContentHash: string | null,
+  turns: Turns,
+): Promise<SnapshotContent> {
+  const reading = readingOf(tenantId, snapshot, expectedContentHash, SNAPSHOT_BYTES_MAX);
+  for (;;) {
+    const step = reading.next();
+    if (step.done === true) return step.value;
+    if (turns.due()) await turns.next();
+  }
+}
+
+/** Pauses after each item, so that its caller decides who works next. */
+type Reading<T> = Generator<undefined, T, undefined>;
+
+function* readingOf(
+  tenantId: string,
+  snapshot: unknown,
+  expectedContentHash: string | null,
+  bytesMax: number,
+): Reading<SnapshotContent> {
+  const { entries, contentHash: given } = yield* placedReading(checkedEntries(tenantId, snapshot));
   const keyed = entries
     .map((entry) => ({ entry, key: keyOf(entry) }))
     .sort((left, right) => compareKeys(left.key, right.key));
@@ -117,6 +146,7 @@ export function readSnapshot(
   for (const { entry } of keyed) {
     tally.add({ line: recordLine(entry), entry });
     checkSize(tally, bytesMax);
+    yield;
   }
   const contentHash = tally.contentHash();
   if (contentHash !== given) {
@@ -127,8 +157,16 @@ export function readSnapshot(
     throw new SnapshotError('hash_mismatch', 'the content is whole, and is not the one that was expected');
   }
   // Only after the hash check, which reports accidental damage first.
-  placed({}, () => checkDocuments(ofKind(entries, 'documents'), ofKind(entries, 'commits')));
+  yield* placedReading(checkDocuments(ofKind(entries, 'documents'), ofKind(entries, 'commits')));
   return { records: { [Symbol.iterator]: () => recordsOf(keyed) }, contentHash };
+}
+
+function* placedReading<T>(reading: Reading<T>): Reading<T> {
+  try {
+    return yield* reading;
+  } catch (error) {
+    throw inSnapshotWords(error, {});
+  }
 }
 
 function* recordsOf(
@@ -137,25 +175,25 @@ function* recordsOf(
   for (const { entry } of keyed) yield recordOf(entry);
 }
 
-function checkedEntries(tenantId: string, snapshot: unknown) {
+function* checkedEntries(tenantId: string, snapshot: unknown) {
+  yield* plainSnapshot(snapshot);
   const given = members(snapshot, MEMBERS, '');
   sameTenant(given.tenantId, tenantId, '/tenantId');
-  const read = <C extends RecordValue['collection']>(
+  const read = function* <C extends RecordValue['collection']>(
     collection: C,
     member: 'documents' | 'fences' | 'transactions',
-  ) =>
-    list(given[member], Number.MAX_SAFE_INTEGER, `/${member}`).map(
-      (value, n) =>
-        checkedValue(tenantId, collection, value, `/${member}/${n}`) as Extract<
-          RecordValue,
-          { collection: C }
-        >,
-    );
-  const receipts = read('commits', 'transactions');
-  const documents = read('documents', 'documents');
-  const fences = read('fences', 'fences');
+  ): Reading<Extract<RecordValue, { collection: C }>[]> {
+    return yield* eachItem(list(given[member], Number.MAX_SAFE_INTEGER, `/${member}`), (value, n) => {
+      const checked = checkedValue(tenantId, collection, value, `/${member}/${n}`);
+      return checked as Extract<RecordValue, { collection: C }>;
+    });
+  };
+  const receipts = yield* read('commits', 'transactions');
+  const documents = yield* read('documents', 'documents');
+  const fences = yield* read('fences', 'fences');
   const moments = momentsOf(receipts.map(({ value }) => value));
-  const events = list(given.outbox, Number.MAX_SAFE_INTEGER, '/outbox').map((value, n): RecordValue => {
+  const outbox = list(given.outbox, Number.MAX_SAFE_INTEGER, '/outbox');
+  const events = yield* eachItem(outbox, (value, n): RecordValue => {
     const event = checkedEvent(tenantId, withoutLease(value, `/outbox/${n}`), `/outbox/${n}`);
     const createdAtUtc = moments.get(event.transactionId);
     if (createdAtUtc === undefined) {
@@ -167,13 +205,34 @@ function checkedEntries(tenantId: string, snapshot: unknown) {
   refuseRepeated(documents, '/documents');
   refuseRepeated(fences, '/fences');
   refuseRepeated(events, '/outbox');
-  checkRevisions(
+  yield* checkRevisions(
     receipts.map(({ value }) => value),
     given.revisions,
   );
   moment(given.exportedAtUtc, '/exportedAtUtc');
   const contentHash = hashText(given.contentHash, '/contentHash');
   return { entries: [...receipts, ...documents, ...fences, ...events], contentHash };
+}
+
+/** Refuses a value that JSON could not hold, item by item. */
+function* plainSnapshot(snapshot: unknown): Reading<void> {
+  const { depthMax } = lineLimits;
+  if (typeof snapshot !== 'object' || snapshot === null || Array.isArray(snapshot)) {
+    plainJson(snapshot, depthMax);
+    return;
+  }
+  const lists = Object.entries(snapshot).filter(([, value]) => Array.isArray(value));
+  plainJson({ ...snapshot, ...Object.fromEntries(lists.map(([member]) => [member, null])) }, depthMax);
+  for (const [, items] of lists) yield* eachItem(items as unknown[], (item) => plainJson(item, depthMax - 2));
+}
+
+function* eachItem<T>(items: readonly unknown[], read: (item: unknown, place: number) => T): Reading<T[]> {
+  const found: T[] = [];
+  for (const [place, item] of items.entries()) {
+    found.push(read(item, place));
+    yield;
+  }
+  return found;
 }
 
 /** A lease is no content: a leased event is restored without its lease. */
@@ -198,7 +257,7 @@ function refuseRepeated(entries: readonly RecordValue[], pointer: string): void 
  * A revision is kept with the commit that wrote it, so the list must be what the receipts hold: one that no receipt
  * knows could not be kept, and one that is left out would come back.
  */
-function checkRevisions(receipts: readonly ReceiptValue[], given: unknown): void {
+function* checkRevisions(receipts: readonly ReceiptValue[], given: unknown): Reading<void> {
   const held = new Map<string, CanonicalDocumentRevision>();
   receipts.forEach((receipt, n) => {
     for (const revision of revisionsOf(receipt)) {
@@ -211,7 +270,7 @@ function checkRevisions(receipts: readonly ReceiptValue[], given: unknown): void
     }
   });
   const seen = new Set<string>();
-  list(given, Number.MAX_SAFE_INTEGER, '/revisions').forEach((value, n) => {
+  yield* eachItem(list(given, Number.MAX_SAFE_INTEGER, '/revisions'), (value, n) => {
     const pointer = `/revisions/${n}`;
     if (typeof value !== 'object' || value === null) throw invalidMember(pointer, 'must be an object');
     const { documentType, id, revision } = value as Partial<CanonicalDocumentRevision>;
@@ -232,14 +291,18 @@ function checkRevisions(receipts: readonly ReceiptValue[], given: unknown): void
  * A document is at the last of its revisions, which are numbered from 1 without a gap: one that is not could be written to
  * once more under a number that is taken.
  */
-function checkDocuments(documents: readonly CanonicalDocument[], receipts: readonly ReceiptValue[]): void {
+function* checkDocuments(
+  documents: readonly CanonicalDocument[],
+  receipts: readonly ReceiptValue[],
+): Reading<void> {
   const held = new Map<string, { count: number; last: CanonicalDocument }>();
   for (const document of receipts.flatMap(({ result }) => result.documents)) {
     const named = nameOf(document.documentType, document.id);
     const { count, last } = held.get(named) ?? { count: 0, last: document };
     held.set(named, { count: count + 1, last: document.revision > last.revision ? document : last });
   }
-  documents.forEach((document, n) => {
+  yield* eachItem(documents, (item, n) => {
+    const document = item as CanonicalDocument;
     const { documentType, id, revision } = document;
     const of = held.get(nameOf(documentType, id));
     const whole = revision === of?.count && revision === of.last.revision;

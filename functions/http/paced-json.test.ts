@@ -1,0 +1,122 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Turns } from '../kernel/turns.ts';
+import { type PacedJsonLimits, parsePacedJson } from './paced-json.ts';
+import { parseStrictJson, strictJsonLimits } from './strict-json.ts';
+
+const none: Turns = { due: () => false, next: () => Promise.resolve() };
+const most: PacedJsonLimits = {
+  ...strictJsonLimits,
+  containersMax: 16_777_216,
+  itemContainersMax: 1_000,
+  itemMembersMax: 500,
+};
+const paced = (text: string, turns = none) => parsePacedJson(Buffer.from(text), most, turns);
+
+/** What both ways of reading make of a text: a value, or the reason of the refusal. */
+async function bothWays(text: string): Promise<[unknown, unknown]> {
+  const whole = () => parseStrictJson(Buffer.from(text));
+  const outcome = (read: () => unknown) =>
+    Promise.resolve()
+      .then(read)
+      .catch((error: unknown) => String(error));
+  return [await outcome(whole), await outcome(() => paced(text))];
+}
+
+/** Longer than one piece, so that arrays are cut. */
+const long = 'x'.repeat(70_000);
+
+describe('a body in parts', () => {
+  test('is the same value as in one go, or refused with the same reason', async () => {
+    const item = fc.constantFrom(
+      '1',
+      '{"a":[1,{"b":[]}]}',
+      `"${long}"`,
+      '[]',
+      '{"a":1,"a":2}',
+      '[1',
+      '}',
+      '',
+    );
+    const comma = fc.constantFrom(',', ',', ',', ', ', ',,', ':');
+    const array = fc.array(fc.tuple(item, comma), { maxLength: 6 }).map((parts) => parts.flat().join(''));
+    const around = fc.constantFrom<[string, string]>(
+      ['[', ']'],
+      ['{"a":[', ']}'],
+      ['{"a":[', '],"b":[2],"7":[],"3":{"c":[3]}}'],
+      ['{"a":[', '],"a":[2]}'],
+      ['{"__proto__":[', ']}'],
+      ['[', '}'],
+      ['[', ']]'],
+      ['', ''],
+    );
+    await fc.assert(
+      fc.asyncProperty(around, array, fc.boolean(), async ([open, close], items, ends) => {
+        const content = ends ? items : items.replace(/[,: ]+$/, '');
+        const [whole, parts] = await bothWays(`${open}${content}${close}`);
+        expect(parts).toEqual(whole);
+        if (typeof whole === 'object') expect(JSON.stringify(parts)).toBe(JSON.stringify(whole));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test.each([
+    [`["${long}",]`],
+    [`["${long}",,"${long}"]`],
+    [`["${long}", ]`],
+    [`[,"${long}"]`],
+    [`{"a":["${long}",1}`],
+    [`["${long}",{"a":1}]]`],
+    [`["${long}",1`],
+    [','],
+    ['1,[2]'],
+    ['[1] [2]'],
+    ['[1][2]'],
+    [`{"a":["${long}",{"b":1,"b":2}]}`],
+    [`{"a":["${long}",1],"a":["${long}",1]}`],
+  ])('that is not JSON is refused: %#', async (text) => {
+    const [whole, parts] = await bothWays(text);
+    expect(whole).toMatch(/not valid JSON|twice/);
+    expect(parts).toBe(whole);
+  });
+
+  test('lets others work between two parts', async () => {
+    let turns = 0;
+    const next = () => {
+      turns += 1;
+      return Promise.resolve();
+    };
+    const items = Array.from({ length: 100 }, () => ({ text: long }));
+    const read = await paced(JSON.stringify({ items }), { due: () => true, next });
+    expect(read).toEqual({ items });
+    expect(turns).toBeGreaterThan(100);
+  });
+
+  test('that holds more than items can hold is refused before its values take memory', async () => {
+    const read = (text: string) => {
+      let isMeasured = false;
+      const measured = () => {
+        isMeasured = true;
+      };
+      const reading = parsePacedJson(Buffer.from(text), { ...most, measured }, none);
+      return reading.then(
+        () => 'read',
+        (error: unknown) => `${isMeasured ? 'late: ' : ''}${String(error)}`,
+      );
+    };
+    const list = (containers: number) => `[${'[],'.repeat(containers - 2)}[]]`;
+    const members = (count: number) => Array.from({ length: count }, (_, n) => `"${n}":1`).join(',');
+    expect(await read(`{"a":[${list(1_000)},${list(1_000)}],"b":[{${members(500)}}]}`)).toBe('read');
+    for (const text of [`[${list(1_001)}]`, `{"a":[1,${list(1_001)},1]}`])
+      expect(await read(text)).toMatch(/^ServiceError: An item .* more than 1000 objects and arrays/);
+    for (const text of [
+      `[1,{${members(501)}}]`,
+      `{${members(501)}}`,
+      `{"a":[],${members(300)},"b":[1],"c":{${members(300)}}}`,
+    ])
+      expect(await read(text)).toMatch(/^ServiceError: An item .* more than 500 members/);
+    expect(await read(`[${'[],'.repeat(300_000)}[]]`)).toMatch(/^ServiceError: The lists .* 300000 arrays/);
+    expect(await read(`[${'{},'.repeat(300_000)}{}]`)).toBe('read');
+  });
+});
