@@ -1,0 +1,80 @@
+locals {
+  # The file that `npm run generate` writes from the store's queries, and that firebase-tools deploys too.
+  indexes = jsondecode(file("${path.module}/firestore.indexes.json"))
+
+  fields = {
+    for field in local.indexes.fieldOverrides : "${field.collectionGroup}/${field.fieldPath}" => {
+      collection = field.collectionGroup
+      field      = field.fieldPath
+      indexes    = field.indexes
+      ttl        = try(field.ttl, false)
+    }
+  }
+
+  composites = {
+    for index in local.indexes.indexes :
+    "${index.collectionGroup}/${index.queryScope}/${join(",", [for part in index.fields : "${part.fieldPath} ${try(part.order, part.arrayConfig)}"])}" => index
+  }
+}
+
+resource "google_firestore_database" "this" {
+  project     = var.project
+  name        = var.database.id
+  location_id = coalesce(var.database.location, var.region)
+
+  type                              = "FIRESTORE_NATIVE"
+  database_edition                  = "STANDARD"
+  concurrency_mode                  = "PESSIMISTIC"
+  app_engine_integration_mode       = "DISABLED"
+  point_in_time_recovery_enablement = "POINT_IN_TIME_RECOVERY_ENABLED"
+  delete_protection_state           = var.deletion_protection ? "DELETE_PROTECTION_ENABLED" : "DELETE_PROTECTION_DISABLED"
+  deletion_policy                   = var.deletion_protection ? "PREVENT" : "DELETE"
+
+  depends_on = [google_project_service.this]
+}
+
+# An empty index_config exempts the field; the field * stands for all fields of the collection group.
+resource "google_firestore_field" "this" {
+  for_each = local.fields
+
+  project    = var.project
+  database   = google_firestore_database.this.name
+  collection = each.value.collection
+  field      = each.value.field
+
+  index_config {
+    dynamic "indexes" {
+      for_each = each.value.indexes
+
+      content {
+        query_scope  = indexes.value.queryScope
+        order        = try(indexes.value.order, null)
+        array_config = try(indexes.value.arrayConfig, null)
+      }
+    }
+  }
+
+  dynamic "ttl_config" {
+    for_each = each.value.ttl ? [true] : []
+    content {}
+  }
+}
+
+resource "google_firestore_index" "this" {
+  for_each = local.composites
+
+  project     = var.project
+  database    = google_firestore_database.this.name
+  collection  = each.value.collectionGroup
+  query_scope = each.value.queryScope
+
+  dynamic "fields" {
+    for_each = each.value.fields
+
+    content {
+      field_path   = fields.value.fieldPath
+      order        = try(fields.value.order, null)
+      array_config = try(fields.value.arrayConfig, null)
+    }
+  }
+}

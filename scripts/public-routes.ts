@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { drift, write } from '../contracts/generate/disk.ts';
+import { operations } from '../contracts/generated/operations.ts';
+
+/**
+ * `node scripts/public-routes.ts` writes the rules by which the public address selects a function; with `--check` it only
+ * compares and fails on a difference.
+ */
+
+/** Answers what no group serves, with 404, and the pages for people. */
+const otherwise = 'server';
+
+/** A path of the catalog, with `*` for each parameter. */
+export interface GroupPath {
+  readonly group: string;
+  readonly segments: readonly string[];
+}
+
+/** A path in the syntax of URL maps: `*` is one segment, `**` at the end is all segments below. */
+export interface Rule {
+  readonly group: string;
+  readonly path: string;
+}
+
+export interface PublicRoutes {
+  readonly otherwise: string;
+  /** The first rule that matches decides. */
+  readonly rules: readonly Rule[];
+}
+
+interface Node {
+  readonly below: Map<string, Node>;
+  /** The groups with a path at or below this node. */
+  readonly groups: Set<string>;
+  /** The group with a path that ends here. */
+  end: string | null;
+}
+
+const newNode = (): Node => ({ below: new Map(), groups: new Set(), end: null });
+
+/** The shortest templates that tell the groups apart. */
+export function publicRoutes(paths: readonly GroupPath[]): PublicRoutes {
+  const root = newNode();
+  for (const { group, segments } of paths) {
+    let node = root;
+    for (const segment of segments) {
+      node.groups.add(group);
+      node = childOf(node, segment);
+    }
+    node.groups.add(group);
+    if (node.end !== null && node.end !== group)
+      throw new Error(`/${segments.join('/')} belongs to ${node.end} and to ${group}`);
+    node.end = group;
+  }
+  return { otherwise, rules: rulesOf(root, '') };
+}
+
+function childOf(node: Node, segment: string): Node {
+  const found = node.below.get(segment) ?? newNode();
+  node.below.set(segment, found);
+  return found;
+}
+
+function rulesOf(node: Node, prefix: string): Rule[] {
+  const [group, other] = node.groups;
+  if (group !== undefined && other === undefined && prefix !== '') {
+    const itself = node.end === null ? [] : [{ group, path: prefix }];
+    return node.below.size > 0 ? [...itself, { group, path: `${prefix}/**` }] : itself;
+  }
+  const end = node.end === null ? [] : [{ group: node.end, path: prefix === '' ? '/' : prefix }];
+  // A literal segment is tried before a parameter in the same place.
+  const below = [...node.below].sort(([left], [right]) => Number(left === '*') - Number(right === '*'));
+  return [...end, ...below.flatMap(([segment, child]) => rulesOf(child, `${prefix}/${segment}`))];
+}
+
+/** `/a/{b}` as `['a', '*']`. */
+export function segmentsOf(path: string): string[] {
+  return path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map((segment) => (segment.startsWith('{') ? '*' : segment));
+}
+
+/** The paths of all groups, and the pages for people that the catalog leaves out. */
+export function catalogPaths(root: string): GroupPath[] {
+  const { excluded } = JSON.parse(readFileSync(join(root, 'contracts/catalog.json'), 'utf8')) as {
+    readonly excluded: readonly { readonly path: string }[];
+  };
+  const pages = excluded.map(({ path }) => ({ group: otherwise, segments: segmentsOf(path) }));
+  const served = Object.values(operations).flatMap(({ group, routes }) =>
+    routes.map(({ segments }) => ({
+      group,
+      segments: segments.map((segment) => ('literal' in segment ? segment.literal : '*')),
+    })),
+  );
+  return [...pages, ...served];
+}
+
+if (import.meta.main) {
+  const root = resolve(import.meta.dirname, '..');
+  const text = `${JSON.stringify(publicRoutes(catalogPaths(root)), null, 2)}\n`;
+  const outputs = new Map([['infra/routes.json', text]]);
+  if (process.argv.includes('--check')) {
+    const paths = drift(root, outputs, []);
+    for (const path of paths) console.error(`${path} differs from the output of npm run generate`);
+    process.exitCode = paths.length === 0 ? 0 : 1;
+  } else {
+    for (const path of write(root, outputs, [])) console.log(path);
+  }
+}
