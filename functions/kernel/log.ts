@@ -18,6 +18,8 @@ export interface LogEvent {
   /** The problem code of a refusal. */
   readonly code?: string;
   readonly durationMs?: number;
+  /** How long the oldest thing that the line is about has waited. */
+  readonly ageMs?: number;
   readonly correlationId?: string;
   /** The verified principal of the caller. */
   readonly principal?: string;
@@ -39,6 +41,7 @@ const fields = [
   'status',
   'code',
   'durationMs',
+  'ageMs',
   'correlationId',
   'principal',
   'sourceAddress',

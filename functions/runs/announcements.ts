@@ -27,6 +27,7 @@ export function announceChange(
   run: Run,
   now: number,
 ): Promise<boolean> {
+  logFailure(runtime, before, run);
   return afterWrite(runtime, 'The queue could not be notified of a change of a run', async () => {
     if (isTerminal(run.status)) runtime.watch.ended(run);
     try {
@@ -35,6 +36,13 @@ export function announceChange(
       await notifyRivals(runtime, before, run, now);
     }
   });
+}
+
+/** An alert counts these lines: docs/infrastructure.md. A refused start is its caller's affair. */
+function logFailure({ log }: Runtime, before: Run | undefined, { id: runId, status }: Run): void {
+  if (before === undefined || isTerminal(before.status)) return;
+  if (status === 'failed' || status === 'timed_out')
+    log({ severity: 'WARNING', message: 'A run failed', runId });
 }
 
 async function notifyQueue(

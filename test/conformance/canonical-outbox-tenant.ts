@@ -64,6 +64,7 @@ export class OutboxTenant {
       pageTokens: new PageTokens(sharedSecret(open, machine.random, 'page-token')),
       waits: new OutboxWaits(this.world),
       retention: this.retention,
+      log,
     } as Partial<CanonicalDependencies> as CanonicalDependencies;
   }
 

@@ -6,6 +6,7 @@ import { describeFences } from './canonical-fences.ts';
 import { describeIdempotency } from './canonical-idempotency.ts';
 import { describeMigrations } from './canonical-migrations.ts';
 import { describeOutbox } from './canonical-outbox.ts';
+import { describeOutboxLog } from './canonical-outbox-log.ts';
 import { describeOutboxRetention } from './canonical-outbox-retention.ts';
 import { describeOutboxWait } from './canonical-outbox-wait.ts';
 import { describePreconditions } from './canonical-preconditions.ts';
@@ -43,6 +44,7 @@ export function describeCanonical(
     describeOutbox(conformance);
     describeOutboxWait(conformance);
     describeOutboxRetention(conformance);
+    describeOutboxLog(conformance);
     describeMigrations(conformance);
     describePreflight(conformance);
     describeCopies(conformance);

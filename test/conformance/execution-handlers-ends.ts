@@ -39,7 +39,10 @@ export function describeHandlerEnds({ store }: ExecutionConformance): void {
     });
     const client = stage.client({ plugins: [plugin], log: (line) => lines.push(line) });
     const { id } = await executed(stage, client, 'p.throw');
-    expect(lines).toMatchObject([{ message: 'A handler failed', runId: id }]);
+    expect(lines).toMatchObject([
+      { message: 'A handler failed', runId: id },
+      { message: 'A run failed', runId: id },
+    ]);
     expect(lines[0]?.failure).toContain('TypeError');
     expect(JSON.stringify(lines)).not.toContain('hunter2');
   });

@@ -9,6 +9,7 @@ import { formatUtc } from '../../../kernel/timestamp.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { EVENTS, eventKey, tenantScope } from '../records.ts';
 import { dueTime, type EventState, eventRecord, readEvent, wireEvent } from './outbox-event.ts';
+import { logDeadLetters, MetEvents } from './outbox-log.ts';
 import { optionalMoment } from './outbox-request.ts';
 import {
   ackIfLeased,
@@ -50,12 +51,13 @@ interface LeaseWish {
 }
 
 async function leaseDue(
-  { store: open, world, retention }: CanonicalDependencies,
+  { store: open, world, retention, log }: CanonicalDependencies,
   { tenantId, consumerId, leaseMs, wanted }: LeaseWish,
   now: number,
 ): Promise<CanonicalOutboxLease[]> {
   // One seed drawn before the transaction gives every offer its own token, also when the store decides again.
   const seed = world.random.bytes(TOKEN_SEED_BYTES);
+  const met = new MetEvents();
   const store = await open();
   const leases = await store.claim<CanonicalOutboxLease>(
     tenantScope(tenantId),
@@ -73,11 +75,16 @@ async function leaseDue(
       );
       if (next === null) return null;
       const put = eventRecord(next);
-      if (next.state !== 'leased') return { put };
+      if (next.state !== 'leased') {
+        met.parked(next.id);
+        return { put };
+      }
+      met.leased(record.due);
       const event = wireEvent(tenantId, next, record.body ?? '');
       return { put, result: { event, leaseToken, expiresAtUtc } };
     },
   );
+  met.report(log, now);
   retention?.removeBehind(tenantId);
   return leases;
 }
@@ -125,6 +132,7 @@ export function releaseCanonicalOutbox(
     const released = await changeEvent(dependencies, params, context.now, (event) =>
       releaseIfLeased(event, token, release, context.now),
     );
+    if (released.state === 'dead-letter') logDeadLetters(dependencies.log, 1);
     announce(dependencies, params.tenantId, released);
     return { status: 204, body: null };
   };
