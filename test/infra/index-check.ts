@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { serviceCollections } from '../../functions/compose/collections.ts';
+import { firestoreIndexes } from '../../functions/store/firestore/indexes.ts';
+
+/** The indexes that the queries of the store need, against those that are deployed. */
+
+interface IndexFile {
+  readonly indexes: readonly object[];
+  readonly fieldOverrides: readonly (object & {
+    readonly collectionGroup: string;
+    readonly fieldPath: string;
+  })[];
+}
+
+export function indexFaults(folder: string): string[] {
+  const deployed = JSON.parse(readFileSync(join(folder, 'firestore.indexes.json'), 'utf8')) as IndexFile;
+  const needed: IndexFile = firestoreIndexes(serviceCollections);
+  const texts = ({ indexes, fieldOverrides }: IndexFile) =>
+    [...indexes, ...fieldOverrides].map((entry) => JSON.stringify(entry));
+  const [have, want] = [new Set(texts(deployed)), new Set(texts(needed))];
+  return [
+    ...[...want].filter((text) => !have.has(text)).map((text) => `firestore.indexes.json lacks ${text}`),
+    ...[...have].filter((text) => !want.has(text)).map((text) => `no query needs ${text}`),
+  ];
+}
+
+/** The names of the fields that Terraform must create, as `infra/database.tf` keys them. */
+export function neededFields(): string[] {
+  const { fieldOverrides } = firestoreIndexes(serviceCollections);
+  return fieldOverrides.map(({ collectionGroup, fieldPath }) => `${collectionGroup}/${fieldPath}`).sort();
+}
+
+/** How many indexes each of those fields has. */
+export function neededIndexCount(): number {
+  return firestoreIndexes(serviceCollections).fieldOverrides.reduce(
+    (sum, { indexes }) => sum + indexes.length,
+    0,
+  );
+}
