@@ -5,6 +5,7 @@ import { inputOf } from '../functions/config/machine.ts';
 import { settingsSchema } from '../functions/config/reference.ts';
 import type { Host } from '../functions/config/setting.ts';
 import { shortenedRows } from './columns.ts';
+import { configCheckCommand } from './config-check.ts';
 import { exitCodes, jsonText, outputWidth, say, textTable, warn } from './output.ts';
 import { shortened } from './remote/printable.ts';
 
@@ -28,11 +29,7 @@ export function configCommand(): Command {
       )
       .action((_: unknown, options: ShowOptions, { args }: Command) => show(options, args)),
   );
-  command.addCommand(
-    reading('check', 'lists every fault of the settings; exits with 1 if there is one').action(
-      (_: unknown, options: Pick<ShowOptions, 'for'>, { args }: Command) => check(options, args),
-    ),
-  );
+  command.addCommand(configCheckCommand(reading));
   command
     .command('schema')
     .description('prints the JSON Schema of a settings file, for editors')
@@ -70,11 +67,4 @@ function show({ for: host, output, all }: ShowOptions, args: readonly string[]):
 function row({ key, value, sources }: DescribedSetting): string[] {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return [key, value === null ? '-' : text, sources.length === 0 ? 'default' : sources.join(', ')];
-}
-
-function check({ for: host }: Pick<ShowOptions, 'for'>, args: readonly string[]): void {
-  const { faults } = describeConfiguration(inputOf(host, args));
-  if (faults.length === 0) return say('The configuration has no fault.');
-  warn(faultsText(faults));
-  process.exitCode = exitCodes.failed;
 }

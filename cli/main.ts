@@ -15,6 +15,8 @@ import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
 import { translations } from './failures.ts';
+import { identityTokenCommand } from './identity-token.ts';
+import { initCommand } from './init.ts';
 import { refuseRepeated } from './once.ts';
 import { outboxCommand } from './outbox.ts';
 import { endingOf, stackOf, warn } from './output.ts';
@@ -32,9 +34,11 @@ const program = new Command('svc')
   .option('--verbose', 'logs each step, and the stack of a failure')
   .addHelpText('after', exits())
   .commandsGroup('This machine:')
+  .addCommand(initCommand())
   .addCommand(doctorCommand())
   .addCommand(configCommand())
   .addCommand(apiKeyCommand())
+  .addCommand(identityTokenCommand())
   .addCommand(completionCommand())
   .commandsGroup('A running service:')
   .addCommand(apiCommand())

@@ -3,6 +3,7 @@ import { machine } from './compose/machine.ts';
 import { CompositionFault } from './compose/module.ts';
 import { databasePath, foldersOpenToOthers, placeOf } from './compose/store.ts';
 import { faultsText } from './config/fault.ts';
+import { groupsOff, offLine } from './config/groups-off.ts';
 import { settingsHelp } from './config/help.ts';
 import { commandLine, readConfiguration } from './config/machine.ts';
 import { isOpen } from './config/rules.ts';
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
     say(
       `${release.service} ${release.version} is ready at ${host.url} (${settings.service.environment})${state}`,
     );
+    for (const off of groupsOff(settings)) say(offLine(off));
     await stop;
     await host.stop();
   }

@@ -23,12 +23,13 @@ import {
   type ExecutionAccessOperation,
   type ExecutionGrant,
 } from '../identity/execution-access.ts';
-import { createKeySet, type KeySet } from '../identity/oidc/key-set.ts';
+import type { KeySet } from '../identity/oidc/key-set.ts';
 import { createOidcIdentity } from '../identity/oidc/oidc-identity.ts';
 import type { WorkloadIdentity } from '../identity/workload.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
+import { keySetOf } from './key-set.ts';
 import { CompositionFault, loadExport } from './module.ts';
 
 /** Authentication and authorization of callers, composed from the settings. */
@@ -46,7 +47,7 @@ type PolicyName = NonNullable<(typeof authorizationClasses)[keyof typeof authori
 
 export async function composeIdentity(settings: Settings, world: World, log: Log): Promise<Identity> {
   // All parts share the key set: they read tokens of the same issuer.
-  const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
+  const keys = await keySetOf(settings, world);
   const workloads: Record<string, WorkloadIdentity> = {};
   const made = new Map<string, WorkloadIdentity>();
   for (const [name, part] of Object.entries(accessParts)) {
@@ -83,7 +84,7 @@ export async function composeDeliveryIdentity(settings: Settings, world: World):
   const given = hostedWorker.allowedPrincipals;
   const account = cloudTasks.serviceAccountEmail;
   const principals = given.length > 0 || account === null ? given : [account];
-  const keys = createKeySet({ url: settings.oidc.keySetUrl, ...world });
+  const keys = await keySetOf(settings, world);
   const workloads =
     principals.length === 0
       ? {}

@@ -61,15 +61,21 @@ const developmentHeader = ofEachPart((part, settings) => {
 });
 
 const issuerAndKeys: Rule = ({ oidc, service, ...settings }, _host, isGiven) => {
-  const { issuers, keySetUrl } = table.oidc;
+  const { issuers, keySetUrl, keySetFile } = table.oidc;
   const faults: RuleFault[] = [];
+  const fromFile = oidc.keySetFile !== null;
+  if (fromFile && isGiven(keySetUrl.key)) {
+    const message = `cannot be set together with ${keySetUrl.key}: keys come from one place`;
+    faults.push({ key: keySetFile.key, message });
+  }
   // One of Google's two names alone is still Google. Writing out a default counts as setting it.
   const ownIssuers = oidc.issuers.some((issuer) => !googleIssuers.some((known) => known === issuer));
+  const ownKeys = fromFile || oidc.keySetUrl !== googleKeySetUrl;
   const missing =
-    ownIssuers && !isGiven(keySetUrl.key)
+    ownIssuers && !fromFile && !isGiven(keySetUrl.key)
       ? [keySetUrl.key, issuers.key]
-      : oidc.keySetUrl !== googleKeySetUrl && !isGiven(issuers.key)
-        ? [issuers.key, keySetUrl.key]
+      : ownKeys && !isGiven(issuers.key)
+        ? [issuers.key, fromFile ? keySetFile.key : keySetUrl.key]
         : null;
   if (missing !== null) {
     const [key = '', given] = missing;

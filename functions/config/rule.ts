@@ -9,3 +9,9 @@ export type Rule = (settings: Settings, host: Host, isGiven: IsGiven) => readonl
 export type IsGiven = (key: string) => boolean;
 
 export type RuleFault = Pick<Fault, 'key' | 'message'>;
+
+/** A setting that lets the service start and that an operator probably did not mean. */
+export interface Advice extends RuleFault {
+  /** What the operator does about it. */
+  readonly remedy: string;
+}

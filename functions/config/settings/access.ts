@@ -45,6 +45,8 @@ export const oidc = {
     'Accepted issuers of tokens. All of them sign with the keys at KeySetUrl.'),
   keySetUrl: setting('Server:Oidc:KeySetUrl', url, googleKeySetUrl,
     'Where the issuer publishes its keys, as a JSON Web Key Set or a map of PEM texts.'),
+  keySetFile: setting<string | null>('Server:Oidc:KeySetFile', anyText, null,
+    'File with the public keys of the issuer, instead of an address. The service reads it again every minute. npm run -s svc -- init makes one.'),
   verification: setting<'application' | 'platform'>('Server:Oidc:Verification', choice({ application: [], platform: [] }), 'application',
     'What verifies the signature of a token: the application, or the platform in front, which must then refuse every request without a valid token.'),
   authorizedParties: setting<readonly string[]>('Server:Oidc:AuthorizedParties', list(anyText), [],

@@ -1,0 +1,80 @@
+import { parseEnv } from 'node:util';
+import { type Command, Option } from 'commander';
+import { type CheckedConfiguration, checkConfiguration, type Finding } from '../functions/config/check.ts';
+import { offLine } from '../functions/config/groups-off.ts';
+import type { ConfigurationInput } from '../functions/config/load.ts';
+import { inputOf } from '../functions/config/machine.ts';
+import type { Host } from '../functions/config/setting.ts';
+import { exitCodes, jsonText, type OutputForm, outputOption, say, ToolError, warn } from './output.ts';
+
+interface CheckOptions {
+  readonly for: Host;
+  readonly output: OutputForm;
+  readonly json?: true;
+  readonly strict?: true;
+  readonly envFile?: string;
+}
+
+/** `svc config check`: every fault and every doubtful setting, each with its remedy. */
+export function configCheckCommand(reading: (name: string, description: string) => Command): Command {
+  return reading('check', 'lists every fault and every doubtful setting; exits with 1 if there is a fault')
+    .option('--env-file <file>', 'reads the variables of this file instead of the environment')
+    .option('--strict', 'exits with 1 after a warning, too')
+    .addOption(outputOption())
+    .addOption(new Option('--json', 'the same as --output json'))
+    .addHelpText('after', examples)
+    .action((_: unknown, options: CheckOptions, { args }: Command) => check(options, args));
+}
+
+function check(options: CheckOptions, args: readonly string[]): void {
+  const checked = checkConfiguration(inputFor(options, args));
+  const count = (severity: Finding['severity']) =>
+    checked.findings.filter((finding) => finding.severity === severity).length;
+  const [faults, warnings] = [count('fault'), count('warning')];
+  if (options.json === true || options.output === 'json') say(jsonOf(checked, faults === 0));
+  else {
+    if (faults === 0) say(`The configuration has no fault (${checked.settings.service.environment}).`);
+    for (const off of checked.off) say(offLine(off));
+    if (faults + warnings > 0) warn(findingsText(checked.findings, faults, warnings));
+  }
+  if (faults > 0 || (options.strict === true && warnings > 0)) process.exitCode = exitCodes.failed;
+}
+
+/** A word that is no option names the settings file, since `svc config check FILE` is what people type. */
+function inputFor({ for: host, envFile }: CheckOptions, args: readonly string[]): ConfigurationInput {
+  const [first, ...others] = args;
+  const argv = first !== undefined && !first.startsWith('-') ? [`--settings=${first}`, ...others] : args;
+  const input = inputOf(host, argv);
+  if (envFile === undefined) return input;
+  const text = input.readFile(envFile);
+  if (text === undefined) throw new ToolError(`${envFile}: there is no such file`, exitCodes.notFound);
+  return { ...input, env: parseEnv(text) };
+}
+
+function jsonOf({ settings, findings, off }: CheckedConfiguration, ok: boolean): string {
+  return jsonText({ ok, environment: settings.service.environment, findings, off });
+}
+
+function findingsText(findings: readonly Finding[], faults: number, warnings: number): string {
+  const counts = [
+    [faults, 'fault'],
+    [warnings, 'warning'],
+  ] as const;
+  const counted = counts
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count === 1 ? 'a' : count} ${word}${count === 1 ? '' : 's'}`);
+  const rows = findings.flatMap(({ severity, key, source, message, remedy }) => [
+    `  ${severity === 'warning' ? 'warning: ' : ''}${key} (${source}): ${message}`,
+    `    -> ${remedy}`,
+  ]);
+  return [`The configuration has ${counted.join(' and ')}:`, ...rows].join('\n');
+}
+
+const examples = `
+Faults stop the start of the service; warnings do not. The check reads the settings as the service would, and connects to
+nothing: svc doctor also looks at the database and the port.
+
+Examples:
+  $ svc config check
+  $ svc config check /etc/svc/svcsettings.json --env-file /etc/svc/svc.env --strict
+  $ svc config check --for functions --env-file deploy.env --json`;

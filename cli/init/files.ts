@@ -1,0 +1,51 @@
+import { lstatSync } from 'node:fs';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { exitCodes, ToolError } from '../output.ts';
+
+/** A file that a command writes. */
+export interface NewFile {
+  readonly name: string;
+  readonly text: string;
+  /** Whether only its owner may read it. */
+  readonly secret: boolean;
+  /** What it is for, for the list that the command prints. */
+  readonly purpose: string;
+}
+
+/** Writes all files or, where one exists and `force` is false, none. A killed run leaves whole files only. */
+export async function writeFiles(folder: string, files: readonly NewFile[], force: boolean): Promise<void> {
+  const there = files.filter(({ name }) => exists(join(folder, name)));
+  if (there.length > 0 && !force) {
+    const names = there.map(({ name }) => name).join(', ');
+    throw new ToolError(`${folder} already holds ${names}: give --force to replace them`, exitCodes.conflict);
+  }
+  for (const file of files) await writeWhole(join(folder, file.name), file);
+}
+
+/** The text of a file; `null` where there is none. */
+export async function textAt(path: string): Promise<string | null> {
+  return exists(path) ? readFile(path, 'utf8') : null;
+}
+
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Writes beside the place and renames: a reader sees the old text or the new one. */
+export async function writeWhole(
+  path: string,
+  { text, secret }: Pick<NewFile, 'text' | 'secret'>,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const part = `${path}.part`;
+  await rm(part, { force: true });
+  const file = await open(part, 'wx', secret ? 0o600 : 0o644);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(part, path);
+}

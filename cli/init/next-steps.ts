@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { fileNames, type InitAnswers } from './answers.ts';
+import type { NewFile } from './files.ts';
+
+/** What the command prints at its end: the files, and the commands that come next. */
+export function nextSteps(answers: InitAnswers, files: readonly NewFile[]): string {
+  const at = (name: string) => join(answers.out, name);
+  const width = Math.max(...files.map(({ name }) => at(name).length));
+  const listed = files.map(({ name, purpose, secret }) => {
+    return `  ${at(name).padEnd(width)}  ${purpose}${secret ? ' (0600)' : ''}`;
+  });
+  const steps = answers.functions ? cloudSteps(answers) : embeddedSteps(answers, files);
+  return ['Written:', ...listed, '', 'Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)].join(
+    '\n',
+  );
+}
+
+function embeddedSteps(answers: InitAnswers, files: readonly NewFile[]): string[] {
+  const at = (name: string) => join(answers.out, name);
+  const { database, connectionString } = answers;
+  const steps: string[] = [];
+  const sql = database === 'postgresql' || database === 'mysql';
+  if (sql && connectionString === null) {
+    const example = `CanonicalStore__ConnectionString='${database}://user:password@host/database'`;
+    steps.push(`Write ${example} into ${at(fileNames.environment)}, mode 0600.`);
+  }
+  const load = sql ? `set -a; . ${quoted(at(fileNames.environment))}; set +a; ` : '';
+  const environment = sql ? ` --env-file ${at(fileNames.environment)}` : '';
+  steps.push(
+    `svc config check ${at(fileNames.settings)}${environment}`,
+    `${load}npm start -- --settings ${at(fileNames.settings)}`,
+  );
+  const token = files.find(({ name }) => name.endsWith('.token'));
+  if (token === undefined) return [...steps, firstCalls(answers, 'YOUR.token')];
+  const renew = `svc identity-token --settings ${at(fileNames.settings)} --principal ${answers.principals.app}`;
+  return [...steps, firstCalls(answers, at(token.name)), `${renew}  makes the next token.`];
+}
+
+function firstCalls({ tenants, product, handlers, port, apiKey, out }: InitAnswers, token: string): string {
+  const [tenant = 'acme'] = tenants.filter((id) => id !== '*');
+  const key = apiKey ? ` --api-key-file ${join(out, fileNames.apiKey)}` : '';
+  const server = `--server http://127.0.0.1:${port ?? 5220} --identity-token-file ${token}${key}`;
+  const scope = JSON.stringify({ productId: product, tenantId: tenant });
+  const run = JSON.stringify({
+    handlerId: handlers[0] ?? 'YOUR_HANDLER',
+    payload: {},
+    idempotencyKey: 'first',
+  });
+  const body = `${run.slice(0, -1)},"scope":${scope}}`;
+  const commit = JSON.stringify({
+    idempotencyKey: 'first',
+    outbox: [{ topic: 'hello', key: '1', payload: {} }],
+  });
+  return [
+    'A first commit and a first run:',
+    `svc api commitCanonicalTransaction ${server} --param tenantId=${tenant} --body '${commit}'`,
+    `svc api startExecutionRun ${server} --body '${body}'`,
+  ].join('\n     ');
+}
+
+function cloudSteps({ out, cloud }: InitAnswers): string[] {
+  const [settings, environment] = [join(out, fileNames.settings), join(out, fileNames.environment)];
+  const given = 'Deploy it (docs/deploy.md): settings_json of infra/ is the text of';
+  if (cloud === null) return [`svc config check ${settings} --for functions`, `${given} ${settings}.`];
+  return [
+    `svc config check ${settings} --for functions --env-file ${environment}`,
+    `Give every function ${settings} (SVC_SETTINGS names it) and the variables of ${environment}.`,
+  ];
+}
+
+/** For a shell. */
+function quoted(path: string): string {
+  const text = path.startsWith('/') ? path : `./${path}`;
+  return /^[A-Za-z0-9_./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
