@@ -14,6 +14,8 @@ import { type InitOptions, withInitOptions } from './init/options.ts';
 import { cloudVariablesOf, secretsOf, settingsOf } from './init/plan.ts';
 import { exitCodes, say, ToolError } from './output.ts';
 
+const readFile = (path: string) => readFileSync(path, 'utf8');
+
 /** `svc init`: writes the settings of a Production service, with the credentials for a first call. */
 export function initCommand(): Command {
   const command = new Command('init').description(
@@ -25,7 +27,6 @@ export function initCommand(): Command {
 }
 
 async function init(options: InitOptions): Promise<void> {
-  const readFile = (path: string) => readFileSync(path, 'utf8');
   const terminal = options.yes !== true && process.stdin.isTTY ? openTerminal() : null;
   const answers = await answersFrom({ options, ask: terminal?.ask ?? null, readFile }).finally(() =>
     terminal?.close(),

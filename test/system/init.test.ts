@@ -120,8 +120,8 @@ describe('a server with the files of svc init serves a first commit and a first 
       'mysql',
       mysqlMissing,
       async () => {
-        const { connectionString, drop } = await createMysqlDatabase();
-        return { url: connectionString, drop };
+        const made = await createMysqlDatabase();
+        return { url: made.connectionString, drop: () => made.drop() };
       },
     ],
   ] as const;
