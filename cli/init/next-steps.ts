@@ -37,7 +37,7 @@ function embeddedSteps(answers: InitAnswers, files: readonly NewFile[]): string[
 }
 
 function firstCalls({ tenants, product, handlers, port, apiKey, out }: InitAnswers, token: string): string {
-  const [tenant = 'acme'] = tenants.filter((id) => id !== '*');
+  const tenant = tenants.find((id) => id !== '*') ?? 'acme';
   const key = apiKey ? ` --api-key-file ${join(out, fileNames.apiKey)}` : '';
   const server = `--server http://127.0.0.1:${port ?? 5220} --identity-token-file ${token}${key}`;
   const scope = JSON.stringify({ productId: product, tenantId: tenant });
