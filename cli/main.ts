@@ -3,6 +3,7 @@ import { folderOfNpmRun } from '../functions/config/machine.ts';
 import { release } from '../functions/release.ts';
 import { apiCommand } from './api/command.ts';
 import { apiKeyCommand } from './api-key.ts';
+import { backupCommand, backupRestoreCommand, backupVerifyCommand } from './backup.ts';
 import {
   canonicalArchiveExportCommand,
   canonicalArchiveRestoreCommand,
@@ -52,7 +53,11 @@ const program = new Command('svc')
   .addCommand(canonicalArchiveRestoreCommand())
   .addCommand(canonicalArchiveVerifyCommand())
   .addCommand(canonicalMigrateCommand())
-  .addCommand(canonicalSweepCommand());
+  .addCommand(canonicalSweepCommand())
+  .commandsGroup('The files of an embedded server:')
+  .addCommand(backupCommand())
+  .addCommand(backupVerifyCommand())
+  .addCommand(backupRestoreCommand());
 
 for (const command of everyCommand(program)) {
   command

@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { machine } from '../functions/compose/machine.ts';
+import { databasePath } from '../functions/compose/store.ts';
+import { inputOf } from '../functions/config/machine.ts';
+import type { Settings } from '../functions/config/table.ts';
+import { type DataPlaces, makeBackup, removeOld, verifyBackup } from './backup/backup.ts';
+import { restoreBackup } from './backup/restore.ts';
+import { exitCodes, type OutputForm, outputOption, sayResult, ToolError } from './output.ts';
+import { readStoreSettings } from './store-settings.ts';
+
+interface PlaceOptions {
+  readonly settings?: string;
+  readonly output: OutputForm;
+}
+
+/** `svc backup`: copies the files of an embedded server, also while it runs. */
+export function backupCommand(): Command {
+  return withPlace(
+    new Command('backup'),
+    'copies the SQLite database and the artifacts of a server, also while it runs',
+  )
+    .requiredOption('--directory <folder>', 'where the backup gets a folder of its own, named by the time')
+    .addOption(
+      new Option('--keep <count>', 'removes older backups of the folder beyond as many').argParser(count),
+    )
+    .addHelpText('after', examples)
+    .action(async ({ directory, keep, ...options }: PlaceOptions & { directory: string; keep?: number }) => {
+      const places = placesOf(options);
+      if (!existsSync(places.database))
+        throw new ToolError(`${places.database}: there is no such file`, exitCodes.notFound);
+      const folder = await makeBackup(places, directory, new Date(machine.clock.now()));
+      // Older backups go only when the new one was read back whole.
+      const { files } = await verifyBackup(folder);
+      const removed = keep === undefined ? [] : await removeOld(directory, keep, folder);
+      const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+      sayResult(options.output, { directory: folder, files: files.length, bytes, removed: removed.length });
+    });
+}
+
+/** `svc backup-verify`: reads a backup to its end. */
+export function backupVerifyCommand(): Command {
+  return new Command('backup-verify')
+    .description('reads such a backup to its end and reports whether it is complete; needs no settings')
+    .requiredOption('--directory <folder>', 'the folder of the backup')
+    .addOption(outputOption())
+    .action(async ({ directory, output }: { directory: string; output: OutputForm }) => {
+      const { createdAt, release, files } = await verifyBackup(directory);
+      sayResult(output, { directory, complete: true, createdAt, release, files: files.length });
+    });
+}
+
+/** `svc backup-restore`: puts a backup in the place of the data of a stopped server. */
+export function backupRestoreCommand(): Command {
+  return withPlace(
+    new Command('backup-restore'),
+    'puts such a backup in the place of the data of a stopped server',
+  )
+    .requiredOption('--directory <folder>', 'the folder of the backup')
+    .option('--replace', 'sets existing data aside under another name')
+    .action(
+      async ({ directory, replace, ...options }: PlaceOptions & { directory: string; replace?: true }) => {
+        const { database, ...places } = placesOf(options);
+        const now = new Date(machine.clock.now());
+        const done = await restoreBackup(
+          directory,
+          { ...places, database },
+          { replace: replace === true, now },
+        );
+        sayResult(options.output, { database, restored: true, ...done });
+      },
+    );
+}
+
+function withPlace(command: Command, description: string): Command {
+  return command
+    .description(description)
+    .option('--settings <file>', 'the settings of the service')
+    .addOption(outputOption());
+}
+
+/** As the service with these settings would place them. */
+function placesOf({ settings: file }: PlaceOptions): DataPlaces {
+  const settings = readStoreSettings(file === undefined ? {} : { settings: file }, inputOf('embedded', []));
+  const { provider } = settings.canonicalStore;
+  if (provider !== 'sqlite') {
+    const message = `The service keeps its data in ${provider}: use the backup of that database, or canonical-archive-export`;
+    throw new ToolError(message, exitCodes.usage);
+  }
+  return { database: databasePath(settings), artifacts: artifactsOf(settings) };
+}
+
+function artifactsOf({ execution, service }: Settings): string {
+  return resolve(execution.artifactDirectory ?? join(service.dataDirectory, 'artifacts'));
+}
+
+function count(text: string): number {
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is no whole number from 1 to 99999.');
+}
+
+const examples = `
+The backup is of one moment and holds all tenants, runs, leases and artifacts. It needs free space for a copy, and is readable
+by its owner only. An archive of a tenant (canonical-archive-export) can be restored on every database; a backup restores the
+whole server, on SQLite.
+
+Examples:
+  $ svc backup --settings /etc/svc/svcsettings.json --directory /var/backups/svc --keep 14
+  $ svc backup-verify --directory /var/backups/svc/20260102T030000Z
+  $ svc backup-restore --settings /etc/svc/svcsettings.json --directory /var/backups/svc/20260102T030000Z --replace`;
