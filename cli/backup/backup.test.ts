@@ -8,7 +8,8 @@ import { restoreBackup } from './restore.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 2, 3, 0, second));
 
-interface Bench extends DataPlaces {
+interface Bench {
+  readonly places: DataPlaces;
   readonly backups: string;
   readonly open: () => DatabaseSync;
 }
@@ -26,7 +27,8 @@ const onData = (use: (bench: Bench) => Promise<void>) =>
     const made = open();
     made.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1)');
     made.close();
-    await use({ database, artifacts: join(data, 'artifacts'), backups: join(folder, 'backups'), open });
+    const places = { database, artifacts: join(data, 'artifacts') };
+    await use({ places, backups: join(folder, 'backups'), open });
   });
 
 const numbersIn = (database: DatabaseSync) =>
@@ -37,7 +39,7 @@ const numbersIn = (database: DatabaseSync) =>
 
 describe('a backup', () => {
   test('holds what a running server has committed, also in its write-ahead log', () =>
-    onData(async ({ backups, open, ...places }) => {
+    onData(async ({ backups, open, places }) => {
       const server = open();
       server.exec('INSERT INTO t VALUES (2)');
       expect(statSync(`${places.database}-wal`).size).toBeGreaterThan(0);
@@ -52,14 +54,14 @@ describe('a backup', () => {
     }));
 
   test('is readable by its owner only', () =>
-    onData(async ({ backups, open: _, ...places }) => {
+    onData(async ({ backups, places }) => {
       const folder = await makeBackup(places, backups, at(1));
       const modes = [folder, join(folder, 'svc.canonical.sqlite'), join(folder, 'manifest.json')];
       expect(modes.map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual(['700', '600', '600']);
     }));
 
   test('of a damaged database fails, and leaves nothing', () =>
-    onData(async ({ backups, open, ...places }) => {
+    onData(async ({ backups, open, places }) => {
       const server = open();
       server.exec('PRAGMA journal_mode = DELETE');
       server.close();
@@ -80,7 +82,7 @@ describe('a backup', () => {
     ['no manifest', (folder) => rmSync(join(folder, 'manifest.json')), /no complete backup/],
     ['a damaged manifest', (folder) => writeFileSync(join(folder, 'manifest.json'), '{'), /damaged/],
   ])('with %s is refused', (_, harm, message) =>
-    onData(async ({ backups, open: __, ...places }) => {
+    onData(async ({ backups, places }) => {
       const folder = await makeBackup(places, backups, at(1));
       harm(folder);
       await expect(verifyBackup(folder)).rejects.toThrow(message);
@@ -90,7 +92,7 @@ describe('a backup', () => {
   );
 
   test('takes the place of the oldest ones, and of what an interrupted one left', () =>
-    onData(async ({ backups, open: _, ...places }) => {
+    onData(async ({ backups, places }) => {
       for (const second of [1, 2, 3]) await makeBackup(places, backups, at(second));
       mkdirSync(join(backups, '20260102T030000Z.part'));
       mkdirSync(join(backups, 'mine'));
@@ -101,7 +103,7 @@ describe('a backup', () => {
 
 describe('a restore', () => {
   test('puts the backup in place, and sets aside what was there', () =>
-    onData(async ({ backups, open, ...places }) => {
+    onData(async ({ backups, open, places }) => {
       const folder = await makeBackup(places, backups, at(1));
       const later = open();
       later.exec('INSERT INTO t VALUES (2)');
@@ -121,7 +123,7 @@ describe('a restore', () => {
     }));
 
   test('refuses while a process has the database open, and changes nothing', () =>
-    onData(async ({ backups, open, ...places }) => {
+    onData(async ({ backups, open, places }) => {
       const folder = await makeBackup(places, backups, at(1));
       const server = open();
       server.exec('INSERT INTO t VALUES (2)');
@@ -132,7 +134,7 @@ describe('a restore', () => {
     }));
 
   test('works where there is no data yet', () =>
-    onData(async ({ backups, open, ...places }) => {
+    onData(async ({ backups, open, places }) => {
       const folder = await makeBackup(places, backups, at(1));
       for (const path of [places.database, places.artifacts]) rmSync(path, { recursive: true });
       expect(await restoreBackup(folder, places, { replace: false, now: at(9) })).toMatchObject({
