@@ -107,7 +107,7 @@ async function createUser({ socketPath, user, password }: MysqlServer, shell: Ch
     try {
       const connection = await createConnection({ socketPath, user: 'root' });
       await connection.query(`CREATE USER ${user}@localhost IDENTIFIED BY '${password}'`);
-      await connection.query(`GRANT ALL ON *.* TO ${user}@localhost`);
+      await connection.query(`GRANT ALL ON *.* TO ${user}@localhost WITH GRANT OPTION`);
       await connection.end();
       return;
     } catch (error) {

@@ -11,8 +11,10 @@ import { startServer } from '../support/server-process.ts';
 const page = await readFile('docs/operating.md', 'utf8');
 const commands = [...new Map(commandsOf(page).map((words) => [words.join(' '), words])).values()].filter(
   (words) =>
-    // Fed by a pipe, or for a project of Google.
-    words.length > 1 && words.join(' ') !== 'runs cancel' && !words.includes('--project'),
+    // Not those that a pipe feeds or that look at a project of Google.
+    words.length > 1 &&
+    words.join(' ') !== 'runs cancel' &&
+    !words.some((word) => /^--(project|cloud)$/.test(word)),
 );
 
 /** The words of the page for what the reader fills in. */
