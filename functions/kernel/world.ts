@@ -28,6 +28,14 @@ export interface World {
   readonly http: OutgoingHttp;
 }
 
+/**
+ * The moment of a decision, read after its locks are held and at each try: a store that waits for its locks must not
+ * shorten a lease, nor keep one that has ended. Never before the request, even where another clock gave the moment of the request.
+ */
+export function decisionTime(clock: Clock, requestedAt: number): number {
+  return Math.max(requestedAt, clock.now());
+}
+
 /** A promise that settles after `delayMs`, on the timers handed in. */
 export function delay(timers: Timers, delayMs: number): Promise<void> {
   return new Promise((resolve) => {

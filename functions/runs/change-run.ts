@@ -1,4 +1,5 @@
 import { limits } from '../../contracts/generated/limits.ts';
+import { decisionTime } from '../kernel/world.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
 import { type ActiveCounter, countersOf, countersOfRun, decremented } from './active-runs.ts';
 import { afterWrite, announceChange } from './announcements.ts';
@@ -85,8 +86,7 @@ async function transition<R>(
     (found) => {
       const record = found.get(key);
       const before = record === undefined ? undefined : readRun(record, runId);
-      // After the locks, at each try. Never before the request, by whatever clock it was taken.
-      const at = Math.max(request.now, runtime.world.clock.now());
+      const at = decisionTime(runtime.world.clock, request.now);
       const { change, result, writes = [], leaseOnly = false } = decide(before, found, at);
       if (change === null) return { writes: [], result: { before, run: before, result } };
       if (leaseOnly) {

@@ -13,10 +13,10 @@ import { preparedEvent, valueKeys, valueWrites } from './values.ts';
 export type RunGuard = (run: Run) => void;
 
 export async function cancel(runtime: Runtime, runId: string, guard: RunGuard, now: number): Promise<Run> {
-  const { run } = await changeRun(runtime, { runId, now, mayEnd: true }, (before) => {
+  const { run } = await changeRun(runtime, { runId, now, mayEnd: true }, (before, _, at) => {
     if (before === undefined) throw missingRun();
     guard(before);
-    return { change: afterTime(runtime, before, now, (due) => cancelRun(due, now)), result: null };
+    return { change: afterTime(runtime, before, at, (due) => cancelRun(due, at)), result: null };
   });
   if (run === undefined) throw missingRun();
   if (run.status === 'running') runtime.signalCancellation?.(run.id);
@@ -32,15 +32,17 @@ export async function raise(
 ): Promise<InboxEvent> {
   const prepared = preparedEvent(runtime, runId, event, now);
   const keys = valueKeys(prepared.value);
-  await changeRun(runtime, { runId, now, mayMoveTrace: true, keys }, (before) => {
+  const request = { runId, now, mayMoveTrace: true, keys };
+  const { result } = await changeRun(runtime, request, (before, _, at) => {
     if (before === undefined) throw missingRun();
     guard(before);
-    const change = afterTime(runtime, before, now, (run) =>
-      raiseInRun(run, prepared.event, limits.executionPendingEventsMax),
+    const raised = { ...prepared.event, raisedAt: at };
+    const change = afterTime(runtime, before, at, (run) =>
+      raiseInRun(run, raised, limits.executionPendingEventsMax),
     );
-    return { change, writes: valueWrites(prepared.value), result: null };
+    return { change, writes: valueWrites(prepared.value), result: raised };
   });
-  return prepared.event;
+  return result;
 }
 
 /** Settles the run before the rule, so that a deadline and an event of the same time have one order. */

@@ -1,4 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
+import { decisionTime } from '../kernel/world.ts';
 import type { Found, KeyRequest, RecordKey, Write } from '../store/port.ts';
 import {
   type ActiveCounter,
@@ -180,7 +181,7 @@ async function write(
     const leased =
       grant === null || rejected
         ? null
-        : leaseRun(counted.run, grant, Math.max(now, runtime.world.clock.now()));
+        : leaseRun(counted.run, grant, decisionTime(runtime.world.clock, now));
     const change: Change =
       leased === null ? counted : { run: leased.run, events: [...counted.events, ...leased.events] };
     const run = withTrace(change, baseId, now, traceLimits(runtime, change.run));

@@ -16,6 +16,7 @@ import { describeRetention } from './execution-retention.ts';
 import { describeRunLeases } from './execution-run-leases.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
+import { describeSlowStore } from './execution-slow-store.ts';
 import { describeUnread } from './execution-unread.ts';
 import { describeUpgrade } from './execution-upgrade.ts';
 import { describeVisible } from './execution-visible.ts';
@@ -72,6 +73,7 @@ export function describeExecution(
     describeRelease(conformance);
     describeHandlers(conformance);
     describeRunLeases(conformance);
+    describeSlowStore(conformance);
     // Operators:
     describeMaintenance(conformance);
     describeRetention(conformance);

@@ -4,7 +4,7 @@ import { CLOUD_FLAWS } from './execution-cloud-flaws.ts';
 
 /** A bounded share; `node test/simulation/run.ts --world execution-cloud --seeds 1..100000` goes on from here. */
 const SEEDS = 200;
-const SEEDS_TO_FIND_A_BUG = 100;
+const SEEDS_TO_FIND_A_BUG = 200;
 /** Beside many others on a small machine. */
 const PATIENCE_MS = 300_000;
 

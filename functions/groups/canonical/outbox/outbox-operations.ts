@@ -6,6 +6,7 @@ import { sha256 } from '../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
 import { checkText, identifier } from '../../../kernel/identifiers.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
+import { decisionTime } from '../../../kernel/world.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
 import { EVENTS, eventKey, tenantScope } from '../records.ts';
 import { dueTime, type EventState, eventRecord, readEvent, wireEvent } from './outbox-event.ts';
@@ -65,8 +66,7 @@ async function leaseDue(
     { now, limit: wanted },
     (record, offer) => {
       const leaseToken = createHmac('sha256', seed).update(String(offer)).digest('hex');
-      // The store may have waited for its locks: the lease begins when it is granted.
-      const at = Math.max(now, world.clock.now());
+      const at = decisionTime(world.clock, now);
       const expiresAtUtc = formatUtc(at + leaseMs);
       const next = leaseIfDue(
         readEvent(record),
@@ -96,7 +96,7 @@ export function renewCanonicalOutboxLease(
     const leaseMs = leaseTime(body.leaseSeconds);
     const token = readToken(body.leaseToken);
     const { leaseExpiresAtUtc } = await changeEvent(dependencies, params, context.now, (event) => {
-      const at = Math.max(context.now, dependencies.world.clock.now());
+      const at = decisionTime(dependencies.world.clock, context.now);
       return renewIfLeased(event, token, formatUtc(at + leaseMs), formatUtc(at));
     });
     return { status: 200, body: { expiresAtUtc: leaseExpiresAtUtc ?? '' } };
