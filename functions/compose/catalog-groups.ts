@@ -1,7 +1,7 @@
 import { loadOperations } from '../../contracts/generated/operations/load.ts';
 import { loadValidators } from '../../contracts/generated/validators/load.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
-import type { Collection } from '../store/port.ts';
+import type { OwnedCollection } from '../store/ownership.ts';
 import { loadGroupModule } from './generated/groups.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
 
@@ -15,7 +15,7 @@ export const catalogGroups: readonly ComposedGroup[] = (
   module: loadGroupModule[name],
 }));
 
-export async function collectionsOf(groups: readonly ComposedGroup[]): Promise<readonly Collection[]> {
+export async function collectionsOf(groups: readonly ComposedGroup[]): Promise<readonly OwnedCollection[]> {
   const collections = await Promise.all(
     groups.map(async ({ module }) => (await (await module()).collections?.()) ?? []),
   );

@@ -5,7 +5,8 @@ import type { JobPlugin } from '../jobs/job-plugin.ts';
 import type { Lazy } from '../kernel/lazy.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
-import type { Collection, RecordStore } from '../store/port.ts';
+import type { OwnedCollection } from '../store/ownership.ts';
+import type { RecordStore } from '../store/port.ts';
 import type { Execution } from './execution.ts';
 
 /** The shared parts of one process, from which a group is put together. */
@@ -28,8 +29,8 @@ export interface LoadedGroup {
 export interface GroupModule {
   /** Budget of the build: JavaScript bytes that a function of this group reads beyond the common start. */
   readonly bytesMax: number;
-  /** The record collections of the group, so that every provider knows them. */
-  collections?(): Promise<readonly Collection[]>;
+  /** The record collections of the group with their owners, so that every provider and every copy knows them. */
+  collections?(): Promise<readonly OwnedCollection[]>;
   /** The durable work of the group. Handlers import their code when they run. */
   jobs?(parts: GroupParts): Promise<readonly JobPlugin[]>;
   load(parts: GroupParts): Promise<LoadedGroup>;

@@ -1,12 +1,6 @@
 import { hash } from 'node:crypto';
-import {
-  type Collection,
-  type Head,
-  type RecordData,
-  type RecordKey,
-  type Scope,
-  StoreError,
-} from '../store/port.ts';
+import { type OwnedCollection, SERVICE_DATA, TENANT_DATA } from '../store/ownership.ts';
+import { type Head, type RecordData, type RecordKey, type Scope, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import { isTerminal, type Run, type RunScope, type TraceEntry, wasRefused } from './run.ts';
 import { jobList, jobOwner, type OwnedRun, type RunJob } from './run-job.ts';
@@ -14,28 +8,34 @@ import { jobList, jobOwner, type OwnedRun, type RunJob } from './run-job.ts';
 /**
  * Collections, keys and records of the run engine. One record contains everything that a decision about a run needs.
  */
-export const RUNS: Collection = { name: 'runs', pairedIndexes: false };
+export const RUNS: OwnedCollection = { name: 'runs', pairedIndexes: false, ...TENANT_DATA };
 /** Used idempotency keys, each with its run. */
-export const ADMISSIONS: Collection = { name: 'admissions', pairedIndexes: false };
+export const ADMISSIONS: OwnedCollection = { name: 'admissions', pairedIndexes: false, ...TENANT_DATA };
 /** Payloads, results and events that are too large to be rewritten with every change of their run. */
-export const VALUES: Collection = { name: 'values', pairedIndexes: false };
+export const VALUES: OwnedCollection = { name: 'values', pairedIndexes: false, ...TENANT_DATA };
 /** Older parts of traces. */
-export const TRACES: Collection = { name: 'traces', pairedIndexes: false };
-export const ARTIFACTS: Collection = { name: 'artifacts', pairedIndexes: false };
-export const CHECKPOINTS: Collection = { name: 'checkpoints', pairedIndexes: false };
+export const TRACES: OwnedCollection = { name: 'traces', pairedIndexes: false, ...TENANT_DATA };
+export const ARTIFACTS: OwnedCollection = { name: 'artifacts', pairedIndexes: false, ...TENANT_DATA };
+export const CHECKPOINTS: OwnedCollection = { name: 'checkpoints', pairedIndexes: false, ...TENANT_DATA };
 /** Run-owned leases. */
-export const LEASES: Collection = { name: 'leases', pairedIndexes: false };
+export const LEASES: OwnedCollection = { name: 'leases', pairedIndexes: false, ...TENANT_DATA };
 /** Recorded timers that no run waits for. */
-export const TIMERS: Collection = { name: 'timers', pairedIndexes: false };
-/** The holder of each concurrency key. */
-export const SLOTS: Collection = { name: 'slots', pairedIndexes: false };
-export const COUNTERS: Collection = { name: 'counters', pairedIndexes: false };
+export const TIMERS: OwnedCollection = { name: 'timers', pairedIndexes: false, ...TENANT_DATA };
+/** The holder of each concurrency key; a run has one only while it is leased, so a restored run has none. */
+export const SLOTS: OwnedCollection = {
+  name: 'slots',
+  pairedIndexes: false,
+  owner: 'tenant',
+  copies: 'none',
+};
+/** Counts of active runs, which a restore makes from the runs, and how far the service is with its own upkeep. */
+export const COUNTERS: OwnedCollection = { name: 'counters', pairedIndexes: false, ...SERVICE_DATA };
 
 /** Removed runs whose records are not all cleared yet. */
-export const REMAINS: Collection = { name: 'remains', pairedIndexes: false };
+export const REMAINS: OwnedCollection = { name: 'remains', pairedIndexes: false, ...SERVICE_DATA };
 
 /** The collections that a provider must prepare when it opens. */
-export const executionCollections: readonly Collection[] = [
+export const executionCollections: readonly OwnedCollection[] = [
   RUNS,
   ADMISSIONS,
   VALUES,

@@ -1,8 +1,15 @@
 import type { RandomSource } from '../kernel/world.ts';
+import { type OwnedCollection, SERVICE_DATA } from './ownership.ts';
 import { type RecordKey, type RecordStore, type Scope, StoreError } from './port.ts';
 import { recordId } from './record-id.ts';
 
 const SCOPE: Scope = { kind: 'system', name: 'service' };
+/** Of one deployment: a restored one makes secrets of its own. */
+export const SECRETS: OwnedCollection = {
+  ...SERVICE_DATA,
+  name: 'secrets',
+  pairedIndexes: false,
+};
 const SECRET_BYTES = 32;
 
 /**
@@ -35,7 +42,7 @@ async function readOrMake(
   fresh: string,
   name: string,
 ): Promise<Uint8Array> {
-  const key: RecordKey = { collection: 'secrets', id: recordId(name) };
+  const key: RecordKey = { collection: SECRETS.name, id: recordId(name) };
   const kept = await (await store()).transact(SCOPE, { gate: key, keys: [{ key }] }, (found) => {
     const there = found.get(key);
     if (there !== undefined) return { writes: [], result: String(there.head.secret) };

@@ -1,22 +1,27 @@
-import type { Collection, RecordKey, Scope } from '../../store/port.ts';
+import { carriedBy, type OwnedCollection, SERVICE_DATA, TENANT_DATA } from '../../store/ownership.ts';
+import type { RecordKey, Scope } from '../../store/port.ts';
 import { recordId } from '../../store/record-id.ts';
 
 /**
  * How a tenant's canonical data lies in the store: the same records under the same keys in every provider, so that a
  * snapshot made on one is a snapshot of any other.
  */
-export const DOCUMENTS: Collection = { name: 'documents', pairedIndexes: true };
-export const COMMITS: Collection = { name: 'commits', pairedIndexes: false };
-export const FENCES: Collection = { name: 'fences', pairedIndexes: false };
-export const EVENTS: Collection = { name: 'events', pairedIndexes: false };
+export const DOCUMENTS: OwnedCollection = { name: 'documents', pairedIndexes: true, ...TENANT_DATA };
+export const COMMITS: OwnedCollection = { name: 'commits', pairedIndexes: false, ...TENANT_DATA };
+export const FENCES: OwnedCollection = { name: 'fences', pairedIndexes: false, ...TENANT_DATA };
+export const EVENTS: OwnedCollection = { name: 'events', pairedIndexes: false, ...TENANT_DATA };
 
-/** All that a tenant has. */
-export const tenantCollections: readonly Collection[] = [DOCUMENTS, COMMITS, FENCES, EVENTS];
-
-export const MIGRATIONS: Collection = { name: 'migrations', pairedIndexes: false };
+export const MIGRATIONS: OwnedCollection = {
+  name: 'migrations',
+  pairedIndexes: false,
+  ...SERVICE_DATA,
+};
 
 /** What a provider must know of the collections when it opens. */
-export const collections: readonly Collection[] = [...tenantCollections, MIGRATIONS];
+export const collections: readonly OwnedCollection[] = [DOCUMENTS, COMMITS, FENCES, EVENTS, MIGRATIONS];
+
+/** All that a copy of a tenant carries. */
+export const tenantCollections: readonly OwnedCollection[] = carriedBy('tenant', collections);
 
 export function tenantScope(tenantId: string): Scope {
   return { kind: 'tenants', name: tenantId };
@@ -25,8 +30,14 @@ export function tenantScope(tenantId: string): Scope {
 /** The migration ledger is the deployment's, not a tenant's: no snapshot holds it and no restore touches it. */
 export const LEDGER_SCOPE: Scope = { kind: 'system', name: 'migrations' };
 
+export const LEDGER_COUNTERS: OwnedCollection = {
+  name: 'counters',
+  pairedIndexes: false,
+  ...SERVICE_DATA,
+};
+
 /** How many migrations the ledger holds: counting them all would read them all. */
-export const LEDGER_COUNT: RecordKey = { collection: 'counters', id: recordId('migrations') };
+export const LEDGER_COUNT: RecordKey = { collection: LEDGER_COUNTERS.name, id: recordId('migrations') };
 
 export function migrationKey(namespace: string, id: string): RecordKey {
   return { collection: MIGRATIONS.name, id: recordId(namespace, id) };

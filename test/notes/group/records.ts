@@ -1,17 +1,12 @@
-import {
-  type Collection,
-  type RecordData,
-  type RecordKey,
-  type Scope,
-  StoreError,
-} from '../../../functions/store/port.ts';
+import { type OwnedCollection, SPACE_DATA } from '../../../functions/store/ownership.ts';
+import { type RecordData, type RecordKey, type Scope, StoreError } from '../../../functions/store/port.ts';
 import { recordId } from '../../../functions/store/record-id.ts';
 
-export const NOTES: Collection = { name: 'notes', pairedIndexes: false };
+export const NOTES: OwnedCollection = { name: 'notes', pairedIndexes: false, ...SPACE_DATA };
 /** How far each import has come: written in one transaction with the notes themselves. */
-export const IMPORTS: Collection = { name: 'note-imports', pairedIndexes: false };
+export const IMPORTS: OwnedCollection = { name: 'note-imports', pairedIndexes: false, ...SPACE_DATA };
 
-export const notesCollections: readonly Collection[] = [NOTES, IMPORTS];
+export const notesCollections: readonly OwnedCollection[] = [NOTES, IMPORTS];
 
 export interface StoredNote {
   readonly notebook: string;

@@ -2,6 +2,7 @@ import { limits } from '../../../../../contracts/generated/limits.ts';
 import { parseStrictJsonText } from '../../../../http/strict-json.ts';
 import { canonicalJson, sha256 } from '../../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../../kernel/errors.ts';
+import { tenantCollections } from '../../records.ts';
 import { count, hashText, list, members, pathName, same, text } from './checks.ts';
 import type { Counts } from './lines.ts';
 import { placed, SnapshotError } from './snapshot-error.ts';
@@ -56,7 +57,7 @@ export function manifestBytes(manifest: ArchiveManifest): Uint8Array {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const COLLECTIONS = ['commits', 'documents', 'events', 'fences'] as const;
+const COLLECTIONS = tenantCollections.map(({ name }) => name);
 // Four members a chunk, and a few more.
 const jsonLimits = { depthMax: 4, membersMax: CHUNKS_MAX * 4 + 100, containersMax: CHUNKS_MAX + 100 };
 

@@ -1,0 +1,53 @@
+import type { Collection } from './port.ts';
+
+/** Whose data the records of a collection are: a tenant's, a space's (data of one product for one purpose), or the service's own. */
+export type Owner = 'tenant' | 'space' | 'service';
+
+/**
+ * Which copies carry the records: those of a tenant, those of a space, or none. A record that none carries is made again
+ * after a restore, such as a counter, or belongs to one deployment alone, such as a secret.
+ */
+export type Copies = 'tenant' | 'space' | 'none';
+
+/** A collection with its owner: export, restore, preflight and deletion follow these two words and list no collection. */
+export interface OwnedCollection extends Collection {
+  readonly owner: Owner;
+  readonly copies: Copies;
+}
+
+export const TENANT_DATA = { owner: 'tenant', copies: 'tenant' } as const;
+export const SPACE_DATA = { owner: 'space', copies: 'space' } as const;
+export const SERVICE_DATA = { owner: 'service', copies: 'none' } as const;
+
+/** The collections that copies of this kind carry, in the order of their names, which is that of a scan. */
+export function carriedBy(
+  copies: Exclude<Copies, 'none'>,
+  collections: readonly OwnedCollection[],
+): readonly OwnedCollection[] {
+  return collections.filter((each) => each.copies === copies).sort(byName);
+}
+
+/** The collections whose records a deletion of their owner removes, carried or not. */
+export function ownedBy(owner: Owner, collections: readonly OwnedCollection[]): readonly OwnedCollection[] {
+  return collections.filter((each) => each.owner === owner).sort(byName);
+}
+
+function byName(left: Collection, right: Collection): number {
+  if (left.name === right.name) return 0;
+  return left.name < right.name ? -1 : 1;
+}
+
+/** What is wrong with declarations: copies would carry data of another owner, or one name has two declarations. */
+export function declarationFaults(collections: readonly OwnedCollection[]): readonly string[] {
+  const seen = new Map<string, OwnedCollection>();
+  return collections.flatMap((each) => {
+    const { name, owner, copies } = each;
+    const faults: string[] = [];
+    if (copies !== 'none' && copies !== owner)
+      faults.push(`copies of a ${copies} carry ${name}, which a ${owner} owns`);
+    const other = seen.get(name) ?? each;
+    if (other.owner !== owner || other.copies !== copies) faults.push(`${name} is declared in two ways`);
+    seen.set(name, each);
+    return faults;
+  });
+}
