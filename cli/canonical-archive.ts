@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { SnapshotError } from '../functions/archives/snapshot-error.ts';
 import { machine } from '../functions/compose/machine.ts';
 import type { ChunkSource } from '../functions/groups/canonical/copies/snapshot/archive.ts';
 import {
@@ -7,7 +8,6 @@ import {
   MANIFEST_BYTES_MAX,
   MANIFEST_NAME,
 } from '../functions/groups/canonical/copies/snapshot/manifest.ts';
-import { SnapshotError } from '../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
 import {
   exportTenantArchive,
   restoreTenantArchive,

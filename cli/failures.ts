@@ -1,7 +1,4 @@
-import {
-  SnapshotError,
-  type SnapshotFault,
-} from '../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
+import { SnapshotError, type SnapshotFault } from '../functions/archives/snapshot-error.ts';
 import { ServiceError } from '../functions/kernel/errors.ts';
 import { ConnectionStringError, StoreError, type StoreFailure } from '../functions/store/port.ts';
 import { exitCodes, ToolError, type Translation } from './output.ts';

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { SnapshotError } from '../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
+import { SnapshotError } from '../functions/archives/snapshot-error.ts';
 import { ServiceError } from '../functions/kernel/errors.ts';
 import { ConnectionStringError, StoreError } from '../functions/store/port.ts';
 import { restoreFailure, translations } from './failures.ts';

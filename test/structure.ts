@@ -50,7 +50,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   blobs: shared,
   queue: shared,
   identity: shared,
-  runs: [...shared, ...ports],
+  archives: shared,
+  runs: [...shared, ...ports, 'archives'],
   jobs: [...shared, ...ports, 'runs'],
   collections: [...shared, 'store'],
   vectors: shared,
@@ -63,6 +64,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 const groupRooms = [
   ...shared,
   ...ports,
+  'archives',
   'runs',
   'jobs',
   'collections',

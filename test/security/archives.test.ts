@@ -17,6 +17,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { archiveDirectory, writeArchiveDirectory } from '../../cli/archive-directory.ts';
 import { ToolError } from '../../cli/output.ts';
+import { SnapshotError } from '../../functions/archives/snapshot-error.ts';
 import { machine } from '../../functions/compose/machine.ts';
 import {
   type ArchiveManifest,
@@ -26,7 +27,6 @@ import {
   STORED_CHUNK_BYTES_MAX,
   sealed,
 } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
-import { SnapshotError } from '../../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
 import {
   exportTenant,
   exportTenantArchive,

@@ -1,9 +1,9 @@
+import { SnapshotError } from '../../functions/archives/snapshot-error.ts';
 import type { ChunkSink, ChunkSource } from '../../functions/groups/canonical/copies/snapshot/archive.ts';
 import {
   type ArchiveManifest,
   MANIFEST_NAME,
 } from '../../functions/groups/canonical/copies/snapshot/manifest.ts';
-import { SnapshotError } from '../../functions/groups/canonical/copies/snapshot/snapshot-error.ts';
 import {
   exportTenantArchive,
   restoreTenantArchive,

@@ -1,11 +1,11 @@
 import type { CanonicalTenantSnapshot } from '../../../../contracts/generated/models.ts';
+import { SnapshotError, type SnapshotFault } from '../../../archives/snapshot-error.ts';
 import type { Handler } from '../../../http/handler.ts';
 import { RawBody } from '../../../http/message.ts';
 import { type ProblemDetail, ServiceError } from '../../../kernel/errors.ts';
 import { turnsOf } from '../../../kernel/turns.ts';
 import { delay } from '../../../kernel/world.ts';
 import type { CanonicalDependencies } from '../dependencies.ts';
-import { SnapshotError, type SnapshotFault } from './snapshot/snapshot-error.ts';
 import { snapshotText } from './snapshot-text.ts';
 import { exportTenant, restoreTenant } from './tenant-copies.ts';
 

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type Json, sha256 } from '../../../../kernel/canonical-json.ts';
 import { tenantScope } from '../../records.ts';
 import { type ChunkSource, openArchive } from './archive.ts';
@@ -8,7 +9,6 @@ import { archived, Objects, sample } from './archive-objects.fixture.ts';
 import { GOLDEN_ARCHIVE, GOLDEN_ARCHIVE_HASH, GOLDEN_HASH, GOLDEN_LINES } from './golden.fixture.ts';
 import { headLine } from './lines.ts';
 import { CHUNK_BYTES_MAX, chunkName, MANIFEST_NAME } from './manifest.ts';
-import type { SnapshotFault } from './snapshot-error.ts';
 import {
   collected,
   emptyTenant,

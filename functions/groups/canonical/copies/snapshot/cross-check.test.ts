@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type JsonObject } from '../../../../kernel/canonical-json.ts';
 import { openArchive } from './archive.ts';
 import { archived } from './archive-objects.fixture.ts';
 import { compareKeys, headLine, recordLine, type SnapshotLine } from './lines.ts';
 import { keyOf, type RecordValue } from './record-values.ts';
-import type { SnapshotFault } from './snapshot-error.ts';
 import {
   collected,
   emptyTenant,

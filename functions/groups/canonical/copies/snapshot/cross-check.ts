@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { CanonicalDocument } from '../../../../../contracts/generated/models.ts';
+import { same } from '../../../../archives/checks.ts';
+import { placed, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import { invalidMember } from '../../../../kernel/errors.ts';
 import { documentKey } from '../../records.ts';
-import { same } from './checks.ts';
 import { KeyTable } from './key-table.ts';
 import type { EventValue, RecordValue } from './record-values.ts';
-import { placed, SnapshotError } from './snapshot-error.ts';
 import type { ReceiptValue } from './values.ts';
 
 const DIGEST_WORDS = 4;

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { canonicalJson, type Json } from '../../../../kernel/canonical-json.ts';
 import type { RecordData } from '../../../../store/port.ts';
 import { GOLDEN_HASH, GOLDEN_LINES } from './golden.fixture.ts';
 import { headLine, LineReader, LineTally, snapshotLines } from './lines.ts';
-import type { SnapshotFault } from './snapshot-error.ts';
 import {
   collected,
   eachOf,

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { limits } from '../../../../../contracts/generated/limits.ts';
+import { count, members, pathName, same, text } from '../../../../archives/checks.ts';
+import { placed, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import { parseStrictJsonText } from '../../../../http/strict-json.ts';
 import { CanonicalText, canonicalJson, type Json } from '../../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../../kernel/errors.ts';
@@ -8,10 +10,8 @@ import { type RecordData, type RecordKey, StoreError } from '../../../../store/p
 import { type EventState, readEvent } from '../../outbox/outbox-event.ts';
 import { EVENTS } from '../../records.ts';
 import { canonicalText } from './canonical-text.ts';
-import { count, members, pathName, same, text } from './checks.ts';
 import { CrossCheck } from './cross-check.ts';
 import { checkedValue, keyOf, type RecordValue, valueOf, valueText } from './record-values.ts';
-import { placed, SnapshotError } from './snapshot-error.ts';
 import { sameTenant } from './values.ts';
 
 /**

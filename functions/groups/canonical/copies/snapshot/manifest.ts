@@ -1,36 +1,29 @@
-import { limits } from '../../../../../contracts/generated/limits.ts';
+import { count, hashText, members, pathName, same, text } from '../../../../archives/checks.ts';
+import {
+  type ArchiveChunk,
+  checkedChunks,
+  MANIFEST_BYTES_MAX,
+  MANIFEST_NAME,
+  manifestLimits,
+} from '../../../../archives/chunk-list.ts';
+import { placed, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import { parseStrictJsonText } from '../../../../http/strict-json.ts';
 import { canonicalJson, sha256 } from '../../../../kernel/canonical-json.ts';
-import { invalidMember } from '../../../../kernel/errors.ts';
 import { tenantCollections } from '../../records.ts';
-import { count, hashText, list, members, pathName, same, text } from './checks.ts';
 import type { Counts } from './lines.ts';
-import { placed, SnapshotError } from './snapshot-error.ts';
 import { sameTenant } from './values.ts';
 
+export {
+  CHUNK_BYTES_DEFAULT,
+  CHUNK_BYTES_MAX,
+  CHUNKS_MAX,
+  chunkName,
+  MANIFEST_BYTES_MAX,
+  MANIFEST_NAME,
+  STORED_CHUNK_BYTES_MAX,
+} from '../../../../archives/chunk-list.ts';
+
 export const ARCHIVE_PROFILE = 'svc.canonical.archive.v1';
-export const MANIFEST_NAME = 'manifest.json';
-
-/** The largest chunk before compression. */
-export const CHUNK_BYTES_MAX: number = limits.archiveChunkBytesMax;
-export const CHUNK_BYTES_DEFAULT: number = limits.archiveChunkBytesDefault;
-
-/** What gzip adds to content that it cannot compress stays far below this. */
-export const STORED_CHUNK_BYTES_MAX = CHUNK_BYTES_MAX + 64 * 1024;
-
-/** A manifest is held whole, so it is bounded too: 100,000 chunks of 8 MiB are 780 GiB. */
-export const CHUNKS_MAX: number = limits.archiveChunksMax;
-export const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
-
-export interface ArchiveChunk {
-  readonly index: number;
-  /** Of the chunk as it is stored, compressed. */
-  readonly bytes: number;
-  /** Lines that hold a record: the head line of the first chunk is not counted. */
-  readonly records: number;
-  /** SHA-256 of the chunk as it is stored. */
-  readonly hash: string;
-}
 
 export interface ArchiveManifest {
   readonly profile: typeof ARCHIVE_PROFILE;
@@ -41,10 +34,6 @@ export interface ArchiveManifest {
   readonly snapshotContentHash: string;
   /** SHA-256 of the canonical manifest without this member. */
   readonly contentHash: string;
-}
-
-export function chunkName(index: number): string {
-  return `chunk-${String(index).padStart(6, '0')}.bin`;
 }
 
 /** The manifest with the hash that names it, and through it the whole archive. */
@@ -58,8 +47,6 @@ export function manifestBytes(manifest: ArchiveManifest): Uint8Array {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const COLLECTIONS = tenantCollections.map(({ name }) => name);
-// Four members a chunk, and a few more.
-const jsonLimits = { depthMax: 4, membersMax: CHUNKS_MAX * 4 + 100, containersMax: CHUNKS_MAX + 100 };
 
 /** Reads the manifest of an archive of this tenant. Throws a `SnapshotError`. */
 export function readManifest(tenantId: string, bytes: Uint8Array): ArchiveManifest {
@@ -73,7 +60,7 @@ export function readManifest(tenantId: string, bytes: Uint8Array): ArchiveManife
   } catch {
     throw new SnapshotError('malformed', 'is not UTF-8', place);
   }
-  const value = placed(place, () => parseStrictJsonText(json, jsonLimits));
+  const value = placed(place, () => parseStrictJsonText(json, manifestLimits));
   if (canonicalJson(value) !== json) throw new SnapshotError('malformed', 'is not canonical JSON', place);
   const manifest = placed(place, () => checkedManifest(tenantId, value));
   const { contentHash, ...content } = manifest;
@@ -92,13 +79,11 @@ function checkedManifest(tenantId: string, value: unknown): ArchiveManifest {
   sameTenant(given.tenantId, tenantId, '/tenantId');
   const counts = members(given.counts, COLLECTIONS, '/counts');
   for (const name of COLLECTIONS) count(counts[name], 0, Number.MAX_SAFE_INTEGER, `/counts/${name}`);
-  const chunks = list(given.chunks, CHUNKS_MAX, '/chunks').map(checkedChunk);
-  if (chunks.length === 0) throw invalidMember('/chunks', 'must hold the head line at least');
   return {
     profile: ARCHIVE_PROFILE,
     tenantId,
     counts: counts as Counts,
-    chunks,
+    chunks: checkedChunks(given.chunks, '/chunks'),
     snapshotContentHash: hashText(given.snapshotContentHash, '/snapshotContentHash'),
     contentHash: hashText(given.contentHash, '/contentHash'),
   };
@@ -114,16 +99,4 @@ function checkProfile(value: unknown): void {
     throw new SnapshotError('newer_version', `is newer than ${ARCHIVE_PROFILE}`, place);
   }
   same(profile, ARCHIVE_PROFILE, ARCHIVE_PROFILE, '/profile');
-}
-
-function checkedChunk(value: unknown, position: number): ArchiveChunk {
-  const pointer = `/chunks/${position}`;
-  const given = members(value, ['index', 'bytes', 'records', 'hash'], pointer);
-  same(given.index, position, 'its position in the list', `${pointer}/index`);
-  return {
-    index: position,
-    bytes: count(given.bytes, 1, STORED_CHUNK_BYTES_MAX, `${pointer}/bytes`),
-    records: count(given.records, 0, Number.MAX_SAFE_INTEGER, `${pointer}/records`),
-    hash: hashText(given.hash, `${pointer}/hash`),
-  };
 }

@@ -1,4 +1,4 @@
-import type { ChunkSink, ChunkSource } from './chunk-objects.ts';
+import type { ChunkSink, ChunkSource } from '../../../../archives/chunk-objects.ts';
 
 /** A small archive held in memory: preflight makes and restores it. */
 export class MemoryArchive implements ChunkSink, ChunkSource {

@@ -3,6 +3,7 @@ import type {
   CanonicalDocumentRevision,
   CanonicalOutboxEvent,
 } from '../../../../../contracts/generated/models.ts';
+import { moment } from '../../../../archives/checks.ts';
 import { CanonicalText, canonicalJson } from '../../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../../kernel/errors.ts';
 import type { RecordData, RecordKey } from '../../../../store/port.ts';
@@ -21,7 +22,6 @@ import {
   fenceKey,
 } from '../../records.ts';
 import { canonicalText } from './canonical-text.ts';
-import { moment } from './checks.ts';
 import {
   checkedDocument,
   checkedEvent,

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../../../../contracts/generated/models.ts';
+import type { SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { sha256 } from '../../../../kernel/canonical-json.ts';
 import { GOLDEN_HASH, GOLDEN_LINES } from './golden.fixture.ts';
 import {
@@ -10,7 +11,6 @@ import {
   SNAPSHOT_BYTES_MAX,
   type TenantSnapshot,
 } from './snapshot.ts';
-import type { SnapshotFault } from './snapshot-error.ts';
 import {
   eachOf,
   faultOf,

@@ -4,13 +4,23 @@ import type {
   CanonicalDocumentRevision,
   CanonicalOutboxEvent,
 } from '../../../../../contracts/generated/models.ts';
+import {
+  hashText,
+  list,
+  members,
+  moment,
+  name,
+  nullOr,
+  plainJson,
+  same,
+} from '../../../../archives/checks.ts';
+import { inSnapshotWords, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import type { Json } from '../../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../../kernel/errors.ts';
 import { formatUtc } from '../../../../kernel/timestamp.ts';
 import type { Turns } from '../../../../kernel/turns.ts';
 import { type RecordData, StoreError } from '../../../../store/port.ts';
 import { sameJson } from './canonical-text.ts';
-import { hashText, list, members, moment, name, nullOr, plainJson, same } from './checks.ts';
 import {
   compareKeys,
   type ExportMoment,
@@ -22,7 +32,6 @@ import {
   snapshotLines,
 } from './lines.ts';
 import { checkedValue, keyOf, type RecordValue, recordOf, revisionsOf } from './record-values.ts';
-import { inSnapshotWords, SnapshotError } from './snapshot-error.ts';
 import { checkedEvent, type FenceValue, type ReceiptValue, sameTenant } from './values.ts';
 
 /** The most bytes of lines that one JSON snapshot holds; an archive holds any number. */

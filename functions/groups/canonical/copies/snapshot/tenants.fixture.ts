@@ -3,12 +3,12 @@ import type { JsonValue } from '../../../../../contracts/generated/models.ts';
 import { MemoryDatabase } from '../../../../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../../../../test/simulation/memory-store.ts';
 import { TenantClient } from '../../../../../test/support/canonical.ts';
+import { SnapshotError, type SnapshotFault } from '../../../../archives/snapshot-error.ts';
 import { ServiceError } from '../../../../kernel/errors.ts';
 import type { RecordData, RecordStore } from '../../../../store/port.ts';
 import { tenantCollections, tenantScope } from '../../records.ts';
 import { LineReader, type RecordPages, type SnapshotLine, snapshotLines } from './lines.ts';
 import { recordOf } from './record-values.ts';
-import { SnapshotError, type SnapshotFault } from './snapshot-error.ts';
 
 /** Tenants made by real commits and calls, so that a snapshot is tried on what there can be. */
 

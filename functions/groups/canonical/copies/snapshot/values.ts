@@ -4,15 +4,6 @@ import type {
   CanonicalOutboxEvent,
   CanonicalTransactionResult,
 } from '../../../../../contracts/generated/models.ts';
-import type { Json } from '../../../../kernel/canonical-json.ts';
-import { invalidMember, pointerTo, ServiceError } from '../../../../kernel/errors.ts';
-import { checkText } from '../../../../kernel/identifiers.ts';
-import { boundedText } from '../../bounded-text.ts';
-import { refuseRepeats, transactionId } from '../../commit/commit-request.ts';
-import { inWireOrder } from '../../document/document.ts';
-import { indexValues } from '../../document/index-text.ts';
-import { eventInWireOrder } from '../../outbox/outbox-event.ts';
-import { bytesAtMost, canonicalText } from './canonical-text.ts';
 import {
   count,
   flag,
@@ -27,7 +18,16 @@ import {
   same,
   text,
   textMap,
-} from './checks.ts';
+} from '../../../../archives/checks.ts';
+import type { Json } from '../../../../kernel/canonical-json.ts';
+import { invalidMember, pointerTo, ServiceError } from '../../../../kernel/errors.ts';
+import { checkText } from '../../../../kernel/identifiers.ts';
+import { boundedText } from '../../bounded-text.ts';
+import { refuseRepeats, transactionId } from '../../commit/commit-request.ts';
+import { inWireOrder } from '../../document/document.ts';
+import { indexValues } from '../../document/index-text.ts';
+import { eventInWireOrder } from '../../outbox/outbox-event.ts';
+import { bytesAtMost, canonicalText } from './canonical-text.ts';
 
 /** A fence as the wire shows it. */
 export interface FenceValue {

@@ -1,9 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
-import { sha256 } from '../../../../kernel/canonical-json.ts';
+import { sha256 } from '../kernel/canonical-json.ts';
+import { type ArchiveChunk, CHUNK_BYTES_MAX, CHUNKS_MAX, chunkName } from './chunk-list.ts';
 import type { ChunkSink } from './chunk-objects.ts';
-import { LineTally, type SnapshotLine } from './lines.ts';
-import { type ArchiveChunk, CHUNK_BYTES_MAX, CHUNKS_MAX, chunkName } from './manifest.ts';
 import { SnapshotError } from './snapshot-error.ts';
 
 const gzip = promisify(gzipCallback);
@@ -16,12 +15,25 @@ const UNKNOWN_SYSTEM = 255;
 /** zlib gives its output in pieces, by default of 16 KiB, each a way to another thread and back; here one is mostly enough. */
 const PIECE_BYTES_MIN = 16 * 1024;
 
+/** A record with its line, which ends in a line feed. */
+export interface ArchiveLine<Entry> {
+  readonly line: string;
+  /** `null` in a line that holds no record, such as the head line. */
+  readonly entry: Entry | null;
+}
+
+/** What the lines amount to: their hash, and how many records of each kind. */
+export interface ArchiveTally<Entry> {
+  addText(lines: Uint8Array): void;
+  addEntry(entry: Entry | null): void;
+}
+
 /**
  * Fills chunks with lines, and compresses and writes them in their order, one at a time: while one is under way, on another
  * core, the next is filled.
  */
-export class ChunkWriter {
-  readonly tally = new LineTally();
+export class ChunkWriter<Entry, Tally extends ArchiveTally<Entry>> {
+  readonly tally: Tally;
   readonly chunks: ArchiveChunk[] = [];
   readonly #sink: ChunkSink;
   readonly #chunkBytes: number;
@@ -32,12 +44,13 @@ export class ChunkWriter {
   #records = 0;
   #underWay: Promise<void> = Promise.resolve();
 
-  constructor(sink: ChunkSink, chunkBytes: number) {
+  constructor(sink: ChunkSink, chunkBytes: number, tally: Tally) {
+    this.tally = tally;
     this.#sink = sink;
     this.#chunkBytes = chunkBytes;
   }
 
-  async fill(lines: AsyncIterable<SnapshotLine>): Promise<void> {
+  async fill(lines: AsyncIterable<ArchiveLine<Entry>>): Promise<void> {
     try {
       for await (const next of lines) {
         const bytes = Buffer.byteLength(next.line);
@@ -56,7 +69,7 @@ export class ChunkWriter {
     }
   }
 
-  #put({ line, entry }: SnapshotLine, bytes: number): void {
+  #put({ line, entry }: ArchiveLine<Entry>, bytes: number): void {
     if (this.#filling.byteLength < this.#bytes + bytes) {
       this.#filling = Buffer.allocUnsafeSlow(Math.max(this.#chunkBytes, bytes));
     }

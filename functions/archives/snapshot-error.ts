@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../../kernel/errors.ts';
+import { ServiceError } from '../kernel/errors.ts';
 
 /**
  * - `malformed`: the bytes are not what this format writes: not UTF-8, not canonical JSON, not whole lines, not gzip.

@@ -1,6 +1,6 @@
-import { invalidMember, pointerTo } from '../../../../kernel/errors.ts';
-import { identifier, pathIdentifier } from '../../../../kernel/identifiers.ts';
-import { formatUtc, parseUtc } from '../../../../kernel/timestamp.ts';
+import { invalidMember, pointerTo } from '../kernel/errors.ts';
+import { identifier, pathIdentifier } from '../kernel/identifiers.ts';
+import { formatUtc, parseUtc } from '../kernel/timestamp.ts';
 
 /**
  * The rules of restored values. A request is trimmed and normalized; a snapshot that needs this is refused, because one
