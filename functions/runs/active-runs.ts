@@ -123,12 +123,17 @@ export function sharesHold(found: Found, counters: readonly ActiveCounter[]): bo
   });
 }
 
-export function incremented(found: Found, counter: ActiveCounter): Write {
-  return changed(found, counter, activeCount(found, counter.key) + 1);
+export function incremented(found: Found, counter: ActiveCounter, by = 1): Write {
+  return changed(found, counter, activeCount(found, counter.key) + by);
 }
 
 export function decremented(found: Found, counter: ActiveCounter): Write {
   return changed(found, counter, Math.max(0, activeCount(found, counter.key) - 1));
+}
+
+/** The counter of a store that is filled anew. */
+export function newCounter({ key, isShare }: ActiveCounter, active: number): RecordData {
+  return isShare === true ? { key, head: { active } } : counterRecord(key, active, ALWAYS);
 }
 
 function changed(found: Found, { key, isShare }: ActiveCounter, active: number): Write {

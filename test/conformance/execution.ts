@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeArtifacts } from './execution-artifacts.ts';
 import { describeCeiling } from './execution-ceiling.ts';
+import { describeRunCopies } from './execution-copies.ts';
 import { describeHandlers } from './execution-handlers.ts';
 import { describeHistory } from './execution-history.ts';
 import { describeLimits } from './execution-limits.ts';
@@ -79,5 +80,6 @@ export function describeExecution(
     describeRetention(conformance);
     describeVisible(conformance);
     describeUpgrade(conformance);
+    describeRunCopies(conformance);
   });
 }

@@ -174,7 +174,8 @@ async function takeRun(
   );
 }
 
-function remainsRecord(runId: string, lateUntil: number | null, now: number) {
+/** Makes a later prune clear what a removed run leaves. */
+export function remainsRecord(runId: string, lateUntil: number | null, now: number) {
   return {
     key: remainsKey(runId),
     head: { runId, lateUntil },

@@ -1,0 +1,143 @@
+import { CHUNK_BYTES_DEFAULT, CHUNK_BYTES_MAX, MANIFEST_NAME } from '../../archives/chunk-list.ts';
+import type { ChunkSink } from '../../archives/chunk-objects.ts';
+import { type ArchiveLine, ChunkWriter } from '../../archives/chunk-writer.ts';
+import type { BlobStore } from '../../blobs/port.ts';
+import { listPages, recordsOf } from '../../store/pages.ts';
+import type { RecordData } from '../../store/port.ts';
+import { ARTIFACTS, RUN_GROUP, RUNS, readRun } from '../records.ts';
+import type { Runtime } from '../runtime.ts';
+import {
+  BYTES,
+  belongsTo,
+  carriedCollections,
+  entryLine,
+  entryOf,
+  headLine,
+  isAll,
+  isPiece,
+  PIECE_BYTES,
+  type RunEntry,
+  type RunsOf,
+  RunTally,
+  runIdOf,
+} from './archive-lines.ts';
+import { manifestBytes, RUNS_PROFILE, type RunsManifest, sealed } from './archive-manifest.ts';
+import { readBytes } from './artifact-bytes.ts';
+
+/** What a copy of runs needs of the run engine. */
+export type CopyRuntime = Pick<Runtime, 'store' | 'scope' | 'blobs'>;
+
+export interface RunsProgress {
+  readonly step: string;
+  readonly records: number;
+  readonly recordsTotal: number | null;
+}
+
+export interface CopyOptions {
+  /** Called after every record. */
+  readonly onProgress?: (progress: RunsProgress) => void;
+  /** Ends the copy between two records, with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+export interface ExportOptions extends CopyOptions {
+  /** Lines a chunk before compression, in bytes. */
+  readonly chunkBytes?: number;
+}
+
+const PAGE = 200;
+
+/** Writes the runs as of one moment of the store, the manifest last: an archive that was cut short has none. */
+export async function exportRuns(
+  runtime: CopyRuntime,
+  of: RunsOf,
+  sink: ChunkSink,
+  { chunkBytes = CHUNK_BYTES_DEFAULT, ...options }: ExportOptions = {},
+): Promise<RunsManifest> {
+  if (!Number.isInteger(chunkBytes) || chunkBytes < 1 || chunkBytes > CHUNK_BYTES_MAX)
+    throw new RangeError(`a chunk has 1 to ${CHUNK_BYTES_MAX} bytes before compression`);
+  const writer = new ChunkWriter<RunEntry, RunTally>(sink, chunkBytes, new RunTally());
+  await writer.fill(reported(runLines(runtime, of), 'exporting', options));
+  const { counts } = writer.tally;
+  const { tenantId, productId } = of;
+  const snapshotContentHash = writer.tally.contentHash();
+  const content = { tenantId, productId, counts, chunks: writer.chunks, snapshotContentHash };
+  const manifest = sealed({ profile: RUNS_PROFILE, ...content });
+  await sink.write(MANIFEST_NAME, manifestBytes(manifest));
+  return manifest;
+}
+
+/** Counts and hash of the runs, as an export of this moment would have them. */
+export async function tallyRuns(
+  runtime: CopyRuntime,
+  of: RunsOf,
+  options: CopyOptions = {},
+): Promise<RunTally> {
+  const tally = new RunTally();
+  for await (const { line, entry } of reported(runLines(runtime, of), 'counting runs', options)) {
+    tally.addText(Buffer.from(line));
+    tally.addEntry(entry);
+  }
+  return tally;
+}
+
+export async function* runLines(
+  runtime: CopyRuntime,
+  of: RunsOf,
+): AsyncGenerator<ArchiveLine<RunEntry>, void, undefined> {
+  const store = await runtime.store();
+  const blobs = (await runtime.blobs?.()) ?? null;
+  const chosen = isAll(of) ? null : await idsOf(runtime, of);
+  yield { line: headLine(of), entry: null };
+  const pages = store.scan(runtime.scope, { collections: carriedCollections, pageSize: PAGE });
+  for await (const { records } of pages) {
+    for (const record of records) {
+      if (chosen !== null && !chosen.has(runIdOf(record))) continue;
+      yield* linesOf(record, blobs);
+    }
+  }
+}
+
+/** The scan meets the records of a run before the run itself, so a selection reads the runs first. */
+async function idsOf({ store: open, scope }: CopyRuntime, of: RunsOf): Promise<ReadonlySet<string>> {
+  const store = await open();
+  const ids = new Set<string>();
+  const pages = listPages(store, scope, { collection: RUNS, group: RUN_GROUP, limit: PAGE });
+  for await (const record of recordsOf(pages)) {
+    const run = readRun(record);
+    if (belongsTo(run, of)) ids.add(run.id);
+  }
+  return ids;
+}
+
+async function* linesOf(
+  record: RecordData,
+  blobs: BlobStore | null,
+): AsyncGenerator<ArchiveLine<RunEntry>, void, undefined> {
+  if (record.key.collection !== ARTIFACTS.name) {
+    yield entryLine(entryOf(record, null));
+    return;
+  }
+  const { note, bytes } = await readBytes(blobs, record, PIECE_BYTES);
+  yield entryLine(entryOf(record, note));
+  if (note === null || bytes === null || !('pieces' in note)) return;
+  for (let piece = 0; piece < note.pieces; piece += 1) {
+    const part = bytes.subarray(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES);
+    const data = Buffer.from(part).toString('base64');
+    yield entryLine({ collection: BYTES, id: record.key.id, piece, data });
+  }
+}
+
+async function* reported(
+  lines: AsyncIterable<ArchiveLine<RunEntry>>,
+  step: string,
+  { onProgress, signal }: CopyOptions,
+): AsyncGenerator<ArchiveLine<RunEntry>, void, undefined> {
+  let records = 0;
+  for await (const line of lines) {
+    signal?.throwIfAborted();
+    if (line.entry !== null && !isPiece(line.entry))
+      onProgress?.({ step, records: ++records, recordsTotal: null });
+    yield line;
+  }
+}

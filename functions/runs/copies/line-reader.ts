@@ -1,0 +1,222 @@
+import { count, flag, members, nullOr, same, text } from '../../archives/checks.ts';
+import { placed, SnapshotError } from '../../archives/snapshot-error.ts';
+import type { Json } from '../../kernel/canonical-json.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import { type Head, type Listing, type RecordData, StoreError } from '../../store/port.ts';
+import { artifactKey, checkpointKey, readRun, runKey, timerRecordKey } from '../records.ts';
+import type { Run } from '../run.ts';
+import {
+  BYTES,
+  type BytesNote,
+  belongsTo,
+  carriedCollections,
+  isPiece,
+  keyOfEntry,
+  PIECE_BYTES,
+  type RecordEntry,
+  RUNS_FORMAT,
+  RUNS_VERSION,
+  type RunEntry,
+  type RunsOf,
+  runIdOf,
+} from './archive-lines.ts';
+import { canonicalValue } from './archive-manifest.ts';
+
+const ID = /^[0-9a-f]{32}$/;
+const ORDERED_ID = /^[0-9]{20}$/;
+const PIECES_MAX = 4_096;
+
+/** Reads lines strictly: it refuses every line that this format would not have written, with its number. */
+export class LineReader {
+  readonly #of: RunsOf;
+  #line = 0;
+  #last = '';
+
+  constructor({ tenantId, productId }: RunsOf) {
+    this.#of = { tenantId, productId };
+  }
+
+  /** Takes the next line, without its line feed; returns its record, `null` for the head line. */
+  read(line: string): RunEntry | null {
+    this.#line += 1;
+    const value = canonicalValue(line, { line: this.#line });
+    return placed({ line: this.#line }, () => (this.#line === 1 ? this.#head(value) : this.#entry(value)));
+  }
+
+  /** To be called after the last line. */
+  end(): void {
+    if (this.#line === 0) throw new SnapshotError('incomplete', 'the head line is missing', { line: 1 });
+  }
+
+  #head(value: Json): null {
+    const { format, version, ...of } = members(value, ['format', 'productId', 'tenantId', 'version'], '');
+    same(format, RUNS_FORMAT, 'the name of the format of runs', '/format');
+    if (count(version, 1, Number.MAX_SAFE_INTEGER, '/version') > RUNS_VERSION) {
+      const place = { line: 1, pointer: '/version' };
+      throw new SnapshotError('newer_version', `is newer than version ${RUNS_VERSION}`, place);
+    }
+    for (const name of ['productId', 'tenantId'] as const)
+      same(of[name], this.#of[name], 'that of the manifest', `/${name}`);
+    return null;
+  }
+
+  #entry(value: Json): RunEntry {
+    const entry = entryFrom(value);
+    if (isPiece(entry)) return entry;
+    const place = `${entry.collection} ${entry.id}`;
+    const line = this.#line;
+    if (place === this.#last) throw new SnapshotError('duplicate', 'repeats the record before it', { line });
+    if (place < this.#last)
+      throw new SnapshotError('order', 'stands behind a record that it must precede', { line });
+    this.#last = place;
+    if (entry.collection !== 'runs') return entry;
+    if (!belongsTo(archivedRun(recordOfEntry(entry)), this.#of))
+      throw new SnapshotError('other_tenant', 'is a run of another tenant or product', { line });
+    return entry;
+  }
+}
+
+function entryFrom(value: Json): RunEntry {
+  if ((value as { readonly collection?: unknown } | null)?.collection === BYTES) return pieceFrom(value);
+  const given = members(value, ['body', 'bytes', 'collection', 'head', 'id', 'listing'], '');
+  const collection = text(given.collection, '/collection');
+  if (!carriedCollections.includes(collection))
+    throw invalidMember('/collection', 'names no collection that a copy of runs carries');
+  const entry: RecordEntry = {
+    collection,
+    id: idFrom(given.id),
+    head: headFrom(given.head),
+    body: nullOr(text, given.body, '/body'),
+    listing: nullOr(listingFrom, given.listing, '/listing'),
+    bytes: nullOr(noteFrom, given.bytes, '/bytes'),
+  };
+  if (entry.bytes !== null && collection !== 'artifacts')
+    throw invalidMember('/bytes', 'belong to no artifact');
+  checkRecord(entry);
+  return entry;
+}
+
+function pieceFrom(value: Json): RunEntry {
+  const given = members(value, ['collection', 'data', 'id', 'piece'], '');
+  const data = text(given.data, '/data');
+  if (data.length > (PIECE_BYTES / 3 + 1) * 4) throw invalidMember('/data', 'is too long', 'limit_exceeded');
+  if (Buffer.from(data, 'base64').toString('base64') !== data) throw invalidMember('/data', 'must be Base64');
+  return {
+    collection: BYTES,
+    id: idFrom(given.id),
+    piece: count(given.piece, 0, PIECES_MAX, '/piece'),
+    data,
+  };
+}
+
+function idFrom(value: unknown): string {
+  const id = text(value, '/id');
+  if (!ID.test(id)) throw invalidMember('/id', 'must be 32 hexadecimal digits');
+  return id;
+}
+
+function headFrom(value: unknown): Head {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidMember('/head', 'must be an object');
+  for (const held of Object.values(value))
+    if (typeof held === 'object' && held !== null)
+      throw invalidMember('/head', 'must hold plain values only');
+  return value as Head;
+}
+
+function listingFrom(value: unknown, pointer: string): Listing {
+  const given = members(value, ['group', 'hidden', 'id', 'indexes'], pointer);
+  const indexes = headFrom(given.indexes);
+  for (const held of Object.values(indexes)) text(held, `${pointer}/indexes`);
+  return {
+    group: text(given.group, `${pointer}/group`),
+    hidden: flag(given.hidden, `${pointer}/hidden`),
+    id: text(given.id, `${pointer}/id`),
+    indexes: indexes as Listing['indexes'],
+  };
+}
+
+function noteFrom(value: unknown, pointer: string): BytesNote {
+  if (typeof value === 'object' && value !== null && 'missing' in value) {
+    same(members(value, ['missing'], pointer).missing, true, 'true', `${pointer}/missing`);
+    return { missing: true };
+  }
+  const given = members(value, ['pieces', 'text'], pointer);
+  return {
+    pieces: count(given.pieces, 1, PIECES_MAX, `${pointer}/pieces`),
+    text: flag(given.text, `${pointer}/text`),
+  };
+}
+
+/** A record under the key that its content names, and of a run. Where only the run knows the key, nothing is compared. */
+function checkRecord(entry: RecordEntry): void {
+  const { collection, head, body, id } = entry;
+  const runId = runIdOf(recordOfEntry(entry));
+  if (!ORDERED_ID.test(runId)) throw invalidMember('/head', 'names no run');
+  if (body !== null) parsed(body);
+  const named = keyNamed(collection, runId, head);
+  if (named !== null && named !== id) throw invalidMember('/id', 'must be the id of what the record names');
+  if (collection === 'runs') archivedRun(recordOfEntry(entry));
+}
+
+function parsed(body: string): void {
+  try {
+    JSON.parse(body);
+  } catch {
+    throw invalidMember('/body', 'must be the text of JSON');
+  }
+}
+
+function keyNamed(collection: string, runId: string, head: Head): string | null {
+  switch (collection) {
+    case 'artifacts':
+      return artifactKey(runId, String(head.id)).id;
+    case 'checkpoints':
+      return checkpointKey(runId, String(head.key)).id;
+    case 'timers':
+      return timerRecordKey(runId, String(head.id)).id;
+    default:
+      return null;
+  }
+}
+
+export function recordOfEntry(entry: RecordEntry): RecordData {
+  const { head, body, listing } = entry;
+  return { key: keyOfEntry(entry), head, body, listing };
+}
+
+/** The run of an archived record. Throws a `SnapshotError` where it is none. */
+export function archivedRun(record: RecordData): Run {
+  try {
+    const run = readRun(record, String(record.head.id));
+    if (runKey(run.id).id === record.key.id && hasShape(run)) return run;
+  } catch (error) {
+    if (!(error instanceof StoreError) && !(error instanceof SyntaxError)) throw error;
+  }
+  throw new SnapshotError('invalid', 'holds no run');
+}
+
+const STATUSES = [
+  'queued',
+  'running',
+  'waiting',
+  'succeeded',
+  'failed',
+  'cancelled',
+  'rejected',
+  'timed_out',
+];
+
+/** The members by which a run is found and settled: without them it would be stored and never seen again. */
+function hasShape(run: Run): boolean {
+  const texts = [run.handlerId, run.correlationId, run.payloadHash, run.lastSequenceId];
+  const lists = [run.outcomes, run.inbox, run.trace];
+  const objects = [run.tags, run.retryPolicy, run.payload, run.result];
+  return (
+    STATUSES.includes(run.status) &&
+    texts.every((each) => typeof each === 'string') &&
+    lists.every((each) => Array.isArray(each)) &&
+    objects.every((each) => typeof each === 'object' && each !== null) &&
+    [run.attempt, run.createdAt, run.updatedAt].every((each) => Number.isSafeInteger(each))
+  );
+}

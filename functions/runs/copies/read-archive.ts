@@ -1,0 +1,111 @@
+import { chunkName, MANIFEST_BYTES_MAX, MANIFEST_NAME } from '../../archives/chunk-list.ts';
+import type { ChunkSource } from '../../archives/chunk-objects.ts';
+import { checkNames, linesOf, readChunks } from '../../archives/chunk-reader.ts';
+import { SnapshotError } from '../../archives/snapshot-error.ts';
+import { canonicalJson } from '../../kernel/canonical-json.ts';
+import type { RecordData } from '../../store/port.ts';
+import { isPiece, type RecordEntry, type RunEntry, RunTally } from './archive-lines.ts';
+import { type RunsManifest, readManifest } from './archive-manifest.ts';
+import { checkBytes } from './artifact-bytes.ts';
+import { LineReader, recordOfEntry } from './line-reader.ts';
+
+/** A record of the archive; an artifact with its bytes, where the archive holds them. */
+export interface ArchivedRecord {
+  readonly record: RecordData;
+  readonly blob: { readonly bytes: Uint8Array; readonly text: boolean } | null;
+}
+
+/** Reads the manifest and checks that the archive has exactly its objects. Throws a `SnapshotError`. */
+export async function openRunsArchive(
+  source: ChunkSource,
+  expectedContentHash?: string,
+): Promise<RunsManifest> {
+  const bytes = await source.read(MANIFEST_NAME, MANIFEST_BYTES_MAX);
+  if (bytes === null) throw new SnapshotError('incomplete', 'is missing', { object: MANIFEST_NAME });
+  const manifest = readManifest(bytes);
+  if (expectedContentHash !== undefined && expectedContentHash !== manifest.contentHash) {
+    const place = { object: MANIFEST_NAME, pointer: '/contentHash' };
+    throw new SnapshotError('hash_mismatch', 'is not the archive that was expected', place);
+  }
+  checkNames(manifest.chunks, await source.names());
+  return manifest;
+}
+
+/** The records of the archive in their order, each checked. Throws a `SnapshotError` at the first flaw, at the latest at the end. */
+export async function* readRecords(
+  manifest: RunsManifest,
+  source: ChunkSource,
+): AsyncGenerator<ArchivedRecord, void, undefined> {
+  const tally = new RunTally();
+  let open: Assembly | null = null;
+  for await (const entry of readEntries(manifest, source, tally)) {
+    if (isPiece(entry)) {
+      if (open === null || open.entry.id !== entry.id || open.pieces.length !== entry.piece)
+        throw new SnapshotError('order', 'bytes do not follow their artifact');
+      open.pieces.push(Buffer.from(entry.data, 'base64'));
+    } else {
+      assertWhole(open);
+      open = { entry, pieces: [], wanted: piecesOf(entry) };
+    }
+    if (open.pieces.length < open.wanted) continue;
+    yield assembled(open);
+    open = null;
+  }
+  assertWhole(open);
+  if (tally.contentHash() !== manifest.snapshotContentHash) {
+    const place = { object: MANIFEST_NAME, pointer: '/snapshotContentHash' };
+    throw new SnapshotError('hash_mismatch', 'is not the hash of the lines', place);
+  }
+  if (canonicalJson(tally.counts) !== canonicalJson(manifest.counts)) {
+    const place = { object: MANIFEST_NAME, pointer: '/counts' };
+    throw new SnapshotError('invalid', 'does not count the lines', place);
+  }
+}
+
+interface Assembly {
+  readonly entry: RecordEntry;
+  readonly pieces: Buffer[];
+  readonly wanted: number;
+}
+
+function piecesOf({ bytes }: RecordEntry): number {
+  return bytes !== null && 'pieces' in bytes ? bytes.pieces : 0;
+}
+
+function assertWhole(open: Assembly | null): void {
+  if (open !== null) throw new SnapshotError('incomplete', 'the bytes of an artifact are cut short');
+}
+
+function assembled({ entry, pieces }: Assembly): ArchivedRecord {
+  const record = recordOfEntry(entry);
+  const { bytes: note } = entry;
+  if (note === null || !('pieces' in note)) return { record, blob: null };
+  const bytes = Buffer.concat(pieces);
+  checkBytes(record, bytes);
+  return { record, blob: { bytes, text: note.text } };
+}
+
+async function* readEntries(
+  manifest: RunsManifest,
+  source: ChunkSource,
+  tally: RunTally,
+): AsyncGenerator<RunEntry, void, undefined> {
+  const reader = new LineReader(manifest);
+  for await (const { chunk, content } of readChunks(manifest.chunks, source)) {
+    const object = chunkName(chunk.index);
+    let records = 0;
+    for (const line of linesOf(content, object)) {
+      const entry = reader.read(line);
+      tally.addEntry(entry);
+      if (entry === null) continue;
+      records += 1;
+      yield entry;
+    }
+    tally.addText(content);
+    if (records !== chunk.records)
+      throw new SnapshotError('invalid', 'holds another number of records than the manifest says', {
+        object,
+      });
+  }
+  reader.end();
+}

@@ -1,0 +1,77 @@
+import { listPages } from '../../store/pages.ts';
+import { changeRun } from '../change-run.ts';
+import { type PruneCounts, removeRun, resumeRemains } from '../maintenance/remove-run.ts';
+import { isActive, RUN_GROUP, RUNS, readRun } from '../records.ts';
+import { endForRemoval } from '../rules/end-for-removal.ts';
+import type { Run } from '../run.ts';
+import type { Runtime } from '../runtime.ts';
+import { belongsTo, type RunsOf } from './archive-lines.ts';
+import { CopyRefusal } from './copy-refusal.ts';
+import type { CopyOptions } from './export-runs.ts';
+
+export interface RemoveOptions extends CopyOptions {
+  /** Cancels active runs first; without it they are refused. */
+  readonly cancel: boolean;
+}
+
+const PAGE = 100;
+const REMAINS_MAX = 1_000;
+
+/**
+ * Removes runs with all that belongs to them, one bounded transaction after another. A call that breaks off has removed
+ * some runs whole, and the next one removes the rest. Passes follow each other until one finds no run, because a caller
+ * may still start some.
+ */
+export async function removeRuns(runtime: Runtime, of: RunsOf, options: RemoveOptions): Promise<PruneCounts> {
+  const total: Record<keyof PruneCounts, number> = {
+    runs: 0,
+    events: 0,
+    artifacts: 0,
+    checkpoints: 0,
+    timers: 0,
+    externalEvents: 0,
+    leases: 0,
+    artifactDirectories: 0,
+  };
+  for (let found = true; found; ) {
+    found = false;
+    for await (const run of runsOf(runtime, of)) {
+      options.signal?.throwIfAborted();
+      found = true;
+      const removed = await removeOne(runtime, run, options);
+      if (removed === null) continue;
+      for (const name of Object.keys(total) as (keyof PruneCounts)[]) total[name] += removed[name];
+      options.onProgress?.({ step: 'removing runs', records: total.runs, recordsTotal: null });
+    }
+  }
+  await resumeRemains(runtime, runtime.world.clock.now(), REMAINS_MAX);
+  return total;
+}
+
+async function removeOne(
+  runtime: Runtime,
+  seen: Run,
+  { cancel }: RemoveOptions,
+): Promise<PruneCounts | null> {
+  const now = runtime.world.clock.now();
+  let run: Run | undefined = seen;
+  if (isActive(seen)) {
+    if (!cancel)
+      throw new CopyRefusal('active_runs', 'some of these runs are active; --cancel-runs cancels them');
+    ({ run } = await changeRun(runtime, { runId: seen.id, now, mayEnd: true }, (before, _, at) => ({
+      change: before === undefined || !isActive(before) ? null : endForRemoval(before, at),
+      result: null,
+    })));
+  }
+  return run === undefined ? null : removeRun(runtime, run, now);
+}
+
+async function* runsOf({ store: open, scope }: Runtime, of: RunsOf): AsyncGenerator<Run, void, undefined> {
+  const store = await open();
+  const pages = listPages(store, scope, { collection: RUNS, group: RUN_GROUP, limit: PAGE });
+  for await (const { records } of pages)
+    for (const record of records) {
+      const run = readRun(record);
+      if (belongsTo(run, of)) yield run;
+    }
+}

@@ -1,0 +1,27 @@
+import type { RunsManifest } from './archive-manifest.ts';
+import type { CopyOptions } from './export-runs.ts';
+
+export interface RestoreOptions extends CopyOptions {
+  readonly expectedContentHash?: string;
+  /** Removes the runs that are there; without it a restore over runs is refused. */
+  readonly replace?: boolean;
+}
+
+/** What an archive holds of the runs that are wanted. */
+export interface CheckedRuns {
+  readonly manifest: RunsManifest;
+  readonly ids: ReadonlySet<string>;
+  readonly active: number;
+}
+
+/** Reports each record of a pass over the archive, and ends the pass where the caller asks for it. */
+export function stepper(step: string, { counts }: RunsManifest, { onProgress, signal }: CopyOptions) {
+  const { blobs: _, missingBlobs: __, ...ofRecords } = counts;
+  const recordsTotal = Object.values(ofRecords).reduce((sum, count) => sum + count, 0);
+  let records = 0;
+  return (): void => {
+    signal?.throwIfAborted();
+    records += 1;
+    onProgress?.({ step, records, recordsTotal });
+  };
+}

@@ -1,0 +1,87 @@
+import type { ChunkSource } from '../../archives/chunk-objects.ts';
+import { listPages } from '../../store/pages.ts';
+import type { RecordData } from '../../store/port.ts';
+import { type ActiveCounter, newCounter } from '../active-runs.ts';
+import { LATE_BYTES_MS, remainsRecord } from '../maintenance/remove-run.ts';
+import { RUN_GROUP, RUNS } from '../records.ts';
+import type { Runtime } from '../runtime.ts';
+import { runIdOf } from './archive-lines.ts';
+import { putBytes } from './artifact-bytes.ts';
+import { CopyRefusal } from './copy-refusal.ts';
+import { readRecords } from './read-archive.ts';
+import { type CheckedRuns, type RestoreOptions, stepper } from './restore-options.ts';
+import { restoredRecord } from './restored-record.ts';
+
+const PAGE = 200;
+
+/**
+ * Replaces all runs of the store by those of the archive, at one moment or not at all. Counters are made from the
+ * restored runs, and the bytes of replaced runs are left to a prune.
+ */
+export async function swapRuns(
+  runtime: Runtime,
+  source: ChunkSource,
+  checked: CheckedRuns,
+  options: RestoreOptions,
+): Promise<void> {
+  const store = await runtime.store();
+  const replaced = await idsThere(runtime);
+  let isRead = false;
+  async function* records(): AsyncGenerator<RecordData, void, undefined> {
+    yield* restored(runtime, source, checked, options);
+    const now = runtime.world.clock.now();
+    if (runtime.blobs !== null)
+      for (const id of replaced) if (!checked.ids.has(id)) yield remainsRecord(id, now + LATE_BYTES_MS, now);
+    isRead = true;
+  }
+  await store.swap(runtime.scope, records(), async () => {
+    if (!isRead) throw new Error('the archive was not read to its end');
+    const there = await idsThere(runtime);
+    if ([...there].some((id) => !replaced.has(id)))
+      throw new CopyRefusal(
+        'changed',
+        'runs were started while the archive was loaded; stop the service first',
+      );
+  });
+}
+
+async function idsThere({ store: open, scope }: Runtime): Promise<ReadonlySet<string>> {
+  const store = await open();
+  const ids = new Set<string>();
+  for await (const { records } of listPages(store, scope, {
+    collection: RUNS,
+    group: RUN_GROUP,
+    limit: PAGE,
+  }))
+    for (const record of records) ids.add(runIdOf(record));
+  return ids;
+}
+
+async function* restored(
+  runtime: Runtime,
+  source: ChunkSource,
+  { manifest, ids }: CheckedRuns,
+  options: RestoreOptions,
+): AsyncGenerator<RecordData, void, undefined> {
+  const counts = new Map<string, { readonly counter: ActiveCounter; active: number }>();
+  const blobs = (await runtime.blobs?.()) ?? null;
+  const now = runtime.world.clock.now();
+  const step = stepper('restoring', manifest, options);
+  for await (const { record, blob } of readRecords(manifest, source)) {
+    step();
+    // A copy of a moment at which a removed run was not cleared yet holds records without their run.
+    if (!ids.has(runIdOf(record))) continue;
+    if (record.key.collection !== RUNS.name) {
+      yield blob === null ? record : await putBytes(blobs, record, blob);
+      continue;
+    }
+    const { record: run, counters } = restoredRecord(runtime, record, now);
+    yield run;
+    for (const counter of counters) {
+      const count = counts.get(counter.key.id) ?? { counter, active: 0 };
+      count.active += 1;
+      counts.set(counter.key.id, count);
+    }
+  }
+  for (const { counter, active } of counts.values()) yield newCounter(counter, active);
+}

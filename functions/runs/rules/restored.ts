@@ -1,0 +1,28 @@
+import type { Change, Run, TraceDraft } from '../run.ts';
+import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
+
+/**
+ * The run of a copy as it goes on in another store. A copy holds no leases: a leased run is queued again, under the number
+ * of attempts that it had, and the token of its old lease is refused. No counter counts the run yet.
+ */
+export function restoredRun(run: Run, now: number): Change {
+  const { sharesCounted: _, shareShard: __, ...uncounted } = run;
+  const base: Run = { ...uncounted, counted: false };
+  // The queue of this deployment has no message for the run, so its time in the queue begins here.
+  if (run.status === 'queued') return { run: { ...base, queuedAt: now }, events: [] };
+  if (run.status !== 'running') return { run: base, events: [] };
+  const returned: TraceDraft = {
+    type: 'lease.returned',
+    message: 'The run was restored from a copy, which holds no leases',
+    workerId: run.lease?.workerId ?? null,
+  };
+  const released: Run = {
+    ...base,
+    ...givenBack(run),
+    lease: null,
+    endedLease: endedLease(run, 'released'),
+    currentStep: null,
+  };
+  if (run.cancellationRequested) return ended(released, cancelledResult, now, [returned]);
+  return { run: { ...released, status: 'queued', queuedAt: null }, events: [returned] };
+}

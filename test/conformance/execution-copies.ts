@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { ChunkSource } from '../../functions/archives/chunk-objects.ts';
+import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.ts';
+import { removeRuns } from '../../functions/runs/copies/remove-runs.ts';
+import { existingRuns, restoreRuns, verifyRuns } from '../../functions/runs/copies/restore-runs.ts';
+import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
+import { type RecordStore, StoreError } from '../../functions/store/port.ts';
+import { patched } from './canonical-outbox-tenant.ts';
+import type { ExecutionConformance } from './execution.ts';
+import { archived, begin, goOn, SMALL_INLINE } from './execution-copies-runs.ts';
+import { ownRuns } from './execution-fixtures.ts';
+import { contentOf, roomForBytes } from './execution-maintenance-fixtures.ts';
+
+/** Archives of runs: export, restore and removal. A deployment of another scope stands for another database. */
+export function describeRunCopies({ store }: ExecutionConformance): void {
+  const deployment = async () => ownRuns(store(), { ...SMALL_INLINE, blobs: await roomForBytes() });
+
+  describe('archives of runs', () => {
+    it('restore runs in the middle of their work, and each goes on and ends once', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      const begun = await begin(from);
+      const { archive, manifest } = await archived(from, ALL_RUNS);
+      expect(manifest.counts).toMatchObject({
+        runs: 5,
+        artifacts: 2,
+        blobs: 1,
+        missingBlobs: 0,
+        admissions: 1,
+      });
+      to.clock.now += 60_000;
+      await restoreRuns(to.instance.runtime, archive, ALL_RUNS);
+      await goOn(to, begun);
+    });
+
+    it('restore the runs of one tenant beside those of others, which stay as they are', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      const begun = await begin(from);
+      await begin(from);
+      const of = { tenantId: begun.tenantId, productId: null };
+      const { archive, manifest } = await archived(from, of);
+      expect(manifest.counts.runs).toBe(5);
+      const neighbour = await begin(to);
+      to.clock.now += 60_000;
+      const before = await linesWith(to, neighbour.tenantId);
+      await restoreRuns(to.instance.runtime, archive, of);
+      expect(await linesWith(to, neighbour.tenantId)).toEqual(before);
+      await goOn(to, begun);
+      expect(await existingRuns(to.instance.runtime, of)).toEqual({ runs: 5, active: 0 });
+    });
+
+    it('have one hash for one content, whatever database holds it', async () => {
+      const from = await deployment();
+      await begin(from);
+      const [one, two] = [await archived(from, ALL_RUNS), await archived(from, ALL_RUNS)];
+      expect(one.manifest).toEqual(two.manifest);
+    });
+
+    it('are refused over runs, unless these are replaced', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      const begun = await begin(from);
+      const of = { tenantId: begun.tenantId, productId: null };
+      for (const wanted of [ALL_RUNS, of]) {
+        const { archive } = await archived(from, wanted);
+        const { runtime } = from.instance;
+        const before = await contentOf(store(), runtime.scope);
+        await expect(restoreRuns(runtime, archive, wanted)).rejects.toMatchObject({ conflict: 'not_empty' });
+        expect(await contentOf(store(), runtime.scope)).toEqual(before);
+      }
+      await begin(to, begun.tenantId);
+      const { archive } = await archived(from, of);
+      to.clock.now += 60_000;
+      await restoreRuns(to.instance.runtime, archive, of, { replace: true });
+      await goOn(to, begun);
+      const whole = await archived(from, ALL_RUNS);
+      await restoreRuns(to.instance.runtime, whole.archive, ALL_RUNS, { replace: true });
+      await goOn(to, begun);
+    });
+
+    it('are refused where a byte of them was changed, and nothing is written', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      await begin(from);
+      const { archive } = await archived(from, ALL_RUNS);
+      const names = (await archive.names()).filter((name) => name.startsWith('chunk'));
+      for (const damaged of names) {
+        const source: ChunkSource = {
+          names: () => archive.names(),
+          async read(name) {
+            const bytes = Buffer.from((await archive.read(name)) ?? []);
+            if (name === damaged) bytes.writeUInt8(bytes.readUInt8(20) ^ 1, 20);
+            return bytes;
+          },
+        };
+        await expect(restoreRuns(to.instance.runtime, source, ALL_RUNS)).rejects.toThrow(damaged);
+      }
+      expect(await contentOf(store(), to.scope)).toEqual([]);
+      await expect(verifyRuns(archive, ALL_RUNS)).resolves.toMatchObject({ active: 4 });
+      const of = { tenantId: randomUUID(), productId: null };
+      const other = await archived(from, of);
+      await expect(verifyRuns(other.archive, { ...of, tenantId: 'x' })).rejects.toMatchObject({
+        fault: 'other_tenant',
+      });
+    });
+
+    it('of one tenant are continued by the next restore, wherever the one before broke off', async () => {
+      const from = await deployment();
+      const begun = await begin(from);
+      const of = { tenantId: begun.tenantId, productId: null };
+      const { archive } = await archived(from, of);
+      for (const steps of [0, 1, 2, 3, 5]) {
+        const to = await deployment();
+        to.clock.now += 60_000;
+        const { runtime } = to.instance;
+        let writes = 0;
+        const dying = {
+          ...runtime,
+          store: async () => mortal(await runtime.store(), () => ++writes > steps),
+        };
+        const broken = await restoreRuns(dying, archive, of).then(
+          () => false,
+          () => true,
+        );
+        if (broken) await restoreRuns(runtime, archive, of);
+        await goOn(to, begun);
+      }
+    });
+  });
+
+  describe('the removal of the runs of a tenant', () => {
+    it('refuses active runs unless they are cancelled, and leaves nothing of the tenant', async () => {
+      const room = await deployment();
+      const begun = await begin(room);
+      const neighbour = await begin(room);
+      const { runtime } = room.instance;
+      const of = { tenantId: begun.tenantId, productId: null };
+      const kept = await linesWith(room, neighbour.tenantId);
+      await expect(removeRuns(runtime, of, { cancel: false })).rejects.toMatchObject({
+        conflict: 'active_runs',
+      });
+      await removeRuns(runtime, of, { cancel: true });
+      expect(await linesWith(room, begun.tenantId)).toEqual([]);
+      expect(await existingRuns(runtime, of)).toEqual({ runs: 0, active: 0 });
+      expect(await linesWith(room, neighbour.tenantId)).toEqual(kept);
+      const blobs = await runtime.blobs?.();
+      expect((await blobs?.list(`artifacts/${begun.held}/`, { limit: 10 }))?.keys).toEqual([]);
+      expect((await blobs?.list(`artifacts/${neighbour.held}/`, { limit: 10 }))?.keys).toHaveLength(1);
+      expect((await accountForRuns(runtime)).faults).toEqual([]);
+    });
+  });
+
+  /** All records that name the tenant, in head, body or listing. */
+  async function linesWith({ scope }: ReturnType<typeof ownRuns>, tenantId: string): Promise<string[]> {
+    return (await contentOf(store(), scope)).filter((line) => line.includes(tenantId));
+  }
+}
+
+/** A store whose process dies: from then on every write fails. */
+function mortal(store: RecordStore, dies: () => boolean): RecordStore {
+  const transact: RecordStore['transact'] = (...given) =>
+    dies() ? Promise.reject(new StoreError('unavailable', 'the process is gone')) : store.transact(...given);
+  return patched(store, { transact });
+}
