@@ -1,10 +1,17 @@
 import { SnapshotError, type SnapshotFault } from '../functions/archives/snapshot-error.ts';
 import { ServiceError } from '../functions/kernel/errors.ts';
+import { CopyRefusal } from '../functions/runs/copies/copy-refusal.ts';
 import { ConnectionStringError, StoreError, type StoreFailure } from '../functions/store/port.ts';
 import { exitCodes, ToolError, type Translation } from './output.ts';
 
 /** Translate errors of other parts into messages and exit codes of the tool. */
-export const translations: readonly Translation[] = [refusedCopy, refusedRequest, storeFailure, fileFailure];
+export const translations: readonly Translation[] = [
+  refusedCopy,
+  refusedRuns,
+  refusedRequest,
+  storeFailure,
+  fileFailure,
+];
 
 /** A snapshot or archive that is damaged, of another tenant, or not the expected one. */
 function refusedCopy(error: unknown): ToolError | undefined {
@@ -38,6 +45,16 @@ export function restoreFailure(error: unknown, begun: boolean): unknown {
 /** Some messages end with a full stop and some do not. */
 function withoutStop(text: string): string {
   return text.replace(/\.+$/, '');
+}
+
+/** Runs that are in the way of a copy or of a removal. */
+function refusedRuns(error: unknown): ToolError | undefined {
+  if (!(error instanceof CopyRefusal)) return undefined;
+  return new ToolError(sentence(error.message), exitCodes.conflict, { cause: error });
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 function refusedRequest(error: unknown): ToolError | undefined {

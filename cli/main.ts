@@ -23,7 +23,10 @@ import { outboxCommand } from './outbox.ts';
 import { endingOf, stackOf, warn } from './output.ts';
 import { preflightCommand } from './preflight.ts';
 import { runsCommand } from './runs.ts';
+import { runsArchiveExportCommand, runsArchiveVerifyCommand } from './runs-archive.ts';
+import { runsArchiveRestoreCommand } from './runs-archive-restore.ts';
 import { watchStandardOutput } from './standard-output.ts';
+import { tenantDeleteCommand } from './tenant-delete.ts';
 
 /**
  * The operator tool: `npm run -s svc -- <command>`. Data goes to standard output, everything else to standard error.
@@ -57,7 +60,12 @@ const program = new Command('svc')
   .commandsGroup('The files of an embedded server:')
   .addCommand(backupCommand())
   .addCommand(backupVerifyCommand())
-  .addCommand(backupRestoreCommand());
+  .addCommand(backupRestoreCommand())
+  .commandsGroup('Runs and tenants, on their database:')
+  .addCommand(runsArchiveExportCommand())
+  .addCommand(runsArchiveRestoreCommand())
+  .addCommand(runsArchiveVerifyCommand())
+  .addCommand(tenantDeleteCommand());
 
 for (const command of everyCommand(program)) {
   command

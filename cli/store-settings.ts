@@ -16,6 +16,8 @@ export interface StoreOptions {
   readonly database?: string;
   readonly emulatorHost?: string;
   readonly settings?: string;
+  readonly artifactDirectory?: string;
+  readonly artifactBucket?: string;
 }
 
 type ConnectionInput = Omit<ConfigurationInput, 'host' | 'argv'>;
@@ -51,6 +53,8 @@ export function argumentsOf(
     [table.firestore.projectId, options.project],
     [table.firestore.databaseId, options.database],
     [table.firestore.emulatorHost, options.emulatorHost],
+    [table.execution.artifactDirectory, options.artifactDirectory],
+    [table.execution.artifactObjectContainer, options.artifactBucket],
   ];
   const settings = given.flatMap(([{ key }, value]) => (value === undefined ? [] : [`--${key}=${value}`]));
   return options.settings === undefined ? settings : [`--settings=${options.settings}`, ...settings];
@@ -127,6 +131,8 @@ const ownKeys = [
   table.service.dataDirectory,
   ...Object.values(table.canonicalStore),
   ...Object.values(table.firestore),
+  table.execution.artifactDirectory,
+  table.execution.artifactObjectContainer,
 ].map(({ key }) => key);
 const otherKeys = lines
   .map(({ key }) => key.toLowerCase())

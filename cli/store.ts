@@ -8,6 +8,7 @@ import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
 import type { EventState } from '../functions/groups/canonical/outbox/outbox-event.ts';
 import { DeliveredRetention } from '../functions/groups/canonical/outbox/retention.ts';
+import type { Runtime } from '../functions/runs/runtime.ts';
 import { NoStoreError, type RecordStore } from '../functions/store/port.ts';
 import { exitCodes, ToolError, warn } from './output.ts';
 import { readStoreSettings, type StoreOptions } from './store-settings.ts';
@@ -54,6 +55,8 @@ export interface ReadStore {
 /** A store for a command. */
 export interface OpenStore extends ReadStore {
   readonly store: RecordStore;
+  /** The runs in it. */
+  readonly runs: () => Promise<Runtime>;
 }
 
 export interface StoreUse {
@@ -72,7 +75,7 @@ export async function withStore<R>(
   if (settings.canonicalStore.provider === 'sqlite') checkFile(databasePath(settings), use.create === true);
   return withService(settings, use, async (parts, service) => {
     const store = await service.store();
-    return work({ ...parts, store, scan: (...request) => store.scan(...request) });
+    return work({ ...parts, store, runs: service.runs, scan: (...request) => store.scan(...request) });
   });
 }
 

@@ -27,13 +27,13 @@ export interface ${name}Dependencies {
   readonly world: World;
 }
 `,
-    [`functions/groups/${group}/records.ts`]: `import type { Collection } from '../../store/port.ts';
+    [`functions/groups/${group}/records.ts`]: `import type { OwnedCollection } from '../../store/ownership.ts';
 
 /**
  * The record collections of the group: every provider makes room for them. Its scopes are of the kind \`system\`: a restore of
  * a tenant replaces everything in the scope \`tenants\` of that tenant.
  */
-export const collections: readonly Collection[] = [];
+export const collections: readonly OwnedCollection[] = [];
 `,
     [`functions/groups/${group}/handlers.ts`]: `import type { GroupHandlers } from '../../http/handler.ts';
 import type { ${name}Dependencies } from './dependencies.ts';

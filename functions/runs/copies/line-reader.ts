@@ -196,7 +196,7 @@ export function archivedRun(record: RecordData): Run {
   throw new SnapshotError('invalid', 'holds no run');
 }
 
-const STATUSES = [
+const STATUSES: ReadonlySet<string> = new Set([
   'queued',
   'running',
   'waiting',
@@ -205,7 +205,7 @@ const STATUSES = [
   'cancelled',
   'rejected',
   'timed_out',
-];
+]);
 
 /** The members by which a run is found and settled: without them it would be stored and never seen again. */
 function hasShape(run: Run): boolean {
@@ -213,7 +213,7 @@ function hasShape(run: Run): boolean {
   const lists = [run.outcomes, run.inbox, run.trace];
   const objects = [run.tags, run.retryPolicy, run.payload, run.result];
   return (
-    STATUSES.includes(run.status) &&
+    STATUSES.has(run.status) &&
     texts.every((each) => typeof each === 'string') &&
     lists.every((each) => Array.isArray(each)) &&
     objects.every((each) => typeof each === 'object' && each !== null) &&
