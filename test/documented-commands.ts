@@ -2,21 +2,27 @@
 
 /** The words of each `svc` command in the code blocks of a page, without `svc`; also in lines that a pipe feeds. */
 export function commandsOf(page: string): string[][] {
-  return codeOf(page).flatMap((code) =>
-    simpleCommands(code.replace(/\\\n\s*/g, ' ')).flatMap((words) => {
-      const at = words.indexOf('svc');
-      return at === 0 || (at > 0 && words[0] === 'xargs') ? [words.slice(at + 1)] : [];
-    }),
-  );
+  const fences = [...page.matchAll(/^([ \t]*)```sh\n(.*?)^\1```$/gms)].map(([, , text = '']) => text);
+  const indented = [...proseOf(page).matchAll(/^(?: {4,}\S.*\n?)+/gm)].map(([text]) => text);
+  return [...fences, ...indented].flatMap(toolCommands);
 }
 
-/** Fenced blocks of shell code, indented blocks, and code inside a line that begins with `svc `, but for tables of forms (`list\\|show`). */
-function codeOf(page: string): string[] {
-  const fences = [...page.matchAll(/^([ \t]*)```sh\n(.*?)^\1```$/gms)].map(([, , text = '']) => text);
-  const prose = page.replace(/^[ \t]*```.*?^[ \t]*```$/gms, '');
-  const indented = [...prose.matchAll(/^(?: {4,}\S.*\n?)+/gm)].map(([text]) => text);
-  const inline = [...prose.matchAll(/`(svc [^`\\]+)`/g)].map(([, text = '']) => text);
-  return [...fences, ...indented, ...inline];
+/** The same for code inside a line; a mention may leave out the value of its last option. */
+export function mentionsOf(page: string): string[][] {
+  // A form such as `list\|show`, in a table, is no command.
+  const inline = [...proseOf(page).matchAll(/`(svc [^`\\]+)`/g)].map(([, text = '']) => text);
+  return inline.flatMap(toolCommands);
+}
+
+function proseOf(page: string): string {
+  return page.replace(/^[ \t]*```.*?^[ \t]*```$/gms, '');
+}
+
+function toolCommands(code: string): string[][] {
+  return simpleCommands(code.replace(/\\\n\s*/g, ' ')).flatMap((words) => {
+    const at = words.indexOf('svc');
+    return at === 0 || (at > 0 && words[0] === 'xargs') ? [words.slice(at + 1)] : [];
+  });
 }
 
 /** The words of each simple command of a script: enough of the shell's grammar for documentation. */
