@@ -1,7 +1,8 @@
-import { globSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { needs, reasonForRest, testLanes } from './lanes.ts';
+import { needs, reasonForRest, reportedFiles, testLanes } from './lanes.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const lanes = testLanes(root);
@@ -22,6 +23,15 @@ describe('the lanes', () => {
     expect([...lanes.plain, ...lanes.rest].sort()).toEqual(files.sort());
     expect(lanes.plain.length).toBeGreaterThan(100);
     expect(lanes.rest.length).toBeGreaterThan(50);
+  });
+
+  test('leave out the files of the report that an earlier step of the run has made', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-lanes-'));
+    const testResults = [{ name: join(folder, 'test/a.test.ts') }, { name: join(folder, 'b.test.ts') }];
+    writeFileSync(join(folder, 'report.json'), JSON.stringify({ testResults }));
+    expect([...reportedFiles(folder, 'report.json')]).toEqual(['test/a.test.ts', 'b.test.ts']);
+    expect([...reportedFiles(folder, 'missing.json'), ...reportedFiles(folder, undefined)]).toEqual([]);
+    rmSync(folder, { recursive: true });
   });
 
   test('know each module that gives a test what a plain machine lacks', () => {

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { join, posix, relative } from 'node:path';
 import { importsOf } from './structure.ts';
 
 /**
@@ -65,6 +65,14 @@ export function testLanes(root: string): Readonly<Record<Lane, readonly string[]
     .sort();
   const isRest = (path: string) => reasonForRest(path, textOf) !== undefined;
   return { plain: files.filter((path) => !isRest(path)), rest: files.filter(isRest) };
+}
+
+/** The test files in a report of vitest, from the root; none where there is no report. */
+export function reportedFiles(root: string, report: string | undefined): ReadonlySet<string> {
+  const text = report === undefined ? undefined : read(join(root, report));
+  if (text === undefined) return new Set();
+  const { testResults } = JSON.parse(text) as { readonly testResults: readonly { readonly name: string }[] };
+  return new Set(testResults.map(({ name }) => relative(root, name).replaceAll('\\', '/')));
 }
 
 function read(path: string): string | undefined {

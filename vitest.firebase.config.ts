@@ -1,0 +1,21 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests inside `firebase emulators:exec` (scripts/emulators-exec.ts): the conformance suite on Firestore, and the rules. */
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: '100%',
+    reporters: ['default', 'json'],
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    include: [
+      'test/conformance/firestore.test.ts',
+      'test/conformance/canonical-firestore.test.ts',
+      'test/conformance/execution-firestore.test.ts',
+      'test/firestore/rules.test.ts',
+      'test/firestore/emulators-exec.ts',
+    ],
+    env: { METADATA_SERVER_DETECTION: 'none' },
+    globalSetup: ['test/support/firestore-setup.ts'],
+  },
+});
