@@ -10,8 +10,8 @@ import description from '../../package.json' with { type: 'json' };
 import type { Installed } from '../../scripts/build/installed.ts';
 import { type BuildReport, buildFunctions, packFunctions } from '../../scripts/build.ts';
 import { hashesOf } from '../security/bundle.ts';
+import { installLocked } from '../support/installed-functions.ts';
 import { pythonMissing } from '../support/python.ts';
-import { installLocked } from './installed-functions.ts';
 import { halfSentCommit, Program, refusesConnections, root } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-build-'));

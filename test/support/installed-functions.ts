@@ -1,7 +1,8 @@
 import { cpSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Locked } from '../../scripts/build/installed.ts';
-import { root } from './program.ts';
+
+const root = resolve(import.meta.dirname, '../..');
 
 /**
  * Installs beside a bundle what its lock file names, as `npm ci` would with a registry: copies, not links, so that Node finds
