@@ -1,14 +1,20 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 import { loadConfiguration } from '../config/load.ts';
 import { inject } from '../http/host-inject.ts';
 import { compose } from './compose.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-unserved-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const canonical = {
   'Server:CanonicalAccess:AllowedAudiences:0': 'a',
   'Server:CanonicalAccess:IdentityPolicies:0:Principal': 'a@b.c',
   'Server:CanonicalAccess:IdentityPolicies:0:AllowedTenantIds:0': 't',
   'Server:CanonicalAccess:IdentityPolicies:0:AllowedOperations:0': 'read',
-  'CanonicalStore:DatabasePath': ':memory:',
+  'CanonicalStore:DatabasePath': join(folder, 'svc.db'),
 };
 const execution = {
   'ExecutionRuntime:ProductPolicies:0:ProductId': 'p',
