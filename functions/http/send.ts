@@ -17,6 +17,8 @@ export const discardPolicy: AllowancePolicy = {
   burstBytes: 32 * 1024 * 1024,
   bytesPerSecond: 1024 * 1024,
 };
+// The system delivers at most so much at once.
+const discardedAtOnceBytes = 64 * 1024;
 // Up to this size the rest of a body is discarded and the connection kept.
 const keptRestBytesMax = 64 * 1024;
 // A client that takes none of an answer for so long is cut off.
@@ -168,21 +170,25 @@ function discardRest(
     let discarded = 0;
     const cancel = timers.after(lingerMs, () => done());
     let cancelNext: (() => void) | null = null;
+    // Chunk by chunk, each paid for in advance: the socket would otherwise deliver some 2 MiB in one turn of the event loop.
+    const next = (): void => {
+      request.pause();
+      cancelNext = timers.after(allowance.take(discardedAtOnceBytes), () => request.resume());
+    };
     const done = (): void => {
       cancelNext?.();
       cancel();
       resolve();
     };
-    request.on('data', (chunk: Uint8Array) => {
-      discarded += chunk.length;
-      if (discarded > lingerBytesMax) return done();
-      // Chunk by chunk: the socket would otherwise deliver some 2 MiB in one turn of the event loop.
-      request.pause();
-      cancelNext = timers.after(allowance.take(chunk.length), () => request.resume());
-    });
     request.once('end', done);
     request.once('close', done);
-    request.resume();
+    next();
+    // A listener starts a request that was not paused before.
+    request.on('data', (chunk: Uint8Array) => {
+      discarded += chunk.length;
+      if (discarded > lingerBytesMax) done();
+      else next();
+    });
   });
 }
 
