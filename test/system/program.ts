@@ -90,7 +90,11 @@ export async function refusesConnections(port: number): Promise<void> {
 }
 
 /** A commit of which the server has the first half; `finish` sends the rest and answers what came back. */
-export async function halfSentCommit(port: number, tenantId: string): Promise<{ finish(): Promise<string> }> {
+export async function halfSentCommit(
+  port: number,
+  tenantId: string,
+  fields: readonly string[] = [],
+): Promise<{ finish(): Promise<string> }> {
   const body = JSON.stringify({
     tenantId,
     idempotencyKey: 'held',
@@ -103,6 +107,7 @@ export async function halfSentCommit(port: number, tenantId: string): Promise<{ 
     `Content-Length: ${body.length}`,
     // The server's 100 Continue shows that the request has reached the operation.
     'Expect: 100-continue',
+    ...fields,
   ];
   const socket = connect(port, '127.0.0.1');
   let answer = '';
