@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { launcherJar, releaseIn } from './launcher.ts';
+import { findRecentJava, launcherJar, releaseIn } from './launcher.ts';
 
 /** The text of the only file of an archive. */
 function onlyFile(archive: Buffer): string {
@@ -25,4 +28,18 @@ test.each([
   ['command not found', undefined],
 ])('the release in %s', (text, release) => {
   expect(releaseIn(text)).toBe(release);
+});
+
+test('the first Java that is recent enough is taken', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-java-'));
+  const java = (release: string) => {
+    const path = join(folder, release);
+    writeFileSync(path, `#!/bin/sh\necho 'openjdk version "${release}"' >&2\n`, { mode: 0o755 });
+    return path;
+  };
+  const old = java('17.0.15');
+  const recent = java('25.0.1');
+  expect(findRecentJava([join(folder, 'missing'), old, recent, java('26')])).toBe(recent);
+  expect(findRecentJava([old])).toBeUndefined();
+  rmSync(folder, { recursive: true });
 });

@@ -30,11 +30,15 @@ function folded(line: string): string {
   return line.slice(0, lineBytesMax) + rest;
 }
 
-/** The path of a Java that firebase-tools accepts: of `JAVA_HOME`, in `PATH`, or beside the default one of Debian. */
-export function findRecentJava(): string | undefined {
-  const home = process.env['JAVA_HOME'];
-  const candidates = [...(home ? [join(home, 'bin/java')] : []), ...inPath('java'), ...besideDefault()];
+/** The path of the first Java that firebase-tools accepts. */
+export function findRecentJava(candidates: readonly string[] = javaPlaces()): string | undefined {
   return candidates.find((java) => (releaseOf(java) ?? 0) >= javaNeeded);
+}
+
+/** The Java of `JAVA_HOME`, those in `PATH`, and those beside the default one of Debian. */
+function javaPlaces(): string[] {
+  const home = process.env['JAVA_HOME'];
+  return [...(home ? [join(home, 'bin/java')] : []), ...inPath('java'), ...besideDefault()];
 }
 
 function inPath(program: string): string[] {
@@ -52,7 +56,7 @@ function besideDefault(): string[] {
 }
 
 /** The first number of the version; `undefined` where there is no Java. */
-export function releaseOf(java: string): number | undefined {
+function releaseOf(java: string): number | undefined {
   const { status, stderr } = spawnSync(java, ['-version'], { encoding: 'utf8' });
   if (status !== 0) return undefined;
   return releaseIn(stderr);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, startFirestoreEmulator } from '../../emulator/firestore.ts';
@@ -40,7 +40,7 @@ export async function benchColdStart(_options: BenchOptions): Promise<object> {
       ...embeddedStarts(server.folder, folder),
       ...('missing' in emulator ? {} : firestoreStarts(server.folder, built.outdir, emulator.host)),
     };
-    const times = await measure(starts);
+    const costs = await measure(starts);
     return {
       bench: 'cold-start',
       measures:
@@ -49,7 +49,7 @@ export async function benchColdStart(_options: BenchOptions): Promise<object> {
       starts: STARTS,
       ...('missing' in emulator ? { skipped: emulator.missing } : {}),
       aims: { embeddedBundleCommit: 250, functionCommitFirestore: 600 },
-      ...figures(times),
+      ...figures(costs),
       bytes: {
         ...bytesOf(built),
         ...Object.fromEntries(server.sizes.map(({ name, bytes }) => [name, bytes])),
@@ -133,19 +133,25 @@ function firstCommit(address: string): Promise<Response> {
   });
 }
 
-async function measure(starts: Starts): Promise<ReadonlyMap<string, readonly number[]>> {
-  const times = new Map<string, number[]>(Object.keys(starts).map((name) => [name, []]));
+interface Cost {
+  readonly milliseconds: number;
+  /** Processor time, which other load on the machine changes little. */
+  readonly processorMs: number;
+}
+
+async function measure(starts: Starts): Promise<ReadonlyMap<string, readonly Cost[]>> {
+  const costs = new Map<string, Cost[]>(Object.keys(starts).map((name) => [name, []]));
   // Round 0 fills the disk cache of the machine and the compile caches.
   for (let n = 0; n <= STARTS; n++) {
     for (const [name, start] of Object.entries(starts)) {
-      const time = await firstAnswer(start, n);
-      if (n > 0) times.get(name)?.push(time);
+      const cost = await firstAnswer(start, n);
+      if (n > 0) costs.get(name)?.push(cost);
     }
   }
-  return times;
+  return costs;
 }
 
-async function firstAnswer({ command, cwd, env, call }: Start, n: number): Promise<number> {
+async function firstAnswer({ command, cwd, env, call }: Start, n: number): Promise<Cost> {
   const port = await freePort();
   const { PATH, HOME } = process.env;
   const own = {
@@ -167,10 +173,21 @@ async function firstAnswer({ command, cwd, env, call }: Start, n: number): Promi
     const response = await call(`http://127.0.0.1:${port}`);
     const body = await response.text();
     if (!response.ok) throw new Error(`the first request was answered ${response.status}: ${body}`);
-    return performance.now() - startedAt;
+    const milliseconds = performance.now() - startedAt;
+    return { milliseconds, processorMs: await processorMs(child.pid ?? 0) };
   } finally {
     await end(child);
   }
+}
+
+/** Of all threads; 0 where the system does not say. */
+async function processorMs(pid: number): Promise<number> {
+  const folder = `/proc/${pid}/task`;
+  const threads = await readdir(folder).catch(() => []);
+  const texts = await Promise.all(
+    threads.map((thread) => readFile(join(folder, thread, 'schedstat'), 'utf8').catch(() => '0')),
+  );
+  return texts.reduce((sum, text) => sum + Number.parseInt(text, 10) / 1e6, 0);
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -179,13 +196,30 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await exit;
 }
 
-function figures(times: ReadonlyMap<string, readonly number[]>): object {
-  const medians = Object.fromEntries([...times].map(([name, values]) => [name, median(values)]));
-  const ratios = Object.entries(medians).map(([name, value]) => {
-    const bare = name.startsWith('function') ? medians['bareFramework'] : medians['bareHttp'];
+function figures(costs: ReadonlyMap<string, readonly Cost[]>): object {
+  const milliseconds = medians(costs, (cost) => cost.milliseconds);
+  const processor = medians(costs, (cost) => cost.processorMs);
+  return {
+    milliseconds,
+    ofBare: ofBare(milliseconds),
+    processorMs: processor,
+    processorOfBare: ofBare(processor),
+  };
+}
+
+function medians(
+  costs: ReadonlyMap<string, readonly Cost[]>,
+  of: (cost: Cost) => number,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries([...costs].map(([name, each]) => [name, median(each.map(of))]));
+}
+
+function ofBare(values: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const ratios = Object.entries(values).map(([name, value]) => {
+    const bare = name.startsWith('function') ? values['bareFramework'] : values['bareHttp'];
     return [name, round(value / (bare ?? value))] as const;
   });
-  return { milliseconds: medians, ofBare: Object.fromEntries(ratios) };
+  return Object.fromEntries(ratios);
 }
 
 function bytesOf({ starts, sizes }: BuildReport): Readonly<Record<string, number>> {
