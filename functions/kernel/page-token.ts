@@ -4,6 +4,8 @@ import { invalidMember } from './errors.ts';
 
 const POINTER = '/continuationToken';
 const CODE = 'continuation_token_invalid';
+/** Servers of 0.5.0 read a token of two segments, and decode the first up to this character: they find the position. */
+const SEPARATOR = '=';
 
 /** Where the next page begins. */
 export interface PagePosition {
@@ -32,7 +34,7 @@ export class PageTokens {
   ): Promise<string | null> {
     if (after === null) return null;
     const texts = generation === null ? [after] : [after, generation];
-    const text = texts.map((each) => Buffer.from(each).toString('base64url')).join('.');
+    const text = texts.map((each) => Buffer.from(each).toString('base64url')).join(SEPARATOR);
     return `${text}.${await this.#mac(query, text)}`;
   }
 
@@ -52,7 +54,7 @@ export class PageTokens {
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
       throw invalidMember(POINTER, 'is not a token that this query was given', CODE);
     }
-    const [after = '', generation = null] = text.split('.').map((each) => textOf(each));
+    const [after = '', generation = null] = text.split(SEPARATOR).map((each) => textOf(each));
     return { after, generation };
   }
 

@@ -29,6 +29,11 @@ export async function startServer(
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...process.env, PORT: '0', METADATA_SERVER_DETECTION: 'none', ...env },
   });
+  return serverProcess(child);
+}
+
+/** Waits for the line that says that the server is ready. */
+export async function serverProcess(child: ChildProcess): Promise<ServerProcess> {
   return {
     address: await addressOf(child),
     child,
