@@ -21,7 +21,7 @@ function proseOf(page: string): string {
 function toolCommands(code: string): string[][] {
   return simpleCommands(code.replace(/\\\n\s*/g, ' ')).flatMap((words) => {
     const at = words.indexOf('svc');
-    return at === 0 || (at > 0 && words[0] === 'xargs') ? [words.slice(at + 1)] : [];
+    return at === 0 || (at > 0 && (words[0] === 'xargs' || words[0] === 'do')) ? [words.slice(at + 1)] : [];
   });
 }
 
