@@ -5,12 +5,11 @@ import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.ts';
 import { removeRuns } from '../../functions/runs/copies/remove-runs.ts';
 import { existingRuns, restoreRuns, verifyRuns } from '../../functions/runs/copies/restore-runs.ts';
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
-import { type RecordStore, StoreError } from '../../functions/store/port.ts';
-import { patched } from './canonical-outbox-tenant.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { archived, begin, goOn, SMALL_INLINE } from './execution-copies-runs.ts';
 import { ownRuns } from './execution-fixtures.ts';
 import { contentOf, roomForBytes } from './execution-maintenance-fixtures.ts';
+import { mortal } from './execution-tenant-deletion.ts';
 
 /** Archives of runs: export, restore and removal. A deployment of another scope stands for another database. */
 export function describeRunCopies({ store }: ExecutionConformance): void {
@@ -152,11 +151,4 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
   async function linesWith({ scope }: ReturnType<typeof ownRuns>, tenantId: string): Promise<string[]> {
     return (await contentOf(store(), scope)).filter((line) => line.includes(tenantId));
   }
-}
-
-/** A store whose process dies: from then on every write fails. */
-function mortal(store: RecordStore, dies: () => boolean): RecordStore {
-  const transact: RecordStore['transact'] = (...given) =>
-    dies() ? Promise.reject(new StoreError('unavailable', 'the process is gone')) : store.transact(...given);
-  return patched(store, { transact });
 }

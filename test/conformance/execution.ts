@@ -18,6 +18,7 @@ import { describeRunLeases } from './execution-run-leases.ts';
 import { describeRuns } from './execution-runs.ts';
 import { describeRuntime } from './execution-runtime.ts';
 import { describeSlowStore } from './execution-slow-store.ts';
+import { describeTenantDeletion } from './execution-tenant-deletion.ts';
 import { describeUnread } from './execution-unread.ts';
 import { describeUpgrade } from './execution-upgrade.ts';
 import { describeVisible } from './execution-visible.ts';
@@ -81,5 +82,6 @@ export function describeExecution(
     describeVisible(conformance);
     describeUpgrade(conformance);
     describeRunCopies(conformance);
+    describeTenantDeletion(conformance);
   });
 }

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { deleteTenant, forgetDeletion } from '../../functions/compose/delete-tenant.ts';
+import { exportTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
+import { tenantCollections, tenantScope } from '../../functions/groups/canonical/records.ts';
+import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
+import { type RecordStore, StoreError } from '../../functions/store/port.ts';
+import { TenantClient } from '../support/canonical.ts';
+import { patched } from './canonical-outbox-tenant.ts';
+import type { ExecutionConformance } from './execution.ts';
+import { archived, begin, type Deployment, SMALL_INLINE } from './execution-copies-runs.ts';
+import { ownRuns } from './execution-fixtures.ts';
+import { contentOf, roomForBytes } from './execution-maintenance-fixtures.ts';
+
+/** The deletion of a tenant: canonical data, and runs with all that belongs to them. */
+export function describeTenantDeletion({ store }: ExecutionConformance): void {
+  const deployment = async () => ownRuns(store(), { ...SMALL_INLINE, blobs: await roomForBytes() });
+
+  /** Documents with revisions, a fence, events and receipts of the tenant. */
+  async function write(tenantId: string): Promise<void> {
+    const client = new TenantClient(store(), tenantId);
+    const mutations = ['a', 'b', 'c'].map((id) => client.upsert(id, { tenantId }));
+    const outbox = [{ topic: 't', key: 'k', payload: { tenantId } }];
+    await client.commit({ idempotencyKey: randomUUID(), mutations, outbox });
+    for (let n = 0; n < 25; n += 1)
+      await client.commit({ idempotencyKey: `again-${n}`, mutations: [client.upsert('a', { n })], outbox });
+  }
+
+  async function tenantIn(room: Deployment): Promise<string> {
+    const { tenantId } = await begin(room);
+    await write(tenantId);
+    return tenantId;
+  }
+
+  /** Every record that is of the tenant or names it. */
+  async function allOf(room: Deployment, tenantId: string): Promise<string[]> {
+    const lines = (await contentOf(store(), room.scope)).filter((line) => line.includes(tenantId));
+    const collections = tenantCollections.map(({ name }) => name);
+    for await (const { records } of store().scan(tenantScope(tenantId), { collections, pageSize: 100 }))
+      lines.push(...records.map((record) => JSON.stringify(record)));
+    return lines;
+  }
+
+  describe('the deletion of a tenant', () => {
+    it('leaves no record of it and every record of its neighbour, and gives a receipt', async () => {
+      const room = await deployment();
+      const [tenantId, neighbour] = [await tenantIn(room), await tenantIn(room)];
+      const { runtime } = room.instance;
+      const kept = await allOf(room, neighbour);
+      const now = room.clock.now;
+      const { contentHash, ...snapshot } = await exportTenant(store(), tenantId, { now });
+      const { manifest } = await archived(room, { tenantId, productId: null });
+      const receipt = await deleteTenant(runtime, tenantId, 'here', { cancelRuns: true });
+      await forgetDeletion(runtime, tenantId);
+      expect(await allOf(room, tenantId)).toEqual([]);
+      expect(await allOf(room, neighbour)).toEqual(kept);
+      expect(kept.length).toBeGreaterThan(50);
+      const counts = { documents: snapshot.documents.length, commits: 26, events: 26, fences: 0 };
+      expect(receipt).toMatchObject({ tenantId, recordsLeft: 0, canonical: { counts, contentHash } });
+      expect(receipt.runs).toEqual({ counts: manifest.counts, contentHash: manifest.snapshotContentHash });
+      const { contentHash: own, ...content } = receipt;
+      expect(own).toBe(sha256(canonicalJson(content)));
+    });
+
+    it('is refused while runs are active, with nothing deleted', async () => {
+      const room = await deployment();
+      const tenantId = await tenantIn(room);
+      const before = await allOf(room, tenantId);
+      const { runtime } = room.instance;
+      await expect(deleteTenant(runtime, tenantId, 'here', { cancelRuns: false })).rejects.toMatchObject({
+        conflict: 'active_runs',
+      });
+      expect(await allOf(room, tenantId)).toEqual(before);
+    });
+
+    it('ends with one receipt, however often it is killed', async () => {
+      const room = await deployment();
+      const [tenantId, neighbour] = [await tenantIn(room), await tenantIn(room)];
+      const { runtime } = room.instance;
+      const kept = await allOf(room, neighbour);
+      const { manifest } = await archived(room, { tenantId, productId: null });
+      const options = { cancelRuns: true };
+      let receipt: Awaited<ReturnType<typeof deleteTenant>> | null = null;
+      let kills = 0;
+      while (receipt === null) {
+        let writes = 0;
+        const dying = { ...runtime, store: async () => mortal(await runtime.store(), () => ++writes > 3) };
+        receipt = await deleteTenant(dying, tenantId, 'here', options).catch((error: unknown) => {
+          if (!(error instanceof StoreError)) throw error;
+          kills += 1;
+          return null;
+        });
+      }
+      expect(kills).toBeGreaterThan(3);
+      expect(receipt.runs).toEqual({ counts: manifest.counts, contentHash: manifest.snapshotContentHash });
+      expect(receipt.canonical.counts).toMatchObject({ commits: 26 });
+      expect(await allOf(room, tenantId)).toEqual([]);
+      expect(await allOf(room, neighbour)).toEqual(kept);
+    });
+
+    it('of an unknown tenant deletes nothing and says so', async () => {
+      const room = await deployment();
+      const neighbour = await tenantIn(room);
+      const kept = await allOf(room, neighbour);
+      const { runtime } = room.instance;
+      const receipt = await deleteTenant(runtime, randomUUID(), 'here', { cancelRuns: true });
+      expect(Object.values(receipt.canonical.counts).every((count) => count === 0)).toBe(true);
+      expect(await allOf(room, neighbour)).toEqual(kept);
+    });
+  });
+}
+
+/** A store whose process dies: from then on every write fails. */
+export function mortal(store: RecordStore, dies: () => boolean): RecordStore {
+  const transact: RecordStore['transact'] = (...given) =>
+    dies() ? Promise.reject(new StoreError('unavailable', 'the process is gone')) : store.transact(...given);
+  return patched(store, { transact });
+}
