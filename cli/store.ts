@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { compose, type Service } from '../functions/compose/compose.ts';
 import { machine } from '../functions/compose/machine.ts';
+import { composeRunTool } from '../functions/compose/run-tool.ts';
 import { databasePath, placeOf } from '../functions/compose/store.ts';
 import { inputOf } from '../functions/config/machine.ts';
 import type { Settings } from '../functions/config/table.ts';
@@ -75,7 +76,9 @@ export async function withStore<R>(
   if (settings.canonicalStore.provider === 'sqlite') checkFile(databasePath(settings), use.create === true);
   return withService(settings, use, async (parts, service) => {
     const store = await service.store();
-    return work({ ...parts, store, runs: service.runs, scan: (...request) => store.scan(...request) });
+    const { log } = service;
+    const runs = () => composeRunTool({ settings, world: machine, store: service.store, log });
+    return work({ ...parts, store, runs, scan: (...request) => store.scan(...request) });
   });
 }
 

@@ -7,7 +7,6 @@ import type { JobPlugin } from '../jobs/job-plugin.ts';
 import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
-import type { Runtime } from '../runs/runtime.ts';
 import type { RecordStore } from '../store/port.ts';
 import { catalogGroups, collectionsOf, jobsOf } from './catalog-groups.ts';
 import { chainOptions, groupsOptions } from './chain.ts';
@@ -26,8 +25,6 @@ export interface Service {
   /** Opens the canonical store when it is not open yet. */
   readonly store: () => Promise<RecordStore>;
   readonly log: Log;
-  /** The runs as the operator tool copies and removes them; executes nothing. */
-  readonly runs: () => Promise<Runtime>;
   /** Starts the work beside requests: handlers of this process, timers, and runs that an earlier process left. */
   start(): Promise<void>;
   chain(groups: readonly string[]): Promise<Chain>;
@@ -84,8 +81,6 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
     functions: names.includes('execution') ? servedFunctions(settings) : [],
     store: store.get,
     log,
-    runs: async () =>
-      (await import('./run-tool.ts')).composeRunTool({ settings, world, store: store.get, log }),
     async start() {
       if (unserved !== null) log({ severity: 'WARNING', message: `${unserved.reason} ${unserved.remedy}` });
       // Jobs of groups need the runtime even where no caller may use its own operations.
