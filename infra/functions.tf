@@ -48,6 +48,11 @@ resource "google_storage_bucket_object" "bundle" {
   # A new content is a new object, so that the functions are built again.
   name   = "functions-${filesha256(var.bundle)}.zip"
   source = var.bundle
+
+  # The functions change to the new bundle before the last one goes.
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "google_artifact_registry_repository" "functions" {

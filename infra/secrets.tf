@@ -7,6 +7,7 @@ locals {
     Server = merge(local.settings.Server, {
       RequireApiKey = false
       ApiKeyHashes  = []
+      ApiKeyFile    = null
       ExecutionAccess = merge(local.execution, {
         AllowedAudiences = [for name in local.scheduled : local.urls[name]]
         IdentityPolicies = [{

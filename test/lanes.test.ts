@@ -35,7 +35,7 @@ describe('the lanes', () => {
   });
 
   test('know each module that gives a test what a plain machine lacks', () => {
-    const known = globSync('test/support/{*-setup,python,browser,firestore,postgres,mysql}.ts', {
+    const known = globSync('test/support/{*-setup,python,browser,firestore,postgres,mysql,terraform}.ts', {
       cwd: root,
     });
     expect(Object.keys(needs)).toEqual(expect.arrayContaining(known));

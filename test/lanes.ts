@@ -19,6 +19,7 @@ export const needs: Readonly<Record<string, string>> = {
   'sdk/python/tools.ts': 'Python',
   'test/support/browser.ts': 'Chromium',
   'playwright-core': 'Chromium',
+  'test/support/terraform.ts': 'Terraform',
 };
 
 /** Why a test file is in `rest`; `undefined` where it is in `plain`. */

@@ -25,16 +25,13 @@ export function indexFaults(folder: string): string[] {
   ];
 }
 
-/** The names of the fields that Terraform must create, as `infra/database.tf` keys them. */
-export function neededFields(): string[] {
+/** The fields that Terraform must create, as `infra/database.tf` keys them, with the number of their indexes. */
+export function neededFields(): Readonly<Record<string, number>> {
   const { fieldOverrides } = firestoreIndexes(serviceCollections);
-  return fieldOverrides.map(({ collectionGroup, fieldPath }) => `${collectionGroup}/${fieldPath}`).sort();
-}
-
-/** How many indexes each of those fields has. */
-export function neededIndexCount(): number {
-  return firestoreIndexes(serviceCollections).fieldOverrides.reduce(
-    (sum, { indexes }) => sum + indexes.length,
-    0,
+  return Object.fromEntries(
+    fieldOverrides.map(({ collectionGroup, fieldPath, indexes }) => [
+      `${collectionGroup}/${fieldPath}`,
+      indexes.length,
+    ]),
   );
 }

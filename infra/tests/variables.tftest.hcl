@@ -1,0 +1,100 @@
+# What single variables change.
+
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = 1234567890 }
+  }
+}
+
+variables {
+  project       = "my-project"
+  region        = "europe-west1"
+  domain        = "svc.example.com"
+  bundle        = "tests/fixtures/bundle.txt"
+  settings_json = file("environments/example/svcsettings.json")
+}
+
+run "api_keys" {
+  command = plan
+
+  variables {
+    api_keys_version = "latest"
+  }
+
+  assert {
+    condition = alltrue([
+      for name, it in google_cloudfunctions2_function.this :
+      can(it.service_config[0].environment_variables["Server__ApiKeyFile"]) == contains(keys(local.groups), name)
+    ])
+    error_message = "The groups, and only they, read the API keys"
+  }
+}
+
+run "worker_routes" {
+  command = plan
+
+  variables {
+    worker_routes = {
+      render = { url = "https://render.example.com/tasks", audience = "https://render.example.com", handlers = ["invoice.render", "invoice.send"] }
+    }
+  }
+
+  assert {
+    condition     = toset(keys(google_cloud_tasks_queue.runs)) == toset(["render", "runs"]) && google_cloud_tasks_queue.runs["render"].name == "svc-runs-render"
+    error_message = "A route has no queue of its own"
+  }
+
+  assert {
+    condition = (
+      google_cloudfunctions2_function.this["execution"].service_config[0].environment_variables["ExecutionRuntime__Google__WorkerRoutes__1__HandlerId"] == "invoice.send" &&
+      google_cloudfunctions2_function.this["execution"].service_config[0].environment_variables["ExecutionRuntime__Google__WorkerRoutes__1__OidcAudience"] == "https://render.example.com"
+    )
+    error_message = "A handler has no route"
+  }
+}
+
+run "sizes" {
+  command = plan
+
+  variables {
+    sizes = { canonical = { max_instances = 50, memory = "2Gi" } }
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.this["canonical"].service_config[0].max_instance_count == 50 && google_cloudfunctions2_function.this["canonical"].service_config[0].available_memory == "2Gi"
+    error_message = "A size is not taken"
+  }
+}
+
+run "removal" {
+  command = plan
+
+  variables {
+    deletion_protection = false
+  }
+
+  assert {
+    condition     = google_firestore_database.this.delete_protection_state == "DELETE_PROTECTION_DISABLED" && alltrue([for bucket in google_storage_bucket.this : bucket.deletion_policy == "DELETE"])
+    error_message = "A deployment cannot be removed"
+  }
+}
+
+run "without_policies" {
+  command = plan
+
+  variables {
+    settings_json = "{}"
+  }
+
+  expect_failures = [var.settings_json]
+}
+
+run "long_name" {
+  command = plan
+
+  variables {
+    name = "a-name-that-is-too-long"
+  }
+
+  expect_failures = [var.name]
+}
