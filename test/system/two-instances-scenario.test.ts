@@ -21,6 +21,9 @@ const handlers = [
   'ExecutionRuntime:ExternalHandlers:0:HandlerId=refund.pay',
   'ExecutionRuntime:ExternalHandlers:0:MaxAttempts=3',
 ];
+/** Requests of the scenario before the kill, and before the killed server takes part again. */
+const KILLED_AT = 40;
+const BACK_AT = 50;
 let servers: readonly ServerProcess[];
 let relay: Relay;
 
@@ -44,6 +47,40 @@ describe('two processes behind a balancer without affinity', () => {
     const { stdout } = await run(process.execPath, given, { maxBuffer: 2 ** 26 });
     expect(normalised(JSON.parse(stdout), { tenant, provider: ['sqlite'] })).toEqual(expected);
     for (const count of relay.counts) expect(count).toBeGreaterThan(scenario.steps.length / 3);
+  });
+
+  test('give it also where one is killed in the middle and started again', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'two-killed-'));
+    const env = { SVC_DATA_DIR: own };
+    const first = await startServer(env, handlers);
+    const places: (ServerProcess | undefined)[] = [first, await startServer(env, handlers)];
+    let back: Promise<void> | undefined;
+    const middle = await startRelay(places, {
+      async before(requests) {
+        if (requests === KILLED_AT) {
+          places[0] = undefined;
+          await first.kill();
+          back = startServer(env, handlers).then((server) => {
+            places[0] = server;
+          });
+        }
+        // From here both answer again.
+        if (requests === BACK_AT) await back;
+      },
+    });
+    const tenant = `t-${randomBytes(6).toString('hex')}`;
+    const program = resolve('sdk/scenario/typescript.ts');
+    const given = [program, resolve('sdk/scenario/scenario.json'), middle.address, tenant];
+    try {
+      const { stdout } = await run(process.execPath, given, { maxBuffer: 2 ** 26 });
+      expect(normalised(JSON.parse(stdout), { tenant, provider: ['sqlite'] })).toEqual(expected);
+      expect(Math.min(...middle.counts)).toBeGreaterThan(scenario.steps.length / 4);
+    } finally {
+      await middle.close();
+      await back;
+      for (const server of places) await server?.stop();
+      rmSync(own, { recursive: true, force: true });
+    }
   });
 
   test('take part in every call of the canonical store and of the runtime', () => {
