@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { type Command, Option } from 'commander';
 import { type CheckedConfiguration, checkConfiguration, type Finding } from '../functions/config/check.ts';
@@ -27,7 +28,8 @@ export function configCheckCommand(reading: (name: string, description: string) 
 }
 
 function check(options: CheckOptions, args: readonly string[]): void {
-  const checked = checkConfiguration(inputFor(options, args));
+  const made = checkConfiguration(inputFor(options, args));
+  const checked = { ...made, findings: [...made.findings, ...openSecrets(made, options.envFile)] };
   const count = (severity: Finding['severity']) =>
     checked.findings.filter((finding) => finding.severity === severity).length;
   const [faults, warnings] = [count('fault'), count('warning')];
@@ -38,6 +40,20 @@ function check(options: CheckOptions, args: readonly string[]): void {
     if (faults + warnings > 0) warn(findingsText(checked.findings, faults, warnings));
   }
   if (faults > 0 || (options.strict === true && warnings > 0)) process.exitCode = exitCodes.failed;
+}
+
+/** Secrets in files that other users of the machine can read. */
+function openSecrets({ secrets }: CheckedConfiguration, envFile: string | undefined): Finding[] {
+  return secrets.flatMap(({ key, sources }) =>
+    sources.flatMap((source) => {
+      const file = source.startsWith('environment variable ') ? envFile : source;
+      const mode = file === undefined ? 0 : (statSync(file, { throwIfNoEntry: false })?.mode ?? 0);
+      if ((mode & 0o077) === 0) return [];
+      const message = `is a secret, and other users of this machine can read ${file}`;
+      const remedy = `Restrict the file: chmod 600 ${file}`;
+      return [{ severity: 'warning' as const, key, source, message, remedy }];
+    }),
+  );
 }
 
 /** A word that is no option names the settings file, since `svc config check FILE` is what people type. */

@@ -40,8 +40,16 @@ async function init(options: InitOptions): Promise<void> {
 
 function openTerminal(): { readonly ask: NonNullable<Ask>; close(): void } {
   const reader = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl+C and the end of the input close the reader, and its question would never be answered.
+  const closed = new Promise<never>((_, reject) => {
+    reader.once('close', () => reject(new ToolError('No answer: nothing was written', exitCodes.failed)));
+  });
+  closed.catch(() => undefined);
   return {
-    ask: (question, fallback) => reader.question(`${question}${fallback === '' ? '' : ` [${fallback}]`}: `),
+    ask(question, fallback) {
+      const shown = fallback === '' ? question : `${question} [${fallback}]`;
+      return Promise.race([reader.question(`${shown}: `), closed]);
+    },
     close: () => reader.close(),
   };
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkConfiguration } from '../../functions/config/check.ts';
 import { type Ask, answersFrom } from './ask.ts';
@@ -72,16 +74,17 @@ async function findingsOf(options: Partial<InitOptions>) {
   return checkConfiguration({ host, env, argv: [], readFile }).findings;
 }
 
+const cloud = {
+  ...emails,
+  cloud: true,
+  project: 'my-project',
+  location: 'europe-west1',
+  queue: 'svc-runs',
+  workerUrl: 'https://worker.example.com/tasks/execution',
+  serviceAccount: 'queue@p.iam.gserviceaccount.com',
+} as const;
+
 describe('the settings have no finding', () => {
-  const cloud = {
-    ...emails,
-    cloud: true,
-    project: 'my-project',
-    location: 'europe-west1',
-    queue: 'svc-runs',
-    workerUrl: 'https://worker.example.com/tasks/execution',
-    serviceAccount: 'queue@p.iam.gserviceaccount.com',
-  } as const;
   test.each<[string, Partial<InitOptions>]>([
     ['own keys', {}],
     ['all tenants', { tenant: ['*'] }],
@@ -103,4 +106,22 @@ test('the settings of the cloud leave to its environment what a deployment decid
   expect(Object.keys(settings)).toEqual(['Environment', 'Server', 'CanonicalStore', 'ExecutionRuntime']);
   expect(Object.keys(settings['Server'] as object)).toEqual(['Oidc', 'CanonicalAccess', 'ExecutionAccess']);
   expect(JSON.stringify(settings)).not.toMatch(/Google|ApiKeyFile|TrustedProxyHops/);
+});
+
+test('the environment of the cloud is that of the Terraform functions', async () => {
+  const { cloud: answers } = await answer({ ...cloud, tenant: ['t'], product: 'p', bucket: 'artifacts' });
+  if (answers === null) throw new Error('the cloud has no answers');
+  const text = readFileSync(join(import.meta.dirname, '../../infra/functions.tf'), 'utf8');
+  const [, body = ''] = /\n {2}environment = \{\n(.*?)\n {2}\}/s.exec(text) ?? [];
+  const given = [...body.matchAll(/^ +(\w+) += /gm)].map(([, name]) => name);
+  // The rest is of the deployment: where it mounts files, its database, its load balancer.
+  const others = ['SVC_SETTINGS', 'NODE_ENV', 'Firestore__DatabaseId', 'Server__TrustedProxyHops'];
+  const written = [...Object.keys(cloudVariablesOf(answers, [])), ...others];
+  expect(new Set(written)).toEqual(new Set(given));
+});
+
+test('the settings of the Terraform example have no finding', () => {
+  const path = join(import.meta.dirname, '../../infra/environments/example/svcsettings.json');
+  const readFile = (name: string) => (name === 'svcsettings.json' ? readFileSync(path, 'utf8') : undefined);
+  expect(checkConfiguration({ host: 'functions', env: {}, argv: [], readFile }).findings).toEqual([]);
 });

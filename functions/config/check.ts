@@ -16,6 +16,13 @@ export interface CheckedConfiguration {
   readonly findings: readonly Finding[];
   /** The parts of the service that the settings switch off. */
   readonly off: readonly GroupOff[];
+  /** The settings that hold a secret, with their sources. */
+  readonly secrets: readonly GivenSecret[];
+}
+
+export interface GivenSecret {
+  readonly key: string;
+  readonly sources: readonly string[];
 }
 
 /** Everything that is wrong or doubtful with a configuration, each with the setting and the remedy. Pure. */
@@ -35,6 +42,10 @@ export function checkConfiguration(input: ConfigurationInput): CheckedConfigurat
       })),
     ],
     off: groupsOff(settings),
+    secrets: lines
+      .filter(({ kind }) => kind.secret)
+      .map(({ key }) => ({ key, sources: sourcesOf(key) }))
+      .filter(({ sources }) => sources.length > 0),
   };
 }
 

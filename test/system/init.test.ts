@@ -1,9 +1,10 @@
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createMysqlDatabase, mysqlMissing } from '../support/mysql.ts';
-import { type Ended, inFolder, runTool } from '../support/operator-tool.ts';
+import { type Ended, follow, inFolder, runTool, toolCommandLine } from '../support/operator-tool.ts';
 import { postgresMissing, postgresUrl } from '../support/postgres.ts';
 import { Program, root } from './program.ts';
 
@@ -182,6 +183,49 @@ describe('svc init', () => {
     }));
 });
 
+/** `script` of util-linux gives a command a terminal. */
+const noScript = spawnSync('script', ['--version']).status !== 0;
+const whyNoScript = noScript ? ' (skipped: there is no script of util-linux)' : '';
+test.skipIf(noScript)(`on a terminal it asks for what the options leave open${whyNoScript}`, () =>
+  withOperator(async (operator) => {
+    const line = toolCommandLine(['init', '--handler', 'refund.pay']);
+    const child = spawn('script', ['-qefc', line, '/dev/null'], { cwd: operator.folder });
+    const { says, ended } = follow(child);
+    const answers = [
+      ['Database', ''],
+      ['Tenants', tenant],
+      ['Product', product],
+      ['Issuer', 'own'],
+      ['Audience', 'https://svc.example.com'],
+    ] as const;
+    for (const [question, answer] of answers) {
+      await says(question);
+      child.stdin.write(`${answer}\r`);
+    }
+    expect(await ended).toMatchObject({ code: 0, stdout: expect.stringContaining('svcsettings.json') });
+    const settings: unknown = JSON.parse(readFileSync(operator.at('svcsettings.json'), 'utf8'));
+    expect(settings).toMatchObject({
+      Server: { CanonicalAccess: { AllowedAudiences: ['https://svc.example.com'] } },
+      CanonicalStore: { Provider: 'sqlite' },
+      ExecutionRuntime: { ProductPolicies: [{ ProductId: product, AllowedTenantIds: [tenant] }] },
+    });
+    expect(await operator.svc('config', 'check', '--strict')).toMatchObject({ code: 0, stderr: '' });
+  }),
+);
+
+test.skipIf(noScript)(`Ctrl+C on a terminal writes nothing${whyNoScript}`, () =>
+  withOperator(async (operator) => {
+    const child = spawn('script', ['-qefc', toolCommandLine(['init']), '/dev/null'], {
+      cwd: operator.folder,
+    });
+    const { says, ended } = follow(child);
+    await says('Database');
+    child.stdin.write('\u0003');
+    expect(await ended).toMatchObject({ code: 1, stdout: expect.stringContaining('nothing was written') });
+    expect(existsSync(operator.at('svcsettings.json'))).toBe(false);
+  }),
+);
+
 test('svc identity-token makes a token that the service accepts', () =>
   withOperator(async (operator) => {
     await operator.init();
@@ -194,6 +238,19 @@ test('svc identity-token makes a token that the service accepts', () =>
       3,
       'No identity policy names the principal nobody',
     ]);
+  }));
+
+test('config check warns of a secret in a file that others can read', () =>
+  withOperator(async (operator) => {
+    const secret = 'postgresql://u:zq8-not-shown@h/d';
+    writeFileSync(operator.at('svc.env'), `CanonicalStore__ConnectionString='${secret}'\n`);
+    chmodSync(operator.at('svc.env'), 0o644);
+    const check = ['config', 'check', '--CanonicalStore:Provider=postgresql', '--env-file', 'svc.env'];
+    const { code, stderr } = await operator.svc(...check);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('-> Restrict the file: chmod 600 svc.env')]);
+    expect(stderr).not.toContain('zq8');
+    chmodSync(operator.at('svc.env'), 0o600);
+    expect(await operator.svc(...check)).toMatchObject({ code: 0, stderr: '' });
   }));
 
 test('a Production server without execution policies says at its start that runs are off', () =>

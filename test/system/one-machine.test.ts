@@ -171,12 +171,21 @@ describe('a machine with the units of infra/embedded', () => {
   test('archives a tenant while it serves', async () => {
     const server = await started(machine);
     await server.commit('before');
+    await server.startRun('before');
     await done(machine.start('svc-archive@.service', 'ExecStartPre', 'acme'));
     await done(machine.start('svc-archive@.service', 'ExecStart', 'acme'));
     await done(machine.start('svc-archive@.service', 'ExecStartPost', 'acme'));
-    const [day = '', hash = ''] = machine.names('/var/lib/svc-archives/acme');
-    expect([day, hash]).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\d$/), `${day}.json`]);
-    expect(readdirSync(machine.at(`/var/lib/svc-archives/acme/${day}`))).toContain('manifest.json');
+    const [day = ''] = machine.names('/var/lib/svc-archives/acme');
+    expect(day).toMatch(/^\d{4}-\d\d-\d\d$/);
+    const made = `/var/lib/svc-archives/acme/${day}`;
+    expect(machine.names(made)).toEqual(['documents', 'documents.json', 'runs', 'runs.json']);
+    for (const part of ['documents', 'runs']) {
+      expect(machine.names(`${made}/${part}`)).toContain('manifest.json');
+      const { contentHash } = JSON.parse(readFileSync(machine.at(`${made}/${part}.json`), 'utf8')) as {
+        contentHash: string;
+      };
+      expect(contentHash).toMatch(/^sha256:/);
+    }
     await stopped(server);
   });
 
