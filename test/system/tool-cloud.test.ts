@@ -37,7 +37,7 @@ async function inProject(use: (world: World) => Promise<void>): Promise<void> {
     const credentials = join(folder, 'credentials.json');
     writeFileSync(credentials, server.credentialFile(join(folder, 'token.jwt')));
     const env = {
-      SVC_GOOGLE_APIS: server.endpoint,
+      GOOGLE_APIS_ENDPOINT: server.endpoint,
       GOOGLE_APPLICATION_CREDENTIALS: credentials,
       METADATA_SERVER_DETECTION: 'none',
       HOME: folder,
@@ -97,7 +97,7 @@ describe('svc doctor --cloud', () => {
 
   test('says that the machine has no credentials', () =>
     inProject(async ({ folder, server }) => {
-      const env = { SVC_GOOGLE_APIS: server.endpoint, METADATA_SERVER_DETECTION: 'none', HOME: folder };
+      const env = { GOOGLE_APIS_ENDPOINT: server.endpoint, METADATA_SERVER_DETECTION: 'none', HOME: folder };
       const { code, stdout } = await runTool(['doctor', '--cloud', ...deployed], { cwd: folder, env });
       expect(code).toBe(1);
       expect(stdout).toContain('This machine has no credentials of Google Cloud.');
@@ -105,7 +105,11 @@ describe('svc doctor --cloud', () => {
 
   test('uses the token that Terraform uses, and never prints it', () =>
     inProject(async ({ folder, server }) => {
-      const env = { SVC_GOOGLE_APIS: server.endpoint, GOOGLE_OAUTH_ACCESS_TOKEN: server.token, HOME: folder };
+      const env = {
+        GOOGLE_APIS_ENDPOINT: server.endpoint,
+        GOOGLE_OAUTH_ACCESS_TOKEN: server.token,
+        HOME: folder,
+      };
       const args = ['doctor', '--cloud', ...deployed, '--verbose'];
       const { code, stdout, stderr } = await runTool(args, { cwd: folder, env });
       expect(code).toBe(0);

@@ -42,17 +42,19 @@ export const functionFaults: readonly Fault[] = [
   ],
   [
     'a bucket that is missing',
-    ({ resources }) => resources.delete(`b/${projectId}-artifacts`),
+    ({ resources }) => resources.delete(`b/${projectId}-svc-artifacts`),
     {
       id: 'cloud-buckets',
       status: 'failed',
-      remedy: expect.stringContaining('gcloud storage buckets create gs://my-project-artifacts') as string,
+      remedy: expect.stringContaining(
+        'gcloud storage buckets create gs://my-project-svc-artifacts',
+      ) as string,
     },
   ],
   [
     'a bucket whose objects could be public',
     ({ resources }) =>
-      Object.assign(resources.get(`b/${projectId}-artifacts`) ?? {}, { iamConfiguration: {} }),
+      Object.assign(resources.get(`b/${projectId}-svc-artifacts`) ?? {}, { iamConfiguration: {} }),
     { id: 'cloud-buckets', status: 'warning' },
   ],
   [
@@ -94,7 +96,7 @@ export const functionFaults: readonly Fault[] = [
     {
       id: 'cloud-invokers',
       status: 'failed',
-      remedy: `gcloud run services add-iam-policy-binding svc-worker --member=serviceAccount:${email('svc-tasks')} --role=roles/run.invoker --region=europe-west1 --project=my-project`,
+      remedy: `gcloud run services add-iam-policy-binding svc-worker --member=serviceAccount:${email('svc-tasks-runs')} --role=roles/run.invoker --region=europe-west1 --project=my-project`,
     },
   ],
   [
@@ -126,8 +128,8 @@ export const functionFaults: readonly Fault[] = [
     {
       id: 'cloud-accounts',
       status: 'failed',
-      message: `${email('svc-prune')} lacks roles/datastore.user.`,
-      remedy: `gcloud projects add-iam-policy-binding my-project --member=serviceAccount:${email('svc-prune')} --role=roles/datastore.user --condition=None`,
+      message: `${email('svc-server')} lacks roles/datastore.viewer.`,
+      remedy: `gcloud projects add-iam-policy-binding my-project --member=serviceAccount:${email('svc-server')} --role=roles/datastore.viewer --condition=None`,
     },
   ],
   [
@@ -145,7 +147,7 @@ export const functionFaults: readonly Fault[] = [
   [
     'a function that may not give tasks their identity',
     ({ policies }) =>
-      policies.get(`projects/${projectId}/serviceAccounts/${email('svc-tasks')}`)?.[0]?.members.shift(),
+      policies.get(`projects/${projectId}/serviceAccounts/${email('svc-tasks-runs')}`)?.[0]?.members.shift(),
     {
       id: 'cloud-accounts',
       status: 'failed',

@@ -41,7 +41,7 @@ export function endpointOf(text: string | undefined): URL | null {
   const safe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHost(url.hostname));
   if (url === undefined || !safe || url.username !== '' || url.search !== '' || url.hash !== '') {
     throw new ToolError(
-      'The address of --google-apis (SVC_GOOGLE_APIS) is no https address, and none of this machine.',
+      'The address of --google-apis (GOOGLE_APIS_ENDPOINT) is no https address, and none of this machine.',
       exitCodes.usage,
     );
   }

@@ -17,7 +17,7 @@ export function cloudOptions(): Option[] {
     new Option('--deployment <file>', 'what is deployed: the output of terraform output -json svc'),
     new Option('--project <id>', 'the project, before the first deployment'),
     new Option('--google-apis <url>', "a stand-in for Google's APIs, for tests")
-      .env('SVC_GOOGLE_APIS')
+      .env('GOOGLE_APIS_ENDPOINT')
       .hideHelp(),
   ];
 }

@@ -159,7 +159,7 @@ export const storeFaults: readonly Fault[] = [
     {
       id: 'cloud-queues',
       status: 'failed',
-      message: `${email('svc-canonical')} may not add tasks to the queue svc-runs.`,
+      message: `${email('svc-execution')} may not add tasks to the queue svc-runs.`,
       remedy: expect.stringContaining('gcloud tasks queues add-iam-policy-binding svc-runs') as string,
     },
   ],
@@ -183,7 +183,7 @@ export const storeFaults: readonly Fault[] = [
     {
       id: 'cloud-jobs',
       status: 'failed',
-      remedy: `gcloud scheduler jobs update http svc-prune --location=europe-west1 --project=my-project --oidc-service-account-email=${email('svc-scheduler')} --oidc-token-audience=https://svc.example.com`,
+      remedy: `gcloud scheduler jobs update http svc-prune --location=europe-west1 --project=my-project --oidc-service-account-email=${email('svc-scheduler')} --oidc-token-audience=https://svc-prune-1.europe-west1.run.app`,
     },
   ],
   [

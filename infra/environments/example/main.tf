@@ -40,6 +40,12 @@ variable "bundle" {
   type        = string
 }
 
+variable "deletion_protection" {
+  description = "Whether the data is protected. Set it to false only to remove the deployment."
+  type        = bool
+  default     = true
+}
+
 module "svc" {
   source = "../.."
 
@@ -48,6 +54,8 @@ module "svc" {
   domain        = var.domain
   bundle        = var.bundle
   settings_json = file("${path.module}/svcsettings.json")
+
+  deletion_protection = var.deletion_protection
 
   # Firestore keeps data of eur3 in two regions of Europe.
   database = { location = "eur3" }

@@ -4,56 +4,65 @@ import { type Deployment, readDeployment } from '../../../cli/doctor/cloud/deplo
 
 export const location = 'europe-west1';
 
-const publicFunctions = ['server', 'canonical', 'execution'];
+/** As `infra/groups.tf` has them. */
+const groups = ['server', 'canonical', 'execution'];
+const internal = ['worker', 'reconcile', 'prune'];
+const scheduled = ['reconcile', 'prune'];
+const starters = ['execution', 'worker', 'reconcile'];
+const artifactUsers = ['execution', 'worker', 'prune'];
+export const functionNames = [...groups, ...internal];
 
-/** As `terraform output -json deployment` prints it. */
+/** The output `deployment` of `infra/`, with the names that it gives by default. */
 export function exampleOutput(projectId: string) {
-  const email = (name: string) => `${name}@${projectId}.iam.gserviceaccount.com`;
-  const member = (name: string) => `serviceAccount:${email(name)}`;
-  const callers: Readonly<Record<string, string>> = {
-    worker: member('svc-tasks'),
-    reconcile: member('svc-scheduler'),
-    prune: member('svc-scheduler'),
-  };
-  const names = [...publicFunctions, ...Object.keys(callers)];
-  const senders = ['canonical', 'execution', 'worker', 'reconcile'].map((name) => email(`svc-${name}`));
-  const functions = names.map((name) => [
-    name,
-    {
-      service: `svc-${name}`,
-      service_account: email(`svc-${name}`),
-      invokers: [callers[name] ?? 'allUsers'],
-    },
-  ]);
-  const accounts = names.map((name) => [
-    email(`svc-${name}`),
-    { roles: ['roles/datastore.user'], users: [] },
-  ]);
+  const email = (name: string) => `svc-${name}@${projectId}.iam.gserviceaccount.com`;
+  const emails = (names: readonly string[]) => names.map(email);
+  const caller = (name: string) =>
+    groups.includes(name)
+      ? 'allUsers'
+      : `serviceAccount:${email(scheduled.includes(name) ? 'scheduler' : 'tasks-runs')}`;
+  const secret = (readers: readonly string[]) => ({
+    role: 'roles/secretmanager.secretAccessor',
+    service_accounts: emails(readers),
+  });
+  const bucket = (users: readonly string[]) => ({
+    role: 'roles/storage.objectUser',
+    service_accounts: emails(users),
+  });
+  const database = (name: string) => (name === 'server' ? 'roles/datastore.viewer' : 'roles/datastore.user');
   return {
     project_id: projectId,
     location,
     database_id: '(default)',
-    functions: Object.fromEntries(functions) as Record<string, { service: string }>,
-    queues: { 'svc-runs': { enqueuers: senders } },
+    functions: Object.fromEntries(
+      functionNames.map((name) => [
+        name,
+        { service: `svc-${name}`, service_account: email(name), invokers: [caller(name)] },
+      ]),
+    ),
+    queues: { 'svc-runs': { enqueuers: emails(starters) } },
     jobs: Object.fromEntries(
-      ['reconcile', 'prune'].map((name) => [
+      scheduled.map((name) => [
         `svc-${name}`,
-        { service_account: email('svc-scheduler'), audience: 'https://svc.example.com' },
+        { service_account: email('scheduler'), audience: `https://svc-${name}-1.${location}.run.app` },
       ]),
     ),
     secrets: {
-      'svc-api-keys': {
-        role: 'roles/secretmanager.secretAccessor',
-        service_accounts: publicFunctions.map((name) => email(`svc-${name}`)),
-      },
+      'svc-settings': secret(functionNames.filter((name) => !scheduled.includes(name))),
+      'svc-settings-maintenance': secret(scheduled),
+      'svc-api-keys': secret(groups),
     },
-    buckets: {
-      [`${projectId}-artifacts`]: { role: 'roles/storage.objectUser', service_accounts: senders },
-    },
+    buckets: Object.fromEntries(
+      ['source', 'artifacts', 'objects', 'archives'].map((name) => [
+        `${projectId}-svc-${name}`,
+        bucket(name === 'artifacts' ? artifactUsers : []),
+      ]),
+    ),
     service_accounts: {
-      ...Object.fromEntries(accounts),
-      [email('svc-tasks')]: { roles: [], users: senders },
-      [email('svc-scheduler')]: { roles: [], users: [] },
+      ...Object.fromEntries(
+        functionNames.map((name) => [email(name), { roles: [database(name)], users: [] }]),
+      ),
+      [email('tasks-runs')]: { roles: [], users: emails(starters) },
+      [email('scheduler')]: { roles: [], users: [] },
     },
   };
 }

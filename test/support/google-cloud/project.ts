@@ -28,6 +28,8 @@ export interface CloudProject {
   readonly policies: Map<string, Binding[]>;
   readonly fields: Resource[];
   readonly indexes: Resource[];
+  /** Buckets that hold objects. */
+  readonly objects: Set<string>;
 }
 
 export function emptyProject(projectId: string): CloudProject {
@@ -40,6 +42,7 @@ export function emptyProject(projectId: string): CloudProject {
     policies: new Map(),
     fields: [],
     indexes: [],
+    objects: new Set(),
   };
 }
 
