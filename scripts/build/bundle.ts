@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type BuildResult, build, type Metafile } from 'esbuild';
-import { literalTaskFiles, onlyMembers, withoutTaskBetas } from './plugins.ts';
+import { literalTaskFiles, onlyMembers, withoutUnused } from './plugins.ts';
 import { root } from './project.ts';
 
 /** Defines the names that CommonJS modules expect, because ESM lacks them. */
@@ -48,7 +48,7 @@ export async function bundle({ entryPoints, as, external, members }: BundleOptio
     legalComments: 'linked',
     banner: { js: banner },
     external: [...external],
-    plugins: [onlyMembers(members), literalTaskFiles, withoutTaskBetas],
+    plugins: [onlyMembers(members), literalTaskFiles, withoutUnused],
     metafile: true,
     write: false,
     logLevel: 'warning',

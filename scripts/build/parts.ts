@@ -16,12 +16,12 @@ export interface Part {
 export const start: Part = { bytesMax: 165_000, entries: ['functions/index.ts'] };
 
 /** The budget in bytes of all that a function reads until it has answered its first request on Firestore. */
-const firstAnswerMax = 3_700_000;
+const firstAnswerMax = 3_500_000;
 
 /** The parts that belong to no group. Groups name their own budgets in functions/compose/groups. */
 export const sharedParts: Readonly<Record<string, Part>> = {
   /** The run engine, in each function that starts, executes or maintains runs. */
-  runtime: { bytesMax: 120_000, entries: ['functions/compose/execution.ts'], later: true },
+  runtime: { bytesMax: 140_000, entries: ['functions/compose/execution.ts'], later: true },
   /** The published contract. Read on request. */
   documents: {
     bytesMax: 600_000,
@@ -32,7 +32,7 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   /** Read with the first guide of that page. */
   guides: { bytesMax: 60_000, entries: ['functions/groups/server/docs/markdown.ts'] },
   sqlite: { bytesMax: 60_000, entries: ['functions/store/sqlite/store.ts'] },
-  firestore: { bytesMax: 3_300_000, entries: ['functions/store/firestore/store.ts'] },
+  firestore: { bytesMax: 2_900_000, entries: ['functions/store/firestore/store.ts'] },
   postgresql: { bytesMax: 200_000, entries: ['functions/store/postgres/store.ts'] },
   mysql: { bytesMax: 1_200_000, entries: ['functions/store/mysql/store.ts'] },
   /** Read with the first token. Shares most of its bytes with the driver of Firestore. */
@@ -51,7 +51,7 @@ export const sharedParts: Readonly<Record<string, Part>> = {
     entries: ['functions/queue/cloud-tasks/cloud-tasks-queue.ts', 'functions/queue/cloud-tasks/routes.ts'],
   },
   /** Shares most of its bytes with the driver of Firestore. */
-  cloudTasks: { bytesMax: 2_900_000, entries: ['functions/queue/cloud-tasks/client.ts'] },
+  cloudTasks: { bytesMax: 1_600_000, entries: ['functions/queue/cloud-tasks/client.ts'] },
   /** Read with the first artifact in a bucket. Shares most of its bytes with `oidc`. */
   cloudStorage: { bytesMax: 640_000, entries: ['functions/blobs/cloud-storage/store.ts'] },
 };

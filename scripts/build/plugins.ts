@@ -50,12 +50,23 @@ export const literalTaskFiles: Plugin = {
   },
 };
 
-/** Leaves out the beta versions of the API: the service does not call them. */
-export const withoutTaskBetas: Plugin = {
-  name: 'without-task-betas',
+/** Modules of clients that the service does not use, and the packages that import them. */
+const leftOut: readonly (readonly [importer: RegExp, path: RegExp])[] = [
+  // The beta versions of the API.
+  [/@google-cloud[\\/]tasks/, /v2beta[23]/],
+  // Classes of messages for callers that build them by hand. The clients themselves read descriptions.
+  [/@google-cloud[\\/]tasks[\\/].*index\.js$/, /\/protos\/protos(?:\.js)?$/],
+  [/google-gax[\\/]build[\\/]src[\\/](?:index|fallback)\.js$/, /\/protos\/(?:iam_service|locations)$/],
+];
+
+/** Puts an empty module in place of each, so that a start does not read it. */
+export const withoutUnused: Plugin = {
+  name: 'without-unused',
   setup(bundle) {
-    bundle.onResolve({ filter: /v2beta[23]/ }, ({ path, importer }) =>
-      /@google-cloud[\\/]tasks/.test(importer) ? { path, namespace: 'left-out' } : undefined,
+    bundle.onResolve({ filter: /v2beta[23]|\/protos\// }, ({ path, importer }) =>
+      leftOut.some(([by, what]) => by.test(importer) && what.test(path))
+        ? { path, namespace: 'left-out' }
+        : undefined,
     );
     bundle.onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents: 'export {}', loader: 'js' }));
   },

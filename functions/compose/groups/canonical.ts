@@ -5,7 +5,7 @@ import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 
 export const group: GroupModule = {
-  bytesMax: 300_000,
+  bytesMax: 330_000,
   async collections() {
     return (await import('../../groups/canonical/records.ts')).collections;
   },

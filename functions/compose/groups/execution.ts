@@ -1,7 +1,7 @@
 import type { GroupModule } from '../group.ts';
 
 export const group: GroupModule = {
-  bytesMax: 430_000,
+  bytesMax: 470_000,
   async collections() {
     return (await import('../../runs/records.ts')).executionCollections;
   },
