@@ -39,6 +39,14 @@ locals {
     }
   ]...)
 
+  # The internal functions answer only Cloud Tasks and Cloud Scheduler of this project.
+  ingress_of = {
+    for name in keys(local.functions) : name => (
+      !contains(keys(local.groups), name) ? "ALLOW_INTERNAL_ONLY"
+      : var.firebase_hosting ? "ALLOW_ALL" : "ALLOW_INTERNAL_AND_GCLB"
+    )
+  }
+
   # The scheduled functions are called without an API key: only the scheduler's account reaches them.
   key_file = var.api_keys_version == null ? {} : { Server__ApiKeyFile = "/etc/svc/keys/api-keys.json" }
 }
@@ -97,7 +105,7 @@ resource "google_cloudfunctions2_function" "this" {
     max_instance_count               = local.sizes[each.key].max_instances
     all_traffic_on_latest_revision   = true
     service_account_email            = google_service_account.function[each.key].email
-    ingress_settings                 = contains(keys(local.groups), each.key) ? "ALLOW_INTERNAL_AND_GCLB" : "ALLOW_INTERNAL_ONLY"
+    ingress_settings                 = local.ingress_of[each.key]
 
     environment_variables = merge(
       local.environment,

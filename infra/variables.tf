@@ -99,6 +99,12 @@ variable "worker_dispatches" {
   default = {}
 }
 
+variable "firebase_hosting" {
+  description = "Whether Firebase Hosting calls the groups beside the load balancer. It reaches only functions that accept requests from all networks."
+  type        = bool
+  default     = false
+}
+
 variable "trusted_proxy_hops" {
   description = "Entries of X-Forwarded-For that the load balancer adds: the address of the caller and its own."
   type        = number

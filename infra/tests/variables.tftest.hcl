@@ -66,6 +66,22 @@ run "sizes" {
   }
 }
 
+run "firebase_hosting" {
+  command = plan
+
+  variables {
+    firebase_hosting = true
+  }
+
+  assert {
+    condition = alltrue([
+      for name, it in google_cloudfunctions2_function.this :
+      it.service_config[0].ingress_settings == (contains(keys(local.groups), name) ? "ALLOW_ALL" : "ALLOW_INTERNAL_ONLY")
+    ])
+    error_message = "Firebase Hosting reaches more or less than the groups"
+  }
+}
+
 run "removal" {
   command = plan
 

@@ -19,6 +19,12 @@ const later: readonly GroupPath[] = Object.entries(toCome).flatMap(([group, path
   paths.map((path) => ({ group, segments: segmentsOf(path) })),
 );
 
+interface FirebaseFile {
+  readonly hosting: {
+    readonly rewrites: readonly { readonly glob: string; readonly run: { readonly serviceId: string } }[];
+  };
+}
+
 const samples = ['acme', 'a-b.c~d', 'a%2Fb', '0', '%E2%82%AC'];
 const sampleOf = (segments: readonly string[], at: number) =>
   `/${segments.map((segment) => (segment === '*' ? samples[at] : segment)).join('/')}`;
@@ -67,6 +73,16 @@ describe('the public address', () => {
     for (const path of ['/nothing', '/canonicals/x', '/execution-x/runs', '/favicon.ico', '//execution/runs'])
       expect(groupFor(deployed, path, 'nothing or more segments')).toBe('server');
     expect(groupFor(deployed, '/execution/unknown?a=/canonical/x', 'one or more segments')).toBe('execution');
+  });
+
+  test.each(readings)('has the same rules in Firebase Hosting, where ** is %s', (reading) => {
+    const { hosting } = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8')) as FirebaseFile;
+    const rules = hosting.rewrites.map(({ glob, run }) => ({
+      group: run.serviceId.replace(/^svc-/, ''),
+      path: glob === '**' ? '/**' : glob,
+    }));
+    for (const { group, segments } of catalogPaths(root))
+      expect(groupFor({ rules, otherwise: 'server' }, sampleOf(segments, 0), reading)).toBe(group);
   });
 
   test.each(readings)('can route the paths of all groups to come, where ** is %s', (reading) => {

@@ -91,6 +91,12 @@ export const planted: readonly Planted[] = [
     node: 'max_instance_count is not set',
   },
   {
+    defect: 'an internal function that the internet reaches',
+    edit: edit('functions.tf', '"ALLOW_INTERNAL_ONLY"', '"ALLOW_ALL"'),
+    node: 'an internal function accepts requests from other networks',
+    terraform: 'A function can be reached around the load balancer',
+  },
+  {
     defect: 'a database that may be deleted',
     edit: edit(
       'database.tf',

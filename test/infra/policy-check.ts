@@ -33,6 +33,7 @@ export function policyFaults(configuration: Configuration): string[] {
     ...resources.flatMap(bucketFaults),
     ...audienceFaults(configuration),
     ...invokerFaults(configuration),
+    ...ingressFaults(configuration),
   ];
 }
 
@@ -90,10 +91,10 @@ function functionFaults({ type, name, block }: NamedResource): string[] {
     'ingress_settings',
   ];
   const missing = needed.filter((argument) => service[argument] === undefined);
-  const open = String(service['ingress_settings']).includes('"ALLOW_ALL"');
+  const ingress = service['ingress_settings'] === '${local.ingress_of[each.key]}';
   return [
     ...missing.map((argument) => `${place}: ${argument} is not set`),
-    ...(open ? [`${place}: ingress is open to everybody`] : []),
+    ...(ingress ? [] : [`${place}: ingress does not follow local.ingress_of`]),
   ];
 }
 
@@ -161,4 +162,10 @@ function invokerFaults(configuration: Configuration): string[] {
       return !services.some((service) => service.includes(grant));
     })
     .map((name) => `the function ${name} has no caller`);
+}
+
+function ingressFaults({ locals }: Configuration): string[] {
+  const text = String(locals['ingress_of']).replace(/\s+/g, ' ');
+  const internal = '!contains(keys(local.groups), name) ? "ALLOW_INTERNAL_ONLY" : ';
+  return text.includes(internal) ? [] : ['an internal function accepts requests from other networks'];
 }
