@@ -18,6 +18,9 @@ import { inject } from '../../functions/http/host-inject.ts';
 export type Kind = 'execution' | 'worker' | 'reconcile';
 const ENTRY = 'functions/index.ts';
 
+/** The program of a process: those of one function may be of several releases. */
+export type EntryOf = (kind: Kind, n: number) => string;
+
 /** The address that answers requests for other paths than those of the functions. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
@@ -37,9 +40,15 @@ export class CloudDeployment implements AsyncDisposable {
   #issuer: OidcIssuer | undefined;
   #tasks: TasksEmulator | undefined;
   #env: Readonly<Record<string, string | undefined>> = {};
+  readonly #entryOf: EntryOf;
   url = '';
 
-  constructor(listeners: Readonly<Record<string, Listener>>, random: () => number) {
+  constructor(
+    listeners: Readonly<Record<string, Listener>>,
+    random: () => number,
+    entryOf: EntryOf = () => ENTRY,
+  ) {
+    this.#entryOf = entryOf;
     this.#listeners = listeners;
     this.#random = random;
     this.#server = createServer((from, to) => this.#answer(from, to));
@@ -149,11 +158,14 @@ export class CloudDeployment implements AsyncDisposable {
   }
 
   #begin(kind: Kind, n: number): Promise<void> {
-    const started = startFunction({ name: kind, entry: ENTRY, env: this.#env, silent: true }).then(
-      (running) => {
-        this.#pools[kind][n] = running;
-      },
-    );
+    const started = startFunction({
+      name: kind,
+      entry: this.#entryOf(kind, n),
+      env: this.#env,
+      silent: true,
+    }).then((running) => {
+      this.#pools[kind][n] = running;
+    });
     this.#starting.add(started);
     void started.finally(() => this.#starting.delete(started)).catch(() => undefined);
     return started;
