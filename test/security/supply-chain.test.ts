@@ -143,10 +143,7 @@ describe('P04: what is deployed is what is listed', () => {
     const kinds = readdirSync(join(root, outdir)).map((name) => name.replace(/-[A-Z0-9]{8}(?=\.js)/, ''));
     const chunks = [
       ...Object.keys(groupClasses),
-      'adapter',
-      'assemble',
       'auth-library',
-      'blobs',
       'chunk',
       'client',
       'cloud-tasks-queue',
@@ -167,7 +164,6 @@ describe('P04: what is deployed is what is listed', () => {
       'records',
       'private-files',
       'routes',
-      'run-tool',
       'run-watch',
       'scheduled-operations',
       'server-info',
