@@ -52,6 +52,8 @@ export interface CatalogParameter {
   readonly mismatch?: string;
   /** The settings of the server decide what an absent parameter means, so the server fills in no default. */
   readonly setByServer?: boolean;
+  /** Callers take it from the `Link` of an answer, so the methods of the SDKs do not have it. */
+  readonly linkOnly?: boolean;
   readonly schema: Schema;
   readonly description: string;
 }

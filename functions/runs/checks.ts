@@ -156,6 +156,14 @@ export function checkArtifact(input: ArtifactInput, pointer = ''): ArtifactWrite
   };
 }
 
+/** Clients resolve `.` and `..` in an address, so a checkpoint of such a key could not be read back by its path. */
+function checkpointKey(given: string, pointer: string): string {
+  const key = checkName(given, pointer);
+  if (key === '.' || key === '..')
+    throw invalidMember(pointer, 'must not be . or .., which no address can hold');
+  return key;
+}
+
 export function checkCheckpoint(
   input: {
     readonly key: string;
@@ -167,7 +175,7 @@ export function checkCheckpoint(
   const content = input.content ?? {};
   checkJson(content, limits.executionCheckpointBytesMax, `${pointer}/content`);
   return {
-    key: checkName(input.key, `${pointer}/key`),
+    key: checkpointKey(input.key, `${pointer}/key`),
     content,
     metadata: checkMap(input.metadata ?? {}, `${pointer}/metadata`),
   };

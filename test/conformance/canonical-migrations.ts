@@ -5,6 +5,7 @@ import type { CanonicalDependencies } from '../../functions/groups/canonical/dep
 import { listCanonicalMigrations } from '../../functions/groups/canonical/migration/migration-operations.ts';
 import { changed, eachOf } from '../../functions/groups/canonical/preflight/preflight-stores.fixture.ts';
 import { tenantScope } from '../../functions/groups/canonical/records.ts';
+import { PageTokens } from '../../functions/kernel/page-token.ts';
 import type { ListSelection, Moment, RecordStore } from '../../functions/store/port.ts';
 import { callAt, handlersOver, refused, START, TenantClient } from '../support/canonical.ts';
 import type { Conformance } from './canonical.ts';
@@ -54,6 +55,17 @@ class Ledger {
   many(count: number, prefix = ''): Batch {
     return Array.from({ length: count }, (_, n) => this.migration(`${prefix}${String(n).padStart(4, '0')}`));
   }
+}
+
+const pageTokens = new PageTokens(() => Promise.resolve(Buffer.alloc(32)));
+
+/** One page of a list that holds at most so many migrations. */
+async function pageOf(store: RecordStore, listedMax: number, continuationToken?: string) {
+  const dependencies = { store: async () => store, pageTokens } as unknown as CanonicalDependencies;
+  const query = continuationToken === undefined ? {} : { continuationToken };
+  const list = listCanonicalMigrations(dependencies, listedMax);
+  const { body, headers } = await list({ params: {}, query, body: null }, callAt(START));
+  return { body, headers: { ...headers } as Record<string, string | undefined> };
 }
 
 export function describeMigrations({ store, rivals }: Conformance): void {
@@ -176,18 +188,34 @@ export function describeMigrations({ store, rivals }: Conformance): void {
       const ledger = new Ledger(store());
       await ledger.apply(ledger.many(3));
       const all = await ledger.listAll();
-      const answer = async (listedMax: number) => {
-        const list = listCanonicalMigrations(
-          { store: async () => store() } as CanonicalDependencies,
-          listedMax,
-        );
-        const input = { params: {}, query: {}, body: null };
-        const { body, headers } = await list(input, callAt(START));
-        return { body, headers };
-      };
-      expect(await answer(all.length)).toEqual({ body: all, headers: {} });
-      const cut = { body: all.slice(0, -1), headers: { 'Svc-Truncated': 'true' } };
-      expect(await answer(all.length - 1)).toEqual(cut);
+      expect(await pageOf(store(), all.length)).toEqual({ body: all, headers: {} });
+      const { body, headers } = await pageOf(store(), all.length - 1);
+      expect(body).toEqual(all.slice(0, -1));
+      expect(headers).toEqual({
+        'Svc-Truncated': 'true',
+        Link: expect.stringMatching(
+          /^<\/canonical\/migrations\?continuationToken=[^>]+>; rel="next"$/,
+        ) as string,
+      });
+    });
+
+    it('gives the rest of a long ledger in further pages, each migration once', async () => {
+      const ledger = new Ledger(store());
+      await ledger.apply(ledger.many(7));
+      const all = await ledger.listAll();
+      const listedMax = Math.ceil(all.length / 3);
+      const found: unknown[] = [];
+      let pages = 0;
+      for (let token: string | undefined; ; pages += 1) {
+        const { body, headers } = await pageOf(store(), listedMax, token);
+        found.push(...body);
+        const reference = /^<([^>]+)>/.exec(headers['Link'] ?? '')?.[1];
+        if (reference === undefined) break;
+        token = new URL(reference, 'http://host').searchParams.get('continuationToken') ?? '';
+      }
+      expect(pages).toBe(2);
+      expect(found).toEqual(all);
+      await refused('continuation_token_invalid', pageOf(store(), listedMax, 'forged'));
     });
 
     it.each<[string, Partial<CanonicalMigrationInput>, string, string]>([

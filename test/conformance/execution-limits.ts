@@ -253,6 +253,10 @@ export function describeLimits({ store }: ExecutionConformance): void {
       ['a progress below none', (client, work) => client.report({ ...work, update: { progress: -0.01 } })],
       ['a negative count', (client, work) => client.report({ ...work, update: { failed: -1 } })],
       ['a part of a count', (client, work) => client.report({ ...work, update: { requested: 0.5 } })],
+      ...['.', '..', ' .. '].map((key): [string, Working] => [
+        `a checkpoint key that no address can hold, "${key}"`,
+        (client, work) => client.putCheckpoint({ ...work, checkpoint: { key, content: 1 } }),
+      ]),
       ['an artifact of nothing', (client, work) => client.putArtifact({ ...work, artifact: { name: 'a' } })],
       ['a timer without its moment', (client, work) => client.wait({ ...work, kind: 'timer', name: 't' })],
       [

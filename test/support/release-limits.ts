@@ -20,6 +20,8 @@ export const directions: Readonly<Record<string, Direction>> = {
   rateLimitPermitsDevelopmentDefault: 'up',
   executionRateLimitPermitsDefault: 'up',
   executionRateLimitPermitsDevelopmentDefault: 'up',
+  workerRateLimitPermitsDefault: 'up',
+  workerRateLimitPermitsDevelopmentDefault: 'up',
   publicRateLimitPermitsDefault: 'up',
   rateLimitWindowSecondsDefault: 'down',
   rateLimitQueueDefault: 'up',

@@ -228,7 +228,7 @@ function sdkOperation(
   const { id, sdk, stability } = operation;
   if (sdk === null || stability === 'internal') throw new Error(`${id} has no SDK names`);
   const route = canonicalRoute(operation);
-  const parameters = routeParameters(operation, route);
+  const parameters = routeParameters(operation, route).filter(({ linkOnly }) => linkOnly !== true);
   const idempotency = idempotencyOf(operation);
   const keyHeaders = idempotencyHeaders(operation.idempotency.location);
   const all = (place: CatalogParameter['in']) =>

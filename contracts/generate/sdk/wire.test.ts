@@ -64,6 +64,7 @@ function leftOut(
   const keyHeaders = location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
   const words = new Set(given.parameters?.map((parameter) => parameter.words.join('')));
   const missing = parameters
+    .filter((parameter) => parameter.linkOnly !== true)
     .filter((parameter) => parameter.in !== 'path' && !keyHeaders.includes(parameter.name))
     .map(({ name }) => name.replace(/[^A-Za-z0-9]/g, '').toLowerCase())
     .filter((name) => !words.has(name));

@@ -131,16 +131,16 @@ export interface CanonicalOperationTypes {
     readonly response: { readonly status: 204; readonly body: null };
   };
   /**
-   * List the migration ledger. Answers every recorded migration of this deployment, by namespace, then id, as
-   * of one moment. Of a ledger with more than 10,000 migrations it lists the first 10,000 and says so in the
-   * header `Svc-Truncated`; to check any other migration, record it again: a recorded checksum never changes.
+   * List the migration ledger. Answers the recorded migrations of this deployment, by namespace, then id: at
+   * most 10,000, as of one moment. Where more follow, the header `Link` names the next page, and
+   * `Svc-Truncated` says so.
    */
   readonly listCanonicalMigrations: {
     readonly params: Readonly<Record<string, never>>;
-    readonly query: Readonly<Record<string, never>>;
+    readonly query: { readonly continuationToken?: string };
     readonly headers: Readonly<Record<string, never>>;
     readonly body: null;
-    readonly response: { readonly status: 200; readonly body: Models.CanonicalMigrationReceiptList; readonly headers?: { readonly 'Svc-Truncated'?: string } };
+    readonly response: { readonly status: 200; readonly body: Models.CanonicalMigrationReceiptList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
   };
   /**
    * Record migrations. Records all migrations of the batch or none. A migration that the ledger already holds
@@ -1106,7 +1106,9 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
         method: 'GET',
         segments: [{ literal: 'canonical' }, { literal: 'migrations' }],
         path: [],
-        query: [],
+        query: [
+          { name: 'continuationToken', required: false, type: 'string', minLength: 1, maxLength: 4096 },
+        ],
         headers: [],
         bodyFromParameters: false,
         bodyMembers: [],
@@ -1120,12 +1122,13 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
         status: 200,
         mediaType: 'application/json',
         schema: 'CanonicalMigrationReceiptList',
-        headers: ['Svc-Truncated'],
+        headers: ['Link', 'Svc-Truncated'],
       },
     ],
     problems: [
       'malformed_request',
       'validation_failed',
+      'continuation_token_invalid',
       'unauthenticated',
       'permission_denied',
       'method_not_allowed',

@@ -38,6 +38,17 @@ def test_the_entries_of_all_pages(sdk: Flavour) -> None:
     ]
 
 
+def test_the_ledger_of_migrations(sdk: Flavour) -> None:
+    first = answer([{"id": "1"}], 200, {"Link": '</canonical/migrations?continuationToken=a>; rel="next"'})
+    with Stage(first, page("2")) as stage:
+        client = sdk.client(stage)
+        assert ids(sdk, client.pages(client.list_canonical_migrations)) == ["1", "2"]
+    assert [seen.target for seen in stage.seen] == [
+        "/canonical/migrations",
+        "/canonical/migrations?continuationToken=a",
+    ]
+
+
 def test_the_method_alone_gives_the_first_page(sdk: Flavour) -> None:
     with Stage(page("1", following="continuationToken=a")) as stage:
         client = sdk.client(stage)

@@ -34,6 +34,19 @@ describe('a list that names its next page in Link', () => {
     ]);
   });
 
+  test('of a method without parameters goes on too: the ledger of migrations', async () => {
+    const ledger = (ids: readonly string[], next?: string) =>
+      json(
+        ids.map((id) => ({ id })),
+        200,
+        next === undefined ? {} : { link: `</canonical/migrations?${next}>; rel="next"` },
+      );
+    await using stage = await Stage.open(ledger(['1'], 'continuationToken=a'), ledger(['2']));
+    const found = await collected(stage.client().listCanonicalMigrations().items());
+    expect(found.map(({ id }) => id)).toEqual(['1', '2']);
+    expect(targets(stage)).toEqual(['/canonical/migrations', '/canonical/migrations?continuationToken=a']);
+  });
+
   test('awaited, is its first page as before', async () => {
     await using stage = await Stage.open(page(['1'], 'continuationToken=a'));
     expect(await stage.client().listExecutionRuns()).toEqual([{ id: '1' }]);

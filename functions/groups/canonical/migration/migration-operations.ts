@@ -4,6 +4,7 @@ import type {
   CanonicalMigrationReceipt,
 } from '../../../../contracts/generated/models.ts';
 import type { Handler } from '../../../http/handler.ts';
+import { listHeaders } from '../../../http/list-headers.ts';
 import { formatUtc } from '../../../kernel/timestamp.ts';
 import { walkPages } from '../../../store/pages.ts';
 import type { Moment, RecordStore } from '../../../store/port.ts';
@@ -13,6 +14,9 @@ import { decideMigrations, ledgerCount, migrationKeys, readReceipt } from './mig
 import { readMigrations } from './migration-request.ts';
 
 const PAGE_RECORDS = 500;
+
+/** What a token of this list is bound to. */
+const LIST_QUESTION = { operation: 'listCanonicalMigrations' };
 
 /**
  * Records all migrations of the batch or none. A migration that the ledger holds with the same checksum stays unchanged.
@@ -48,15 +52,28 @@ export async function recordMigrations(
   return { recorded, verified: migrations.length - recorded };
 }
 
-/** The ledger, by namespace, then id, as it was at one moment. */
+/** The ledger, by namespace, then id, in pages, each as it was at one moment. */
 export function listCanonicalMigrations(
   dependencies: CanonicalDependencies,
   listedMax: number = limits.migrationLedgerMax,
 ): Handler<'listCanonicalMigrations'> {
-  return async () => {
+  const { pageTokens } = dependencies;
+  return async ({ query }) => {
+    const from = await pageTokens.read(LIST_QUESTION, query.continuationToken);
     const store = await dependencies.store();
-    const { receipts, more } = await store.snapshot(LEDGER_SCOPE, (moment) => readLedger(moment, listedMax));
-    return { status: 200, body: receipts, headers: more ? { 'Svc-Truncated': 'true' } : {} };
+    const { receipts, next } = await store.snapshot(LEDGER_SCOPE, (moment) =>
+      readLedger(moment, listedMax, from),
+    );
+    const continuationToken = await pageTokens.issue(LIST_QUESTION, next);
+    const headers = listHeaders(
+      '/canonical/migrations',
+      {},
+      {
+        next: continuationToken === null ? null : { continuationToken },
+        cut: true,
+      },
+    );
+    return { status: 200, body: receipts, headers };
   };
 }
 
@@ -66,15 +83,18 @@ export async function countMigrations(store: RecordStore): Promise<number> {
   return ledgerCount(page.records[0]);
 }
 
-async function readLedger(moment: Moment, listedMax: number) {
+async function readLedger(moment: Moment, listedMax: number, from: string | null) {
   const receipts: CanonicalMigrationReceipt[] = [];
-  const pages = walkPages((after) => {
-    const limit = Math.min(PAGE_RECORDS, listedMax - receipts.length);
-    return moment.query({ by: 'list', collection: MIGRATIONS, limit, ...after });
-  });
+  const pages = walkPages(
+    (after) => {
+      const limit = Math.min(PAGE_RECORDS, listedMax - receipts.length);
+      return moment.query({ by: 'list', collection: MIGRATIONS, limit, ...after });
+    },
+    { from },
+  );
   for await (const { records, next } of pages) {
     receipts.push(...records.map(readReceipt));
-    if (receipts.length === listedMax) return { receipts, more: next !== null };
+    if (receipts.length === listedMax) return { receipts, next };
   }
-  return { receipts, more: false };
+  return { receipts, next: null };
 }

@@ -1209,7 +1209,7 @@ export type ExecutionArtifactWrite = {
 
 /** State to keep from one attempt to the next. */
 export type ExecutionCheckpointWrite = {
-  /** Its name within the run. */
+  /** Its name within the run; not `.` or `..`, which no address can hold. */
   readonly key: IdentifierInput;
   /** Any JSON, at most 1 MiB of canonical JSON. */
   readonly content?: JsonInput;

@@ -634,10 +634,9 @@ class AsyncOperations:
         *,
         options: AsyncCallOptions | None = None,
     ) -> models.CanonicalMigrationReceiptList:
-        """List the migration ledger. Answers every recorded migration of this deployment, by namespace, then
-        id, as of one moment. Of a ledger with more than 10,000 migrations it lists the first 10,000 and
-        says so in the header `Svc-Truncated`; to check any other migration, record it again: a recorded
-        checksum never changes.
+        """List the migration ledger. Answers the recorded migrations of this deployment, by namespace, then
+        id: at most 10,000, as of one moment. Where more follow, the header `Link` names the next page, and
+        `Svc-Truncated` says so.
 
         `GET /canonical/migrations`; needs the access operation `admin` of `canonical-policy`.
 
@@ -651,10 +650,10 @@ class AsyncOperations:
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
-                `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
-                `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
-                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
-                (503).
+                `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
 
         Operation `listCanonicalMigrations` of the contract, here `list_canonical_migrations`:
         docs/reference/operations.md#listcanonicalmigrations

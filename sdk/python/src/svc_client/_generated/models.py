@@ -1238,7 +1238,7 @@ class ExecutionCheckpointWrite(TypedDict):
     """State to keep from one attempt to the next."""
 
     key: IdentifierInput
-    """Its name within the run."""
+    """Its name within the run; not `.` or `..`, which no address can hold."""
     content: NotRequired[object]
     """Any JSON, at most 1 MiB of canonical JSON."""
     metadata: NotRequired[Mapping[str, str] | None]
