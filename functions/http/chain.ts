@@ -8,6 +8,7 @@ import { type BytesInFlight, createBytesInFlight, type Flight } from './bytes-in
 import { createPerformCall, type PerformCall } from './call.ts';
 import { correlationHeader, correlationIdOf } from './correlation.ts';
 import { type Cors, createCors } from './cors.ts';
+import { createLargeAnswers, type LargeAnswers } from './large-answers.ts';
 import type { Chain, RawRequest, RawResponse } from './message.ts';
 import type { ChainOptions } from './options.ts';
 import { bodyPolicy } from './paced-chunks.ts';
@@ -63,6 +64,7 @@ interface Parts {
   readonly validators: Validators;
   readonly perform: PerformCall;
   readonly bytes: BytesInFlight;
+  readonly large: LargeAnswers;
 }
 
 function assemble(options: ChainOptions): Parts {
@@ -83,6 +85,7 @@ function assemble(options: ChainOptions): Parts {
     validators,
     perform,
     bytes: createBytesInFlight(options.bytesInFlight ?? { perProcess: Infinity, perCaller: Infinity }),
+    large: createLargeAnswers(),
   };
 }
 
@@ -99,7 +102,8 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
   const { entry, route, params } = match;
   const caller = await options.authenticator.authenticate(headers, entry);
   state.caller = caller;
-  const flight = parts.bytes.open(caller.principal ?? addressOf(options, state.exchange));
+  const callerName = caller.principal ?? addressOf(options, state.exchange);
+  const flight = parts.bytes.open(callerName);
   state.flight = flight;
   const answer = await parts.perform({
     entry,
@@ -115,30 +119,39 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
         ? readFrom(request)
         : readFreeOfCharge(state.exchange.request, chargeOf(options, parts, state), readFrom));
       state.streams = streamsOf(body);
+      await parts.large.turnOf(callerName, entry.id);
       return { query: input, body };
     },
     context: {
       correlationId: state.correlationId,
       signal: request.signal,
       header: (name) => headers.get(name),
-      hold: flight.take,
+      hold: (bytes) => {
+        flight.take(bytes);
+        parts.large.spent(entry.id, bytes);
+      },
       ...(request.draining === undefined ? {} : { draining: request.draining }),
     },
   });
   const check = options.validateResponses === true;
   const validator = check ? await parts.validators.response(entry, answer.status) : undefined;
+  await parts.large.turnOf(callerName, entry.id);
   const response = writeAnswer(entry, answer, validator, selectionOf(request.method, headers));
-  holdAnswer(flight, entry, response);
+  parts.large.spent(entry.id, holdAnswer(flight, entry, response));
   return response;
 }
 
-/** From now on the request holds its answer alone. Only a read is refused for it: what a write did is done. */
-function holdAnswer(flight: Flight, { mutation }: OperationEntry, { body, shared }: RawResponse): void {
+/**
+ * From now on the request holds its answer alone. Only a read is refused for it: what a write did is done. Returns the bytes
+ * that were written for it.
+ */
+function holdAnswer(flight: Flight, { mutation }: OperationEntry, { body, shared }: RawResponse): number {
   flight.release();
-  if (shared === true) return;
+  if (shared === true) return 0;
   const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
   if (mutation === 'read') flight.take(bytes);
   else flight.count(bytes);
+  return bytes;
 }
 
 /** Adds the fields that every answer carries. */

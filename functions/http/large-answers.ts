@@ -1,0 +1,64 @@
+import { setImmediate as nextTurn } from 'node:timers';
+
+/**
+ * Large answers are read and written in one go, each in some 10 ms. Many that are due at once would keep every other caller
+ * waiting, so they are made one by one: between two of them connections are served, and then the next caller has its turn.
+ */
+export interface LargeAnswers {
+  /** A promise to wait for before the work on a request goes on; `null`: at once. */
+  readonly turnOf: (caller: string, operation: string) => Promise<void> | null;
+  /** Counts bytes that this turn of the event loop has read or written for an answer of the operation. */
+  readonly spent: (operation: string, bytes: number) => void;
+}
+
+/** A turn of the event loop that has spent so much makes nothing more. */
+const turnBytes = 1024 * 1024;
+/** Turns between two large answers: the event loop accepts one new connection in each. They take about a millisecond. */
+const turnsBetween = 64;
+
+export function createLargeAnswers(later: (callback: () => void) => unknown = nextTurn): LargeAnswers {
+  // Callers in the order of their turns, each with its waiting requests.
+  const waiting = new Map<string, (() => void)[]>();
+  // Only operations that once had a large answer wait: a small read of the same caller does not.
+  const operations = new Set<string>();
+  /** By operation, in this turn. */
+  const spent = new Map<string, number>();
+  let bytes = 0;
+  let turnsLeft = 0;
+  const schedule = (turns: number): void => {
+    if (turnsLeft === 0) later(next);
+    turnsLeft = Math.max(turnsLeft, turns);
+  };
+  const next = (): void => {
+    turnsLeft -= 1;
+    if (turnsLeft > 0) {
+      later(next);
+      return;
+    }
+    bytes = 0;
+    spent.clear();
+    const [first] = waiting;
+    if (first === undefined) return;
+    const [caller, [goOn, ...rest]] = first;
+    waiting.delete(caller);
+    if (rest.length > 0) waiting.set(caller, rest);
+    if (waiting.size > 0) schedule(1);
+    goOn?.();
+  };
+  return {
+    turnOf(caller, operation) {
+      if (!operations.has(operation) || (bytes < turnBytes && waiting.size === 0)) return null;
+      schedule(1);
+      return new Promise((resolve) => {
+        waiting.set(caller, [...(waiting.get(caller) ?? []), resolve]);
+      });
+    },
+    spent(operation, more) {
+      const own = (spent.get(operation) ?? 0) + more;
+      spent.set(operation, own);
+      bytes += more;
+      schedule(bytes < turnBytes ? 1 : turnsBetween);
+      if (own >= turnBytes) operations.add(operation);
+    },
+  };
+}
