@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import description from '../../package.json' with { type: 'json' };
 import { buildServer, type ServerReport } from '../../scripts/build/server.ts';
 import { hashesOf } from '../security/bundle.ts';
+import { emptyProject } from '../support/google-cloud/project.ts';
+import { GoogleCloudServer } from '../support/google-cloud/server.ts';
 import { commit, Program } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-server-package-'));
@@ -61,5 +63,20 @@ describe('the package of the embedded server and the tool', () => {
     expect(await output(['config', 'check'])).not.toBe('');
     expect(await output(['doctor', '--output', 'json'])).toContain('"node"');
     expect(await output(['api', 'startExecutionRun', '--help'])).toContain('handlerId');
+  });
+
+  test('looks at a project in Google Cloud with the credentials of the machine', async () => {
+    const project = emptyProject('my-project');
+    await using google = await GoogleCloudServer.start(project);
+    const credentials = join(folder, 'credentials.json');
+    writeFileSync(join(folder, 'token.jwt'), 'a.b.c');
+    writeFileSync(credentials, google.credentialFile(join(folder, 'token.jwt')));
+    const words = ['doctor', '--cloud', '--project', 'my-project', '--json'];
+    await using tool = new Program([join(unpacked, 'package/bin/svc'), ...words], {
+      cwd: folder,
+      env: { GOOGLE_APIS_ENDPOINT: google.endpoint, GOOGLE_APPLICATION_CREDENTIALS: credentials },
+    });
+    expect(await tool.exit, tool.stdout).toEqual({ code: 0, signal: null });
+    expect(tool.stdout).toContain('Google accepts the credentials of this machine.');
   });
 });

@@ -4,7 +4,7 @@ import { GoogleError, networkReason } from './google.ts';
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 
 export interface CredentialSources {
-  /** Named, so that the library asks nobody for it. */
+  /** Named, so that the library does not ask Google for it. */
   readonly projectId: string;
   /** `GOOGLE_OAUTH_ACCESS_TOKEN`, which Terraform reads too; it wins. */
   readonly accessToken: string | undefined;
@@ -31,7 +31,7 @@ export function credentialsOf({ projectId, accessToken, http }: CredentialSource
 }
 
 async function applicationDefault(projectId: string, http: OutgoingHttp): Promise<() => Promise<Headers>> {
-  const { GoogleAuth } = await import('google-auth-library');
+  const { GoogleAuth } = await import('./auth-library.ts');
   const auth = new GoogleAuth({
     projectId,
     scopes: scope,

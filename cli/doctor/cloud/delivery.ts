@@ -118,7 +118,7 @@ function jobFaults(cloud: Cloud, { location }: Deployment, job: DeployedJob): Pr
       faults.push(failed('cloud-jobs', `The job ${name} is ${found.state}.`, command('resume')));
     const { serviceAccountEmail, audience } = found.httpTarget?.oidcToken ?? {};
     if (serviceAccountEmail !== job.account || audience !== job.audience) {
-      const message = `The job ${name} calls as ${serviceAccountEmail ?? 'nobody'} for the audience ${audience ?? '(none)'}, not as ${job.account} for ${job.audience}.`;
+      const message = `The job ${name} calls as ${serviceAccountEmail ?? 'no account'} for the audience ${audience ?? '(none)'}, not as ${job.account} for ${job.audience}.`;
       const flags = `--oidc-service-account-email=${word(job.account)} --oidc-token-audience=${word(job.audience)}`;
       faults.push(failed('cloud-jobs', message, `${command('update http')} ${flags}`));
     }

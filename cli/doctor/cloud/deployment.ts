@@ -19,7 +19,7 @@ export interface DeployedFunction {
   /** The name in the project. */
   readonly service: string;
   readonly account: string;
-  /** Members that may call it, such as `allUsers`; nobody else may. */
+  /** Members that may call it, such as `allUsers`, and no other. */
   readonly invokers: readonly string[];
 }
 

@@ -55,7 +55,7 @@ interface Bucket {
 }
 
 export function bucketChecks(cloud: Cloud, { buckets, location }: Deployment): Promise<Check[]> {
-  const message = `${count(buckets.length, 'bucket')} can be used by the functions, and by no stranger.`;
+  const message = `${count(buckets.length, 'bucket')} can be used by the functions, and are closed to the public.`;
   return area(cloud, { id: 'cloud-buckets', message }, (own) =>
     each(buckets, (bucket) => bucketFaults(own, bucket, location)),
   );

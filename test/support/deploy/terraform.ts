@@ -76,8 +76,8 @@ function plan(folder: string, rest: readonly string[]): Said {
     /^(\w+)\s*=\s*"?([^"\n]*)"?$/gm,
   );
   const named = valuesIn(rest.join('\n'), /^-var=(\w+)=(.*)$/gm);
-  const stranger = Object.keys({ ...given, ...named }).find((name) => !declared.has(name));
-  if (stranger !== undefined) return refused(`Value for undeclared variable: ${stranger}`);
+  const undeclared = Object.keys({ ...given, ...named }).find((name) => !declared.has(name));
+  if (undeclared !== undefined) return refused(`Value for undeclared variable: ${undeclared}`);
   const variables = { ...given, ...named };
   const bundle = variables['bundle'] ?? '';
   if (!existsSync(isAbsolute(bundle) ? bundle : join(folder, bundle)))
