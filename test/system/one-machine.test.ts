@@ -13,12 +13,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { limits } from '../../contracts/generated/limits.ts';
+import { type OidcIssuer, startOidcIssuer } from '../../emulator/oidc-issuer.ts';
 import { readSettings } from '../../functions/config/load.ts';
 import { connectionTimeouts } from '../../functions/http/connection.ts';
 import { buildServer } from '../../scripts/build/server.ts';
 import { bytesOf, secondsOf, wordsOf } from '../support/systemd-unit.ts';
 import { embedded, Machine, unitOf } from './one-machine.ts';
 import { halfSentCommit, type Program, refusesConnections, root } from './program.ts';
+import { releasedServer, releasedVersion } from './released-server.ts';
 
 /** The files of infra/embedded, and the commands of docs/production.md, on a machine below a folder. */
 
@@ -189,21 +191,54 @@ describe('a machine with the units of infra/embedded', () => {
     await stopped(server);
   });
 
-  test('keeps its data over an upgrade and a roll back', async () => {
-    const old = await started(machine);
-    await old.commit('old');
-    await stopped(old);
-    machine.install(built, '0.7.0');
-    const next = await started(machine);
-    expect(await next.commit('old')).toMatchObject({ replayed: true });
-    await next.commit('next');
-    await stopped(next);
-    machine.use('0.6.0');
-    const back = await started(machine);
-    expect(await back.commit('next')).toMatchObject({ replayed: true });
-    await stopped(back);
+  test('keeps its data over an upgrade from the last release, and a roll back', async () => {
+    const issuer = await startOidcIssuer();
+    try {
+      installReleased(machine);
+      await writeSettings(machine, issuer);
+      const old = await started(machine);
+      expect(await old.commit('old')).toMatchObject({ replayed: false });
+      const run = await old.startRun('old');
+      await stopped(old);
+      machine.use('0.6.0');
+      const next = await started(machine);
+      expect(await next.commit('old')).toMatchObject({ replayed: true });
+      expect(await next.startRun('old')).toBe(run);
+      await next.commit('next');
+      await stopped(next);
+      machine.use(releasedVersion);
+      const back = await started(machine);
+      expect(await back.commit('next')).toMatchObject({ replayed: true });
+      expect(await back.startRun('old')).toBe(run);
+      await stopped(back);
+    } finally {
+      await issuer.stop();
+    }
   });
 });
+
+/** The last release had no package for a machine. */
+function installReleased(machine: Machine): void {
+  const bin = machine.at(`/opt/svc/${releasedVersion}/bin`);
+  mkdirSync(bin, { recursive: true });
+  const run = `exec '${process.execPath}' '${join(releasedServer(), 'server.mjs')}' "$@"`;
+  writeFileSync(join(bin, 'svc-server'), `#!/bin/sh\n${run}\n`, { mode: 0o755 });
+  machine.use(releasedVersion);
+}
+
+/** Settings that both releases know: the last one verifies the tokens of an issuer at an address. */
+async function writeSettings(machine: Machine, issuer: OidcIssuer): Promise<void> {
+  const [audience, email] = ['https://svc.example.com', 'app@shop.example'];
+  const own = `--issuer ${issuer.issuer} --key-set-url ${issuer.keySetUrl} --audience ${audience} --principal ${email}`;
+  machine.use('0.6.0');
+  await done(machine.svc(`${command('svc init --out /etc/svc')} --port 0 --yes --force ${own}`));
+  machine.use(releasedVersion);
+  const path = machine.at('/etc/svc/svcsettings.json');
+  const written = JSON.parse(readFileSync(path, 'utf8')) as { ExecutionRuntime: object };
+  const { MinRetainedHours: _, ...runtime } = written.ExecutionRuntime as { MinRetainedHours: number };
+  writeFileSync(path, JSON.stringify({ ...written, ExecutionRuntime: runtime }));
+  writeFileSync(machine.at('/etc/svc/app.token'), await issuer.mint({ audience, email }));
+}
 
 describe('the units', () => {
   const names = readdirSync(embedded).filter((name) => /\.(service|timer)$/.test(name));
