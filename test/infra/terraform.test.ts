@@ -13,6 +13,9 @@ import { planted } from './planted.ts';
 import { type StubProvider, startStubProvider } from './provider/stub-provider.ts';
 import { groupFor, readings } from './url-map.ts';
 
+if (terraformMissing !== undefined)
+  console.warn(`Terraform does not check the infrastructure ${terraformMissing}`);
+
 describe.skipIf(terraformMissing !== undefined)(
   `the infrastructure in Terraform ${terraformMissing ?? ''}`,
   () => {
@@ -133,6 +136,14 @@ describe.skipIf(terraformMissing !== undefined)(
       });
     });
 
+    test('a new group is one entry', async () => {
+      const edit = { file: 'groups.tf', from: '  groups = {\n', to: `  groups = {\n    ${notesEntry}\n` };
+      const folder = copy(edit);
+      writeFileSync(join(folder, 'tests/notes.tftest.hcl'), notesTest);
+      const { output, status } = await run(folder, 'test', '-filter=tests/notes.tftest.hcl');
+      expect(status, output).toBe(0);
+    });
+
     test('takes composite indexes and fields with a time to live from the file of indexes', async () => {
       const folder = copy();
       writeFileSync(join(folder, 'firestore.indexes.json'), JSON.stringify(otherIndexes));
@@ -207,8 +218,7 @@ const otherIndexes = {
   fieldOverrides: [{ collectionGroup: 'notices', fieldPath: 'expires', ttl: true, indexes: [] }],
 };
 
-const otherTest = `
-mock_provider "google" {}
+const given = `mock_provider "google" {}
 
 variables {
   project       = "my-project"
@@ -217,7 +227,9 @@ variables {
   bundle        = "tests/fixtures/bundle.txt"
   settings_json = file("environments/example/svcsettings.json")
 }
+`;
 
+const otherTest = `${given}
 run "other" {
   command = plan
 
@@ -230,6 +242,27 @@ run "other" {
       length(one(values(google_firestore_field.this)).index_config[0].indexes) == 0
     )
     error_message = "An index is missing"
+  }
+}
+`;
+
+const notesEntry =
+  'notes = { database = "user", queues = true, buckets = ["objects"], memory = "1Gi", timeout = 60 }';
+
+const notesTest = `${given}
+run "notes" {
+  assert {
+    condition = (
+      google_cloudfunctions2_function.this["notes"].build_config[0].entry_point == "notes" &&
+      google_cloudfunctions2_function.this["notes"].service_config[0].max_instance_count > 0 &&
+      google_project_iam_member.database["notes"].role == "roles/datastore.user" &&
+      google_cloud_tasks_queue_iam_member.enqueuer["notes/runs"].role == "roles/cloudtasks.enqueuer" &&
+      google_storage_bucket_iam_member.function["notes/objects"].role == "roles/storage.objectUser" &&
+      google_cloud_run_service_iam_member.public_edge["notes"].member == "allUsers" &&
+      google_compute_backend_service.group["notes"].load_balancing_scheme == "EXTERNAL_MANAGED" &&
+      output.deployment.functions["notes"].service == "svc-notes"
+    )
+    error_message = "The group has not all that it needs"
   }
 }
 `;
