@@ -55,6 +55,17 @@ export async function canonicalAcross(one: TenantAt, other: TenantAt, name: stri
   expect(read).toMatchObject({ revision: 2 });
   await pagesAcross(one, other);
   await outboxAcross(one, other);
+  await ledgerAcross(one, other, name);
+}
+
+/** A migration that one has recorded is known to the other. */
+async function ledgerAcross(one: TenantAt, other: TenantAt, name: string): Promise<void> {
+  const id = `${one.tenant}-${name}`;
+  const migrations = [{ namespace: 'two', id, checksum: 'sha256:1', description: name }];
+  expect((await one.call('POST', '/canonical/migrations', migrations)).status).toBe(204);
+  const listed = await other.call<readonly { readonly id: string }[]>('GET', '/canonical/migrations');
+  expect(listed.body.map((each) => each.id)).toContain(id);
+  expect((await other.call('POST', '/canonical/migrations', migrations)).status, 'again').toBe(204);
 }
 
 /** A page of one server goes on at the other. */
