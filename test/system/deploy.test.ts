@@ -9,11 +9,14 @@ import { startTasksEmulator, type TasksEmulator } from '../../emulator/tasks/tas
 import description from '../../package.json' with { type: 'json' };
 import { readConfiguration } from '../infra/configuration.ts';
 import { DeployCloud } from '../support/deploy/cloud.ts';
+import { runGcloud } from '../support/deploy/gcloud.ts';
 import { fenced, linesOf, sectionsOf } from '../support/deploy/page.ts';
 import { Platform } from '../support/deploy/platform.ts';
 import { builder, DeployReader, publicAddress } from '../support/deploy/reader.ts';
+import { Terraform } from '../support/deploy/terraform.ts';
 import { firestoreHost, firestoreMissing } from '../support/firestore.ts';
 import { functionNames } from '../support/google-cloud/deployment.ts';
+import { emptyProject } from '../support/google-cloud/project.ts';
 import { GoogleCloudServer } from '../support/google-cloud/server.ts';
 import type { Ended } from '../support/operator-tool.ts';
 import { root } from './program.ts';
@@ -292,6 +295,45 @@ describe('the stand-ins are as Terraform and the Cloud CLI are', () => {
       for (const word of words.filter((each) => each.startsWith('-')))
         expect(help, `${verb} ${word}`).toMatch(new RegExp(`^ +${word.replace(/=.*$/s, '')}\\b`, 'm'));
     }
+  });
+});
+
+describe('the check itself finds', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-deploy-check-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const terraform = new Terraform({ apply: () => Promise.resolve({}), output: () => undefined });
+  const typed = (line: string) => terraform.run({ args: line.split(' '), cwd: folder });
+  beforeAll(() => {
+    writeFileSync(join(folder, 'main.tf'), 'variable "bundle" {}\n');
+    writeFileSync(join(folder, 'terraform.tfvars'), '');
+  });
+
+  test.each([
+    ['a plan before init', '-chdir=. plan -out=a.tfplan', 'Backend initialization required'],
+    ['an option that is misspelt', '-chdir=. plan -outt=a.tfplan', 'Failed to parse'],
+    ['a folder without a configuration', '-chdir=bin plan -out=a.tfplan', 'No configuration files'],
+  ])('%s', async (_, line, reason) => {
+    expect(await typed(line)).toMatchObject({ code: 1, stderr: expect.stringContaining(reason) as string });
+  });
+
+  test('a variable that no configuration has, a bundle and a plan that are missing', async () => {
+    await typed('-chdir=. init -backend-config=bucket=state');
+    const refusedBy = async (line: string) => (await typed(line)).stderr;
+    expect(await refusedBy('-chdir=. plan -var=bundel=x -out=a.tfplan')).toContain(
+      'undeclared variable: bundel',
+    );
+    expect(await refusedBy('-chdir=. plan -var=bundle=x.zip -out=a.tfplan')).toContain('no such file');
+    expect(await refusedBy('-chdir=. apply a.tfplan')).toContain('as a plan file');
+    expect(await refusedBy('-chdir=. output -json svc')).toContain('not found');
+  });
+
+  test('a command of the Cloud CLI that it does not know', async () => {
+    const said = await runGcloud(emptyProject(projectId), {} as OidcIssuer, [
+      'projects',
+      'delete',
+      projectId,
+    ]);
+    expect(said).toMatchObject({ code: 1 });
   });
 });
 

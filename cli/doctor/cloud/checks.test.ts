@@ -119,6 +119,17 @@ describe('what the operator may not see', () => {
   });
 });
 
+test('an API that does not answer hides its resources alone', async () => {
+  const { faults, checks } = await found(whole, { failing: ['cloudtasks.googleapis.com'] });
+  expect(faults).toEqual([expect.objectContaining({ id: 'cloud-unseen', status: 'failed' })]);
+  expect(faults[0]?.message).toContain(
+    'queue svc-runs: cloudtasks.googleapis.com answers 503: The service is currently unavailable.',
+  );
+  expect(checks.map(({ id }) => id)).toContain('cloud-functions');
+  const none = await found(whole, { failing: ['cloudresourcemanager.googleapis.com'] });
+  expect(none.checks.map(({ id }) => id)).toEqual(['cloud-network']);
+});
+
 describe('before the first deployment', () => {
   const asking: Asking = { deployment: null };
 

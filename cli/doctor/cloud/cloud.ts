@@ -1,5 +1,5 @@
 import { type Check, failed, ok } from '../check.ts';
-import { type GoogleApis, GoogleError } from './google.ts';
+import { type Failure, type GoogleApis, GoogleError } from './google.ts';
 
 /** What every check of the cloud is given. */
 export interface Cloud {
@@ -15,21 +15,22 @@ export interface Gap {
 }
 
 /**
- * The findings of `look`. Where the operator may not see the resource, or its API is off, it gives no finding and notes
- * a gap. A failure that concerns all calls ends the preflight.
+ * The findings of `look`. Where the operator may not see the resource, or its API is off or does not answer, it gives no
+ * finding and notes a gap. A failure in `ending` ends the preflight.
  */
-export async function looking(cloud: Cloud, what: string, look: () => Promise<Check[]>): Promise<Check[]> {
+export async function looking(
+  cloud: Cloud,
+  what: string,
+  look: () => Promise<Check[]>,
+  ending: readonly Failure[] = ['unauthenticated'],
+): Promise<Check[]> {
   try {
     return await look();
   } catch (error) {
-    if (!(error instanceof GoogleError) || endsAll(error)) throw error;
+    if (!(error instanceof GoogleError) || ending.includes(error.failure)) throw error;
     cloud.gaps.push({ what, why: reasonOf(error) });
     return [];
   }
-}
-
-export function endsAll({ failure }: GoogleError): boolean {
-  return failure === 'unauthenticated' || failure === 'unreachable';
 }
 
 /** The same for each resource of a kind, so that gaps with one reason are one line. */
@@ -49,7 +50,11 @@ export function gapChecks({ gaps }: Pick<Cloud, 'gaps'>): Check[] {
   });
   const message = ['The preflight could not look at these:', ...lines].join('\n');
   return [
-    failed('cloud-unseen', message, 'First mend what cloud-permissions and cloud-apis name; then ask again.'),
+    failed(
+      'cloud-unseen',
+      message,
+      'First mend what cloud-permissions and cloud-apis name, if they do; then ask again.',
+    ),
   ];
 }
 

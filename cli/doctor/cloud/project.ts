@@ -16,7 +16,7 @@ const permissionsInACall = 100;
 
 export async function projectChecks(cloud: Cloud): Promise<Check[]> {
   const { apis, projectId } = cloud;
-  return looking(cloud, `project ${projectId} (or there is none)`, async () => {
+  const look = async (): Promise<Check[]> => {
     const found = await apis.get<{ state?: string }>(
       `cloudresourcemanager.googleapis.com/v3/projects/${projectId}`,
     );
@@ -24,7 +24,9 @@ export async function projectChecks(cloud: Cloud): Promise<Check[]> {
     if (found === undefined) return [failed('cloud-project', `There is no project ${projectId}.`, remedy)];
     if (found.state === 'ACTIVE') return [ok('cloud-project', `The project ${projectId} is active.`)];
     return [failed('cloud-project', `The project ${projectId} is in the state ${found.state}.`, remedy)];
-  });
+  };
+  // The first call: where it reaches nothing, neither does another.
+  return looking(cloud, `project ${projectId} (or there is none)`, look, ['unauthenticated', 'unreachable']);
 }
 
 /** Without an account that pays, Google creates no function. The API for it may be off: that is no fault. */

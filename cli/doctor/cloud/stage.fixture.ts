@@ -37,6 +37,7 @@ export const wanted: WantedIndexes = {
 export interface Asking extends Partial<CloudTarget> {
   readonly token?: string;
   readonly pageSizeMax?: number;
+  readonly failing?: readonly string[];
 }
 
 export interface Found {
@@ -49,12 +50,13 @@ export interface Found {
 
 /** The findings about a whole deployment, after `change`. */
 export async function found(change: (project: CloudProject) => unknown, asking: Asking = {}): Promise<Found> {
-  const { token, pageSizeMax = 300, ...target } = asking;
+  const { token, pageSizeMax = 300, failing = [], ...target } = asking;
   const project = emptyProject(projectId);
   deployInto(project, deployment, target.indexes ?? wanted);
   change(project);
   await using server = await GoogleCloudServer.start(project);
   server.pageSizeMax = pageSizeMax;
+  for (const host of failing) server.failing.add(host);
   const apis = apisAt(server.endpoint, token ?? server.token);
   const checks = await cloudChecks(apis, { projectId, deployment, indexes: wanted, ...target });
   return { checks, faults: checks.filter(({ status }) => status !== 'ok'), calls: server.calls };

@@ -14,6 +14,8 @@ export class GoogleCloudServer implements AsyncDisposable {
   endpoint = '';
   /** Items of a page. */
   pageSizeMax = 300;
+  /** Hosts of APIs that are out of order. */
+  readonly failing = new Set<string>();
   /** OAuth's word for why no token is given. */
   tokenRefusal: string | undefined;
   /** Host and path of each call. */
@@ -69,6 +71,8 @@ export class GoogleCloudServer implements AsyncDisposable {
         'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
       );
     }
+    if (this.failing.has(url.pathname.split('/')[1] ?? ''))
+      return problem(503, 'UNAVAILABLE', 'The service is currently unavailable.');
     const json = body === '' ? {} : (JSON.parse(body) as Record<string, unknown>);
     return answerOf(this.project, { method, url, json, pageSizeMax: this.pageSizeMax });
   }
