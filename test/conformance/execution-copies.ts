@@ -5,10 +5,11 @@ import { ALL_RUNS } from '../../functions/runs/copies/archive-lines.ts';
 import { removeRuns } from '../../functions/runs/copies/remove-runs.ts';
 import { existingRuns, restoreRuns, verifyRuns } from '../../functions/runs/copies/restore-runs.ts';
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
+import type { RecordData } from '../../functions/store/port.ts';
 import type { ExecutionConformance } from './execution.ts';
 import { archived, begin, goOn, SMALL_INLINE } from './execution-copies-runs.ts';
-import { ownRuns } from './execution-fixtures.ts';
-import { contentOf, roomForBytes } from './execution-maintenance-fixtures.ts';
+import { HANDLER, leased, ownRuns, scopeOf } from './execution-fixtures.ts';
+import { contentOf, rich, roomForBytes } from './execution-maintenance-fixtures.ts';
 import { mortal } from './execution-tenant-deletion.ts';
 
 /** Archives of runs: export, restore and removal. A deployment of another scope stands for another database. */
@@ -46,6 +47,63 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
       expect(await linesWith(to, neighbour.tenantId)).toEqual(before);
       await goOn(to, begun);
       expect(await existingRuns(to.instance.runtime, of)).toEqual({ runs: 5, active: 0 });
+    });
+
+    it('bring runs back into their own database, and nothing of the removed ones clears them later', async () => {
+      const room = await deployment();
+      const begun = await begin(room);
+      const { client, instance } = room;
+      const bare = await client.start({ handlerId: HANDLER, scope: scopeOf('copies', begun.tenantId) });
+      await client.release(await leased(client, bare.id));
+      const of = { tenantId: begun.tenantId, productId: null };
+      const { archive } = await archived(room, of);
+      room.clock.now += 60_000;
+      await restoreRuns(instance.runtime, archive, of, { replace: true });
+      const work = await leased(client, bare.id);
+      await client.putCheckpoint({ ...work, checkpoint: { key: 'new', content: 1 } });
+      room.clock.now += 2 * 3_600_000;
+      await client.prune({ dryRun: false, retainTerminalRuns: 500 });
+      room.clock.now -= 2 * 3_600_000;
+      expect((await client.readCheckpoint({ ...work, key: 'new' }))?.content).toBe(1);
+      await client.complete({ ...work, result: {} });
+      await goOn(room, begun);
+    });
+
+    it('carry every record of every kind as it was', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      await rich(from);
+      const { archive } = await archived(from, ALL_RUNS);
+      to.clock.now = from.clock.now;
+      await restoreRuns(to.instance.runtime, archive, ALL_RUNS);
+      const kinds = ['admissions', 'checkpoints', 'leases', 'runs', 'timers', 'traces', 'values'];
+      for (const kind of kinds) {
+        const [before, after] = await Promise.all([recordsOf(from, kind), recordsOf(to, kind)]);
+        expect(before.length, kind).toBeGreaterThan(0);
+        expect(after).toEqual(before);
+      }
+      const both = [from, to].map(async ({ client }) => {
+        const [run] = await client.list();
+        return (await client.artifacts(run?.id ?? '')).map(({ uri: _, ...artifact }) => artifact);
+      });
+      const [before, after] = await Promise.all(both);
+      expect(after).toEqual(before);
+      expect(after).toHaveLength(3);
+    });
+
+    it('say which artifacts have lost their bytes, and need a place for those that have not', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      const begun = await begin(from);
+      const { archive } = await archived(from, ALL_RUNS);
+      const placeless = { ...to.instance.runtime, blobs: null };
+      await expect(restoreRuns(placeless, archive, ALL_RUNS)).rejects.toThrow('need a blob store');
+      expect(await contentOf(store(), to.scope)).toEqual([]);
+      const blobs = await from.instance.runtime.blobs?.();
+      await blobs?.removeAll('artifacts/');
+      const lost = await archived(from, ALL_RUNS);
+      expect(lost.manifest.counts).toMatchObject({ artifacts: 2, blobs: 0, missingBlobs: 1 });
+      await restoreRuns(to.instance.runtime, lost.archive, ALL_RUNS);
+      expect(await existingRuns(to.instance.runtime, ALL_RUNS)).toEqual({ runs: 5, active: 4 });
+      expect((await to.client.artifact(begun.held, 'small')).text).toBe(begun.tenantId);
     });
 
     it('have one hash for one content, whatever database holds it', async () => {
@@ -146,6 +204,13 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
       expect((await accountForRuns(runtime)).faults).toEqual([]);
     });
   });
+
+  async function recordsOf({ scope }: ReturnType<typeof ownRuns>, collection: string) {
+    const records: RecordData[] = [];
+    for await (const page of store().scan(scope, { collections: [collection], pageSize: 100 }))
+      records.push(...page.records);
+    return records;
+  }
 
   /** All records that name the tenant, in head, body or listing. */
   async function linesWith({ scope }: ReturnType<typeof ownRuns>, tenantId: string): Promise<string[]> {

@@ -115,9 +115,8 @@ async function writeOwned(runtime: Runtime, records: readonly RecordData[]): Pro
   const store = await runtime.store();
   await store.transact(runtime.scope, { gate: first.key, keys }, (found) => {
     for (const record of records) refuseTakenKey(found, record);
-    const gone = remains.filter((key) => found.get(key) !== undefined);
     const writes: Write[] = records.map((put) => ({ put }));
-    return { writes: [...writes, ...gone.map((key) => ({ remove: key }))], result: null };
+    return { writes: [...writes, ...there(found, remains).map((key) => ({ remove: key }))], result: null };
   });
 }
 
@@ -138,22 +137,25 @@ async function writeRuns(
   if (last === undefined) return;
   const mark = markOf(of);
   const counters = new Map(runs.flatMap((each) => each.counters).map((counter) => [counter.key.id, counter]));
-  const keys = [
-    mark,
-    ...runs.map(({ record }) => record.key),
-    ...[...counters.values()].map(({ key }) => key),
-  ];
+  const remains = runs.map(({ record }) => remainsKey(runIdOf(record)));
+  const counted = [...counters.values()].map(({ key }) => key);
+  const keys = [mark, ...runs.map(({ record }) => record.key), ...remains, ...counted];
   const store = await runtime.store();
   await store.transact(runtime.scope, { gate: mark, keys: keys.map((key) => ({ key })) }, (found) => {
     const writes: Write[] = [{ put: { key: mark, head: { contentHash, after: last } } }];
     const added = runs.filter(({ record }) => found.get(record.key) === undefined);
     writes.push(...added.map(({ record }) => ({ put: record })));
+    writes.push(...there(found, remains).map((key) => ({ remove: key })));
     for (const counter of counters.values()) {
       const more = added.filter((each) => each.counters.some(({ key }) => key.id === counter.key.id)).length;
       if (more > 0) writes.push(incremented(found, counter, more));
     }
     return { writes, result: null };
   });
+}
+
+function there(found: Found, keys: readonly RecordKey[]): readonly RecordKey[] {
+  return keys.filter((key) => found.get(key) !== undefined);
 }
 
 class Batch<T> {

@@ -16,7 +16,10 @@ export interface RestoredRecord {
 /** The record of an archived run as this deployment stores it: without a lease, and counted by its own counters. */
 export function restoredRecord(runtime: Runtime, archived: RecordData, now: number): RestoredRecord {
   const change = restoredRun(archivedRun(archived), now);
-  const run = withTrace(change, runtime.ids.next(), now, traceLimits(runtime, change.run));
+  const run =
+    change.events.length === 0
+      ? change.run
+      : withTrace(change, runtime.ids.next(), now, traceLimits(runtime, change.run));
   const counters = isActive(run) ? countersOf(runtime.options, run) : [];
   return { record: runRecord({ ...run, ...countedBy(counters) }), counters };
 }

@@ -1,4 +1,4 @@
-import type { Change, Run, TraceDraft } from '../run.ts';
+import { type Change, isTerminal, type Run, type TraceDraft } from '../run.ts';
 import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
 
 /**
@@ -6,6 +6,7 @@ import { cancelledResult, ended, endedLease, givenBack } from './due.ts';
  * of attempts that it had, and the token of its old lease is refused. No counter counts the run yet.
  */
 export function restoredRun(run: Run, now: number): Change {
+  if (isTerminal(run.status)) return { run, events: [] };
   const { sharesCounted: _, shareShard: __, ...uncounted } = run;
   const base: Run = { ...uncounted, counted: false };
   // The queue of this deployment has no message for the run, so its time in the queue begins here.
