@@ -1,6 +1,6 @@
 import { listPages } from '../../store/pages.ts';
 import { changeRun } from '../change-run.ts';
-import { type PruneCounts, removeRun, resumeRemains } from '../maintenance/remove-run.ts';
+import { clearAllRemains, type PruneCounts, removeRun } from '../maintenance/remove-run.ts';
 import { isActive, RUN_GROUP, RUNS, readRun } from '../records.ts';
 import { endForRemoval } from '../rules/end-for-removal.ts';
 import type { Run } from '../run.ts';
@@ -15,7 +15,6 @@ export interface RemoveOptions extends CopyOptions {
 }
 
 const PAGE = 100;
-const REMAINS_MAX = 1_000;
 
 /**
  * Removes runs with all that belongs to them, one bounded transaction after another. A call that breaks off has removed
@@ -44,7 +43,8 @@ export async function removeRuns(runtime: Runtime, of: RunsOf, options: RemoveOp
       options.onProgress?.({ step: 'removing runs', records: total.runs, recordsTotal: null });
     }
   }
-  await resumeRemains(runtime, runtime.world.clock.now(), REMAINS_MAX);
+  // An earlier call may have broken off between a run and the records that belong to it.
+  await clearAllRemains(runtime, runtime.world.clock.now());
   return total;
 }
 

@@ -1,7 +1,15 @@
 import { describeFailure } from '../../kernel/log.ts';
 import { settledEach } from '../../kernel/settled-each.ts';
 import { listPages, walkPages } from '../../store/pages.ts';
-import type { Collection, Found, KeyRequest, RecordKey, RecordPage, Write } from '../../store/port.ts';
+import type {
+  Collection,
+  Found,
+  KeyRequest,
+  RecordData,
+  RecordKey,
+  RecordPage,
+  Write,
+} from '../../store/port.ts';
 import { artifactPrefix } from '../artifact.ts';
 import { admissionOfRun, REMAINS, readRun, remainsKey, runKey, slotKey } from '../records.ts';
 import { isTerminal, type Run } from '../run.ts';
@@ -36,6 +44,8 @@ const REMAINS_MS = 60_000;
 export const LATE_BYTES_MS = 3_600_000;
 
 const RESUMED_WIDTH = 8;
+
+const REMAINS_GROUP = 'remains';
 
 /** A run that changed between reading and removing is read again. The last try removes it anyway and leaves remains. */
 const TRIES_MAX = 3;
@@ -180,7 +190,7 @@ export function remainsRecord(runId: string, lateUntil: number | null, now: numb
     key: remainsKey(runId),
     head: { runId, lateUntil },
     body: null,
-    listing: { group: 'remains', id: runId, hidden: false, indexes: {} },
+    listing: { group: REMAINS_GROUP, id: runId, hidden: false, indexes: {} },
     due: now + REMAINS_MS,
   };
 }
@@ -258,13 +268,25 @@ async function removeOwned(
   });
 }
 
+/** Clears the remains of every removed run, also of those that a later prune would clear. Throws where it cannot. */
+export async function clearAllRemains(runtime: Runtime, now: number): Promise<void> {
+  const store = await runtime.store();
+  const pages = listPages(store, runtime.scope, { collection: REMAINS, group: REMAINS_GROUP, limit: PAGE });
+  for await (const { records } of pages)
+    for (const record of records) await clearRemains(runtime, remainsOf(record), now);
+}
+
+function remainsOf({ head }: RecordData): Remains {
+  const lateUntil = typeof head.lateUntil === 'number' ? head.lateUntil : null;
+  return { runId: String(head.runId), lateUntil };
+}
+
 /** Clears the remains of at most `limit` removed runs. Returns how many it found. */
 export async function resumeRemains(runtime: Runtime, now: number, limit: number): Promise<number> {
   const store = await runtime.store();
-  const found = await store.claim<Remains>(runtime.scope, REMAINS, { now, limit }, ({ key, head }) => {
-    const lateUntil = typeof head.lateUntil === 'number' ? head.lateUntil : null;
-    const result = { runId: String(head.runId), lateUntil };
-    return { put: { key, head, due: now + REMAINS_MS }, result };
+  const found = await store.claim<Remains>(runtime.scope, REMAINS, { now, limit }, (record) => {
+    const { key, head } = record;
+    return { put: { key, head, due: now + REMAINS_MS }, result: remainsOf(record) };
   });
   await settledEach(found, RESUMED_WIDTH, (remains) => clearedOrLeft(runtime, remains, now));
   return found.length;
