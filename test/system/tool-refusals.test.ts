@@ -28,6 +28,29 @@ function inShell(command: string, cwd: string): Promise<Ended> {
   return follow(spawn('sh', ['-c', command], { cwd, env: { PATH } })).ended;
 }
 
+test('doctor warns of a Production configuration that serves no runs, and of no other', () =>
+  onSample(async ({ svc }) => {
+    const canonical = ['AllowedAudiences:0=a', 'IdentityPolicies:0:Principal=a@b.c'];
+    const policy = ['AllowedTenantIds:0=t', 'AllowedOperations:0=read'];
+    const settings = [
+      '--Environment=Production',
+      ...canonical.map((setting) => `--Server:CanonicalAccess:${setting}`),
+      ...policy.map((setting) => `--Server:CanonicalAccess:IdentityPolicies:0:${setting}`),
+    ];
+    const checks = async (...more: string[]) => {
+      const ended = await svc(['doctor', '--output', 'json', ...settings, ...more]);
+      return (jsonOf(ended) as { checks: { id: string; status: string; message: string }[] }).checks;
+    };
+    const found = await checks();
+    expect(found.find(({ id }) => id === 'settings')?.status, JSON.stringify(found)).toBe('ok');
+    expect(found.find(({ id }) => id === 'runs')).toMatchObject({
+      status: 'warning',
+      message: expect.stringContaining('Runs are not served') as string,
+    });
+    const disabled = await checks('--ExecutionRuntime:Enabled=false');
+    expect(disabled.find(({ id }) => id === 'runs')).toBeUndefined();
+  }));
+
 test('npm runs it where somebody typed it, and adds nothing to its output', () =>
   onSample(async ({ folder, at }) => {
     await mkdir(at('sub'));

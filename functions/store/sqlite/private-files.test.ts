@@ -30,7 +30,10 @@ async function writtenStore(path: string) {
   return store;
 }
 
-describe.skipIf(process.platform === 'win32')('the files of a database', () => {
+const isWindows = process.platform === 'win32';
+const reason = isWindows ? ': Windows has no modes of files' : '';
+
+describe.skipIf(isWindows)(`the files of a database${reason}`, () => {
   test('and the folders that the store makes are for its user alone', async () => {
     const folder = join(above, 'new', 'data');
     const release = new ProcessLocks(join(folder, 'a.sqlite')).hold('p');
