@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import datetime
 from typing import Any
 
 import pytest
-from stage import Answer, Clock, Stage, broken, empty, foreign, hang_up, problem, silence
+from stage import Answer, Clock, broken, empty, foreign, hang_up, problem
 from stage import json as answer
 from workers import (
     ENDED,
     TOKEN,
+    UNKNOWN,
     Protocol,
-    Told,
-    after,
-    client_of,
-    jumping,
+    delivered,
     lease_of,
     run_of,
-    seen_by,
     still,
-    wait,
-    worker_of,
 )
 
 from svc_client import SvcError
-from svc_client.worker import DeliveryError, RunCancelled, RunContext, RunFailure, RunSuspended, Worker
+from svc_client.worker import RunCancelled, RunContext, RunFailure
 
 STALE = problem(409, "lease_stale")
 BUSY = problem(503, "store_contention", {"retryable": True})
@@ -34,18 +28,6 @@ BUSY = problem(503, "store_contention", {"retryable": True})
 
 def suspended(how: str) -> Answer:
     return problem(409, "lease_not_active", {"how": how})
-
-
-def delivered(protocol: Protocol, handler: Any = still, clock: Clock | None = None, **options: Any) -> Any:
-    """What became of one delivery, with time that passes in pauses alone."""
-    clock = clock or Clock()
-    clock.chance = clock.chance or 1.0
-    with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
-        worker, told = worker_of(client, {"h": handler}, **{"lease_seconds": 60, **options})
-        try:
-            return worker.deliver("7"), told
-        except DeliveryError as error:
-            return str(error), told
 
 
 @pytest.mark.parametrize("members", [{}, {"showsHandlerErrors": False}], ids=["release 0.5.0", "Production"])
@@ -64,9 +46,6 @@ def test_sends_no_message_of_an_exception_to_a_server_of(
     ]
     assert "canary" not in str(protocol.bodies)
     assert [each.error for each in told.logs if each.message == "The handler failed."] == [thrown]
-
-
-UNKNOWN = "The run 7 was not carried out to its end: unknown."
 
 
 def test_asks_for_a_run_as_the_contract_says() -> None:
@@ -325,106 +304,3 @@ def test_refuses_what_no_wait_can_be() -> None:
     protocol = Protocol()
     assert delivered(protocol, work)[0] == "executed"
     assert [result["status"] for result in protocol.results()] == ["succeeded"]
-
-
-def polled(protocol: Protocol, clock: Clock, times: int, **options: Any) -> Told:
-    """A worker that asks so often, and is stopped by the last answer."""
-    told = Told()
-    with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
-        worker = Worker(client, worker_id="worker-1", handlers={"h": still}, **{"on_log": told, **options})
-        protocol._answers["lease"][times - 1] = seen_by(worker._stopping.event, empty)
-        worker.start()
-        wait(worker._idle)
-    return told
-
-
-def test_asks_again_later_and_later_where_the_service_fails() -> None:
-    clock = Clock()
-    clock.chance = 1.0
-    faults: list[Answer] = [BUSY] * 8
-    told = polled(Protocol(lease=[*faults, empty]), clock, 9)
-    assert clock.slept[:8] == [0.5, 1, 2, 4, 8, 16, 30, 30]
-    assert told.count("No run could be leased.") == 8
-
-
-def test_pauses_where_the_service_does_not_wait() -> None:
-    clock = Clock()
-    polled(Protocol(lease=[empty] * 7), clock, 7)
-    assert clock.slept[:6] == [0.5, 1, 2, 4, 8, 8]
-
-
-def test_asks_at_once_where_the_service_has_waited() -> None:
-    clock = Clock()
-
-    def waited(reply: Any, seen: Any) -> None:
-        clock.at += 20
-        empty(reply, seen)
-
-    protocol = Protocol(lease=[waited, waited, waited, empty])
-    polled(protocol, clock, 4)
-    assert [body["waitSeconds"] for body in protocol.sent("lease")] == [20] * 4
-    assert all("runId" not in body or body["runId"] is None for body in protocol.sent("lease"))
-    assert clock.slept in ([], [0.5])
-
-
-def test_one_thread_of_a_worker_waits_at_the_service_at_a_time() -> None:
-    let_go, asked = threading.Event(), threading.Event()
-    protocol = Protocol(lease=[seen_by(asked, after(let_go, answer(lease_of()))), empty])
-    together = threading.Event()
-    with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": lambda context: together.set()}, concurrency=5)
-        worker.start()
-        wait(asked)
-        assert len(protocol.sent("lease")) == 1
-        let_go.set()
-        wait(together)
-        told.wait("The run is succeeded.")
-        assert worker.stop(60)
-
-
-def test_a_listener_that_fails_ends_nothing() -> None:
-    def listen(said: Any) -> None:
-        raise RuntimeError("no")
-
-    protocol = Protocol()
-    assert delivered(protocol, on_log=listen)[0] == "executed"
-
-
-class Fatal(BaseException):
-    """Such as Control-C."""
-
-
-def test_what_is_meant_for_the_program_passes_and_completes_nothing() -> None:
-    def work(context: RunContext) -> None:
-        raise Fatal
-
-    protocol = Protocol()
-    with pytest.raises(Fatal):
-        delivered(protocol, work)
-    assert protocol.sent("complete") == []
-
-
-def test_a_thread_of_a_worker_outlives_what_a_handler_throws() -> None:
-    first = threading.Event()
-
-    def work(context: RunContext) -> None:
-        if not first.is_set():
-            first.set()
-            raise Fatal
-
-    protocol = Protocol(lease=[answer(lease_of()), answer(lease_of()), silence])
-    with Stage(protocol) as stage:
-        worker, told = worker_of(stage, {"h": work})
-        worker.start()
-        told.wait("The run is succeeded.")
-        assert worker.stop(60)
-    assert told.count("The run was not carried out") == 1
-
-
-def test_a_suspension_of_its_own_making_ends_nothing() -> None:
-    def work(context: RunContext) -> None:
-        raise RunSuspended
-
-    protocol = Protocol()
-    assert delivered(protocol, work)[0] == UNKNOWN
-    assert protocol.sent("complete") == []

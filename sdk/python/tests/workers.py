@@ -11,7 +11,7 @@ from stage import Answer, Clock, Reply, Seen, Stage
 from stage import json as answer
 
 from svc_client import Client, World
-from svc_client.worker import RunContext, Worker, WorkerLog
+from svc_client.worker import DeliveryError, RunContext, Worker, WorkerLog
 
 PATIENCE_SECONDS = 60
 """How long a test waits for a signal before it fails."""
@@ -173,3 +173,18 @@ def ended(client: Client, run_id: str) -> Any:
 
 def types(client: Client, run_id: str) -> list[str]:
     return [event["type"] for event in client.get_execution_run_history(run_id)]
+
+
+UNKNOWN = "The run 7 was not carried out to its end: unknown."
+
+
+def delivered(protocol: Protocol, handler: Any = still, clock: Clock | None = None, **options: Any) -> Any:
+    """What became of one delivery, with time that passes in pauses alone."""
+    clock = clock or Clock()
+    clock.chance = clock.chance or 1.0
+    with Stage(protocol) as stage, client_of(stage, world=jumping(clock)) as client:
+        worker, told = worker_of(client, {"h": handler}, **{"lease_seconds": 60, **options})
+        try:
+            return worker.deliver("7"), told
+        except DeliveryError as error:
+            return str(error), told
