@@ -39,7 +39,7 @@ test('doctor warns of a Production configuration that serves no runs, and of no 
     ];
     const checks = async (...more: string[]) => {
       const ended = await svc(['doctor', '--output', 'json', ...settings, ...more]);
-      return (jsonOf(ended) as { checks: { id: string; status: string; message: string }[] }).checks;
+      return jsonOf<{ checks: { id: string; status: string; message: string }[] }>(ended).checks;
     };
     const found = await checks();
     expect(found.find(({ id }) => id === 'settings')?.status, JSON.stringify(found)).toBe('ok');
