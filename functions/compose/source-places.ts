@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type SourceMap, sourcePlace } from '../kernel/source-map.ts';
 
-const placePattern = /file:\/\/[^\s()]*\/([\w.-]+\.js):(\d{1,9}):(\d{1,9})/g;
+// Windows has a colon behind the drive.
+const placePattern = /file:\/\/(?:\/[A-Za-z]:)?[^\s():]*\.js:(\d{1,9}):(\d{1,9})/g;
 // A failure that repeats has the same places; a search in a large map takes milliseconds.
 const placesKeptMax = 1_000;
 
@@ -22,9 +23,10 @@ export function sourcePlaces(folder: string = import.meta.dirname): (failure: st
     maps.set(file, map);
     return sourcePlace(map, line, column) ?? whole;
   };
-  const replaced = (whole: string, file: string, line: string, column: string): string => {
+  const replaced = (whole: string, line: string, column: string): string => {
     const known = kept.get(whole);
     if (known !== undefined) return known;
+    const file = whole.slice(whole.lastIndexOf('/') + 1, whole.indexOf('.js:') + '.js'.length);
     const place = find(whole, file, Number(line), Number(column));
     if (kept.size >= placesKeptMax) kept.clear();
     kept.set(whole, place);
