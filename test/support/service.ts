@@ -41,7 +41,6 @@ const common = {
   'Server:CanonicalRateLimit:WindowSeconds': '1',
   'Server:ExecutionRateLimit:PermitLimit': '1000000',
   'Server:WorkerRateLimit:PermitLimit': '1000000',
-
   'Server:PublicRateLimit:PermitLimit': '1000000',
   'Server:ValidateResponses': 'true',
   'Server:LogLevel': 'error',
