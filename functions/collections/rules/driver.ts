@@ -1,0 +1,133 @@
+import type { Filter, FilterLeaf } from './filter.ts';
+import { indexValue, numberValue } from './index-value.ts';
+import type { RecordCondition } from './judge.ts';
+import type { RecordPath } from './path.ts';
+import { indexName, type ProjectedValues } from './projection.ts';
+import { compareUtf8 } from './text-order.ts';
+
+/** How a store finds the candidates of a query. They contain every match, and the judge leaves out the others. */
+export type Driver =
+  | { readonly by: 'partitions'; readonly partitionKeys: readonly string[] }
+  | { readonly by: 'equal'; readonly index: string; readonly value: string }
+  | { readonly by: 'in'; readonly index: string; readonly values: readonly string[] }
+  | IndexRange
+  | { readonly by: 'listing' };
+
+/** Both bounds inclusive. */
+export interface IndexRange {
+  readonly by: 'range';
+  readonly index: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const LOWEST_NUMBER = numberValue(-Number.MAX_VALUE);
+const HIGHEST_NUMBER = numberValue(Number.MAX_VALUE);
+
+/**
+ * The first that the query allows of: partition keys, an equality, `in`, a numeric range or `startsWith` on an indexed
+ * path, and the whole listing. Among leaves of one kind the filter's order decides.
+ */
+export function chooseDriver(
+  { partitionKeys, filter }: RecordCondition,
+  projected: readonly RecordPath[],
+): Driver {
+  if (partitionKeys !== null) return { by: 'partitions', partitionKeys: [...partitionKeys].sort() };
+  const paths = new Set(projected.map(({ text }) => text));
+  const leaves = requiredLeaves(filter).filter(({ path }) => paths.has(path.text));
+  return (
+    first(leaves, equality) ??
+    first(leaves, membership) ??
+    first(leaves, (leaf) => numericRange(leaf, leaves) ?? prefixRange(leaf)) ?? { by: 'listing' }
+  );
+}
+
+function first(leaves: readonly FilterLeaf[], driverOf: (leaf: FilterLeaf) => Driver | undefined) {
+  for (const leaf of leaves) {
+    const driver = driverOf(leaf);
+    if (driver !== undefined) return driver;
+  }
+  return undefined;
+}
+
+/** The leaves that every match fulfils: those that no `any` group contains. */
+function requiredLeaves(filter: Filter | null): FilterLeaf[] {
+  if (filter === null) return [];
+  if (!('combine' in filter)) return [filter];
+  return filter.combine === 'any' ? [] : filter.children.flatMap(requiredLeaves);
+}
+
+function equality(leaf: FilterLeaf): Driver | undefined {
+  if (leaf.op !== 'eq') return undefined;
+  return { by: 'equal', index: indexName(leaf.path), value: indexValue(leaf.value) ?? '' };
+}
+
+function membership(leaf: FilterLeaf): Driver | undefined {
+  if (leaf.op !== 'in') return undefined;
+  const values = new Set([...leaf.values].map((value) => indexValue(value) ?? ''));
+  return { by: 'in', index: indexName(leaf.path), values: [...values].sort() };
+}
+
+/** The range that all numeric comparisons with the path of `leaf` leave. */
+function numericRange(leaf: FilterLeaf, leaves: readonly FilterLeaf[]): IndexRange | undefined {
+  if (numericBound(leaf) === undefined) return undefined;
+  let from = LOWEST_NUMBER;
+  let to = HIGHEST_NUMBER;
+  for (const each of leaves) {
+    const bound = each.path.text === leaf.path.text ? numericBound(each) : undefined;
+    if (bound === undefined) continue;
+    const value = numberValue(bound);
+    if (each.op === 'gt' || each.op === 'gte') from = value > from ? value : from;
+    else to = value < to ? value : to;
+  }
+  return { by: 'range', index: indexName(leaf.path), from, to };
+}
+
+function numericBound(leaf: FilterLeaf): number | undefined {
+  const compares = leaf.op === 'gt' || leaf.op === 'gte' || leaf.op === 'lt' || leaf.op === 'lte';
+  return compares && typeof leaf.value === 'number' ? leaf.value : undefined;
+}
+
+function prefixRange(leaf: FilterLeaf): IndexRange | undefined {
+  if (leaf.op !== 'startsWith') return undefined;
+  // The value of a long prefix is cut as those of the matches are, so they still begin with it.
+  const from = indexValue(leaf.text) ?? '';
+  return { by: 'range', index: indexName(leaf.path), from, to: afterPrefix(from) };
+}
+
+/** The lowest text above all that begin with `prefix`, in the order of code points. */
+function afterPrefix(prefix: string): string {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
+  while (points.at(-1) === 0x10ffff) points.pop();
+  const last = points.pop() ?? 0;
+  // Surrogates are no characters of a well-formed text.
+  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
+}
+
+/** What of the stored record a driver looks at. */
+export interface IndexedRecord {
+  readonly partitionKey: string;
+  readonly indexes: ProjectedValues;
+}
+
+/** Whether `driver` finds the record: what each provider answers with its own means. */
+export function isCandidate({ partitionKey, indexes }: IndexedRecord, driver: Driver): boolean {
+  switch (driver.by) {
+    case 'listing':
+      return true;
+    case 'partitions':
+      return driver.partitionKeys.includes(partitionKey);
+    default:
+      return holdsValue(Object.hasOwn(indexes, driver.index) ? indexes[driver.index] : undefined, driver);
+  }
+}
+
+function holdsValue(
+  value: string | undefined,
+  driver: Exclude<Driver, { readonly by: 'listing' | 'partitions' }>,
+): boolean {
+  if (value === undefined) return false;
+  if (driver.by === 'equal') return value === driver.value;
+  if (driver.by === 'in') return driver.values.includes(value);
+  return compareUtf8(value, driver.from) >= 0 && compareUtf8(value, driver.to) <= 0;
+}

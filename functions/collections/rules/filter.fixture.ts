@@ -1,0 +1,41 @@
+import * as fc from 'fast-check';
+import type { Json } from '../../kernel/canonical-json.ts';
+import type { FilterNode } from './filter.ts';
+import { indexedPaths, numbers, paths, scalars, words } from './record.fixture.ts';
+
+const isIndexed = (path: string) => indexedPaths.includes(path.replace(/^\$/, '').replaceAll('.', '/'));
+const anyCase = (word: string) =>
+  fc.constantFrom(word, word.toUpperCase(), ` ${word} `, `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
+
+const leaves: fc.Arbitrary<FilterNode> = paths.chain((path) => {
+  const node = (op: fc.Arbitrary<string>, value: fc.Arbitrary<Json>) =>
+    fc.record({ path: fc.constant(path), op, value });
+  const operand = isIndexed(path) ? numbers : fc.oneof(numbers, words, fc.boolean());
+  return fc.oneof(
+    fc.record({ path: fc.constant(path), value: scalars }),
+    node(fc.constantFrom('eq', 'neq').chain(anyCase), scalars),
+    node(anyCase('in'), fc.array(scalars, { maxLength: 4 })),
+    node(fc.constantFrom('gt', 'gte', 'lt', 'lte').chain(anyCase), operand),
+    node(anyCase('exists'), fc.constantFrom(null, true, false)),
+    node(fc.constantFrom('contains', 'startsWith').chain(anyCase), words),
+  );
+});
+
+/** Filters that are valid: groups in groups, empty groups, and nodes that say nothing. */
+export const filters: fc.Arbitrary<FilterNode> = fc.letrec<{ node: FilterNode; group: FilterNode }>(
+  (tie) => ({
+    node: fc.oneof(
+      { maxDepth: 4, depthIdentifier: 'filter' },
+      { weight: 4, arbitrary: leaves },
+      { weight: 3, arbitrary: tie('group') },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom<FilterNode>({}, { path: ' ' }, { children: [], combine: 'all' }),
+      },
+    ),
+    group: fc.record({
+      combine: fc.constantFrom('all', 'any', 'ANY', 'other'),
+      children: fc.array(tie('node'), { maxLength: 4, depthIdentifier: 'filter' }),
+    }),
+  }),
+).node;

@@ -1,0 +1,70 @@
+/**
+ * Keeps the first `countMax` of the items that it is given, in the order of `compare`, in memory for no more than that many:
+ * a query in another order than the listing holds `offset + limit` records and not the collection.
+ */
+export class FirstItems<Item> {
+  readonly #countMax: number;
+  readonly #compare: (a: Item, b: Item) => number;
+  /** A binary heap with the last item on top, which the next better one replaces. */
+  readonly #heap: Item[] = [];
+  #offered = 0;
+
+  constructor(countMax: number, compare: (a: Item, b: Item) => number) {
+    this.#countMax = countMax;
+    this.#compare = compare;
+  }
+
+  /** How many items were offered, whether kept or not. */
+  get offered(): number {
+    return this.#offered;
+  }
+
+  offer(item: Item): void {
+    this.#offered += 1;
+    if (this.#heap.length < this.#countMax) {
+      this.#heap.push(item);
+      this.#rise(this.#heap.length - 1);
+      return;
+    }
+    const last = this.#heap[0];
+    if (last === undefined || this.#compare(item, last) >= 0) return;
+    this.#heap[0] = item;
+    this.#sink(0);
+  }
+
+  /** The kept items in order. */
+  sorted(): Item[] {
+    return [...this.#heap].sort(this.#compare);
+  }
+
+  #rise(from: number): void {
+    for (let at = from; at > 0; ) {
+      const parent = (at - 1) >> 1;
+      if (!this.#isAfter(at, parent)) return;
+      this.#exchange(at, parent);
+      at = parent;
+    }
+  }
+
+  #sink(from: number): void {
+    for (let at = from; ; ) {
+      let last = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < this.#heap.length && this.#isAfter(child, last)) last = child;
+      }
+      if (last === at) return;
+      this.#exchange(at, last);
+      at = last;
+    }
+  }
+
+  #isAfter(a: number, b: number): boolean {
+    return this.#compare(this.#heap[a] as Item, this.#heap[b] as Item) > 0;
+  }
+
+  #exchange(a: number, b: number): void {
+    const item = this.#heap[a] as Item;
+    this.#heap[a] = this.#heap[b] as Item;
+    this.#heap[b] = item;
+  }
+}

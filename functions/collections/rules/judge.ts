@@ -1,0 +1,71 @@
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import type { ComparisonOp, Filter, FilterLeaf, NonNullScalar } from './filter.ts';
+import { isScalar } from './index-value.ts';
+import { valueAt } from './path.ts';
+import type { RecordValue } from './record-key.ts';
+import { compareUtf8 } from './text-order.ts';
+
+/** What a query asks of a record. */
+export interface RecordCondition {
+  /** `null`: of every partition. */
+  readonly partitionKeys: ReadonlySet<string> | null;
+  readonly filter: Filter | null;
+}
+
+/** Reads the restriction of a query to partitions: an empty list restricts nothing. */
+export function readPartitionKeys(keys: readonly string[] | null | undefined): ReadonlySet<string> | null {
+  return keys === null || keys === undefined || keys.length === 0 ? null : new Set(keys);
+}
+
+/** The one judge of all providers: a store may offer any superset of the records that match. */
+export function matches(record: RecordValue, { partitionKeys, filter }: RecordCondition): boolean {
+  if (partitionKeys !== null && !partitionKeys.has(record.partitionKey)) return false;
+  return filter === null || matchesFilter(record, filter);
+}
+
+function matchesFilter(record: JsonObject, filter: Filter): boolean {
+  if (!('combine' in filter)) return matchesLeaf(valueAt(record, filter.path), filter);
+  const { combine, children } = filter;
+  return combine === 'any'
+    ? children.some((child) => matchesFilter(record, child))
+    : children.every((child) => matchesFilter(record, child));
+}
+
+function matchesLeaf(value: Json | undefined, leaf: FilterLeaf): boolean {
+  switch (leaf.op) {
+    case 'eq':
+      return value === leaf.value;
+    case 'neq':
+      return value !== undefined && value !== leaf.value;
+    case 'in':
+      return isScalar(value) && leaf.values.has(value);
+    case 'exists':
+      return (value !== undefined) === leaf.present;
+    case 'contains':
+      return typeof value === 'string' && value.includes(leaf.text);
+    case 'startsWith':
+      return typeof value === 'string' && value.startsWith(leaf.text);
+    default:
+      return compares(value, leaf.op, leaf.value);
+  }
+}
+
+/** Numbers with numbers and strings with strings; two values of other types have no order. */
+function compares(value: Json | undefined, op: ComparisonOp, operand: NonNullScalar): boolean {
+  if (typeof value === 'number' && typeof operand === 'number') return holds(op, value - operand);
+  if (typeof value === 'string' && typeof operand === 'string') return holds(op, compareUtf8(value, operand));
+  return false;
+}
+
+function holds(op: ComparisonOp, difference: number): boolean {
+  switch (op) {
+    case 'gt':
+      return difference > 0;
+    case 'gte':
+      return difference >= 0;
+    case 'lt':
+      return difference < 0;
+    default:
+      return difference <= 0;
+  }
+}

@@ -1,0 +1,53 @@
+import { invalidMember } from '../../kernel/errors.ts';
+
+/** Which part of an ordered answer a page holds. `limit` is `null` for the whole rest. */
+export interface PageRequest {
+  readonly offset: number;
+  readonly limit: number | null;
+}
+
+export interface OffsetPage<Item> {
+  readonly items: readonly Item[];
+  /** `null` where nothing is left. */
+  readonly continuationToken: string | null;
+}
+
+/** Reads `limit` and `continuationToken` of a query. Throws `validation_failed` or `continuation_token_invalid`. */
+export function readPageRequest(
+  limit: number | null | undefined,
+  continuationToken: string | null | undefined,
+): PageRequest {
+  if (limit !== null && limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1)) {
+    throw invalidMember('/limit', 'must be a whole number above 0');
+  }
+  return { offset: readOffset(continuationToken), limit: limit ?? null };
+}
+
+/** The offset as a decimal number, in base64. */
+export function offsetToken(offset: number): string {
+  return Buffer.from(String(offset)).toString('base64');
+}
+
+function readOffset(token: string | null | undefined): number {
+  if (token === null || token === undefined) return 0;
+  const offset = Number(Buffer.from(token, 'base64').toString('latin1'));
+  // One offset has one spelling: a sign, a fraction, white space or other base64 gives another text.
+  if (!Number.isSafeInteger(offset) || offset < 0 || offsetToken(offset) !== token) {
+    throw invalidMember('/continuationToken', 'is no token of a query', 'continuation_token_invalid');
+  }
+  return offset;
+}
+
+/** How many items must be found to fill the page and to know whether more remain. */
+export function itemsNeeded({ offset, limit }: PageRequest): number {
+  return limit === null ? Number.POSITIVE_INFINITY : offset + limit + 1;
+}
+
+/** The page of `ordered`, the answer from its beginning, at least as far as `itemsNeeded` says. */
+export function pageOf<Item>(ordered: readonly Item[], { offset, limit }: PageRequest): OffsetPage<Item> {
+  const end = limit === null ? ordered.length : offset + limit;
+  return {
+    items: ordered.slice(offset, end),
+    continuationToken: ordered.length > end ? offsetToken(end) : null,
+  };
+}

@@ -1,0 +1,52 @@
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+
+/** A place in a record: `text` is its JSON Pointer, by which two spellings of one place are the same. */
+export interface RecordPath {
+  readonly text: string;
+  readonly segments: readonly string[];
+}
+
+const pointerForm = /^(?:\/[A-Za-z0-9_-]+)+$/;
+const dollarForm = /^\$(?:\.[A-Za-z0-9_-]+)+$/;
+const arrayIndex = /^(?:0|[1-9]\d{0,8})$/;
+
+/** Members that a path names in any case. */
+const anyCase: ReadonlyMap<string, string> = new Map(
+  ['id', 'partitionKey', 'updatedAt', 'revision'].map((name) => [name.toLowerCase(), name]),
+);
+
+/** Reads `/a/b` or `$.a.b`. Throws `validation_failed` naming `pointer`. */
+export function readPath(text: string, pointer: string): RecordPath {
+  if (!pointerForm.test(text) && !dollarForm.test(text)) {
+    throw invalidMember(pointer, 'must be a JSON Pointer whose segments hold letters, digits, _ and -');
+  }
+  const segments = text.replace(/^\$/, '').split(/[/.]/).slice(1);
+  const [only = ''] = segments;
+  const named = segments.length === 1 ? [anyCase.get(only.toLowerCase()) ?? only] : segments;
+  return { text: `/${named.join('/')}`, segments: named };
+}
+
+/** Whether `text` is a JSON Pointer that a policy may index. */
+export function isIndexPointer(text: string): boolean {
+  return pointerForm.test(text);
+}
+
+/** The value at `path`; `undefined` where the record has none. Inherited members are no values of a record. */
+export function valueAt(record: JsonObject, path: RecordPath): Json | undefined {
+  let value: Json | undefined = record;
+  for (const segment of path.segments) {
+    if (value === null || typeof value !== 'object') return undefined;
+    if (isList(value)) {
+      value = arrayIndex.test(segment) ? value[Number(segment)] : undefined;
+    } else {
+      value = Object.hasOwn(value, segment) ? value[segment] : undefined;
+    }
+    if (value === undefined) return undefined;
+  }
+  return value;
+}
+
+function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,35 @@
+import { hash } from 'node:crypto';
+import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { indexValue } from './index-value.ts';
+import { type RecordPath, readPath, valueAt } from './path.ts';
+
+const POLICY_PATHS_MAX = 28;
+const INDEX_NAME_LENGTH_MAX = 64;
+/** Held for every record that has them: duplicate chunks and reusable vectors are found by these. */
+const ragPaths = ['/metadata/documentId', '/metadata/textHash', '/metadata/embeddingTextHash'];
+
+/** Index values by index name. */
+export type ProjectedValues = Readonly<Record<string, string>>;
+
+/** The paths of a collection whose values have an index: at most 32, each once. Further paths are found by scans. */
+export function projectedPaths(indexedMetadata: readonly string[]): RecordPath[] {
+  const texts = ['/type', ...ragPaths, ...indexedMetadata.slice(0, POLICY_PATHS_MAX)];
+  const paths = texts.map((text) => readPath(text, ''));
+  return [...new Map(paths.map((path) => [path.text, path])).values()];
+}
+
+/** What the indexes hold of `record`. A missing value, an array and an object have no entry. */
+export function projectValues(record: JsonObject, paths: readonly RecordPath[]): ProjectedValues {
+  return Object.fromEntries(
+    paths.flatMap((path) => {
+      const value = indexValue(valueAt(record, path));
+      return value === undefined ? [] : [[indexName(path), value]];
+    }),
+  );
+}
+
+/** The name of the index of `path`: a path has ASCII alone and no `~`, so a name belongs to one path. */
+export function indexName({ text }: RecordPath): string {
+  if (text.length <= INDEX_NAME_LENGTH_MAX) return text;
+  return `${text.slice(0, INDEX_NAME_LENGTH_MAX - 44)}~${hash('sha256', text, 'base64url')}`;
+}

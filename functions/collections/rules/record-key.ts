@@ -1,0 +1,67 @@
+import { hash } from 'node:crypto';
+import type { Json } from '../../kernel/canonical-json.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import { checkBytes } from '../../kernel/identifiers.ts';
+import { compareUtf8, cutToBytes } from './text-order.ts';
+
+const ID_BYTES_MAX = 1_023;
+const PARTITION_KEY_BYTES_MAX = 2_048;
+/** MySQL keys hold 768 bytes: two parts of 360 and a separator fit. */
+const PART_BYTES_MAX = 360;
+const CUT_BYTES = 316;
+const CUT_FORM = /~[A-Za-z0-9_-]{43}$/;
+/** A cut loses at most three bytes more than it must, where a code point crosses its end. */
+const CUT_FORM_BYTES_MIN = PART_BYTES_MAX - 3;
+
+/** A stored record as the rules read it. */
+export interface RecordValue extends RecordKey {
+  readonly [member: string]: Json;
+}
+
+/** What names a record within its collection. */
+export interface RecordKey {
+  readonly partitionKey: string;
+  readonly id: string;
+}
+
+/** The id of a record, as given. Throws `validation_failed` or `limit_exceeded` naming `pointer`. */
+export function checkRecordId(id: string, pointer: string): string {
+  checkKeyText(id, pointer);
+  if (/[/\\?#]/.test(id)) throw invalidMember(pointer, 'must not hold any of / \\ ? #');
+  checkBytes(id, ID_BYTES_MAX, pointer);
+  return id;
+}
+
+/** The partition key of a record, as given; it may hold a slash. Throws as `checkRecordId` does. */
+export function checkPartitionKey(partitionKey: string, pointer: string): string {
+  checkKeyText(partitionKey, pointer);
+  checkBytes(partitionKey, PARTITION_KEY_BYTES_MAX, pointer);
+  return partitionKey;
+}
+
+function checkKeyText(text: string, pointer: string): void {
+  if (text.trim().length === 0) throw invalidMember(pointer, 'must not be blank');
+  // U+0000 separates the parts of an order key, and no SQL database stores it in a text.
+  if (text.includes('\0')) throw invalidMember(pointer, 'must not hold U+0000');
+  if (!text.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
+}
+
+/**
+ * The text by which a collection lists its records: partition key first, then id. Different records have different order
+ * keys. Long parts are cut, so records that differ only beyond the cut are listed in the order of their hashes.
+ */
+export function orderKey({ partitionKey, id }: RecordKey): string {
+  return `${orderPart(partitionKey)}\0${orderPart(id)}`;
+}
+
+function orderPart(text: string): string {
+  const bytes = Buffer.byteLength(text);
+  // A short part that looks like a cut one is cut too: it could equal the cut form of a longer part.
+  const cut = bytes > PART_BYTES_MAX || (bytes >= CUT_FORM_BYTES_MIN && CUT_FORM.test(text));
+  return cut ? `${cutToBytes(text, CUT_BYTES)}~${hash('sha256', text, 'base64url')}` : text;
+}
+
+/** The order of a collection's listing, the same on every provider. */
+export function compareRecordKeys(a: RecordKey, b: RecordKey): number {
+  return compareUtf8(orderKey(a), orderKey(b));
+}
