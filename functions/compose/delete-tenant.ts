@@ -17,12 +17,26 @@ export interface TenantInventory {
   readonly runs: { readonly counts: Readonly<Record<string, number>>; readonly contentHash: string };
 }
 
-/** The proof of a deletion, for the files of the operator. */
-export interface DeletionReceipt extends TenantInventory {
-  readonly kind: 'svc.tenant.deletion.v1';
-  readonly tenantId: string;
+interface Ended {
   readonly database: string;
   readonly deletedAtUtc: string;
+}
+
+/** What the store remembers of a deletion until its receipt is safe. It does not name the tenant. */
+interface Mark {
+  readonly inventory: TenantInventory;
+  /** Nothing of the tenant was left then; absent while the deletion is under way. */
+  readonly ended?: Ended;
+  /** A deletion before this one whose receipt may not have been written. */
+  readonly earlier?: TenantInventory & Ended;
+}
+
+/** The proof of a deletion, for the files of the operator. */
+export interface DeletionReceipt extends TenantInventory, Ended {
+  readonly kind: 'svc.tenant.deletion.v1';
+  readonly tenantId: string;
+  /** The tool was killed beside the receipt of an earlier deletion, and the tenant was used again since. */
+  readonly earlier?: TenantInventory & Ended;
   /** Records that a scan still finds: 0, since the deletion ends only then. */
   readonly recordsLeft: number;
   /** SHA-256 of the canonical receipt without this member. */
@@ -62,7 +76,8 @@ export async function inventoryOf(
 
 /**
  * Deletes a tenant whole: its runs with all that belongs to them, then its canonical data. Every step is one bounded
- * transaction; the same call continues a deletion that broke off and ends with the receipt of the first.
+ * transaction; the same call continues a deletion that broke off and ends with the receipt of the first. One that ended is
+ * not continued: a tenant that was used again since is counted anew.
  */
 export async function deleteTenant(
   runtime: Runtime,
@@ -76,7 +91,8 @@ export async function deleteTenant(
     const message = `${active} runs of the tenant are active; --cancel-runs cancels them`;
     throw new CopyRefusal('active_runs', message);
   }
-  const inventory = await begun(runtime, tenantId, options);
+  const mark = await begun(runtime, tenantId, options);
+  if (mark.ended !== undefined) return receiptOf(tenantId, mark, mark.ended);
   await removeRuns(runtime, of, { ...options, cancel: options.cancelRuns });
   const store = await runtime.store();
   await removeTenant(store, tenantId, {
@@ -84,22 +100,31 @@ export async function deleteTenant(
     onProgress: (records) => options.onProgress?.({ step: 'removing records', records, recordsTotal: null }),
   });
   await store.sweep(tenantScope(tenantId));
-  const left = await inventoryOf(runtime, tenantId, options);
-  const recordsLeft = sumOf(left.canonical.counts) + sumOf(left.runs.counts);
-  if (recordsLeft > 0) {
+  if ((await recordsIn(runtime, tenantId, options)) > 0) {
     const message =
       'callers wrote for the tenant meanwhile; take it out of the access policies and delete it again';
     throw new CopyRefusal('changed', message);
   }
+  const ended = { database, deletedAtUtc: formatUtc(runtime.world.clock.now()) };
+  await markRemoval(runtime, tenantId, JSON.stringify({ ...mark, ended } satisfies Mark));
+  return receiptOf(tenantId, mark, ended);
+}
+
+function receiptOf(tenantId: string, { inventory, earlier }: Mark, ended: Ended): DeletionReceipt {
   const receipt = {
     kind: 'svc.tenant.deletion.v1',
     tenantId,
-    database,
     ...inventory,
-    deletedAtUtc: formatUtc(runtime.world.clock.now()),
-    recordsLeft,
+    ...ended,
+    recordsLeft: 0,
+    ...(earlier === undefined ? {} : { earlier }),
   } as const;
   return { ...receipt, contentHash: sha256(canonicalJson(receipt)) };
+}
+
+async function recordsIn(runtime: Runtime, tenantId: string, options: CopyOptions): Promise<number> {
+  const { canonical, runs } = await inventoryOf(runtime, tenantId, options);
+  return sumOf(canonical.counts) + sumOf(runs.counts);
 }
 
 /** To be called when the receipt is safe: from now on nothing remembers the deletion. */
@@ -107,12 +132,17 @@ export function forgetDeletion(runtime: Runtime, tenantId: string): Promise<void
   return markRemoval(runtime, tenantId, null);
 }
 
-async function begun(runtime: Runtime, tenantId: string, options: CopyOptions): Promise<TenantInventory> {
-  const earlier = await removalMark(runtime, tenantId);
-  if (earlier !== null) return JSON.parse(earlier) as TenantInventory;
+async function begun(runtime: Runtime, tenantId: string, options: CopyOptions): Promise<Mark> {
+  const text = await removalMark(runtime, tenantId);
+  const before = text === null ? null : (JSON.parse(text) as Mark);
+  if (before !== null && before.ended === undefined) return before;
   const inventory = await inventoryOf(runtime, tenantId, options);
-  await markRemoval(runtime, tenantId, canonicalJson(inventory));
-  return inventory;
+  const isUsed = sumOf(inventory.canonical.counts) + sumOf(inventory.runs.counts) > 0;
+  if (before !== null && !isUsed) return before;
+  const earlier = before?.ended === undefined ? {} : { earlier: { ...before.inventory, ...before.ended } };
+  const mark: Mark = { inventory, ...earlier };
+  await markRemoval(runtime, tenantId, JSON.stringify(mark));
+  return mark;
 }
 
 function sumOf(counts: Readonly<Record<string, number>>): number {

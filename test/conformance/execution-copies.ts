@@ -7,10 +7,16 @@ import { existingRuns, restoreRuns, verifyRuns } from '../../functions/runs/copi
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import type { RecordData } from '../../functions/store/port.ts';
 import type { ExecutionConformance } from './execution.ts';
-import { archived, begin, goOn, SMALL_INLINE } from './execution-copies-runs.ts';
+import { archived, begin, type Deployment, goOn, SMALL_INLINE } from './execution-copies-runs.ts';
 import { HANDLER, leased, ownRuns, scopeOf } from './execution-fixtures.ts';
 import { contentOf, rich, roomForBytes } from './execution-maintenance-fixtures.ts';
 import { mortal } from './execution-tenant-deletion.ts';
+
+/** A process that dies after so many transactions. */
+function dyingAfter(steps: number, runtime: Deployment['instance']['runtime']) {
+  let writes = 0;
+  return { ...runtime, store: async () => mortal(await runtime.store(), () => ++writes > steps) };
+}
 
 /** Archives of runs: export, restore and removal. A deployment of another scope stands for another database. */
 export function describeRunCopies({ store }: ExecutionConformance): void {
@@ -168,17 +174,71 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
         const to = await deployment();
         to.clock.now += 60_000;
         const { runtime } = to.instance;
-        let writes = 0;
-        const dying = {
-          ...runtime,
-          store: async () => mortal(await runtime.store(), () => ++writes > steps),
-        };
-        const broken = await restoreRuns(dying, archive, of).then(
+        const broken = await restoreRuns(dyingAfter(steps, runtime), archive, of).then(
           () => false,
           () => true,
         );
         if (broken) await restoreRuns(runtime, archive, of);
         await goOn(to, begun);
+      }
+    });
+
+    it('of one tenant begin anew once what they had restored was removed', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      const begun = await begin(from);
+      const of = { tenantId: begun.tenantId, productId: null };
+      const { archive } = await archived(from, of);
+      to.clock.now += 60_000;
+      const { runtime } = to.instance;
+      await expect(restoreRuns(dyingAfter(3, runtime), archive, of)).rejects.toThrow('gone');
+      expect(await existingRuns(runtime, of)).toEqual({ runs: 5, active: 4 });
+      await removeRuns(runtime, of, { cancel: true });
+      await restoreRuns(runtime, archive, of);
+      await goOn(to, begun);
+    });
+
+    it('of one tenant replace a new run that has taken the key of an archived one', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      const begun = await begin(from);
+      const { tenantId, key: idempotencyKey } = begun;
+      const of = { tenantId, productId: null };
+      const { archive } = await archived(from, of);
+      to.clock.now += 60_000;
+      const { runtime } = to.instance;
+      await expect(restoreRuns(dyingAfter(1, runtime), archive, of)).rejects.toThrow('gone');
+      const scope = scopeOf('copies', tenantId);
+      const { id } = await to.client.start({ handlerId: HANDLER, scope, idempotencyKey });
+      await expect(restoreRuns(runtime, archive, of)).rejects.toMatchObject({ conflict: 'key_taken' });
+      expect((await to.client.start({ handlerId: HANDLER, scope, idempotencyKey })).id).toBe(id);
+      await restoreRuns(runtime, archive, of, { replace: true });
+      await goOn(to, begun);
+    });
+
+    it('that are never continued leave their keys free, and nothing after a week or a removal', async () => {
+      const from = await deployment();
+      const begun = await begin(from);
+      const { tenantId, key: idempotencyKey } = begun;
+      const of = { tenantId, productId: null };
+      const { archive } = await archived(from, of);
+      for (const end of ['removal', 'prune']) {
+        const to = await deployment();
+        to.clock.now += 60_000;
+        const { runtime } = to.instance;
+        await expect(restoreRuns(dyingAfter(2, runtime), archive, of)).rejects.toThrow('gone');
+        const ofRun = async () =>
+          (await contentOf(store(), to.scope)).filter((line) => line.includes(begun.held));
+        expect(await ofRun()).not.toEqual([]);
+        // Not another tenant's removal, while the restore may still go on.
+        await removeRuns(runtime, { tenantId: randomUUID(), productId: null }, { cancel: true });
+        expect(await ofRun()).not.toEqual([]);
+        if (end === 'removal') await removeRuns(runtime, of, { cancel: true });
+        to.clock.now += 8 * 86_400_000;
+        await to.client.prune({ dryRun: false, retainTerminalRuns: 500 });
+        expect(await ofRun()).toEqual([]);
+        const blobs = await runtime.blobs?.();
+        expect((await blobs?.list(`artifacts/${begun.held}/`, { limit: 10 }))?.keys).toEqual([]);
+        const scope = scopeOf('copies', tenantId);
+        await to.client.start({ handlerId: HANDLER, scope, idempotencyKey });
       }
     });
   });

@@ -113,6 +113,26 @@ export function describeTenantDeletion({ store }: ExecutionConformance): void {
       expect(await allOf(room, neighbour)).toEqual(kept);
     });
 
+    it('counts a tenant anew that was used again, where the tool was killed beside the receipt', async () => {
+      const room = await deployment();
+      const tenantId = await tenantIn(room);
+      const { runtime } = room.instance;
+      const remove = () => deleteTenant(runtime, tenantId, 'here', { cancelRuns: true });
+      const first = await remove();
+      room.clock.now += 60_000;
+      expect(await remove()).toEqual(first);
+      const client = new TenantClient(store(), tenantId);
+      await client.commit({ idempotencyKey: 'new', mutations: [client.upsert('new', {})] });
+      const second = await remove();
+      expect(second.canonical.counts).toMatchObject({ commits: 1, documents: 1 });
+      expect(second.runs.counts).toMatchObject({ runs: 0 });
+      const { beganAtUtc, canonical, runs, database, deletedAtUtc } = first;
+      expect(second.earlier).toEqual({ beganAtUtc, canonical, runs, database, deletedAtUtc });
+      expect(await allOf(room, tenantId)).toEqual([]);
+      await forgetDeletion(runtime, tenantId);
+      expect(await remove()).not.toHaveProperty('earlier');
+    });
+
     it('of an unknown tenant deletes nothing and says so', async () => {
       const room = await deployment();
       const neighbour = await tenantIn(room);

@@ -1,59 +1,19 @@
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
 import type { Found, RecordData, RecordKey, Write } from '../../store/port.ts';
-import { recordId } from '../../store/record-id.ts';
 import { incremented } from '../active-runs.ts';
-import { ADMISSIONS, COUNTERS, RUNS, remainsKey, runKey } from '../records.ts';
+import { ADMISSIONS, RUNS, remainsKey, runKey } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
 import { type RunsOf, runIdOf } from './archive-lines.ts';
 import { putBytes } from './artifact-bytes.ts';
 import { CopyRefusal } from './copy-refusal.ts';
 import { readRecords } from './read-archive.ts';
+import { restoreMarkKey, restoreMarkRecord, restoreRemains } from './restore-mark.ts';
 import { type CheckedRuns, type RestoreOptions, stepper } from './restore-options.ts';
 import { type RestoredRecord, restoredRecord } from './restored-record.ts';
 
 /** A transaction carries so many records, or so many characters, whichever comes first. */
 const BATCH_RECORDS = 40;
 const BATCH_CHARACTERS = 1024 * 1024;
-
-/** Says which archive is being restored, and the last run that is there: a run that ended since is not restored again. */
-function markOf({ tenantId, productId }: RunsOf): RecordKey {
-  return {
-    collection: COUNTERS.name,
-    id: recordId('runs-restore', JSON.stringify(tenantId), JSON.stringify(productId)),
-  };
-}
-
-export interface Restoring {
-  readonly contentHash: string;
-  /** Record id of the last restored run; empty before the first. */
-  readonly after: string;
-}
-
-/** How far an earlier call came with this archive; `null` if it did not begin. */
-export async function restoringOf(
-  runtime: Runtime,
-  of: RunsOf,
-  contentHash: string,
-): Promise<Restoring | null> {
-  const store = await runtime.store();
-  const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key: markOf(of) }] });
-  const head = records[0]?.head;
-  return head?.contentHash === contentHash ? { contentHash, after: String(head.after) } : null;
-}
-
-/** Writes the mark; without one, removes it: the restore is done. */
-export async function markRestoring(
-  runtime: Runtime,
-  of: RunsOf,
-  restoring: Restoring | null,
-): Promise<void> {
-  const store = await runtime.store();
-  const key = markOf(of);
-  await store.transact(runtime.scope, { gate: key, keys: [{ key }], frees: restoring === null }, (found) => {
-    if (restoring !== null) return { writes: [{ put: { key, head: { ...restoring } } }], result: null };
-    return { writes: found.get(key) === undefined ? [] : [{ remove: key }], result: null };
-  });
-}
 
 /**
  * Adds the runs of the archive to those of others. First the records that belong to runs, which no reader finds without
@@ -72,13 +32,23 @@ export async function loadRuns(
   await loadOwned(parts, source, checked, isLeft, options);
   const now = runtime.world.clock.now();
   const step = stepper('restoring runs', checked.manifest, options);
-  const batch = new Batch<RestoredRecord>(({ record }) => record);
+  const batch = new Batch<RestoredRun>(({ record }) => record);
+  // They precede the runs in the archive.
+  const admissions = new Map<string, RecordData>();
   for await (const { record } of readRecords(checked.manifest, source)) {
     step();
-    if (record.key.collection !== RUNS.name || !isLeft(record)) continue;
-    if (batch.add(restoredRecord(runtime, record, now))) await writeRuns(parts, batch.take());
+    if (!isLeft(record)) continue;
+    const runId = runIdOf(record);
+    if (isAdmission(record)) admissions.set(runId, record);
+    if (record.key.collection !== RUNS.name) continue;
+    const run = { ...restoredRecord(runtime, record, now), admission: admissions.get(runId) ?? null };
+    if (batch.add(run)) await writeRuns(parts, batch.take());
   }
   await writeRuns(parts, batch.take());
+}
+
+interface RestoredRun extends RestoredRecord {
+  readonly admission: RecordData | null;
 }
 
 interface LoadParts {
@@ -88,7 +58,7 @@ interface LoadParts {
 }
 
 async function loadOwned(
-  { runtime }: LoadParts,
+  { runtime, of }: LoadParts,
   source: ChunkSource,
   { manifest }: CheckedRuns,
   isLeft: (record: RecordData) => boolean,
@@ -101,28 +71,41 @@ async function loadOwned(
     step();
     if (record.key.collection === RUNS.name || !isLeft(record)) continue;
     const put = blob === null ? record : await putBytes(blobs, record, blob);
-    if (batch.add(put)) await writeOwned(runtime, batch.take());
+    if (batch.add(put)) await writeOwned(runtime, of, batch.take());
   }
-  await writeOwned(runtime, batch.take());
+  await writeOwned(runtime, of, batch.take());
 }
 
-/** Writes records whose runs are not there yet. Remains of removed runs of the same ids would clear them later. */
-async function writeOwned(runtime: Runtime, records: readonly RecordData[]): Promise<void> {
+/**
+ * Writes records whose runs are not there yet. Remains name each of these runs until it is there, so that a prune or a
+ * deletion clears the records of a restore that is never continued. They replace the remains of removed runs of the same ids.
+ */
+async function writeOwned(runtime: Runtime, of: RunsOf, records: readonly RecordData[]): Promise<void> {
   const [first] = records;
   if (first === undefined) return;
-  const remains = [...new Set(records.map(runIdOf))].map(remainsKey);
-  const keys = [...records.map(({ key }) => key), ...remains].map((key) => ({ key }));
+  // The idempotency key is written with its run: without a run, the key would be refused for ever.
+  const owned = records.filter((record) => !isAdmission(record));
+  const runIds = [...new Set(owned.map(runIdOf))];
+  const ofRuns = runIds.flatMap((runId) => [remainsKey(runId), runKey(runId)]);
+  const keys = [...records.map(({ key }) => key), ...ofRuns].map((key) => ({ key }));
+  const now = runtime.world.clock.now();
   const store = await runtime.store();
   await store.transact(runtime.scope, { gate: first.key, keys }, (found) => {
     for (const record of records) refuseTakenKey(found, record);
-    const writes: Write[] = records.map((put) => ({ put }));
-    return { writes: [...writes, ...there(found, remains).map((key) => ({ remove: key }))], result: null };
+    if (runIds.some((runId) => found.get(runKey(runId)) !== undefined))
+      throw new CopyRefusal('not_empty', 'runs of the same ids are there, of another tenant or product');
+    const remains = runIds.map((runId) => restoreRemains(runId, of, now));
+    return { writes: [...owned, ...remains].map((put): Write => ({ put })), result: null };
   });
 }
 
-function refuseTakenKey(found: Found, { key, head }: RecordData): void {
-  const taken = found.get(key);
-  if (key.collection !== ADMISSIONS.name || taken === undefined || taken.head.runId === head.runId) return;
+function isAdmission({ key }: RecordData): boolean {
+  return key.collection === ADMISSIONS.name;
+}
+
+function refuseTakenKey(found: Found, record: RecordData): void {
+  const taken = found.get(record.key);
+  if (!isAdmission(record) || taken === undefined || taken.head.runId === record.head.runId) return;
   throw new CopyRefusal(
     'key_taken',
     'a new run uses the idempotency key of an archived one; stop the callers and restore with --replace',
@@ -131,20 +114,27 @@ function refuseTakenKey(found: Found, { key, head }: RecordData): void {
 
 async function writeRuns(
   { runtime, of, contentHash }: LoadParts,
-  runs: readonly RestoredRecord[],
+  runs: readonly RestoredRun[],
 ): Promise<void> {
   const last = runs.at(-1)?.record.key.id;
   if (last === undefined) return;
-  const mark = markOf(of);
+  const mark = restoreMarkKey(of);
   const counters = new Map(runs.flatMap((each) => each.counters).map((counter) => [counter.key.id, counter]));
   const remains = runs.map(({ record }) => remainsKey(runIdOf(record)));
   const counted = [...counters.values()].map(({ key }) => key);
-  const keys = [mark, ...runs.map(({ record }) => record.key), ...remains, ...counted];
+  const admissions = runs.flatMap(({ admission }) => (admission === null ? [] : [admission]));
+  const records = [...runs.map(({ record }) => record), ...admissions];
+  const keys = [mark, ...records.map(({ key }) => key), ...remains, ...counted];
   const store = await runtime.store();
   await store.transact(runtime.scope, { gate: mark, keys: keys.map((key) => ({ key })) }, (found) => {
-    const writes: Write[] = [{ put: { key: mark, head: { contentHash, after: last } } }];
+    const writes: Write[] = [{ put: restoreMarkRecord(of, { contentHash, after: last }) }];
     const added = runs.filter(({ record }) => found.get(record.key) === undefined);
-    writes.push(...added.map(({ record }) => ({ put: record })));
+    for (const { record, admission } of added) {
+      writes.push({ put: record });
+      if (admission === null) continue;
+      refuseTakenKey(found, admission);
+      writes.push({ put: admission });
+    }
     writes.push(...there(found, remains).map((key) => ({ remove: key })));
     for (const counter of counters.values()) {
       const more = added.filter((each) => each.counters.some(({ key }) => key.id === counter.key.id)).length;

@@ -1,4 +1,5 @@
 import { listPages } from '../../store/pages.ts';
+import type { Head } from '../../store/port.ts';
 import { changeRun } from '../change-run.ts';
 import { clearAllRemains, type PruneCounts, removeRun } from '../maintenance/remove-run.ts';
 import { isActive, RUN_GROUP, RUNS, readRun } from '../records.ts';
@@ -8,6 +9,7 @@ import type { Runtime } from '../runtime.ts';
 import { belongsTo, type RunsOf } from './archive-lines.ts';
 import { CopyRefusal } from './copy-refusal.ts';
 import type { CopyOptions } from './export-runs.ts';
+import { forgetRestores, isRestore, isRestoreOf } from './restore-mark.ts';
 
 export interface RemoveOptions extends CopyOptions {
   /** Cancels active runs first; without it they are refused. */
@@ -32,6 +34,7 @@ export async function removeRuns(runtime: Runtime, of: RunsOf, options: RemoveOp
     leases: 0,
     artifactDirectories: 0,
   };
+  await forgetRestores(runtime, of);
   for (let found = true; found; ) {
     found = false;
     for await (const run of runsOf(runtime, of)) {
@@ -43,8 +46,9 @@ export async function removeRuns(runtime: Runtime, of: RunsOf, options: RemoveOp
       options.onProgress?.({ step: 'removing runs', records: total.runs, recordsTotal: null });
     }
   }
-  // An earlier call may have broken off between a run and the records that belong to it.
-  await clearAllRemains(runtime, runtime.world.clock.now());
+  // An earlier call may have broken off between a run and the records that belong to it; so may a restore of these runs.
+  const isMine = (head: Head) => !isRestore(head) || isRestoreOf(head, of);
+  await clearAllRemains(runtime, runtime.world.clock.now(), isMine);
   return total;
 }
 

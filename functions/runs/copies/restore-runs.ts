@@ -6,9 +6,10 @@ import type { Runtime } from '../runtime.ts';
 import { belongsTo, isAll, type RunsOf } from './archive-lines.ts';
 import { CopyRefusal } from './copy-refusal.ts';
 import { archivedRun } from './line-reader.ts';
-import { loadRuns, markRestoring, type Restoring, restoringOf } from './load-runs.ts';
+import { loadRuns } from './load-runs.ts';
 import { openRunsArchive, readRecords } from './read-archive.ts';
 import { removeRuns } from './remove-runs.ts';
+import { markRestoring, type Restoring, restoringOf } from './restore-mark.ts';
 import { type CheckedRuns, type RestoreOptions, stepper } from './restore-options.ts';
 import { swapRuns } from './swap-runs.ts';
 
@@ -78,9 +79,16 @@ export async function restoreRuns(
     await swapRuns(runtime, source, checked, options);
     return checked;
   }
-  const restoring = await begunRestore(runtime, wanted(of, checked), checked, options);
-  await loadRuns(runtime, source, checked, wanted(of, checked), { ...options, after: restoring.after });
-  await markRestoring(runtime, wanted(of, checked), null);
+  const both = wanted(of, checked);
+  const { after } = await begunRestore(runtime, both, checked, options);
+  try {
+    await loadRuns(runtime, source, checked, both, { ...options, after });
+  } catch (error) {
+    // The next call with --replace must remove the runs that are in the way, and not go on.
+    if (error instanceof CopyRefusal) await markRestoring(runtime, both, null);
+    throw error;
+  }
+  await markRestoring(runtime, both, null);
   return checked;
 }
 

@@ -4,6 +4,7 @@ import { listPages, walkPages } from '../../store/pages.ts';
 import type {
   Collection,
   Found,
+  Head,
   KeyRequest,
   RecordData,
   RecordKey,
@@ -268,12 +269,17 @@ async function removeOwned(
   });
 }
 
-/** Clears the remains of every removed run, also of those that a later prune would clear. Throws where it cannot. */
-export async function clearAllRemains(runtime: Runtime, now: number): Promise<void> {
+/** Clears all remains of these heads, also those that a later prune would clear. Throws where it cannot. */
+export async function clearAllRemains(
+  runtime: Runtime,
+  now: number,
+  isMine: (head: Head) => boolean,
+): Promise<void> {
   const store = await runtime.store();
   const pages = listPages(store, runtime.scope, { collection: REMAINS, group: REMAINS_GROUP, limit: PAGE });
   for await (const { records } of pages)
-    for (const record of records) await clearRemains(runtime, remainsOf(record), now);
+    for (const record of records)
+      if (isMine(record.head)) await clearRemains(runtime, remainsOf(record), now);
 }
 
 function remainsOf({ head }: RecordData): Remains {

@@ -1,0 +1,91 @@
+import type { Head, RecordData, RecordKey } from '../../store/port.ts';
+import { recordId } from '../../store/record-id.ts';
+import { remainsRecord } from '../maintenance/remove-run.ts';
+import { COUNTERS } from '../records.ts';
+import type { Runtime } from '../runtime.ts';
+import type { RunsOf } from './archive-lines.ts';
+
+/** What a restore beside other runs leaves in the store until it is done. */
+
+export interface Restoring {
+  readonly contentHash: string;
+  /** Record id of the last restored run; empty before the first. */
+  readonly after: string;
+}
+
+const KIND = 'runs-restore';
+const PAGE = 200;
+/** The records of a restore that broke off wait so long for the call that continues it. A later call writes them again. */
+const UNFINISHED_MS = 7 * 86_400_000;
+
+export function restoreMarkKey({ tenantId, productId }: RunsOf): RecordKey {
+  return {
+    collection: COUNTERS.name,
+    id: recordId(KIND, JSON.stringify(tenantId), JSON.stringify(productId)),
+  };
+}
+
+/** Says which archive is being restored, and the last run that is there: a run that ended since is not restored again. */
+export function restoreMarkRecord(of: RunsOf, restoring: Restoring): RecordData {
+  return { key: restoreMarkKey(of), head: { ...headOf(of), ...restoring } };
+}
+
+/** Remains of a run that is not there yet. */
+export function restoreRemains(runId: string, of: RunsOf, now: number): RecordData {
+  const record = remainsRecord(runId, null, now);
+  return { ...record, head: { ...record.head, ...headOf(of) }, due: now + UNFINISHED_MS };
+}
+
+function headOf({ tenantId, productId }: RunsOf): Head {
+  return { kind: KIND, tenantId, productId };
+}
+
+/** Whether a record belongs to a restore of runs that the selection may hold. */
+export function isRestoreOf({ kind, tenantId, productId }: Head, of: RunsOf): boolean {
+  const meet = (one: unknown, other: string | null) => one === null || other === null || one === other;
+  return kind === KIND && meet(tenantId, of.tenantId) && meet(productId, of.productId);
+}
+
+/** Whether a record belongs to any restore. */
+export function isRestore({ kind }: Head): boolean {
+  return kind === KIND;
+}
+
+/** How far an earlier call came with this archive; `null` if it did not begin. */
+export async function restoringOf(
+  runtime: Runtime,
+  of: RunsOf,
+  contentHash: string,
+): Promise<Restoring | null> {
+  const store = await runtime.store();
+  const { records } = await store.query(runtime.scope, { by: 'keys', keys: [{ key: restoreMarkKey(of) }] });
+  const head = records[0]?.head;
+  return head?.contentHash === contentHash ? { contentHash, after: String(head.after) } : null;
+}
+
+/** Writes the mark; without one, removes it: the restore is done. */
+export async function markRestoring(
+  runtime: Runtime,
+  of: RunsOf,
+  restoring: Restoring | null,
+): Promise<void> {
+  const store = await runtime.store();
+  const key = restoreMarkKey(of);
+  await store.transact(runtime.scope, { gate: key, keys: [{ key }], frees: restoring === null }, (found) => {
+    if (restoring !== null) return { writes: [{ put: restoreMarkRecord(of, restoring) }], result: null };
+    return { writes: found.get(key) === undefined ? [] : [{ remove: key }], result: null };
+  });
+}
+
+/** To be called when runs are removed: a restore of them that broke off begins anew, or it would skip removed runs. */
+export async function forgetRestores(runtime: Runtime, of: RunsOf): Promise<void> {
+  const store = await runtime.store();
+  const keys: RecordKey[] = [];
+  for await (const { records } of store.scan(runtime.scope, { collections: [COUNTERS.name], pageSize: PAGE }))
+    keys.push(...records.filter(({ head }) => isRestoreOf(head, of)).map(({ key }) => key));
+  for (const key of keys)
+    await store.transact(runtime.scope, { gate: key, keys: [{ key }], frees: true }, (found) => ({
+      writes: found.get(key) === undefined ? [] : [{ remove: key }],
+      result: null,
+    }));
+}
