@@ -42,8 +42,12 @@ function headOf({ tenantId, productId }: RunsOf): Head {
 
 /** Whether a record belongs to a restore of runs that the selection may hold. */
 export function isRestoreOf({ kind, tenantId, productId }: Head, of: RunsOf): boolean {
-  const meet = (one: unknown, other: string | null) => one === null || other === null || one === other;
   return kind === KIND && meet(tenantId, of.tenantId) && meet(productId, of.productId);
+}
+
+/** `null` stands for every one. */
+function meet(one: unknown, other: string | null): boolean {
+  return one === null || other === null || one === other;
 }
 
 /** Whether a record belongs to any restore. */
