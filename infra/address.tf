@@ -73,13 +73,20 @@ resource "google_compute_url_map" "public" {
   }
 }
 
+# The proxy changes to the certificate of another domain before the last one goes, so each domain gives a name of its own.
 resource "google_compute_managed_ssl_certificate" "public" {
   project = var.project
-  name    = "${var.name}-public"
+  name    = "${var.name}-public-${substr(sha256(var.domain), 0, 8)}"
 
   managed {
     domains = [var.domain]
   }
+
+  lifecycle {
+    create_before_destroy = true
+  }
+
+  depends_on = [google_project_service.this]
 }
 
 resource "google_compute_ssl_policy" "public" {
@@ -87,6 +94,8 @@ resource "google_compute_ssl_policy" "public" {
   name            = "${var.name}-public"
   profile         = "MODERN"
   min_tls_version = "TLS_1_2"
+
+  depends_on = [google_project_service.this]
 }
 
 resource "google_compute_target_https_proxy" "public" {

@@ -140,7 +140,7 @@ resource "google_cloudfunctions2_function" "this" {
     }
   }
 
-  # A function does not start before it may read its settings and its database.
+  # A function does not start before it may use what it needs.
   depends_on = [
     google_project_iam_member.build_logs,
     google_project_iam_member.build_sources,
@@ -148,6 +148,10 @@ resource "google_cloudfunctions2_function" "this" {
     google_project_iam_member.database,
     google_secret_manager_secret_iam_member.settings,
     google_secret_manager_secret_iam_member.api_keys,
+    google_cloud_tasks_queue_iam_member.enqueuer,
+    google_service_account_iam_member.acts_as_tasks,
+    google_storage_bucket_iam_member.function,
     google_firestore_field.this,
+    google_firestore_index.this,
   ]
 }

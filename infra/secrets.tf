@@ -49,4 +49,9 @@ resource "google_secret_manager_secret_version" "settings" {
 
   secret      = google_secret_manager_secret.this[each.key].id
   secret_data = each.value
+
+  # Functions change to the new version before the last one is destroyed: an instance mounts its version when it starts.
+  lifecycle {
+    create_before_destroy = true
+  }
 }

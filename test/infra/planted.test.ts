@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { copyOfInfra, readConfiguration } from './configuration.ts';
 import { indexFaults } from './index-check.ts';
+import { orderFaults } from './order-check.ts';
 import { planted } from './planted.ts';
 import { policyFaults } from './policy-check.ts';
 import { schemaFaults } from './schema-check.ts';
@@ -16,9 +17,12 @@ async function faultsWith(edit: Parameters<typeof copyOfInfra>[0]): Promise<stri
   folders.push(folder);
   try {
     const configuration = await readConfiguration(folder);
-    return [...schemaFaults(configuration), ...policyFaults(configuration), ...indexFaults(folder)].join(
-      '\n',
-    );
+    return [
+      ...schemaFaults(configuration),
+      ...policyFaults(configuration),
+      ...orderFaults(configuration),
+      ...indexFaults(folder),
+    ].join('\n');
   } catch (error) {
     return String(error);
   }

@@ -124,4 +124,19 @@ export const planted: readonly Planted[] = [
     node: 'the function reconcile has no caller',
     terraform: 'A scheduled function has another caller',
   },
+  {
+    defect: 'an account that is made before its API is on',
+    edit: edit('accounts.tf', 'depends_on = [google_project_service.this]', ''),
+    node: 'google_service_account.function: may be created before its API is on',
+  },
+  {
+    defect: 'settings that are destroyed while functions mount them',
+    edit: edit('secrets.tf', 'create_before_destroy = true', 'create_before_destroy = false'),
+    node: 'google_secret_manager_secret_version.settings: is removed before its successor is there',
+  },
+  {
+    defect: 'functions that start before the composite indexes',
+    edit: edit('functions.tf', 'google_firestore_index.this,', ''),
+    node: 'google_cloudfunctions2_function.this: starts before google_firestore_index.this is there',
+  },
 ];

@@ -5,6 +5,7 @@ import { functionNames } from '../../functions/compose/functions.ts';
 import { lines } from '../../functions/config/table.ts';
 import { infraFolder, readConfiguration, textsIn } from './configuration.ts';
 import { indexFaults } from './index-check.ts';
+import { orderFaults } from './order-check.ts';
 import { allowedRoles, policyFaults } from './policy-check.ts';
 import { schemaFaults } from './schema-check.ts';
 
@@ -18,6 +19,10 @@ describe('the infrastructure, read without Terraform', () => {
 
   test('follows the rules about roles, callers, audiences, ceilings and protection', () => {
     expect(policyFaults(configuration)).toEqual([]);
+  });
+
+  test('creates and replaces its parts in an order that Google accepts', () => {
+    expect(orderFaults(configuration)).toEqual([]);
   });
 
   test('has the indexes that the store needs, and no others', () => {
