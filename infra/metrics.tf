@@ -16,7 +16,8 @@ resource "google_logging_metric" "lines" {
   project     = var.project
   name        = "${var.name}/${each.key}"
   description = "Log lines: ${each.value}"
-  filter      = "${local.function_logs} jsonPayload.message=~\"^${each.value}\""
+  # A line that has no field beside its message may be kept as text.
+  filter = "${local.function_logs} (jsonPayload.message=~\"^${each.value}\" OR textPayload=~\"^${each.value}\")"
 
   metric_descriptor {
     metric_kind = "DELTA"

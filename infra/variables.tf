@@ -88,6 +88,13 @@ variable "worker_routes" {
     max_dispatches_per_second = optional(number, 100)
   }))
   default = {}
+
+  validation {
+    condition = alltrue([
+      for route in keys(var.worker_routes) : route != "runs" && can(regex("^[a-z]([a-z0-9-]*[a-z0-9])?$", route)) && length("${var.name}-tasks-${route}") <= 30
+    ])
+    error_message = "The name of a route has lower-case letters, digits and hyphens, at most 30 with the name and -tasks- before it; runs is the hosted worker."
+  }
 }
 
 variable "worker_dispatches" {
@@ -134,4 +141,9 @@ variable "alerts" {
     reconcile_silence_minutes = optional(number, 10)
   })
   default = {}
+
+  validation {
+    condition     = var.alerts.reconcile_silence_minutes >= 2
+    error_message = "Cloud Monitoring takes a silence for one from 2 minutes on."
+  }
 }

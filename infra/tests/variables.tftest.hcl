@@ -114,3 +114,61 @@ run "long_name" {
 
   expect_failures = [var.name]
 }
+
+run "route_of_the_hosted_worker" {
+  command = plan
+
+  variables {
+    worker_routes = {
+      runs = { url = "https://render.example.com/tasks", audience = "https://render.example.com", handlers = ["invoice.render"] }
+    }
+  }
+
+  expect_failures = [var.worker_routes]
+}
+
+run "long_route" {
+  command = plan
+
+  variables {
+    worker_routes = {
+      a-route-that-is-too-long = { url = "https://render.example.com/tasks", audience = "https://render.example.com", handlers = ["invoice.render"] }
+    }
+  }
+
+  expect_failures = [var.worker_routes]
+}
+
+run "short_silence" {
+  command = plan
+
+  variables {
+    alerts = { reconcile_silence_minutes = 1 }
+  }
+
+  expect_failures = [var.alerts]
+}
+
+run "log_lines" {
+  command = plan
+
+  assert {
+    condition = alltrue([
+      for metric in google_logging_metric.lines : strcontains(metric.filter, "jsonPayload.message=~") && strcontains(metric.filter, "OR textPayload=~")
+    ])
+    error_message = "A line without other fields is not counted"
+  }
+}
+
+run "another_domain" {
+  command = plan
+
+  variables {
+    domain = "api.example.com"
+  }
+
+  assert {
+    condition     = google_compute_managed_ssl_certificate.public.name != "svc-public-${substr(sha256("svc.example.com"), 0, 8)}"
+    error_message = "The certificate of another domain has the name of the last one"
+  }
+}
