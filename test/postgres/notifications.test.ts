@@ -14,6 +14,7 @@ import {
 } from '../../functions/store/postgres/notifications.ts';
 import { postgresMissing, postgresSchema, postgresSocketFolder, postgresUrl } from '../support/postgres.ts';
 import { latch, poll } from './fixtures.ts';
+import { type Passage, startProxy } from './proxy.ts';
 
 /** Timers that fire when the test says so. */
 class HeldTimers {
@@ -36,9 +37,9 @@ class HeldTimers {
 }
 
 /** One process that listens: what it received, and how often it connected. */
-function processOf(schema: string) {
+function processOf(schema: string, folder?: string, timeoutMs = 5_000) {
   const timers = new HeldTimers();
-  const connection = notificationsConfig(driverUrl(postgresUrl()), 5_000);
+  const connection = notificationsConfig(driverUrl(postgresUrl(folder)), timeoutMs);
   const notices = new Notifications({ connection, schema, random: machine.random, timers });
   const received: Notice[] = [];
   let connections = 0;
@@ -105,8 +106,10 @@ async function serverOf(connectionString: string) {
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-  const world = { ...machine, timers: new HeldTimers() };
-  const service = compose(loaded.settings, { world, watchStore, writeLog: () => undefined });
+  const timers = new HeldTimers();
+  const lines: string[] = [];
+  const writeLog = (line: string) => void lines.push(line);
+  const service = compose(loaded.settings, { world: { ...machine, timers }, watchStore, writeLog });
   const call = await service.call(['execution']);
   await service.start();
   await connected.opened;
@@ -119,6 +122,8 @@ async function serverOf(connectionString: string) {
       return { searched: searched.opened, answer: call('leaseExternalExecutionRun', { body }, caller) };
     },
     close: () => service.close(),
+    timers,
+    lines,
   };
 }
 
@@ -225,6 +230,49 @@ describe.skipIf(postgresMissing !== undefined)(`notices of PostgreSQL ${postgres
     expect(process.timers.delays).toEqual([]);
     process.notices.send({ topic: 'late', count: 1 });
     expect(process.timers.delays).toEqual([]);
+  });
+
+  test('end with the server that stops: it logs no error, and leaves neither a connection nor a timer', async () => {
+    const database = `notices_${randomBytes(6).toString('hex')}`;
+    await session.query(`CREATE DATABASE ${database}`);
+    const folder = encodeURIComponent(postgresSocketFolder());
+    const server = await serverOf(`postgresql:///${database}?host=${folder}&user=svc`);
+    await server.start();
+    await server.close();
+    const count = 'SELECT count(*)::int AS open FROM pg_stat_activity WHERE datname = $1';
+    await poll(async () => {
+      const { rows } = await session.query<{ open: number }>(count, [database]);
+      return rows[0]?.open === 0 ? true : undefined;
+    });
+    expect(server.timers.delays).toEqual([]);
+    const severities = server.lines.map((line) => (JSON.parse(line) as { severity: string }).severity);
+    expect(severities.filter((severity) => severity !== 'INFO')).toEqual([]);
+  });
+
+  // The time that a connection may take is far longer than the test.
+  test.each<[string, (answers: number) => boolean]>([
+    ['that is not answered', () => true],
+    ['whose LISTEN is not answered', (answers) => answers > 1],
+  ])('end at a stop in the middle of the next connection %s', async (_, isSwallowed) => {
+    const proxy = await startProxy();
+    const schema = postgresSchema();
+    const process = processOf(schema, proxy.folder, 600_000);
+    await process.connected();
+    for (const pid of await listeners(schema)) await session.query('SELECT pg_terminate_backend($1)', [pid]);
+    await poll(async () => process.timers.delays.find((delay) => delay <= 250));
+    const swallowed = latch();
+    let answers = 0;
+    proxy.onAnswer = (): Passage => {
+      answers += 1;
+      if (!isSwallowed(answers)) return 'pass';
+      swallowed.open();
+      return new Promise<void>(() => undefined);
+    };
+    process.timers.fire();
+    await swallowed.opened;
+    await process.notices.close();
+    expect(process.timers.delays).toEqual([]);
+    await proxy.close();
   });
 
   test('are tried again, later each time, while the database does not answer', async () => {

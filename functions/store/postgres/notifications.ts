@@ -36,6 +36,8 @@ export class Notifications implements Notices {
   #listener: NoticeListener | null = null;
   /** The connection that listens; `null` while there is none. */
   #client: Client | null = null;
+  /** The connection that does not listen yet. */
+  #next: Client | null = null;
   #opening: Promise<void> = Promise.resolve();
   #sending: Promise<void> = Promise.resolve();
   #closing: Promise<void> = Promise.resolve();
@@ -66,6 +68,8 @@ export class Notifications implements Notices {
   async close(): Promise<void> {
     this.#listener = null;
     this.#stopRetry();
+    // A server that does not answer would keep the process for as long as a connection may take.
+    this.#next?.connection.stream.destroy();
     await this.#opening;
     if (this.#client !== null && this.#pending.size > 0) this.#flush(this.#client);
     this.#stopGathering();
@@ -76,6 +80,7 @@ export class Notifications implements Notices {
 
   async #open(): Promise<void> {
     const client = new Client(this.#options.connection);
+    this.#next = client;
     const lost = () => this.#lost(client);
     client.on('error', lost);
     client.on('end', lost);
@@ -91,6 +96,8 @@ export class Notifications implements Notices {
       this.#leave(client);
       this.#retryLater();
       return;
+    } finally {
+      this.#next = null;
     }
     if (this.#listener === null) {
       this.#leave(client);
