@@ -21,6 +21,16 @@ describe('an allowance of bytes', () => {
     expect([allowance.take(1_000), allowance.take(1)]).toEqual([0, 10]);
   });
 
+  test('has back what did not pass, and never more than whole', () => {
+    const { allowance } = start();
+    for (let n = 0; n < 1_000; n += 1) {
+      allowance.take(100);
+      allowance.giveBack(100);
+    }
+    allowance.giveBack(5_000);
+    expect([allowance.take(1_000), allowance.take(1)]).toEqual([0, 10]);
+  });
+
   test('gains nothing from a clock that is set back', () => {
     const { clock, allowance } = start();
     allowance.take(1_000);

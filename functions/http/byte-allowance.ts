@@ -8,8 +8,10 @@ export interface AllowancePolicy {
 
 /** A token bucket that counts bytes of all connections together. */
 export interface ByteAllowance {
-  /** Counts bytes that have passed; the milliseconds to wait before more may pass, 0 for none. */
+  /** Counts bytes before they pass; the milliseconds to wait until they may, 0 for none. */
   take(bytes: number): number;
+  /** Counts no longer what was taken and did not pass. */
+  giveBack(bytes: number): void;
 }
 
 export function createByteAllowance(
@@ -26,6 +28,9 @@ export function createByteAllowance(
       at = now;
       free = Math.min(burstBytes, free + added) - bytes;
       return free >= 0 ? 0 : Math.ceil((-free / bytesPerSecond) * 1000);
+    },
+    giveBack(bytes) {
+      free = Math.min(burstBytes, free + bytes);
     },
   };
 }

@@ -100,6 +100,13 @@ describe('the order of the steps', () => {
     expect(await remaining(true, large, true)).toContain('r=98;');
     // Four pieces of 64 KiB, of which the first is part of the request: three times 32.
     expect(await remaining(true, large, true, refuses)).toContain('r=2;');
+    // Its lease is live, and its bytes cannot be read.
+    const cutOff = {
+      ...good,
+      headers: { 'content-type': 'application/json' },
+      body: `{"a":"${'x'.repeat(200_000)}`,
+    };
+    expect(await remaining(true, cutOff, true)).toContain('r=95;');
     expect(await remaining(false, large)).toContain('r=98;');
     expect(await remaining(false, refusedStart)).toContain('r=98;');
   });

@@ -1,6 +1,7 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Caller } from '../identity/caller.ts';
 import { writeAnswer } from './answer.ts';
+import type { Judge } from './body.ts';
 import { type BodyReader, readSentBody } from './body-reader.ts';
 import { selectionOf } from './byte-answer.ts';
 import { abandonStreams, streamsOf } from './byte-stream.ts';
@@ -112,12 +113,12 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
     caller,
     read: async (judge) => {
       const input = readQuery(route.query, query);
-      const readFrom = (sent: RawRequest) =>
-        readSentBody(parts.reader, sent, headers, match, { reserve: flight.take, judge });
+      const readFrom = (sent: RawRequest, judged?: Judge) =>
+        readSentBody(parts.reader, sent, headers, match, { reserve: flight.take, judge: judged });
       // Workers under leases would be refused their renewals after large artifacts.
       const body = await (judge === undefined
         ? readFrom(request)
-        : readFreeOfCharge(state.exchange.request, chargeOf(options, parts, state), readFrom));
+        : readFreeOfCharge(state.exchange.request, chargeOf(options, parts, state), judge, readFrom));
       state.streams = streamsOf(body);
       await parts.large.turnOf(callerName, entry.id);
       return { query: input, body };

@@ -168,27 +168,42 @@ function discardRest(
 ): Promise<void> {
   return new Promise((resolve) => {
     let discarded = 0;
+    let paid = 0;
     const cancel = timers.after(lingerMs, () => done());
     let cancelNext: (() => void) | null = null;
     // Chunk by chunk, each paid for in advance: the socket would otherwise deliver some 2 MiB in one turn of the event loop.
     const next = (): void => {
       request.pause();
-      cancelNext = timers.after(allowance.take(discardedAtOnceBytes), () => request.resume());
+      cancelNext?.();
+      paid = discardedAtOnceBytes;
+      cancelNext = timers.after(allowance.take(paid), () => request.resume());
+    };
+    // Bytes that did not come are free for other connections.
+    const settle = (bytes: number): void => {
+      allowance.giveBack(paid - bytes);
+      paid = 0;
+    };
+    const onData = (chunk: Uint8Array): void => {
+      settle(chunk.length);
+      discarded += chunk.length;
+      if (discarded > lingerBytesMax) done();
+      else next();
     };
     const done = (): void => {
+      request.off('data', onData);
+      request.pause();
+      settle(0);
       cancelNext?.();
       cancel();
       resolve();
     };
     request.once('end', done);
     request.once('close', done);
+    // A reader that stopped in the middle of the body still listens, and no data flows beside it.
+    request.removeAllListeners('readable');
     next();
     // A listener starts a request that was not paused before.
-    request.on('data', (chunk: Uint8Array) => {
-      discarded += chunk.length;
-      if (discarded > lingerBytesMax) done();
-      else next();
-    });
+    request.on('data', onData);
   });
 }
 

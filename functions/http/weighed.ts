@@ -1,4 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
+import type { Judge } from './body.ts';
 import type { RawRequest } from './message.ts';
 import { PERMIT_BYTES, REFUSED_BODY_FACTOR, REFUSED_START_PERMITS } from './rate-limit.ts';
 
@@ -33,21 +34,28 @@ async function* weighed(
 
 /**
  * Takes the permits of a body only when reading it fails: a body that its handler judges first and accepts costs one. A refused
- * one costs more than others, since workers have many permits and send no such bodies.
+ * one costs more than others, since workers have many permits and send no such bodies. An accepted one that breaks off costs
+ * as much as any other body: its worker needs permits to renew its leases.
  */
 export async function readFreeOfCharge<T>(
   request: RawRequest,
   charge: Charge,
-  read: (request: RawRequest) => Promise<T>,
+  judge: Judge,
+  read: (request: RawRequest, judge: Judge) => Promise<T>,
 ): Promise<T> {
   let owed = 0;
+  let factor = REFUSED_BODY_FACTOR;
   const counted = weighedRequest(request, (permits) => {
     owed += permits;
   });
   try {
-    return await read(counted);
+    return await read(counted, async (beginning) => {
+      const isAccepted = await judge(beginning);
+      if (isAccepted) factor = 1;
+      return isAccepted;
+    });
   } catch (error) {
-    charge(owed * REFUSED_BODY_FACTOR);
+    charge(owed * factor);
     throw error;
   }
 }

@@ -71,6 +71,48 @@ test('bodies behind a refusal are discarded at a bounded speed, over all connect
   server.close();
 }, 30_000);
 
+/** A server that reads one chunk of a body, or none, and then refuses it; waits with a length are those of the world. */
+async function refusing(world: ManualWorld, readsFirst: boolean) {
+  const after: Timers['after'] = (ms, callback) => (ms > 0 ? world : systemWorld).timers.after(ms, callback);
+  const chain: Chain = async ({ body }) => {
+    if (readsFirst) await body[Symbol.asyncIterator]().next();
+    return { status: 409, headers: [], body: '{}', close: false };
+  };
+  const server = createServer(createExchange(chain, { clock: world.clock, timers: { after } }).handle);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+const sends = (bytes: number): string => request('POST', path, [`Content-Length: ${bytes}`]);
+
+test('a body of which the server has read a part is discarded too, and its client reads the answer', async () => {
+  const world = new ManualWorld();
+  const { server, port } = await refusing(world, true);
+  const client = await unread(port, sends(20 * MiB) + 'x'.repeat(20 * MiB));
+  let text = '';
+  client.setEncoding('utf8').on('data', (part: string) => (text += part));
+  const reset = await new Promise((resolve) => client.once('close', resolve));
+  expect([reset, text.slice(0, 12), text.slice(-2)]).toEqual([false, 'HTTP/1.1 409', '{}']);
+  expect(world.pendingTimers).toBe(0);
+  server.close();
+}, 20_000);
+
+test('a refused client that sends nothing takes nothing from what may be discarded for others', async () => {
+  const world = new ManualWorld();
+  const { server, port } = await refusing(world, false);
+  // Twice as many as the allowance has chunks, in groups.
+  for (let group = 0; group < 10; group += 1) {
+    const silent = await Promise.all(Array.from({ length: 100 }, () => unread(port, sends(MiB))));
+    await Promise.all(silent.map((socket) => once(socket, 'data')));
+    for (const socket of silent) socket.destroy();
+    await vi.waitFor(() => expect(world.pendingTimers).toBe(0));
+  }
+  const client = await unread(port, sends(2 * MiB) + 'x'.repeat(2 * MiB));
+  const reset = await new Promise((resolve) => client.resume().once('close', resolve));
+  expect([reset, world.pendingTimers]).toEqual([false, 0]);
+  server.close();
+}, 30_000);
+
 test('answers that nobody reads are bounded, cut off after 30 s, and cost small requests nothing', async () => {
   const world = new ManualWorld();
   const bytesInFlight = { perProcess: 64 * MiB, perCaller: 40 * MiB };
