@@ -75,8 +75,8 @@ export function neededBy(packages: Locked, names: readonly string[]): Locked {
 
 /** Without the marks that say why this project itself installs the package. */
 function unmarked(found: LockedPackage): LockedPackage {
-  const marks = ['dev', 'devOptional', 'peer', 'optional'];
-  return Object.fromEntries(Object.entries(found).filter(([member]) => !marks.includes(member)));
+  const marks = new Set(['dev', 'devOptional', 'peer', 'optional']);
+  return Object.fromEntries(Object.entries(found).filter(([member]) => !marks.has(member)));
 }
 
 function placeOf(packages: Locked, from: string, name: string): string {
