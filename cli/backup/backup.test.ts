@@ -101,6 +101,14 @@ describe('a backup', () => {
     }));
 });
 
+test('the newest backup stays where a wrong clock gave older ones later names', () =>
+  onData(async ({ backups, places }) => {
+    await makeBackup(places, backups, at(5));
+    const newest = await makeBackup(places, backups, at(1));
+    expect(await removeOld(backups, 1, newest)).toEqual([]);
+    expect(existsSync(newest)).toBe(true);
+  }));
+
 describe('a restore', () => {
   test('puts the backup in place, and sets aside what was there', () =>
     onData(async ({ backups, open, places }) => {
@@ -131,6 +139,48 @@ describe('a restore', () => {
       server.exec('INSERT INTO t VALUES (3)');
       expect(numbersIn(server)).toEqual([1, 2, 3]);
       server.close();
+    }));
+
+  test('replaces a damaged database, and keeps it with its log', () =>
+    onData(async ({ backups, open, places }) => {
+      const folder = await makeBackup(places, backups, at(1));
+      writeFileSync(places.database, 'no database '.repeat(1_000));
+      writeFileSync(`${places.database}-wal`, 'a log');
+      const { before } = await restoreBackup(folder, places, { replace: true, now: at(9) });
+      expect(readFileSync(before ?? '', 'utf8')).toContain('no database');
+      const restored = open();
+      expect(numbersIn(restored)).toEqual([1]);
+      restored.close();
+    }));
+
+  test('takes nothing from the log of a database that was removed', () =>
+    onData(async ({ backups, open, places }) => {
+      const folder = await makeBackup(places, backups, at(1));
+      const server = open();
+      server.exec('INSERT INTO t VALUES (2)');
+      const log = readFileSync(`${places.database}-wal`);
+      server.close();
+      rmSync(places.database);
+      writeFileSync(`${places.database}-wal`, log);
+      await restoreBackup(folder, places, { replace: false, now: at(9) });
+      const restored = open();
+      expect(numbersIn(restored)).toEqual([1]);
+      restored.close();
+      expect(readFileSync(`${places.database}.before-20260102T030009Z-wal`).equals(log)).toBe(true);
+    }));
+
+  test('that cannot copy the artifacts leaves the present data in place', () =>
+    onData(async ({ backups, open, places }) => {
+      const folder = await makeBackup(places, backups, at(1));
+      const later = open();
+      later.exec('INSERT INTO t VALUES (2)');
+      later.close();
+      const artifacts = join(places.database, 'artifacts');
+      const restore = restoreBackup(folder, { ...places, artifacts }, { replace: true, now: at(9) });
+      await expect(restore).rejects.toThrow();
+      const present = open();
+      expect(numbersIn(present)).toEqual([1, 2]);
+      present.close();
     }));
 
   test('works where there is no data yet', () =>

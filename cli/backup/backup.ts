@@ -71,12 +71,17 @@ export async function makeBackup(places: DataPlaces, parent: string, now: Date):
   return folder;
 }
 
-/** Removes the oldest backups of the folder, but for as many as are kept, and what interrupted ones left. */
+/**
+ * Removes the oldest backups of the folder, but for as many as are kept, and what interrupted ones left. The newest stays also
+ * where a wrong clock gave older ones later names.
+ */
 export async function removeOld(parent: string, keep: number, newest: string): Promise<string[]> {
   const entries = (await readdir(parent)).sort();
   const complete = entries.filter((entry) => name.test(entry));
-  const isLeft = (entry: string) => /^\d{8}T\d{6}Z\.part$/.test(entry) && entry < relative(parent, newest);
-  const gone = [...complete.slice(0, Math.max(0, complete.length - keep)), ...entries.filter(isLeft)];
+  const own = relative(parent, newest);
+  const isLeft = (entry: string) => /^\d{8}T\d{6}Z\.part$/.test(entry) && entry < own;
+  const tooMany = complete.slice(0, Math.max(0, complete.length - keep)).filter((entry) => entry !== own);
+  const gone = [...tooMany, ...entries.filter(isLeft)];
   for (const entry of gone) await rm(join(parent, entry), { recursive: true, force: true });
   return gone;
 }
