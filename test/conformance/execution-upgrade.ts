@@ -213,5 +213,23 @@ export function describeUpgrade({ store }: ExecutionConformance): void {
       await reconcileAll(runtime, given.clock.now, { deadline: given.clock.now + 1 });
       expect(calls).toBe(0);
     });
+
+    it.each([
+      ['process-build-7.example-4711-0123456789abcdef', 'process-0123456789abcdef'],
+      ['process-build-7.example-4711-01234567', 'process-01234567'],
+    ])('a process that 0.5.0 has stored as %s is shown without its host', async (stored, shown) => {
+      const { clock, owner, start, change } = opened(store());
+      const id = await start();
+      const lease = { kind: 'process', workerId: stored, tokenHash: 'h', acquiredAt: clock.now } as const;
+      await change(id, ({ trace }) => ({
+        status: 'running',
+        lease: { ...lease, expiresAt: clock.now + 60_000 },
+        trace: trace.map((entry) => ({ ...entry, workerId: stored })),
+      }));
+      const history = await owner.history(id);
+      expect(history.map(({ context }) => context)).toEqual([expect.objectContaining({ workerId: shown })]);
+      const answers = [history, await owner.get(id), await owner.list({}), await owner.artifacts(id)];
+      expect(JSON.stringify(answers)).not.toMatch(/build-7|4711/);
+    });
   });
 }
