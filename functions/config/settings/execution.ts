@@ -61,7 +61,7 @@ export const execution = {
   jobSharePercent: setting<number>('ExecutionRuntime:JobSharePercent', integer(1, 100), 25,
     'Share of MaxActiveJobs that one product and tenant may have, rounded up to at least one job. Jobs without a product and tenant share by the data that they work on.', { unit: 'percent' }),
   maxRetainedTerminalRuns: setting<number>('ExecutionRuntime:MaxRetainedTerminalRuns', integer(0, 10_000_000), limits.executionRetainedRunsDefault,
-    'Terminal runs that prune keeps of each product and tenant; it deletes the oldest beyond them. Of starts that were refused the newest 50 stay, whatever this says.', { unit: 'runs' }),
+    'Terminal runs that prune keeps of each product and tenant; it deletes the oldest beyond them. The newest 50 refused starts stay, beside these.', { unit: 'runs' }),
   minRetainedHours: setting<number>('ExecutionRuntime:MinRetainedHours', integer(0, 8_760), 24,
     'Automatic pruning keeps a run, with its idempotency key, at least so long after its end. A prune that a caller asks for removes younger runs too.', { unit: 'hours' }),
   pruneIntervalMinutes: setting<number>('ExecutionRuntime:PruneIntervalMinutes', integer(1, 10_080), 60,
