@@ -16,7 +16,7 @@ export function nextSteps(answers: InitAnswers, files: readonly NewFile[]): stri
 }
 
 function embeddedSteps(answers: InitAnswers, files: readonly NewFile[]): string[] {
-  const at = (name: string) => join(answers.out, name);
+  const at = (name: string) => word(join(answers.out, name));
   const { database, connectionString } = answers;
   const steps: string[] = [];
   const sql = database === 'postgresql' || database === 'mysql';
@@ -24,7 +24,7 @@ function embeddedSteps(answers: InitAnswers, files: readonly NewFile[]): string[
     const example = `CanonicalStore__ConnectionString='${database}://user:password@host/database'`;
     steps.push(`Write ${example} into ${at(fileNames.environment)}, mode 0600.`);
   }
-  const load = sql ? `set -a; . ${quoted(at(fileNames.environment))}; set +a; ` : '';
+  const load = sql ? `set -a; . ${sourced(join(answers.out, fileNames.environment))}; set +a; ` : '';
   const environment = sql ? ` --env-file ${at(fileNames.environment)}` : '';
   steps.push(
     `svc config check ${at(fileNames.settings)}${environment}`,
@@ -32,13 +32,13 @@ function embeddedSteps(answers: InitAnswers, files: readonly NewFile[]): string[
   );
   const token = files.find(({ name }) => name.endsWith('.token'));
   if (token === undefined) return [...steps, firstCalls(answers, 'YOUR.token')];
-  const renew = `svc identity-token --settings ${at(fileNames.settings)} --principal ${answers.principals.app}`;
+  const renew = `svc identity-token --settings ${at(fileNames.settings)} --principal ${word(answers.principals.app)}`;
   return [...steps, firstCalls(answers, at(token.name)), `${renew}  makes the next token.`];
 }
 
 function firstCalls({ tenants, product, handlers, port, apiKey, out }: InitAnswers, token: string): string {
   const tenant = tenants.find((id) => id !== '*') ?? 'acme';
-  const key = apiKey ? ` --api-key-file ${join(out, fileNames.apiKey)}` : '';
+  const key = apiKey ? ` --api-key-file ${word(join(out, fileNames.apiKey))}` : '';
   const server = `--server http://127.0.0.1:${port ?? 5220} --identity-token-file ${token}${key}`;
   const scope = JSON.stringify({ productId: product, tenantId: tenant });
   const run = JSON.stringify({
@@ -53,13 +53,15 @@ function firstCalls({ tenants, product, handlers, port, apiKey, out }: InitAnswe
   });
   return [
     'A first commit and a first run:',
-    `svc api commitCanonicalTransaction ${server} --param tenantId=${tenant} --body '${commit}'`,
-    `svc api startExecutionRun ${server} --body '${body}'`,
+    `svc api commitCanonicalTransaction ${server} --param ${word(`tenantId=${tenant}`)} --body ${word(commit)}`,
+    `svc api startExecutionRun ${server} --body ${word(body)}`,
   ].join('\n     ');
 }
 
 function cloudSteps({ out, cloud }: InitAnswers): string[] {
-  const [settings, environment] = [join(out, fileNames.settings), join(out, fileNames.environment)];
+  const [settings, environment] = [fileNames.settings, fileNames.environment].map((name) =>
+    word(join(out, name)),
+  );
   const given = 'Deploy it (docs/deploy.md): settings_json of infra/ is the text of';
   if (cloud === null) return [`svc config check ${settings} --for functions`, `${given} ${settings}.`];
   return [
@@ -68,8 +70,12 @@ function cloudSteps({ out, cloud }: InitAnswers): string[] {
   ];
 }
 
-/** For a shell. */
-function quoted(path: string): string {
-  const text = path.startsWith('/') ? path : `./${path}`;
-  return /^[A-Za-z0-9_./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+/** A file that a shell reads by its built-in `.`, which searches PATH for a bare name. */
+function sourced(path: string): string {
+  return word(path.startsWith('/') ? path : `./${path}`);
+}
+
+/** One word of a shell. */
+function word(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
