@@ -227,7 +227,10 @@ describe.skipIf(firestoreMissing !== undefined)(`the page, from top to bottom${l
 
   test('destroys all but the state and the copies', async () => {
     await follow('Destroy');
-    expect([...world.cloud.project.resources.keys()]).toEqual([`b/${projectId}-terraform`]);
+    expect([...world.cloud.project.resources.keys()].sort()).toEqual([
+      `b/${projectId}-terraform`,
+      `projects/${projectId}/serviceAccounts/claims-api@${projectId}.iam.gserviceaccount.com`,
+    ]);
     expect(world.reader.read('backups/acme-last/manifest.json')).toContain('acme');
     expect(await (await fetch(`${world.platform.router.url}/health`)).json()).toMatchObject({
       code: 'unavailable',

@@ -122,8 +122,10 @@ export class DeployCloud implements AsyncDisposable {
         `Error trying to delete bucket ${full} containing objects without force_destroy set to true`,
       );
     await platform.stop();
-    for (const name of this.project.resources.keys())
-      if (name !== `b/${projectId}-terraform`) this.project.resources.delete(name);
+    // What the page made by hand stays.
+    for (const [name, found] of this.project.resources)
+      if (name !== `b/${projectId}-terraform` && found['tokenCreators'] === undefined)
+        this.project.resources.delete(name);
     this.#isDeployed = false;
     return { stdout: 'Destroy complete!\n' };
   }

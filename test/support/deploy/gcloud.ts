@@ -11,9 +11,29 @@ const commands: readonly (readonly [RegExp, Run])[] = [
   [/^auth application-default login$/, () => ({ stderr: 'Credentials saved to file.\n' })],
   [
     /^auth print-identity-token --impersonate-service-account=(\S+) --audiences=(\S+) --include-email$/,
-    async (_, [, email = '', audience = ''], issuer) => ({
-      stdout: `${await issuer.mint({ email, audience })}\n`,
-    }),
+    async (project, [, email = '', audience = ''], issuer) => {
+      const roles = project.resources.get(accountPath(email))?.['tokenCreators'] ?? '';
+      if (roles === '')
+        return refused(`iam.serviceAccounts.getOpenIdToken denied on ${email} (or it does not exist)`);
+      return { stdout: `${await issuer.mint({ email, audience })}\n` };
+    },
+  ],
+  [
+    /^iam service-accounts create (\S+) --project=(\S+)$/,
+    (project, [, id = '', projectId = '']) => {
+      const email = `${id}@${projectId}.iam.gserviceaccount.com`;
+      project.resources.set(accountPath(email), { email });
+      return {};
+    },
+  ],
+  [
+    /^iam service-accounts add-iam-policy-binding (\S+) --project=\S+ --member=(\S+) --role=roles\/iam.serviceAccountTokenCreator$/,
+    (project, [, email = '', member = '']) => {
+      const account = project.resources.get(accountPath(email));
+      return account === undefined
+        ? refused('NOT_FOUND')
+        : (Object.assign(account, { tokenCreators: member }), {});
+    },
   ],
   [
     /^services enable (.+) --project=\S+$/,
@@ -48,6 +68,11 @@ const commands: readonly (readonly [RegExp, Run])[] = [
     },
   ],
 ];
+
+function accountPath(email: string): string {
+  const [, projectId = ''] = email.split(/[@.]/);
+  return `projects/${projectId}/serviceAccounts/${email}`;
+}
 
 function bucketThere({ resources }: CloudProject, name: string): Said {
   return resources.has(`b/${name}`) ? {} : refused(`gs://${name} not found: 404.`);
