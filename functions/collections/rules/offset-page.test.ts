@@ -1,0 +1,105 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FirstItems } from './first-items.ts';
+import { itemsNeeded, offsetToken, pageOf, readPageRequest } from './offset-page.ts';
+
+const fault = (pointer: string, code = 'validation_failed') =>
+  expect.objectContaining({ code, extensions: { errors: [expect.objectContaining({ pointer })] } });
+
+describe('the first items', () => {
+  type Make = (countMax: number) => FirstItems<number>;
+  const make: Make = (countMax) => new FirstItems(countMax, (a, b) => a - b);
+  const disagreement = (other: Make) =>
+    fc.check(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 60 }),
+        fc.nat(12),
+        (items, countMax) => {
+          const first = other(countMax);
+          for (const item of items) first.offer(item);
+          expect(first.sorted()).toEqual(items.toSorted((a, b) => a - b).slice(0, countMax));
+          expect(first.offered).toBe(items.length);
+        },
+      ),
+      { numRuns: 3_000 },
+    ).counterexample;
+
+  test('are those of the whole list, sorted', () => {
+    expect(disagreement(make)).toBeNull();
+    const all = new FirstItems<number>(Number.POSITIVE_INFINITY, (a, b) => b - a);
+    for (let item = 0; item < 100; item++) all.offer(item);
+    expect(all.sorted().slice(0, 2)).toEqual([99, 98]);
+  });
+
+  test('and the comparison finds one that keeps the first offered', () => {
+    class FirstOffered extends FirstItems<number> {
+      override offer(item: number): void {
+        if (this.offered < 3) super.offer(item);
+      }
+    }
+    expect(disagreement((countMax) => new FirstOffered(countMax, (a, b) => a - b))).not.toBeNull();
+  });
+});
+
+describe('a page', () => {
+  test('has a token of the decimal offset in base64', () => {
+    expect(offsetToken(50)).toBe('NTA=');
+    expect(readPageRequest(10, 'NTA=')).toEqual({ offset: 50, limit: 10 });
+    expect(readPageRequest(null, null)).toEqual({ offset: 0, limit: null });
+    expect(readPageRequest(undefined, 'MA==')).toEqual({ offset: 0, limit: null });
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])('has no limit of %j', (limit) => {
+    expect(() => readPageRequest(limit, null)).toThrow(fault('/limit'));
+  });
+
+  const other = (text: string) => Buffer.from(text).toString('base64');
+  test.each([
+    '',
+    ' ',
+    '-1',
+    'NTA',
+    'NTA=\n',
+    '%%%',
+    ...['-1', '+1', '01', '1.5', '1e3', ' 1', '0x10', '', 'abc', '9007199254740993', 'Infinity'].map(other),
+  ])('refuses the token %j', (token) => {
+    expect(() => readPageRequest(1, token)).toThrow(
+      fault('/continuationToken', 'continuation_token_invalid'),
+    );
+  });
+
+  test('and its tokens lead through the whole answer once', () => {
+    fc.assert(
+      fc.property(fc.nat(30), fc.integer({ min: 1, max: 12 }), (count, limit) => {
+        const ordered = Array.from({ length: count }, (_, index) => index);
+        const seen: number[] = [];
+        let token: string | null = null;
+        do {
+          const request = readPageRequest(limit, token);
+          const page: ReturnType<typeof pageOf<number>> = pageOf(
+            ordered.slice(0, itemsNeeded(request)),
+            request,
+          );
+          expect(page.items.length).toBeLessThanOrEqual(limit);
+          seen.push(...page.items);
+          token = page.continuationToken;
+          expect(token === null).toBe(seen.length === count);
+        } while (token !== null);
+        expect(seen).toEqual(ordered);
+      }),
+    );
+  });
+
+  test('without a limit holds the rest, and one beyond the end nothing', () => {
+    const ordered = [1, 2, 3];
+    expect(pageOf(ordered, readPageRequest(null, offsetToken(1)))).toEqual({
+      items: [2, 3],
+      continuationToken: null,
+    });
+    expect(pageOf(ordered, readPageRequest(2, offsetToken(9)))).toEqual({
+      items: [],
+      continuationToken: null,
+    });
+    expect(itemsNeeded({ offset: 4, limit: null })).toBe(Number.POSITIVE_INFINITY);
+  });
+});
