@@ -35,7 +35,7 @@ export function artifactOptions(command: Command): Command {
 }
 
 /** The same check as in the start of a run. */
-function scopeName(text: string): string {
+export function scopeName(text: string): string {
   try {
     if (identifier(text, '') === text) return text;
   } catch {

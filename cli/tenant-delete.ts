@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import {
   type DeletionReceipt,
   deleteTenant,
@@ -12,11 +12,11 @@ import { existingRuns } from '../functions/runs/copies/restore-runs.ts';
 import type { Runtime } from '../functions/runs/runtime.ts';
 import { newProgress } from './canonical-snapshot.ts';
 import { confirmByName, mustAsk } from './confirm.ts';
-import { pathOption, type TenantOptions, tenantCommand } from './copy-options.ts';
+import { databaseCommand, pathOption, type TenantOptions } from './copy-options.ts';
 import { interruptible } from './interruption.ts';
 import { jsonText, resultText, sayResult, warn } from './output.ts';
 import type { ProgressLine } from './progress.ts';
-import { artifactOptions } from './runs-archive-options.ts';
+import { artifactOptions, scopeName } from './runs-archive-options.ts';
 import { checkTarget, writeWhole } from './snapshot-file.ts';
 import { type OpenStore, withStore } from './store.ts';
 
@@ -31,11 +31,13 @@ interface DeleteOptions extends TenantOptions {
 export function tenantDeleteCommand(): Command {
   const command = new Command('tenant-delete')
     .description('deletes all that a tenant has, records and runs, and writes a receipt')
+    // Runs take names that no route of the canonical store can carry.
+    .addOption(new Option('--tenant <id>', 'the tenant').argParser(scopeName).makeOptionMandatory())
     .addOption(pathOption('--receipt <path>', 'the file to write the receipt into: new'))
     .option('--cancel-runs', 'cancels active runs; without it they are a reason to refuse')
     .option('--dry-run', 'counts what the tenant has, and changes nothing')
     .option('--yes', 'deletes without asking');
-  return artifactOptions(tenantCommand(command))
+  return artifactOptions(databaseCommand(command))
     .addHelpText('after', examples)
     .action((_, invoked: Command) => deleteOne(invoked.optsWithGlobals<DeleteOptions>()));
 }

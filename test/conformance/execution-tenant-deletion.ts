@@ -4,6 +4,7 @@ import { deleteTenant, forgetDeletion } from '../../functions/compose/delete-ten
 import { exportTenant } from '../../functions/groups/canonical/copies/tenant-copies.ts';
 import { tenantCollections, tenantScope } from '../../functions/groups/canonical/records.ts';
 import { canonicalJson, sha256 } from '../../functions/kernel/canonical-json.ts';
+import { existingRuns } from '../../functions/runs/copies/restore-runs.ts';
 import { runShareKey } from '../../functions/runs/records.ts';
 import { type RecordStore, StoreError } from '../../functions/store/port.ts';
 import { TenantClient } from '../support/canonical.ts';
@@ -131,6 +132,28 @@ export function describeTenantDeletion({ store }: ExecutionConformance): void {
       expect(await allOf(room, tenantId)).toEqual([]);
       await forgetDeletion(runtime, tenantId);
       expect(await remove()).not.toHaveProperty('earlier');
+    });
+
+    it('leaves tenants whose names begin alike, whatever characters they hold', async () => {
+      const room = await deployment();
+      const { runtime } = room.instance;
+      const start = randomUUID().slice(0, 8);
+      const names = [
+        start,
+        `${start}/50%_ü'`,
+        `${start}/50%_ü''`,
+        `${start}/50%_u\u0308'`,
+        `${start}\u{1f600}"\\`,
+      ];
+      for (const name of names) await begin(room, name);
+      for (const [at, name] of names.entries()) {
+        const receipt = await deleteTenant(runtime, name, 'here', { cancelRuns: true });
+        expect([receipt.tenantId, receipt.runs.counts.runs]).toEqual([name, 5]);
+        for (const [other, tenantId] of names.entries()) {
+          const runs = other <= at ? { runs: 0, active: 0 } : { runs: 5, active: 4 };
+          expect(await existingRuns(runtime, { tenantId, productId: null })).toEqual(runs);
+        }
+      }
     });
 
     it('of an unknown tenant deletes nothing and says so', async () => {

@@ -142,6 +142,20 @@ describe('the deletion of a tenant', () => {
       expect(kept.length).toBeGreaterThan(50);
     }));
 
+  test('takes every name that a run can have', () =>
+    inFolder(async (home) => {
+      const tenantId = 'eu/acme 50%?';
+      await onRuns(home, (runs) => begin(runs, tenantId));
+      const receipt = join(home, 'receipt.json');
+      const args = ['tenant-delete', '--tenant', tenantId, '--receipt', receipt, '--yes', '--cancel-runs'];
+      const done = await runTool(at(home, ...args), { env: data(home) });
+      expect([done.code, JSON.parse(await readFile(receipt, 'utf8'))]).toMatchObject([
+        0,
+        { tenantId, runs: { counts: { runs: 5 } } },
+      ]);
+      expect(rowsWith(home, tenantId)).toEqual([]);
+    }));
+
   test('keeps all where the receipt cannot be written', () =>
     inFolder(async (home) => {
       const { tenantId } = await tenantIn(home);
