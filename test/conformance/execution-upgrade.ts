@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createExecutionAccess, type ExecutionGrant } from '../../functions/identity/execution-access.ts';
-import { QUIET_MS } from '../../functions/runs/index-mark.ts';
+import { isWhole, QUIET_MS, readIndexState } from '../../functions/runs/index-mark.ts';
 import { accountForRuns } from '../../functions/runs/maintenance/account.ts';
 import { reconcileAll } from '../../functions/runs/maintenance/reconcile.ts';
 import { activeCounterKey, RUN_INDEX, runKey, runShareKey, tagIndex } from '../../functions/runs/records.ts';
@@ -141,6 +141,28 @@ export function describeUpgrade({ store }: ExecutionConformance): void {
       given.clock.now += 1_000;
       expect(await given.idsOf()).toEqual([later, id]);
       expect((await accountForRuns(given.runtime)).faults).toEqual([]);
+    });
+
+    it('are whole in the index again ten minutes after, though a clock had jumped ahead', async () => {
+      const given = opened(store());
+      await settled(given);
+      await given.startEarlier();
+      const ahead = 10 * 86_400_000;
+      given.clock.now += ahead;
+      await given.repair();
+      given.clock.now -= ahead;
+      await given.repair();
+      expect((await readIndexState(given.runtime)).mark.repairedAt).toBe(given.clock.now);
+      expect(isWhole(await readIndexState(given.runtime))).toBe(false);
+      given.clock.now += QUIET_MS;
+      await given.repair();
+      expect(isWhole(await readIndexState(given.runtime))).toBe(true);
+      // The index is whole, and the last repair lies ahead: another one follows.
+      given.clock.now += ahead;
+      await given.repair();
+      given.clock.now -= ahead;
+      await given.repair();
+      expect((await readIndexState(given.runtime)).mark.repairedAt).toBe(given.clock.now);
     });
 
     it('leave their share when that server ends them', async () => {

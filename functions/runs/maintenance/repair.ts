@@ -34,7 +34,8 @@ export async function repairRuns(runtime: Runtime, isOver: () => boolean): Promi
 /** Without a ceiling no counter shows the starts of an earlier release. */
 function isDue({ options }: Runtime, state: IndexState, now: number): boolean {
   const { repairedAt } = state.mark;
-  const isOld = repairedAt !== null && repairedAt + INTERVAL_MS <= now;
+  // A clock that jumped ahead may have left a time that is still to come.
+  const isOld = repairedAt !== null && Math.abs(now - repairedAt) >= INTERVAL_MS;
   return options.activeRunsMax === null || !isWhole(state) || isOld;
 }
 
@@ -60,8 +61,10 @@ async function begin(runtime: Runtime, name: string, now: number) {
     const mark = markOf(found.get(MARK));
     const unmarked = counters.flatMap((key) => {
       const counter = found.get(key);
-      if (counter === undefined || writersOf(counter) !== null) return [];
-      return [{ put: counterRecord(key, activeCount(found, key), { since: now, compared: false }) }];
+      const writers = counter === undefined ? null : writersOf(counter);
+      if (counter === undefined || (writers !== null && writers.since <= now)) return [];
+      const compared = writers?.compared === true;
+      return [{ put: counterRecord(key, activeCount(found, key), { since: now, compared }) }];
     });
     return { writes: [{ put: markRecord({ ...mark, repair: name }) }, ...unmarked], result: mark };
   });
