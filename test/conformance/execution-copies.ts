@@ -140,6 +140,30 @@ export function describeRunCopies({ store }: ExecutionConformance): void {
       await goOn(to, begun);
     });
 
+    it('replace all runs, and the bytes of runs that a prune had not cleared yet go later', async () => {
+      const [from, to] = [await deployment(), await deployment()];
+      const { archive } = await archived(from, ALL_RUNS);
+      const { held, tenantId } = await begin(to);
+      const { runtime } = to.instance;
+      const blobs = (await runtime.blobs?.()) ?? expect.fail();
+      const broken = new Proxy(blobs, {
+        get(target, name) {
+          if (name === 'removeAll') return () => Promise.reject(new Error('no bytes are removed'));
+          const value: unknown = Reflect.get(target, name);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+      const dying = { ...runtime, blobs: () => Promise.resolve(broken) };
+      const of = { tenantId, productId: null };
+      await expect(removeRuns(dying, of, { cancel: true })).rejects.toThrow('no bytes are removed');
+      const bytes = async () => (await blobs.list(`artifacts/${held}/`, { limit: 10 })).keys;
+      expect(await bytes()).toHaveLength(1);
+      await restoreRuns(runtime, archive, ALL_RUNS, { replace: true });
+      to.clock.now += 2 * 3_600_000;
+      await to.client.prune({ dryRun: false, retainTerminalRuns: 500 });
+      expect(await bytes()).toEqual([]);
+    });
+
     it('are refused where a byte of them was changed, and nothing is written', async () => {
       const [from, to] = [await deployment(), await deployment()];
       await begin(from);

@@ -1,9 +1,9 @@
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
 import { listPages } from '../../store/pages.ts';
-import type { RecordData } from '../../store/port.ts';
+import type { Collection, RecordData } from '../../store/port.ts';
 import { type ActiveCounter, newCounter } from '../active-runs.ts';
-import { LATE_BYTES_MS, remainsRecord } from '../maintenance/remove-run.ts';
-import { RUN_GROUP, RUNS } from '../records.ts';
+import { LATE_BYTES_MS, REMAINS_GROUP, remainsRecord } from '../maintenance/remove-run.ts';
+import { REMAINS, RUN_GROUP, RUNS } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
 import { runIdOf } from './archive-lines.ts';
 import { putBytes } from './artifact-bytes.ts';
@@ -25,18 +25,21 @@ export async function swapRuns(
   options: RestoreOptions,
 ): Promise<void> {
   const store = await runtime.store();
-  const replaced = await idsThere(runtime);
+  const replaced = await idsThere(runtime, RUNS, RUN_GROUP);
+  // What removed runs left goes with the swap, except for their bytes.
+  const removed = await idsThere(runtime, REMAINS, REMAINS_GROUP);
   let isRead = false;
   async function* records(): AsyncGenerator<RecordData, void, undefined> {
     yield* restored(runtime, source, checked, options);
     const now = runtime.world.clock.now();
     if (runtime.blobs !== null)
-      for (const id of replaced) if (!checked.ids.has(id)) yield remainsRecord(id, now + LATE_BYTES_MS, now);
+      for (const id of new Set([...replaced, ...removed]))
+        if (!checked.ids.has(id)) yield remainsRecord(id, now + LATE_BYTES_MS, now);
     isRead = true;
   }
   await store.swap(runtime.scope, records(), async () => {
     if (!isRead) throw new Error('the archive was not read to its end');
-    const there = await idsThere(runtime);
+    const there = await idsThere(runtime, RUNS, RUN_GROUP);
     if ([...there].some((id) => !replaced.has(id)))
       throw new CopyRefusal(
         'changed',
@@ -45,12 +48,16 @@ export async function swapRuns(
   });
 }
 
-async function idsThere({ store: open, scope }: Runtime): Promise<ReadonlySet<string>> {
+async function idsThere(
+  { store: open, scope }: Runtime,
+  collection: Collection,
+  group: string,
+): Promise<ReadonlySet<string>> {
   const store = await open();
   const ids = new Set<string>();
   for await (const { records } of listPages(store, scope, {
-    collection: RUNS,
-    group: RUN_GROUP,
+    collection,
+    group,
     limit: PAGE,
   }))
     for (const record of records) ids.add(runIdOf(record));

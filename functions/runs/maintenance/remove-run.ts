@@ -46,7 +46,7 @@ export const LATE_BYTES_MS = 3_600_000;
 
 const RESUMED_WIDTH = 8;
 
-const REMAINS_GROUP = 'remains';
+export const REMAINS_GROUP = 'remains';
 
 /** A run that changed between reading and removing is read again. The last try removes it anyway and leaves remains. */
 const TRIES_MAX = 3;
