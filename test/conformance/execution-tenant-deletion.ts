@@ -138,18 +138,18 @@ export function describeTenantDeletion({ store }: ExecutionConformance): void {
       const room = await deployment();
       const { runtime } = room.instance;
       const start = randomUUID().slice(0, 8);
-      const names = [
+      const alike = [
         start,
         `${start}/50%_ü'`,
         `${start}/50%_ü''`,
         `${start}/50%_u\u0308'`,
         `${start}\u{1f600}"\\`,
       ];
-      for (const name of names) await begin(room, name);
-      for (const [at, name] of names.entries()) {
+      for (const name of alike) await begin(room, name);
+      for (const [at, name] of alike.entries()) {
         const receipt = await deleteTenant(runtime, name, 'here', { cancelRuns: true });
         expect([receipt.tenantId, receipt.runs.counts.runs]).toEqual([name, 5]);
-        for (const [other, tenantId] of names.entries()) {
+        for (const [other, tenantId] of alike.entries()) {
           const runs = other <= at ? { runs: 0, active: 0 } : { runs: 5, active: 4 };
           expect(await existingRuns(runtime, { tenantId, productId: null })).toEqual(runs);
         }
