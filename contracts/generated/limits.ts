@@ -115,7 +115,7 @@ export const limits = {
    * Requests from one source address in one window to routes that ask for no credential, by default. Unit:
    * requests.
    */
-  publicRateLimitPermitsDefault: 120,
+  publicRateLimitPermitsDefault: 600,
   /** Length of a rate limit window, by default. Unit: seconds. */
   rateLimitWindowSecondsDefault: 60,
   /** Requests that wait for the next window, by default. Unit: requests. */

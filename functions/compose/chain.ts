@@ -57,7 +57,7 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     rateLimits: {
       execution: { ...executionRateLimit, queueLimit: 0, isWeighed: true },
       worker: { ...workerRateLimit, queueLimit: 0, isWeighed: true },
-      public: { ...publicRateLimit, queueLimit: 0 },
+      public: { ...publicRateLimit, queueLimit: 0, isWeighed: true },
     },
     trustedProxyHops: server.trustedProxyHops,
     cors,

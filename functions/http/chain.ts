@@ -20,7 +20,7 @@ import { addressOf, createReceive, type Exchange, type Receive } from './receive
 import { type Failure, logRequest } from './request-log.ts';
 import { createRouter } from './router.ts';
 import { createValidators, type Validators } from './validators.ts';
-import { type Charge, chargeRefusal, readFreeOfCharge, weighedRequest } from './weighed.ts';
+import { type Charge, chargeDocument, chargeRefusal, readFreeOfCharge, weighedRequest } from './weighed.ts';
 
 export type { ChainOptions, GroupValidators, HandlerMap } from './options.ts';
 
@@ -139,6 +139,7 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
   await parts.large.turnOf(callerName, entry.id);
   const response = writeAnswer(entry, answer, validator, selectionOf(request.method, headers));
   parts.large.spent(entry.id, holdAnswer(flight, entry, response));
+  chargeDocument(response, chargeOf(options, parts, state));
   return response;
 }
 

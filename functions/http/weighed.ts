@@ -1,6 +1,6 @@
 import { ServiceError } from '../kernel/errors.ts';
 import type { Judge } from './body.ts';
-import type { RawRequest } from './message.ts';
+import type { RawRequest, RawResponse } from './message.ts';
 import { PERMIT_BYTES, REFUSED_BODY_FACTOR, REFUSED_START_PERMITS } from './rate-limit.ts';
 
 /** Takes further permits of the rate limit for the request under way. */
@@ -58,6 +58,13 @@ export async function readFreeOfCharge<T>(
     charge(owed * factor);
     throw error;
   }
+}
+
+/** A document that is the same for all callers costs nothing to make, and its size to send. */
+export function chargeDocument({ body, shared }: RawResponse, charge: Charge): void {
+  if (shared !== true || !(body instanceof Uint8Array)) return;
+  const further = Math.ceil(body.length / PERMIT_BYTES) - 1;
+  if (further > 0) charge(further);
 }
 
 /** A refused start is stored, and so costs a write. */

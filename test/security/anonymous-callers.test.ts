@@ -10,15 +10,29 @@ test('the anonymous routes are counted together for each address, and health is 
   });
   const get = async (path: string, socketAddress = '192.0.2.1') =>
     (await service.call({ method: 'GET', path, socketAddress })).status;
-  expect([
-    await get('/openapi/svc.json'),
-    await get('/contracts/schemas/svc-public.schema.json'),
-    await get('/docs/search?q=commit'),
-  ]).toEqual([200, 200, 200]);
+  expect([await get('/docs/search?q=commit'), await get('/'), await get('/openapi/svc.json')]).toEqual([
+    200, 200, 200,
+  ]);
   for (const path of ['/openapi/svc.json', '/readiness', '/docs', '/docs/search?q=commit', '/'])
     expect(await get(path), path).toBe(429);
   expect(await get('/health')).toBe(200);
   expect(await get('/openapi/svc.json', '192.0.2.2')).toBe(200);
+  await service.close();
+});
+
+test('a large document takes permits for its size, and one that the caller has takes one', async () => {
+  const service = await startService({ settings: { 'Server:PublicRateLimit:PermitLimit': '100' } });
+  const get = async (headers: Record<string, string> = {}) => {
+    const { headers: fields } = await service.call({ method: 'GET', path: '/openapi/svc.json', headers });
+    return { left: Number(/r=(\d+)/.exec(fields['ratelimit'] ?? '')?.[1]), etag: fields['etag'] ?? '' };
+  };
+  const { left: first, etag } = await get();
+  const { left: second } = await get({ 'If-None-Match': etag });
+  const { left: third } = await get({ 'If-None-Match': etag });
+  // The permits for the size of a document are taken once it is known.
+  expect(first).toBe(99);
+  expect(second).toBeLessThan(first - 2);
+  expect(third).toBe(second - 1);
   await service.close();
 });
 

@@ -91,7 +91,7 @@ export const workerRateLimit = {
 // biome-ignore format: a table reads better with one setting a line or two
 export const publicRateLimit = {
   permitLimit: setting('Server:PublicRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.rateLimitPermitsDevelopmentDefault, limits.publicRateLimitPermitsDefault),
-    'Requests per window from one source address for readiness, contract, schemas and documentation.', { unit: 'requests' }),
+    'Permits per window of one source address for readiness, contract, schemas and documentation. Each request takes one, and one more for each further 64 KiB of a document that it gets.', { unit: 'requests' }),
   windowSeconds: setting<number>('Server:PublicRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
     'Length of a window.', { unit: 'seconds' }),
 } as const;
