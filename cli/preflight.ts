@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { CanonicalPreflightReport } from '../contracts/generated/models.ts';
+import { parseJson } from '../functions/kernel/json-text.ts';
 import { accessLines } from './api/access.ts';
 import { apiOperations } from './api/catalog.ts';
 import { requestOf } from './api/request.ts';
@@ -58,7 +59,7 @@ async function preflight(remote: Remote, { probe, output }: PreflightOptions): P
 function reportIn(mediaType: string, body: Buffer): CanonicalPreflightReport | undefined {
   if (mediaType !== 'application/json') return undefined;
   try {
-    const report = JSON.parse(body.toString('utf8')) as CanonicalPreflightReport | null;
+    const report = parseJson(body.toString('utf8')) as CanonicalPreflightReport | null;
     return Array.isArray(report?.requiredOperations) ? report : undefined;
   } catch {
     return undefined;

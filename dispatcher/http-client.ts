@@ -8,6 +8,7 @@ import {
   type OutboxLease,
   type Release,
 } from './client.ts';
+import { parseJson } from './json-text.ts';
 import { machine } from './machine.ts';
 import type { DispatcherWorld } from './world.ts';
 
@@ -165,7 +166,7 @@ function retryAfter(headers: Headers): number | null {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { realpath, rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { parseJson } from '../../functions/kernel/json-text.ts';
 import { jsonText, type OutputForm, say, ToolError } from '../output.ts';
 import { printable } from '../remote/printable.ts';
 import { mediaTypeOf, type Remote } from '../remote.ts';
@@ -26,9 +27,7 @@ export async function deliver(remote: Remote, answer: IncomingMessage, target: A
   if (isJson && (target.output === 'table' || target.terminal)) {
     const text = (await remote.bodyOf(answer)).toString('utf8');
     if (text !== '')
-      say(
-        target.output === 'table' ? answerTable(JSON.parse(text), target.width) : jsonText(JSON.parse(text)),
-      );
+      say(target.output === 'table' ? answerTable(parseJson(text), target.width) : jsonText(parseJson(text)));
     return;
   }
   if (target.terminal && !type.startsWith('text/') && answer.statusCode !== 204) {

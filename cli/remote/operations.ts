@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { parseJson } from '../../functions/kernel/json-text.ts';
 import { nextQuery } from '../../sdk/typescript/src/link.ts';
 import { accessLines } from '../api/access.ts';
 import { apiOperations } from '../api/catalog.ts';
@@ -56,7 +57,7 @@ async function called<T>(remote: Remote, call: OperationCall): Promise<Operation
 
 function parsed<T>(text: string): T {
   try {
-    return (text === '' ? null : JSON.parse(text)) as T;
+    return (text === '' ? null : parseJson(text)) as T;
   } catch {
     throw new ToolError('The answer is no JSON: is the address that of a service of this kind?');
   }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../functions/kernel/json-text.ts';
 import { exitCodes } from '../output.ts';
 import type { Redact } from './heads.ts';
 import { printable, shortened } from './printable.ts';
@@ -35,7 +36,7 @@ type Members = Readonly<Record<string, unknown>>;
 function problemIn({ mediaType, body }: Refusal): Members | undefined {
   if (mediaType !== problemType) return undefined;
   try {
-    const document: unknown = JSON.parse(body);
+    const document: unknown = parseJson(body);
     return isObject(document) ? document : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,6 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
+import { parseJson } from '../kernel/json-text.ts';
 import { type ByteSelection, matches, StoredBytes, writeBytes } from './byte-answer.ts';
 import { fixedBytesOf } from './fixed-document.ts';
 import { ByteStream, RawBody, type RawResponse, sliceBytes } from './message.ts';
@@ -93,7 +94,7 @@ function jsonText(entry: OperationEntry, value: unknown, validator: Validator | 
   const body = JSON.stringify(value);
   if (body === undefined) throw new ContractViolationError(entry.id, 'body');
   // Parsed again, because `undefined` and Date differ in the object from what they are on the wire.
-  if (validator && !validator(JSON.parse(body))) {
+  if (validator && !validator(parseJson(body))) {
     // The place in the answer could name a member that a caller chose; the place in the schema cannot.
     throw new ContractViolationError(entry.id, validator.errors?.[0]?.schemaPath ?? 'schema');
   }

@@ -19,6 +19,11 @@ describe('G10: what JSON.parse accepts and says exactly', () => {
     );
   });
 
+  test('but for names with escapes, which V8 may take for names of other texts', () => {
+    JSON.parse(String.raw`{"!":[],"\\":0}`);
+    expect(parseStrictJsonText(String.raw`{"!":1,"\u00e9":2}`)).toStrictEqual({ '!': 1, é: 2 });
+  });
+
   test.each([
     ['[123.456e78]'],
     ['[0e+1]'],

@@ -1,6 +1,7 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { parseJson } from '../kernel/json-text.ts';
 
 /**
  * Reads JSON strictly. `JSON.parse` decides the grammar; the code around it refuses input that `JSON.parse` accepts: bytes
@@ -58,7 +59,7 @@ export function parseStrictJsonText(text: string, most: StrictJsonLimits = stric
 
 export function parsed(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text) as Json;
   } catch {
     // The message of the engine quotes the body.
     throw malformed('The body is not valid JSON.');

@@ -2,6 +2,7 @@ import { limits } from '../../contracts/generated/limits.ts';
 import { BlobError, type BlobFailure } from '../blobs/port.ts';
 import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
+import { parseJson } from '../kernel/json-text.ts';
 import { type RecordData, StoreError, type StoreFailure } from '../store/port.ts';
 import { artifactKey } from './records.ts';
 import type { Runtime } from './runtime.ts';
@@ -132,7 +133,7 @@ export function asStoreError(error: unknown): unknown {
 }
 
 export function readArtifact(record: RecordData): StoredArtifact {
-  const body = JSON.parse(record.body ?? '{}') as Pick<
+  const body = parseJson(record.body ?? '{}') as Pick<
     StoredArtifact,
     'text' | 'content' | 'uri' | 'metadata'
   >;

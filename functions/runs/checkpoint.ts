@@ -1,4 +1,5 @@
 import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
+import { parseJson } from '../kernel/json-text.ts';
 import type { KeyRequest, RecordData } from '../store/port.ts';
 import { changeRun } from './change-run.ts';
 import { type Held, present } from './held.ts';
@@ -80,7 +81,7 @@ export async function readCheckpoint(
 
 export function readCheckpointRecord(record: RecordData): Checkpoint {
   const { runId, key, contentHash, updatedAt } = record.head;
-  const { content, metadata } = JSON.parse(record.body ?? '{}') as Pick<Checkpoint, 'content' | 'metadata'>;
+  const { content, metadata } = parseJson(record.body ?? '{}') as Pick<Checkpoint, 'content' | 'metadata'>;
   return {
     runId: String(runId),
     key: String(key),

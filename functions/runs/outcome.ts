@@ -2,6 +2,7 @@ import { limits } from '../../contracts/generated/limits.ts';
 import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { identifier } from '../kernel/identifiers.ts';
+import { parseJson } from '../kernel/json-text.ts';
 import { StoreError } from '../store/port.ts';
 import type { RunFailure } from './plugin.ts';
 import type { Completion } from './rules/complete.ts';
@@ -14,7 +15,7 @@ export function succeeded(result: Json, bytesMax: number): Outcome {
   let json: Json;
   let bytes: number;
   try {
-    json = JSON.parse(JSON.stringify(result)) as Json;
+    json = parseJson(JSON.stringify(result)) as Json;
     bytes = Buffer.byteLength(canonicalJson(json));
   } catch {
     return failed('validation', 'The result cannot be written as JSON');

@@ -1,6 +1,7 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { parseJson } from '../kernel/json-text.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
 import type { RecordData } from '../store/port.ts';
 import { artifactBlobKey, readArtifact, type StoredArtifact } from './artifact.ts';
@@ -87,7 +88,7 @@ async function withBytes(
     const blob = await blobs.get(key, limits.executionArtifactBytesMax);
     if (blob === null) throw new ServiceError('not_found', 'The bytes of this artifact are gone');
     const material = Buffer.from(blob.bytes).toString('utf8');
-    return text ? { ...artifact, text: material } : { ...artifact, content: JSON.parse(material) as Json };
+    return text ? { ...artifact, text: material } : { ...artifact, content: parseJson(material) as Json };
   }
   return artifact;
 }

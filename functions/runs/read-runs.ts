@@ -1,4 +1,5 @@
 import type { Json } from '../kernel/canonical-json.ts';
+import { parseJson } from '../kernel/json-text.ts';
 import { listPages, recordsOf } from '../store/pages.ts';
 import { type RecordData, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
@@ -44,7 +45,7 @@ function valueIn(records: readonly RecordData[], value: StoredValue): Json | und
   if ('json' in value) return value.json;
   const found = records.find(({ key }) => key.collection === VALUES.name && key.id === value.record);
   if (found === undefined || (found.head.version ?? null) !== (value.version ?? null)) return undefined;
-  return JSON.parse(found.body ?? 'null') as Json;
+  return parseJson(found.body ?? 'null') as Json;
 }
 
 function whole(json: Json | undefined): Json {
@@ -91,7 +92,7 @@ export async function readTrace(
     afterId === null ? {} : { range: { index: TRACE_LAST_INDEX, from: afterId }, orderBy: TRACE_LAST_INDEX };
   const selection = { collection: TRACES, group: run.id, ...begin, limit: TRACE_PAGE };
   for await (const { body } of recordsOf(listPages(store, runtime.scope, selection))) {
-    found.push(...(JSON.parse(body ?? '[]') as TraceEntry[]).filter(isWanted));
+    found.push(...(parseJson(body ?? '[]') as TraceEntry[]).filter(isWanted));
     if (found.length >= limit) return found.slice(0, limit);
   }
   // The run was read before the records, so entries that moved meanwhile are in both.

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { parseJson } from '../kernel/json-text.ts';
 import { type OwnedCollection, SERVICE_DATA, TENANT_DATA } from '../store/ownership.ts';
 import { type Head, type RecordData, type RecordKey, type Scope, StoreError } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
@@ -259,7 +260,7 @@ export function readRun(record: RecordData, id?: string): Run {
   if (record.key.collection !== RUNS.name || typeof record.body !== 'string') {
     throw new StoreError('corrupt', 'a run record holds no run');
   }
-  const run = withoutCarriedTags(JSON.parse(record.body) as Run);
+  const run = withoutCarriedTags(parseJson(record.body) as Run);
   if (id !== undefined && run.id !== id) {
     throw new StoreError('corrupt', 'a run record does not hold the run that its id names');
   }

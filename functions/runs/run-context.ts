@@ -1,4 +1,5 @@
 import { canonicalJson, type Json } from '../kernel/canonical-json.ts';
+import { parseJson } from '../kernel/json-text.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
 import { checkpoint, readCheckpoint } from './checkpoint.ts';
 import { checkArtifact, checkCheckpoint, checkMoment, checkReport, checkTrace } from './checks.ts';
@@ -149,5 +150,5 @@ function boundedPayload({ options }: Runtime, value: Json) {
 
 /** A copy as JSON: it refuses what JSON cannot represent, and later changes by the handler have no effect. */
 function plain(value: Json): Json {
-  return JSON.parse(canonicalJson(value)) as Json;
+  return parseJson(canonicalJson(value)) as Json;
 }

@@ -5,6 +5,7 @@ import { describeCopies } from './canonical-copies.ts';
 import { describeFences } from './canonical-fences.ts';
 import { describeIdempotency } from './canonical-idempotency.ts';
 import { describeMigrations } from './canonical-migrations.ts';
+import { describeNames } from './canonical-names.ts';
 import { describeOutbox } from './canonical-outbox.ts';
 import { describeOutboxLog } from './canonical-outbox-log.ts';
 import { describeOutboxRetention } from './canonical-outbox-retention.ts';
@@ -39,6 +40,7 @@ export function describeCanonical(
     describeCommit(conformance);
     describePreconditions(conformance);
     describeQueries(conformance);
+    describeNames(conformance);
     describeIdempotency(conformance);
     describeFences(conformance);
     describeOutbox(conformance);

@@ -15,6 +15,7 @@ import {
 } from '../../archives/chunk-list.ts';
 import { placed, SnapshotError } from '../../archives/snapshot-error.ts';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
+import { parseJson } from '../../kernel/json-text.ts';
 import { COUNTED, type RunCounts, type RunsOf } from './archive-lines.ts';
 
 export const RUNS_PROFILE = 'svc.runs.archive.v1';
@@ -72,7 +73,7 @@ export function canonicalValue(
   place: { readonly object?: string; readonly line?: number },
 ): Json {
   try {
-    const value = JSON.parse(json) as Json;
+    const value = parseJson(json) as Json;
     if (canonicalJson(value) === json) return value;
   } catch {
     // Refused below, as what parses and is not canonical.

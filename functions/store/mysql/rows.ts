@@ -1,3 +1,4 @@
+import { parseJson } from '../../kernel/json-text.ts';
 import type { Head, KeyRequest, Listing, Part, RecordData, RecordKey, RecordView } from '../port.ts';
 import { StoreError } from '../port.ts';
 
@@ -37,7 +38,7 @@ export const columns = `${smallColumns}, r.body`;
  */
 export function recordOf(row: RecordRow, view: RecordView, parts: readonly PartRow[] = []): RecordData {
   const key = { collection: row.collection, id: row.id };
-  const small = { key, head: JSON.parse(row.head) as Head, due: row.due };
+  const small = { key, head: parseJson(row.head) as Head, due: row.due };
   if (view === 'head') return small;
   const record = { ...small, body: row.body ?? null, listing: listingOf(row) };
   return view === 'body' ? record : { ...record, parts: partsOf(row, parts) };
@@ -45,7 +46,7 @@ export function recordOf(row: RecordRow, view: RecordView, parts: readonly PartR
 
 export function listingOf(row: RecordRow): Listing | null {
   if (row.listing_group === null) return null;
-  const indexes = JSON.parse(row.indexes ?? '{}') as Record<string, string>;
+  const indexes = parseJson(row.indexes ?? '{}') as Record<string, string>;
   return { group: row.listing_group, id: row.listing_id, hidden: row.hidden === 1, indexes };
 }
 

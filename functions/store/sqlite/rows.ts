@@ -1,3 +1,4 @@
+import { parseJson } from '../../kernel/json-text.ts';
 import type { Head, Listing, Part, RecordData, RecordKey, RecordView } from '../port.ts';
 import type { Connection } from './connection.ts';
 
@@ -43,7 +44,7 @@ export function recordOf(
   view: RecordView,
 ): RecordData {
   const key = { collection: row.collection, id: row.id };
-  const small = { key, head: JSON.parse(row.head) as Head, due: row.due };
+  const small = { key, head: parseJson(row.head) as Head, due: row.due };
   if (view === 'head') return small;
   const record = { ...small, body: row.body ?? null, listing: listingOf(row) };
   return view === 'body' ? record : { ...record, parts: partsOf(connection, space, row) };
@@ -51,13 +52,13 @@ export function recordOf(
 
 export function listingOf(row: RecordRow): Listing | null {
   if (row.listing_group === null) return null;
-  const indexes = JSON.parse(row.indexes ?? '{}') as Record<string, string>;
+  const indexes = parseJson(row.indexes ?? '{}') as Record<string, string>;
   return { group: row.listing_group, id: row.listing_id, hidden: row.hidden === 1, indexes };
 }
 
 /** The places of a record's parts, as `[of, order]`, in the order in which they were written. */
 export function partPlaces(row: RecordRow): readonly (readonly [string, string])[] {
-  return row.parts === null ? [] : (JSON.parse(row.parts) as [string, string][]);
+  return row.parts === null ? [] : (parseJson(row.parts) as [string, string][]);
 }
 
 function partsOf(connection: Connection, space: number, row: RecordRow): Part[] {

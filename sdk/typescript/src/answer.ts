@@ -8,6 +8,7 @@ import {
   type SvcError,
   statusError,
 } from './errors.ts';
+import { parseJson } from './json-text.ts';
 import type { OperationSpec } from './operation.ts';
 import { PROBLEM, problemOf } from './problem.ts';
 import { type Failure, retryAfterOf } from './retry.ts';
@@ -67,7 +68,7 @@ export function parsed(operation: string, bytes: ArrayBuffer): unknown {
   try {
     const text = decoded(bytes) ?? '';
     if (isDeep(text)) throw new RangeError('the JSON is nested too deeply');
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch (cause) {
     throw new APIResponseError(`${operation}: the answer is no JSON.`, { operation, cause });
   }

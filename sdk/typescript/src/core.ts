@@ -1,4 +1,5 @@
 import { Call, PagedCall } from './call.ts';
+import { parseJson } from './json-text.ts';
 import type { CallInput, OperationSpec } from './operation.ts';
 import { type ClientOptions, environment, type KeyedCallOptions, type Settings, settle } from './options.ts';
 import { exchange, prepared } from './transport.ts';
@@ -99,7 +100,7 @@ export function pages<Page, Item>(
 /** A copy by way of JSON: a list operation takes JSON or a query, and nothing else. */
 function copied(input: CallInput): CallInput {
   try {
-    return JSON.parse(JSON.stringify(input)) as CallInput;
+    return parseJson(JSON.stringify(input)) as CallInput;
   } catch {
     // JSON cannot hold the input, so the request of the first page fails and reports it.
     return {};

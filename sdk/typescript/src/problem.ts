@@ -1,3 +1,4 @@
+import { parseJson } from './json-text.ts';
 export const PROBLEM = 'application/problem+json';
 
 /**
@@ -51,7 +52,7 @@ export function problemOf(mediaType: string, text: string): Problem | null {
   if (mediaType !== PROBLEM) return null;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     return null;
   }

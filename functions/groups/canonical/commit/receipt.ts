@@ -3,6 +3,7 @@ import type {
   CanonicalTransactionResult,
 } from '../../../../contracts/generated/models.ts';
 import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
+import { parseJson } from '../../../kernel/json-text.ts';
 import { type Part, type RecordData, StoreError } from '../../../store/port.ts';
 import { readRevision, revisionOrder, revisionText } from '../document/revision.ts';
 import { eventInWireOrder } from '../outbox/outbox-event.ts';
@@ -66,7 +67,7 @@ export function receiptRecord(content: ReceiptContent): RecordData {
 /** The result that the receipt stored, unchanged but for `replayed`. The record was read with its parts. */
 export function replayResult(tenantId: string, receipt: RecordData): CanonicalTransactionResult {
   const { head } = receipt;
-  const { documents, outbox, payloadsFiled } = JSON.parse(receipt.body ?? '') as ReceiptBody;
+  const { documents, outbox, payloadsFiled } = parseJson(receipt.body ?? '') as ReceiptBody;
   const parts = new Map((receipt.parts ?? []).map((part) => [part.of, part.body]));
   const partOf = (id: string): string => {
     const body = parts.get(id);
@@ -74,7 +75,7 @@ export function replayResult(tenantId: string, receipt: RecordData): CanonicalTr
     return body;
   };
   const payloadOf = (event: CanonicalOutboxEvent): Json =>
-    payloadsFiled ? (JSON.parse(partOf(eventPartId(event))) as Json) : event.payload;
+    payloadsFiled ? (parseJson(partOf(eventPartId(event))) as Json) : event.payload;
   return {
     transactionId: String(head.transactionId),
     tenantId,

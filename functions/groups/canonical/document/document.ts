@@ -1,6 +1,7 @@
 import type { CanonicalDocument } from '../../../../contracts/generated/models.ts';
 import { CanonicalText, canonicalJson, type JsonObject } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
+import { parseJson } from '../../../kernel/json-text.ts';
 import { type RecordData, StoreError } from '../../../store/port.ts';
 import type { Mutation, Precondition } from '../commit/mutation-request.ts';
 import { documentKey } from '../records.ts';
@@ -88,7 +89,7 @@ export function applyMutation(
     id: mutation.id,
     schemaVersion: upsert?.schemaVersion ?? current?.schemaVersion ?? '',
     // In the order that is stored, so that a replay repeats the first answer to the letter.
-    data: upsert === null ? null : (JSON.parse(upsert.dataText) as JsonObject),
+    data: upsert === null ? null : (parseJson(upsert.dataText) as JsonObject),
     indexes: upsert?.indexes ?? {},
     revision,
     etag: etagOf(revision),
@@ -122,7 +123,7 @@ export function readDocument(tenantId: string, record: RecordData): CanonicalDoc
     documentType: String(head.documentType),
     id: String(head.id),
     schemaVersion: String(head.schemaVersion),
-    data: record.body === null || record.body === undefined ? null : (JSON.parse(record.body) as JsonObject),
+    data: record.body === null || record.body === undefined ? null : (parseJson(record.body) as JsonObject),
     indexes: record.listing?.indexes ?? {},
     revision: Number(head.revision),
     etag: etagOf(Number(head.revision)),

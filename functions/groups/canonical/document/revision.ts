@@ -1,5 +1,6 @@
 import type { CanonicalDocument, CanonicalDocumentRevision } from '../../../../contracts/generated/models.ts';
 import { CanonicalText, canonicalJson } from '../../../kernel/canonical-json.ts';
+import { parseJson } from '../../../kernel/json-text.ts';
 import { inWireOrder } from './document.ts';
 
 /** A revision number as text of fixed width, so that the order of the texts is the order of the numbers. */
@@ -30,7 +31,7 @@ export function revisionText(
 }
 
 export function readRevision(text: string): CanonicalDocumentRevision {
-  const stored = JSON.parse(text) as StoredRevision;
+  const stored = parseJson(text) as StoredRevision;
   const { operation, recordedAtUtc, transactionId } = stored;
   const document = inWireOrder(stored.document);
   const { tenantId, documentType, id, revision } = document;

@@ -1,5 +1,6 @@
 import type { CanonicalOutboxEvent } from '../../../../contracts/generated/models.ts';
 import { canonicalJson, type Json } from '../../../kernel/canonical-json.ts';
+import { parseJson } from '../../../kernel/json-text.ts';
 import { type Head, type RecordData, StoreError } from '../../../store/port.ts';
 import { EVENTS, eventKey } from '../records.ts';
 
@@ -87,7 +88,7 @@ export function eventBody(payload: Json, headers: Readonly<Record<string, string
 
 /** The event as the wire shows it; the record was read with its body. */
 export function wireEvent(tenantId: string, event: EventState, body: string): CanonicalOutboxEvent {
-  const { headers, payload } = JSON.parse(body) as { headers: Record<string, string>; payload: Json };
+  const { headers, payload } = parseJson(body) as { headers: Record<string, string>; payload: Json };
   return eventInWireOrder({ ...event, tenantId, payload, headers });
 }
 

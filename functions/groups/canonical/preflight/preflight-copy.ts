@@ -1,4 +1,5 @@
 import { canonicalJson, type Json, sha256 } from '../../../kernel/canonical-json.ts';
+import { parseJson } from '../../../kernel/json-text.ts';
 import type { RecordData, RecordStore } from '../../../store/port.ts';
 import type { ArchiveManifest } from '../copies/snapshot/manifest.ts';
 import { MemoryArchive } from '../copies/snapshot/memory-archive.ts';
@@ -53,7 +54,7 @@ async function recordsOf(store: RecordStore, tenantId: string): Promise<readonly
 export function namesItsTenant({ tenantId, records }: TenantCopy): boolean {
   const named = records.flatMap(({ body, parts }) =>
     [body ?? null, ...(parts ?? []).map((part) => part.body)].flatMap((text) =>
-      text === null ? [] : tenantsNamedIn(JSON.parse(text) as Json),
+      text === null ? [] : tenantsNamedIn(parseJson(text) as Json),
     ),
   );
   return named.length > 0 && named.every((name) => name === tenantId);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SvcError } from '../errors.ts';
+import { parseJson } from '../json-text.ts';
 import { WorkerUnavailableError } from './errors.ts';
 import type { SvcWorker } from './svc-worker.ts';
 
@@ -114,7 +115,7 @@ function runIdOf(body: Uint8Array | null): string | null {
   if (body === null) return null;
   let message: unknown;
   try {
-    message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    message = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
     return null;
   }

@@ -1,4 +1,5 @@
 import type { ExecutionRunResult, JsonInput } from '../generated/models.ts';
+import { parseJson } from '../json-text.ts';
 import { RunFailure } from './errors.ts';
 
 /** The result that an attempt sends to the service. It is cut to the limits of the service, because the run has to end. */
@@ -56,7 +57,7 @@ function messageOf(error: unknown): string {
 function asJson(value: unknown): JsonInput | undefined {
   try {
     const text = JSON.stringify(value) as string | undefined;
-    return text === undefined ? undefined : (JSON.parse(text) as JsonInput);
+    return text === undefined ? undefined : (parseJson(text) as JsonInput);
   } catch {
     return undefined;
   }

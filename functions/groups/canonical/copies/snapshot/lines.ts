@@ -5,6 +5,7 @@ import { placed, SnapshotError } from '../../../../archives/snapshot-error.ts';
 import { parseStrictJsonText } from '../../../../http/strict-json.ts';
 import { CanonicalText, canonicalJson, type Json } from '../../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../../kernel/errors.ts';
+import { parseJson } from '../../../../kernel/json-text.ts';
 import { formatUtc } from '../../../../kernel/timestamp.ts';
 import { type RecordData, type RecordKey, StoreError } from '../../../../store/port.ts';
 import { type EventState, readEvent } from '../../outbox/outbox-event.ts';
@@ -142,7 +143,7 @@ export class LineReader {
   constructor(tenantId: string, known = false) {
     this.#tenantId = tenantId;
     this.#together = known ? null : new CrossCheck();
-    this.#parse = known ? (line) => JSON.parse(line) as Json : parsedLine;
+    this.#parse = known ? (line) => parseJson(line) as Json : parsedLine;
   }
 
   /** Takes the next line, without its line feed; returns its record, `null` for the head line. */
