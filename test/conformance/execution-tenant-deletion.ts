@@ -45,8 +45,13 @@ export function describeTenantDeletion({ store }: ExecutionConformance): void {
    */
   async function allOf(room: Deployment, tenantId: string): Promise<string[]> {
     const named = names.get(tenantId) ?? [tenantId];
+    // The id of a run may also number an entry in the history of another run.
+    const others = [...names.keys()].filter((name) => name !== tenantId);
     const lines = (await contentOf(store(), room.scope)).filter(
-      (line) => !line.startsWith('remains ') && named.some((name) => line.includes(name)),
+      (line) =>
+        !line.startsWith('remains ') &&
+        named.some((name) => line.includes(name)) &&
+        !others.some((name) => line.includes(name)),
     );
     const collections = tenantCollections.map(({ name }) => name);
     for await (const { records } of store().scan(tenantScope(tenantId), { collections, pageSize: 100 }))

@@ -1128,6 +1128,7 @@ export const operations: Readonly<Record<keyof CanonicalOperationTypes, Operatio
     problems: [
       'malformed_request',
       'validation_failed',
+      'limit_exceeded',
       'continuation_token_invalid',
       'unauthenticated',
       'permission_denied',

@@ -650,10 +650,10 @@ class AsyncOperations:
 
         Raises:
             APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
-                `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied` (403),
-                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
-                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
-                (503), `unavailable` (503).
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
 
         Operation `listCanonicalMigrations` of the contract, here `list_canonical_migrations`:
         docs/reference/operations.md#listcanonicalmigrations
