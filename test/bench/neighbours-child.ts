@@ -37,7 +37,7 @@ const BURST_MS = 15_000;
 const target = new URL(address);
 const counts = new Map<string, number>();
 let bursting = NEIGHBOURS;
-// The neighbours would be on other machines: this process takes only what server and reader leave.
+// Beside server and reader on one machine: see who starts this process.
 setPriority(19);
 
 /** The status of the answer, or `lost` for a connection that the server ended. */
