@@ -4,7 +4,7 @@ import { plainPath } from './test/support/plain-path.ts';
 
 const lanes = testLanes(import.meta.dirname);
 // A run in several steps names the report of an earlier step, so that no file runs twice.
-const reported = reportedFiles(import.meta.dirname, process.env['SVC_TEST_REPORTED']);
+const reported = reportedFiles(import.meta.dirname, process.env['REPORTED_TESTS']);
 const env = { METADATA_SERVER_DETECTION: 'none', REDOCLY_TELEMETRY: 'off' };
 
 /** `test/lanes.ts` decides which lane runs a file. */

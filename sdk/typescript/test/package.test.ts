@@ -71,7 +71,7 @@ describe('the package', () => {
     });
     const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
     const modules =
-      'address answer bounded call call-time client common core credentials errors flatten idle index link multipart operation options problem request retry transport wait-run world'
+      'address answer bounded call call-time client common core credentials errors flatten idle index json-text link multipart operation options problem request retry transport wait-run world'
         .split(' ')
         .concat('client models problems version'.split(' ').map((name) => `generated/${name}`))
         .concat(
