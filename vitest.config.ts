@@ -1,11 +1,12 @@
 import { defineConfig } from 'vitest/config';
 import { reportedFiles, testLanes } from './test/lanes.ts';
+import { compileCache } from './test/support/compile-cache.ts';
 import { plainPath } from './test/support/plain-path.ts';
 
 const lanes = testLanes(import.meta.dirname);
 // A run in several steps names the report of an earlier step, so that no file runs twice.
 const reported = reportedFiles(import.meta.dirname, process.env['REPORTED_TESTS']);
-const env = { METADATA_SERVER_DETECTION: 'none', REDOCLY_TELEMETRY: 'off' };
+const env = { METADATA_SERVER_DETECTION: 'none', REDOCLY_TELEMETRY: 'off', ...compileCache };
 
 /** `test/lanes.ts` decides which lane runs a file. */
 export default defineConfig({

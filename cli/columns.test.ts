@@ -35,6 +35,17 @@ describe('a table on a terminal', () => {
     expect(Math.max(...lineLengths(table))).toBeLessThanOrEqual(width);
   });
 
+  test('shows no object where not everything fits', () => {
+    const job = (id: string) => ({
+      ...run(id, { error: null }),
+      kind: `import_${id}`,
+      succeeded: Number(id),
+    });
+    const [table = ''] = answerTable([job('1'), job('2')], 110).split('\n\n');
+    expect(table.split('\n')[0]).toMatch(/^ID +STATUS +CREATED AT UTC +KIND +SUCCEEDED$/);
+    expect(table).not.toContain('{');
+  });
+
   test('that is wide enough shows every column', () => {
     const text = answerTable([run('1')]);
     expect(text).toContain('PAYLOAD HASH');

@@ -7,7 +7,7 @@ const GAP = 2;
 /** No cell is shortened below this length. */
 const CELL_LENGTH_MIN = 12;
 /** A person looks for these first: they stay while another column can go. */
-const kept = new Set(['id', 'status', 'state', 'key']);
+const kept = new Set(['id', 'kind', 'status', 'state', 'key']);
 
 export interface ChosenColumns {
   readonly columns: readonly string[];
@@ -42,7 +42,7 @@ export function columnsThatFit(
   drop((column) => valuesOf(column).every((value) => value === null), fitsInFull);
   drop((column) => /(?:Hash|Token)$/.test(column), fitsInFull);
   drop((column) => rows.length > 1 && new Set(valuesOf(column).map(asText)).size === 1, fitsInFull);
-  drop((column) => valuesOf(column).some((value) => typeof value === 'object' && value !== null), fits);
+  drop((column) => valuesOf(column).some((value) => typeof value === 'object' && value !== null), fitsInFull);
   drop(() => true, fits);
   return { columns: [...left], hidden: all.filter((column) => !left.has(column)) };
 }

@@ -1,6 +1,6 @@
+import { CopyRefusal } from '../functions/archives/copy-refusal.ts';
 import { SnapshotError, type SnapshotFault } from '../functions/archives/snapshot-error.ts';
 import { ServiceError } from '../functions/kernel/errors.ts';
-import { CopyRefusal } from '../functions/runs/copies/copy-refusal.ts';
 import { ConnectionStringError, StoreError, type StoreFailure } from '../functions/store/port.ts';
 import { exitCodes, ToolError, type Translation } from './output.ts';
 
@@ -23,21 +23,22 @@ function refusedCopy(error: unknown): ToolError | undefined {
 
 const copyHints: Partial<Readonly<Record<SnapshotFault, string>>> = {
   other_tenant: ' (it is a copy of another tenant than --tenant names)',
+  other_space: ' (--space names the space)',
   newer_version: ' (use a newer release of this tool)',
   too_large: ' (canonical-archive-export)',
 };
 
 /**
  * The error of a failed restore and the state it left. If a store stops answering after the restore has `begun`, the
- * tenant may already be replaced; every other error means that it is not.
+ * content may already be replaced; every other error means that it is not.
  */
-export function restoreFailure(error: unknown, begun: boolean): unknown {
+export function restoreFailure(error: unknown, begun: boolean, what = 'tenant'): unknown {
   if (!(error instanceof SnapshotError) && !(error instanceof StoreError)) return error;
   const known = refusedCopy(error) ?? storeFailure(error);
   if (known === undefined) return error;
   const after =
     begun && error instanceof StoreError && error.failure === 'unavailable'
-      ? 'Whether the tenant was replaced is not known: the same restore may be run again.'
+      ? `Whether the ${what} was replaced is not known: the same restore may be run again.`
       : 'Nothing was replaced.';
   return new ToolError(`${withoutStop(known.message)}. ${after}`, known.exitCode, { cause: error });
 }

@@ -22,6 +22,8 @@ import { refuseRepeated } from './once.ts';
 import { outboxCommand } from './outbox.ts';
 import { endingOf, stackOf, warn } from './output.ts';
 import { preflightCommand } from './preflight.ts';
+import { recordsArchiveExportCommand, recordsArchiveVerifyCommand } from './records-archive.ts';
+import { recordsArchiveRestoreCommand } from './records-archive-restore.ts';
 import { runsCommand } from './runs.ts';
 import { runsArchiveExportCommand, runsArchiveVerifyCommand } from './runs-archive.ts';
 import { runsArchiveRestoreCommand } from './runs-archive-restore.ts';
@@ -57,6 +59,10 @@ const program = new Command('svc')
   .addCommand(canonicalArchiveVerifyCommand())
   .addCommand(canonicalMigrateCommand())
   .addCommand(canonicalSweepCommand())
+  .commandsGroup('Collections and records, on their database:')
+  .addCommand(recordsArchiveExportCommand())
+  .addCommand(recordsArchiveRestoreCommand())
+  .addCommand(recordsArchiveVerifyCommand())
   .commandsGroup('The files of an embedded server:')
   .addCommand(backupCommand())
   .addCommand(backupVerifyCommand())

@@ -5,6 +5,7 @@ import {
   snapshotLines,
 } from '../functions/groups/canonical/copies/snapshot/lines.ts';
 import { tenantCollections, tenantScope } from '../functions/groups/canonical/records.ts';
+import type { RecordStore, Scope } from '../functions/store/port.ts';
 import { confirmByName } from './confirm.ts';
 import { type OutputForm, resultText, said, sayResult, warn } from './output.ts';
 import type { ProgressLine } from './progress.ts';
@@ -71,22 +72,30 @@ export async function sayReplaced(
   warn(`The tenant ${result.tenantId} was replaced. Only the result could not be printed.`);
 }
 
+/** Deletes the replaced content of a tenant as far as it may be deleted now. */
+export function sweepBehind({
+  opened,
+  tenantId,
+  ...how
+}: Omit<PlanParts, 'next' | 'opened'> & { readonly opened: OpenStore }): Promise<void> {
+  return sweepScope(opened.store, tenantScope(tenantId), how);
+}
+
 /**
  * Deletes replaced content as far as it may be deleted now. A failure does not affect the restore: the next sweep
  * deletes the rest.
  */
-export async function sweepBehind({
-  opened,
-  tenantId,
-  progress,
-  signal,
-}: Omit<PlanParts, 'next' | 'opened'> & { readonly opened: OpenStore }): Promise<void> {
+export async function sweepScope(
+  store: RecordStore,
+  scope: Scope,
+  { progress, signal }: Pick<PlanParts, 'progress' | 'signal'>,
+): Promise<void> {
   progress.show({ step: 'deleting the replaced content', records: 0, recordsTotal: null });
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
   try {
-    await Promise.race([opened.store.sweep(tenantScope(tenantId)), stopped]);
+    await Promise.race([store.sweep(scope), stopped]);
   } catch {
     warn('The restore is done. Some of the replaced content is not deleted yet: canonical-sweep deletes it.');
   } finally {

@@ -14,6 +14,18 @@ const used = (name: string) => new RegExp(`\\blimits\\.${name}\\b`).test(code);
  * belongs to the names or the values of a map.
  */
 const keptBySchema: Readonly<Record<string, string>> = {
+  recordBytesMax: 'SvcRecordInput x-svc-max-bytes',
+  vectorDimensionsMax: 'VectorSearchOptions value maxItems',
+  searchVectorTopDefault: 'VectorSearchOptions top default',
+  searchLexicalTopDefault: 'LexicalSearchOptions top default',
+  searchScanLimitDefault: 'LexicalSearchOptions scanLimit default',
+  searchQueryLengthMax: 'LexicalSearchOptions query maxLength',
+  searchFieldsMax: 'LexicalSearchOptions fields maxItems',
+  searchPhraseGroupsMax: 'LexicalSearchOptions requiredPhraseGroups maxItems',
+  searchPhrasesPerGroupMax: 'LexicalSearchOptions requiredPhraseGroups items/maxItems',
+  searchPhraseLengthMax: 'LexicalSearchOptions requiredPhraseGroups items/items/maxLength',
+  recordsPerBatchMax: 'RecordBatchUpsertRequest records maxItems',
+  recordsPerExportMax: 'CollectionExportRequest maxRecords maximum',
   identifierLengthMin: 'IdentifierInput minLength',
   mutationsPerCommitMax: 'CanonicalTransactionRequest mutations maxItems',
   fencesPerCommitMax: 'CanonicalTransactionRequest fences maxItems',
@@ -58,6 +70,12 @@ const keptBySchema: Readonly<Record<string, string>> = {
 const keptByParameter: Readonly<Record<string, string>> = {
   executionRunWaitSecondsMax: 'getExecutionRun waitSeconds maximum',
   executionListLimitDefault: 'listExecutionRuns limit default',
+  traceListLimitMax: 'listTraces limit maximum',
+  traceListLimitDefault: 'listTraces limit default',
+  recordJobListLimitMax: 'listRecordImportJobs limit maximum',
+  recordJobListLimitDefault: 'listRecordImportJobs limit default',
+  anomaliesMax: 'inspectCollection anomalyLimit maximum',
+  anomaliesDefault: 'inspectCollection anomalyLimit default',
   executionHistoryLimitDefault: 'getExecutionRunHistory limit default',
 };
 
@@ -74,8 +92,18 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
     'waitExternalExecutionLease',
     'putExternalExecutionLeaseCheckpoint',
   ],
+  collectionPolicyBodyBytesMax: ['createCollection'],
+  recordQueryBodyBytesMax: ['queryRecords', 'searchRecords', 'exportCollectionBounded'],
+  recordBodyBytesMax: ['upsertRecord'],
+  recordImportBodyBytesMax: [
+    'importCollection',
+    'startCollectionImportJob',
+    'upsertRecords',
+    'startRecordBatchUpsertJob',
+  ],
   executionEventBodyBytesMax: ['recordExternalExecutionLeaseEvent'],
   executionArtifactBodyBytesMax: ['putExternalExecutionLeaseArtifact'],
+  objectBytesMax: ['putObject'],
 };
 
 /** Limits that the catalog enforces: the body limit of these operations only. */
@@ -93,6 +121,9 @@ const keptByJson: Readonly<
   restoreJsonDepthMax: ['restoreCanonicalTenant', 'depthMax'],
   restoreJsonMembersMax: ['restoreCanonicalTenant', 'membersMax'],
   restoreJsonContainersMax: ['restoreCanonicalTenant', 'containersMax'],
+  recordImportJsonDepthMax: ['importCollection', 'depthMax'],
+  recordImportJsonMembersMax: ['startCollectionImportJob', 'membersMax'],
+  recordImportJsonContainersMax: ['upsertRecords', 'containersMax'],
 };
 
 function under(schema: object | undefined, keyword: string): unknown {

@@ -33,6 +33,8 @@ export interface ParameterSpec {
   readonly default?: string | number | boolean;
   /** A path parameter that refuses `/ \\ % ? #`, also percent-encoded. Every other path parameter accepts them. */
   readonly strict?: true;
+  /** A path parameter that may begin or end with white space and hold control characters. */
+  readonly anyText?: true;
   /** The body may repeat the parameter under its name; the server refuses another value with this code of `errors.json`. */
   readonly mismatch?: string;
 }
@@ -117,6 +119,8 @@ export interface OperationEntry<Id extends string = string, Group extends string
   readonly bodyLimitBytes: number | null;
   /** The parts of a `multipart/form-data` body. */
   readonly parts?: readonly FormPart[];
+  /** The handler gets the JSON text of the body beside its value. */
+  readonly keepsText?: true;
   /** Absent: `jsonDepthMax`, `jsonMembersMax` and `jsonContainersMax`. */
   readonly json?: JsonBounds;
   /** The refusal of a larger body; absent: `payload_too_large`. */

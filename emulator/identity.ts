@@ -22,6 +22,14 @@ const runGrants: Readonly<Record<string, readonly string[]>> = {
   'operator@local.example': ['read_run', 'maintenance'],
   [localCallers.scheduler]: ['maintenance'],
 };
+
+/** The identities for collections and records, all of one space. */
+const recordGrants: Readonly<Record<string, readonly string[]>> = {
+  'reader@local.example': ['read'],
+  'writer@local.example': ['read', 'write', 'delete'],
+  'operator@local.example': ['read', 'maintain'],
+};
+const localSpace = 'local';
 const localProduct = 'local';
 const localWorker = 'local-worker';
 
@@ -49,11 +57,13 @@ export function localIdentity(given: Given): Record<string, string> {
     SVC_ENVIRONMENT: 'LocalCloud',
     ...(says(given, canonicalAccess) ? {} : canonicalSettings()),
     ...(says(given, executionAccess) || says(given, productPolicies) ? {} : executionSettings()),
+    ...(says(given, recordAccess) ? {} : recordSettings(given)),
   };
 }
 
 const canonicalAccess = 'Server__CanonicalAccess__';
 const executionAccess = 'Server__ExecutionAccess__';
+const recordAccess = 'Server__RecordAccess__';
 const productPolicies = 'ExecutionRuntime__ProductPolicies__';
 
 function says(given: Given, prefix: string): boolean {
@@ -69,6 +79,12 @@ function executionSettings(): Record<string, string> {
     ...grantSettings(executionAccess, runGrants, { ProductId: localProduct, WorkerId: localWorker }),
     [`${productPolicies}0__ProductId`]: localProduct,
   };
+}
+
+function recordSettings(given: Given): Record<string, string> {
+  // A product of the user may be another than the local one.
+  const product = says(given, productPolicies) ? {} : { ProductId: localProduct };
+  return grantSettings(recordAccess, recordGrants, { Space: localSpace, ...product });
 }
 
 function grantSettings(

@@ -7,7 +7,7 @@ import {
   routesTo,
   settingsFor,
 } from './local-functions.ts';
-import { firstSegment } from './router.ts';
+import { portOf } from './router.ts';
 
 const parts = {
   routerUrl: 'http://127.0.0.1:1',
@@ -18,17 +18,43 @@ const ports = new Map(localFunctions.map((name, at) => [name, 1000 + at]));
 const settings = (given: Record<string, string> = {}, oidc = false) => settingsFor(parts, { oidc, given });
 
 test('each path has the function that answers it', () => {
-  const { bySegment, otherwise } = routesTo(ports, {});
-  const nameOf = (path: string) => {
-    const port = bySegment.get(firstSegment(path)) ?? otherwise;
-    return localFunctions[port - 1000];
-  };
+  const routes = routesTo(ports, {});
+  const nameOf = (path: string) => localFunctions[portOf(routes, path) - 1000];
   expect(nameOf('/canonical/tenants/t/documents/query')).toBe('canonical');
   expect(nameOf('/execution/runs')).toBe('execution');
   expect(nameOf('/tasks/execution')).toBe('worker');
   expect([nameOf('/readiness'), nameOf('/'), nameOf('/reconcile'), nameOf('/prune')]).toEqual(
     Array.from({ length: 4 }, () => 'server'),
   );
+});
+
+test('collections and records share a first segment, and each path still has its function', () => {
+  const routes = routesTo(ports, {});
+  const nameOf = (path: string) => localFunctions[portOf(routes, path) - 1000];
+  const collections = ['', '/papers', '/papers/export?a=b', '/papers/import/jobs', '/records'];
+  expect(collections.map((path) => nameOf(`/collections${path}`))).toEqual(Array(5).fill('collections'));
+  expect(nameOf('/record-import/jobs/1')).toBe('collections');
+  const records = [
+    '/papers/records',
+    '/papers/records/p%2Fq/1',
+    '/papers/query',
+    '/papers/records/batch/jobs',
+  ];
+  expect(records.map((path) => nameOf(`/collections${path}`))).toEqual(Array(4).fill('records'));
+  expect(nameOf('/collections/papers/nothing')).toBe('server');
+});
+
+test('the functions of records start where the settings serve them', () => {
+  const named = (given: Record<string, string>, oidc = false) =>
+    functionsOf(settings(given, oidc)).filter((name) =>
+      ['collections', 'records', 'objects', 'traces'].includes(name),
+    );
+  const canonical = { Server__CanonicalAccess__IdentityPolicies__0__Principal: 'a@b.c' };
+  expect(named({})).toHaveLength(4);
+  expect(named(canonical)).toEqual([]);
+  expect(named(canonical, true)).toHaveLength(4);
+  expect(named({ Records__Enabled: 'false' })).toEqual([]);
+  expect(named({ executionruntime__enabled: 'false' })).toEqual([]);
 });
 
 test('what has a schedule is sent to the functions themselves, by the scheduler', () => {
@@ -41,7 +67,18 @@ test('what has a schedule is sent to the functions themselves, by the scheduler'
 });
 
 test('the worker is there where the queue is not in the process, at the path that the settings say', () => {
-  expect(localFunctions).toEqual(['server', 'canonical', 'execution', 'worker', 'reconcile', 'prune']);
+  expect(localFunctions).toEqual([
+    'server',
+    'canonical',
+    'execution',
+    'collections',
+    'records',
+    'objects',
+    'traces',
+    'worker',
+    'reconcile',
+    'prune',
+  ]);
   expect(functionsOf(settings({ executionruntime__adapter: 'local' }))).not.toContain('worker');
   const mine = settings({ HostedWorker__CallbackPath: '/mine/at' });
   expect(mine['ExecutionRuntime__Google__WorkerUrl']).toBe('http://127.0.0.1:1/mine/at');

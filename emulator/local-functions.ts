@@ -1,4 +1,5 @@
 import { operations } from '../contracts/generated/operations.ts';
+import publicRoutes from '../infra/routes.json' with { type: 'json' };
 import { localAudience, localCallers, localIdentity, localIssuer } from './identity.ts';
 import type { OidcIssuer } from './oidc-issuer.ts';
 import { firstSegment, type Routes } from './router.ts';
@@ -20,8 +21,23 @@ const scheduledFunctions: Readonly<Record<string, string>> = {
 
 /** The functions that the settings need: an in-process queue delivers nothing over HTTP. */
 export function functionsOf(variables: Variables): string[] {
+  const served = groups.filter((group) => servesRecords(variables) || !recordGroups.has(group));
   const delivers = !/^local/i.test(settingOf(variables, 'ExecutionRuntime__Adapter') ?? '');
-  return [...groups, ...(delivers ? [workerFunction] : []), ...Object.keys(scheduledFunctions)];
+  return [...served, ...(delivers ? [workerFunction] : []), ...Object.keys(scheduledFunctions)];
+}
+
+const recordGroups: ReadonlySet<string> = new Set(['collections', 'records', 'objects', 'traces']);
+
+/** Their functions do not start where the settings switch them off. */
+function servesRecords(variables: Variables): boolean {
+  if (/^false$/i.test(settingOf(variables, 'Records__Enabled') ?? '')) return false;
+  if (/^false$/i.test(settingOf(variables, 'ExecutionRuntime__Enabled') ?? '')) return false;
+  return namesPolicies(variables, 'RecordAccess') || !namesPolicies(variables, '(Canonical|Execution)Access');
+}
+
+function namesPolicies(variables: Variables, section: string): boolean {
+  const key = new RegExp(`^Server__${section}__IdentityPolicies__`, 'i');
+  return Object.keys(variables).some((name) => key.test(name));
 }
 
 /** The path at the worker to which the queue delivers. */
@@ -37,19 +53,24 @@ function settingOf(variables: Variables, name: string): string | undefined {
 
 /** Maps the first path segment to a function: segments come from the catalog and from the queue. */
 export function routesTo(ports: ReadonlyMap<string, number>, variables: Variables): Routes {
-  const bySegment = new Map<string, number>();
-  const add = (path: string, name: string): void => {
-    const port = ports.get(name);
-    if (port !== undefined) bySegment.set(firstSegment(path), port);
-  };
-  for (const { group, routes: paths } of Object.values(operations)) {
-    for (const { segments } of paths) {
-      const [first] = segments;
-      if (first !== undefined && 'literal' in first) add(`/${first.literal}`, group);
-    }
+  const groupsOf = new Map<string, Set<string>>();
+  for (const { group, path } of publicRoutes.rules) {
+    const first = firstSegment(path);
+    groupsOf.set(first, (groupsOf.get(first) ?? new Set()).add(group));
   }
-  add(workerPath(variables), workerFunction);
-  return { bySegment, otherwise: ports.get('server') ?? 0 };
+  const bySegment = new Map<string, number>();
+  const add = (segment: string, name: string | undefined): void => {
+    const port = name === undefined ? undefined : ports.get(name);
+    if (port !== undefined) bySegment.set(segment, port);
+  };
+  for (const [segment, names] of groupsOf) if (names.size === 1) add(segment, [...names][0]);
+  add(firstSegment(workerPath(variables)), workerFunction);
+  const rules = publicRoutes.rules.flatMap(({ group, path }) => {
+    const port = ports.get(group);
+    const isShared = (groupsOf.get(firstSegment(path))?.size ?? 0) > 1;
+    return port === undefined || !isShared ? [] : [{ path, port }];
+  });
+  return { bySegment, rules, otherwise: ports.get('server') ?? 0 };
 }
 
 /** The scheduler sends to the functions directly: the router does not expose them. */

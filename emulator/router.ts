@@ -24,8 +24,16 @@ export interface RouterOptions {
 export interface Routes {
   /** Maps the first path segment to a function's port on loopback. */
   readonly bySegment: ReadonlyMap<string, number>;
+  /** For first segments that several functions share. The first rule that matches decides. */
+  readonly rules?: readonly RouteRule[];
   /** The function for all other paths; it answers with 404. */
   readonly otherwise: number;
+}
+
+export interface RouteRule {
+  /** `/a/*` and `/a/**` as in URL maps: one segment, and all segments below. */
+  readonly path: string;
+  readonly port: number;
 }
 
 /** Fields of one connection only (RFC 9110 section 7.6.1). Node writes new framing for each side. */
@@ -66,8 +74,7 @@ export async function startRouter({ host, port }: RouterOptions): Promise<Router
   const start = (incoming: IncomingMessage, response: ServerResponse, turn: Forwarded): void => {
     const { routes } = state;
     if (routes === null) return refuse(response, 'The functions are being started.');
-    const served = routes.bySegment.get(firstSegment(incoming.url ?? '')) ?? routes.otherwise;
-    forward(incoming, response, served, { state, turn });
+    forward(incoming, response, portOf(routes, incoming.url ?? ''), { state, turn });
   };
   const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
     const line = lineOf(incoming.socket);
@@ -109,6 +116,23 @@ export async function startRouter({ host, port }: RouterOptions): Promise<Router
 /** Read from the raw path: without decoding here, nothing is decoded twice. */
 export function firstSegment(target: string): string {
   return /^\/([^/?]*)/.exec(target)?.[1] ?? '';
+}
+
+/** The port of the function that answers the path. Encoded slashes separate nothing. */
+export function portOf({ bySegment, rules = [], otherwise }: Routes, target: string): number {
+  const [path = ''] = target.split('?', 1);
+  return (
+    bySegment.get(firstSegment(target)) ?? rules.find((rule) => matches(rule.path, path))?.port ?? otherwise
+  );
+}
+
+function matches(template: string, path: string): boolean {
+  const segments = path.split('/');
+  const wanted = template.split('/');
+  const open = wanted.at(-1) === '**';
+  const fixed = open ? wanted.slice(0, -1) : wanted;
+  if (open ? segments.length < fixed.length : segments.length !== fixed.length) return false;
+  return fixed.every((each, at) => (each === '*' ? segments[at] !== '' : each === segments[at]));
 }
 
 function forward(

@@ -11,7 +11,7 @@ import type { Settings } from './config/table.ts';
 import { type NodeHost, serveNode } from './http/host-node.ts';
 import type { Chain } from './http/message.ts';
 import { describeFailure } from './kernel/log.ts';
-import { release } from './release.ts';
+import { release, startCommand } from './release.ts';
 import { StoreError } from './store/port.ts';
 
 /** The embedded server: every route group in one process on one port. */
@@ -50,7 +50,8 @@ interface Started {
 
 /** Starts listening; returns the server or the reason why it cannot start. */
 async function start(settings: Settings, service: Service): Promise<Started | string> {
-  const fault = settings.canonicalStore.enabled ? await databaseFault(settings, service) : null;
+  const keepsData = settings.canonicalStore.enabled || service.groups.includes('records');
+  const fault = keepsData ? await databaseFault(settings, service) : null;
   if (fault?.isFinal === true) return fault.reason;
   let chain: Chain;
   try {
@@ -136,7 +137,7 @@ function help(): string {
   return [
     `${release.service} ${release.version}: the whole service in one process.`,
     '',
-    'Usage: npm start -- [--Key=value …]',
+    `Usage: ${startCommand} [--Key=value …]`,
     '',
     '  --help           shows this',
     '  --version        shows the release',

@@ -3,7 +3,7 @@ import { isFunctionName, roleOf } from './compose/functions.ts';
 import { machine } from './compose/machine.ts';
 import { CompositionFault } from './compose/module.ts';
 import { faultsText } from './config/fault.ts';
-import { groupsOff, offLine } from './config/groups-off.ts';
+import { groupOff, offLine } from './config/groups-off.ts';
 import { functionTarget, readConfiguration } from './config/machine.ts';
 import { unservedRuns } from './config/rules.ts';
 import { registerFunction } from './http/host-framework.ts';
@@ -30,7 +30,7 @@ async function main(): Promise<string | undefined> {
         : null;
   if (serve === null || target === undefined) {
     const known = [...groups, ...functions].join(' or ');
-    const off = groupsOff(settings).find(({ group }) => group === target);
+    const off = groupOff(settings, target);
     const why = off === undefined ? '' : ` (${offLine(off)})`;
     return `There is no function ${target ?? '(none named)'}${why}: --target or FUNCTION_TARGET must be ${known}.`;
   }

@@ -13,7 +13,7 @@ locals {
 
   composites = {
     for index in local.indexes.indexes :
-    "${index.collectionGroup}/${index.queryScope}/${join(",", [for part in index.fields : "${part.fieldPath} ${try(part.order, part.arrayConfig)}"])}" => index
+    "${index.collectionGroup}/${index.queryScope}/${join(",", [for part in index.fields : "${part.fieldPath} ${try(part.order, part.arrayConfig, "VECTOR")}"])}" => index
   }
 }
 
@@ -75,6 +75,15 @@ resource "google_firestore_index" "this" {
       field_path   = fields.value.fieldPath
       order        = try(fields.value.order, null)
       array_config = try(fields.value.arrayConfig, null)
+
+      dynamic "vector_config" {
+        for_each = try([fields.value.vectorConfig], [])
+
+        content {
+          dimension = vector_config.value.dimension
+          flat {}
+        }
+      }
     }
   }
 }

@@ -4,15 +4,19 @@ locals {
   #   queues    whether the group starts runs, so that it creates tasks
   #   buckets   buckets that it reads and writes: artifacts, objects, archives
   groups = {
-    server    = { database = "viewer", queues = false, buckets = [], memory = "512Mi", timeout = 60 }
-    canonical = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
-    execution = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    server      = { database = "viewer", queues = false, buckets = [], memory = "512Mi", timeout = 60 }
+    canonical   = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
+    execution   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    collections = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    records     = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    objects     = { database = "user", queues = false, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    traces      = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
   }
 
   # Functions without a group: only Cloud Tasks and Cloud Scheduler call them.
   internal = {
     worker    = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 1800 }
-    reconcile = { database = "user", queues = true, buckets = [], memory = "512Mi", timeout = 120 }
+    reconcile = { database = "user", queues = true, buckets = ["artifacts"], memory = "512Mi", timeout = 120 }
     prune     = { database = "user", queues = false, buckets = ["artifacts"], memory = "512Mi", timeout = 120 }
   }
 

@@ -31,6 +31,11 @@ variable "settings_json" {
     condition     = can(jsondecode(var.settings_json).Server.ExecutionAccess.IdentityPolicies[0].Principal) && can(jsondecode(var.settings_json).ExecutionRuntime.ProductPolicies[0].ProductId)
     error_message = "The settings need Server:ExecutionAccess:IdentityPolicies and ExecutionRuntime:ProductPolicies, each with an entry: without them no run is served."
   }
+
+  validation {
+    condition     = can(jsondecode(var.settings_json).Server.RecordAccess.IdentityPolicies[0].Principal)
+    error_message = "The settings need Server:RecordAccess:IdentityPolicies with an entry: without it the functions of collections and records do not start."
+  }
 }
 
 variable "name" {

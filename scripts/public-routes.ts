@@ -4,8 +4,8 @@ import { drift, write } from '../contracts/generate/disk.ts';
 import { operations } from '../contracts/generated/operations.ts';
 
 /**
- * `node scripts/public-routes.ts` writes the rules by which the public address selects a function; with `--check` it only
- * compares and fails on a difference.
+ * `node scripts/public-routes.ts` writes the rules by which the public address selects a function: for Terraform, and as the
+ * rewrites of Firebase Hosting. With `--check` it only compares and fails on a difference.
  */
 
 /** Answers what no group serves, with 404, and the pages for people. */
@@ -97,10 +97,30 @@ export function catalogPaths(root: string): GroupPath[] {
   return [...pages, ...served];
 }
 
+interface FirebaseFile {
+  readonly hosting: {
+    readonly rewrites: readonly { readonly glob: string; readonly run: { readonly region: string } }[];
+  };
+}
+
+/** `firebase.json` with the rules as rewrites, in the region that the file names; the rest of it is written by hand. */
+function firebaseFile(text: string, { rules }: PublicRoutes): string {
+  const file = JSON.parse(text) as FirebaseFile;
+  const region = file.hosting.rewrites[0]?.run.region;
+  const rewrite = (glob: string, group: string) => ({ glob, run: { serviceId: `svc-${group}`, region } });
+  const named = rules.filter(({ group }) => group !== otherwise);
+  const rewrites = [...named.map(({ path, group }) => rewrite(path, group)), rewrite('**', otherwise)];
+  return `${JSON.stringify({ ...file, hosting: { ...file.hosting, rewrites } }, null, 2)}\n`;
+}
+
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, '..');
-  const text = `${JSON.stringify(publicRoutes(catalogPaths(root)), null, 2)}\n`;
-  const outputs = new Map([['infra/routes.json', text]]);
+  const routes = publicRoutes(catalogPaths(root));
+  const firebase = firebaseFile(readFileSync(join(root, 'firebase.json'), 'utf8'), routes);
+  const outputs = new Map([
+    ['infra/routes.json', `${JSON.stringify(routes, null, 2)}\n`],
+    ['firebase.json', firebase],
+  ]);
   if (process.argv.includes('--check')) {
     const paths = drift(root, outputs, []);
     for (const path of paths) console.error(`${path} differs from the output of npm run generate`);

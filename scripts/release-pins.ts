@@ -104,7 +104,7 @@ function compactRequest({ bodyLimitBytes, json, overLimit }: NonNullable<Catalog
   };
 }
 
-/** Objects whose members are names of the contract, whatever they are called. */
+/** Objects whose members are names of the contract, of any spelling. */
 const NAMED = new Set([
   'paths',
   'properties',

@@ -17,3 +17,7 @@ test('names no page twice, and none that does not exist', () => {
   expect(new Set(named).size).toBe(named.length);
   for (const path of named) expect(() => readFileSync(`docs/${path}`)).not.toThrow();
 });
+
+test('gives no page the address of the search of the site', () => {
+  expect(named).not.toContain('search.md');
+});

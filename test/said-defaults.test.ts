@@ -3,6 +3,10 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../contracts/generated/limits.ts';
 import { machine } from '../functions/compose/machine.ts';
+import type { RecordStore } from '../functions/store/port.ts';
+import { type Call, recordsAsDone } from './said-defaults-records.ts';
+import { searchesAsDone } from './said-defaults-searches.ts';
+import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
 import { type RunningService, startService } from './support/service.ts';
 
 /** What the document says of absent members and of room is what the service does. */
@@ -50,6 +54,16 @@ const asLimit: Readonly<Record<string, number>> = {
   'ExecutionExternalWorkerLeaseRequest.ttlSeconds': limits.executionLeaseSecondsDefault,
   'ExecutionExternalWorkerHeartbeatRequest.ttlSeconds': limits.executionLeaseSecondsDefault,
   'ExecutionMaintenanceDispatchReconcileRequest.limit': limits.executionReconcileRunsMax,
+  'CollectionExportRequest.maxRecords': limits.recordsPerExportMax,
+  'GET /collections/{collection}/inspect anomalyLimit': limits.anomaliesDefault,
+  'GET /record-import/jobs limit': limits.recordJobListLimitDefault,
+  'GET /traces limit': limits.traceListLimitDefault,
+  'TracePruneRequest.limit': limits.traceListLimitDefault,
+  'TraceExportRequest.limit': limits.traceListLimitDefault,
+  'VectorSearchOptions.top': limits.searchVectorTopDefault,
+  'LexicalSearchOptions.top': limits.searchLexicalTopDefault,
+  'LexicalSearchOptions.scanLimit': limits.searchScanLimitDefault,
+  'GET /objects/{container} limit': limits.objectListLimitDefault,
   'GET /execution/runs limit': limits.executionListLimitDefault,
   'GET /execution/runs/{runId}/history limit': limits.executionHistoryLimitDefault,
 };
@@ -78,6 +92,22 @@ const room: Readonly<Record<string, number>> = {
   'ExecutionRunResult.result': limits.executionResultBytesMax,
   'ExecutionRunResult.statusDetails': limits.executionStatusDetailsBytesMax,
   'ExecutionExternalWorkerEventRequest.details': limits.executionTraceDetailsBytesMax,
+  'SvcRecordInput.metadata': limits.recordBytesMax,
+  'SvcRecordInput.content': limits.recordBytesMax,
+  'SvcRecordInput.embedding': limits.recordBytesMax,
+  'SvcSourceReferenceInput.span': limits.recordBytesMax,
+  'SvcRecord.metadata': limits.recordBytesMax,
+  'SvcRecord.content': limits.recordBytesMax,
+  'SvcRecord.embedding': limits.recordBytesMax,
+  'SvcSourceReference.span': limits.recordBytesMax,
+  'TraceRecord.request': limits.traceBytesMax,
+  'TraceRecord.resultSummary': limits.traceBytesMax,
+  'FilterNode.value': limits.recordQueryBodyBytesMax,
+  'CollectionExportEnvelope.query': limits.recordQueryBodyBytesMax,
+  'CollectionExportEnvelopeInput.query': limits.recordQueryBodyBytesMax,
+  'CollectionInspectionAnomaly.details': 4_096,
+  'RetrievalDiagnostics.details': 2_097_152,
+  'RetrievalScoreNormalization.parameters': 65_536,
   'ExecutionRuntimeAdapterStatus.details': 65_536,
   'ServerEmbeddingStatus.runtime': 65_536,
   'ServerSecurityStatus.providerRunLimits': 65_536,
@@ -90,6 +120,8 @@ const room: Readonly<Record<string, number>> = {
   'PublicSchemaBundle.$defs': 16_777_216,
 };
 
+const collectionsAsDone = { ...recordsAsDone, ...searchesAsDone, ...tracesAsDone };
+
 /** How long lease calls asked to wait. */
 let waits: number[] = [];
 let service: RunningService;
@@ -99,7 +131,16 @@ beforeAll(async () => {
     if (isWait) waits.push(delayMs);
     return machine.timers.after(isWait ? 1 : delayMs, callback);
   };
-  service = await startService({ world: { ...machine, timers: { after } } });
+  let store: RecordStore | undefined;
+  const watchStore = (opened: RecordStore) => {
+    store = opened;
+    return opened;
+  };
+  service = await startService({ world: { ...machine, timers: { after } }, watchStore });
+  // Any call opens the store.
+  await service.call({ method: 'GET', path: '/traces' });
+  if (store === undefined) throw new Error('no store');
+  await writeUnsafeTrace(store);
 });
 afterAll(() => service.close());
 
@@ -342,7 +383,7 @@ const asDone: Readonly<Record<string, Behaviour>> = {
 describe('what the document says of what is left out', () => {
   test('is known for every place, and for no other', () => {
     expect(saying('default').toSorted()).toEqual(
-      [...Object.keys(asLimit), ...Object.keys(asDone)].toSorted(),
+      [...Object.keys(asLimit), ...Object.keys(asDone), ...Object.keys(collectionsAsDone)].toSorted(),
     );
   });
 
@@ -360,6 +401,17 @@ describe('what the document says of what is left out', () => {
     ].map(plain);
     expect(given).toEqual(leftOut);
     expect(changed, 'it makes no difference').not.toEqual(leftOut);
+  });
+
+  test.each(Object.entries(collectionsAsDone))('is what is done: %s', async (place, { other, of }) => {
+    const call: Call = async (method, path, body) => {
+      const answer = await service.call({ method, path, body });
+      return { status: answer.status, body: answer.body === '' ? null : answer.json() };
+    };
+    const name = place.split(/[. ]/).at(-1) ?? '';
+    const leftOut = await of(call, {});
+    expect(await of(call, { [name]: places.get(place)?.default })).toEqual(leftOut);
+    expect(await of(call, { [name]: other }), 'it makes no difference').not.toEqual(leftOut);
   });
 });
 

@@ -89,6 +89,12 @@ describe('the direction of imports', () => {
     ['an entry that loads a provider', 'functions/index.ts', `await import('./store/sqlite/store.ts');`],
     ['a run engine that imports a group', 'functions/runs/x.ts', `import '../groups/execution/wire.ts';`],
     ['a run engine that knows of HTTP', 'functions/runs/x.ts', `import '../http/handler.ts';`],
+    [
+      'an endpoint for models that imports a group',
+      'functions/mcp/x.ts',
+      `import '../groups/canonical/records.ts';`,
+    ],
+    ['http that imports the endpoint for models', 'functions/http/x.ts', `import '../mcp/endpoint.ts';`],
     ['a job that imports a group', 'functions/jobs/x.ts', `import '../groups/canonical/records.ts';`],
     ['a run engine that imports the jobs', 'functions/runs/x.ts', `import '../jobs/job.ts';`],
     [
@@ -100,6 +106,16 @@ describe('the direction of imports', () => {
       'a library part that imports its own HTTP part',
       'functions/groups/graph/library/x.ts',
       `import '../handlers.ts';`,
+    ],
+    [
+      'a rule of searches that imports a flow',
+      'functions/collections/search/x.ts',
+      `import { readQuery } from '../page-request.ts';`,
+    ],
+    [
+      'a rule of searches that imports the store',
+      'functions/collections/search/x.ts',
+      `import { StoreError } from '../../store/port.ts';`,
     ],
     ['a composition that binds a queue', 'functions/compose/x.ts', `import '../queue/local/local-queue.ts';`],
     ['a package in a group', 'functions/groups/canonical/x.ts', `import ajv from 'ajv';`],
@@ -136,6 +152,7 @@ describe('the direction of imports', () => {
     ['functions/groups/rag/library/plan.ts', 'groups/rag/library'],
     ['functions/store/port.ts', 'store'],
     ['functions/store/sqlite/store.ts', 'store/sqlite'],
+    ['functions/store/nearest/nearest-search.ts', 'store'],
     ['functions/blobs/files/store.ts', 'blobs/files'],
     ['functions/groups/canonical/commit/commit.ts', 'groups/canonical'],
   ])('%s lies in the room %s', (path, room) => {
@@ -229,7 +246,8 @@ test('http names no group, no class and no path parameter of the contract', () =
     ...entries.flatMap(({ authorizationClass }) =>
       authorizationClass === 'anonymous' ? [] : authorizationClass,
     ),
-    ...entries.map(({ group }) => group).filter((group) => group !== 'server'),
+    // JSON has objects too.
+    ...entries.map(({ group }) => group).filter((group) => group !== 'server' && group !== 'objects'),
     // A parameter of one word, such as `id` or `value`, is a word of HTTP and of the language as well.
     ...entries.flatMap(({ routes }) =>
       routes.flatMap(({ path }) => path.flatMap(({ name }) => (/[A-Z]/.test(name) ? name : []))),

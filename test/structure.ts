@@ -25,8 +25,13 @@ export function roomOf(path: string): string {
     const library = third === 'library.ts' || (third === 'library' && fourth !== undefined);
     return library ? `groups/${second}/library` : `groups/${second}`;
   }
-  return ports.has(first) && third !== undefined ? `${first}/${second}` : first;
+  return ports.has(first) && third !== undefined && !partsOfPorts.has(`${first}/${second}`)
+    ? `${first}/${second}`
+    : first;
 }
+
+/** Folders of a port that are no provider: what several providers share. */
+const partsOfPorts: ReadonlySet<string> = new Set(['store/nearest']);
 
 /** Rooms of a port, whose folders are its providers. */
 const ports: ReadonlySet<string> = new Set(['store', 'blobs', 'queue']);
@@ -36,6 +41,7 @@ const shared = ['kernel', 'contracts'];
 
 /** Which groups may use the library part of which others. */
 const usedGroups: Readonly<Record<string, readonly string[]>> = {
+  collections: ['execution', 'records'],
   artifacts: ['objects'],
   embeddings: ['providers'],
   retrieval: ['embeddings', 'providers'],
@@ -50,10 +56,14 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   blobs: shared,
   queue: shared,
   identity: shared,
-  archives: shared,
+  archives: [...shared, 'store'],
   runs: [...shared, ...ports, 'archives'],
   jobs: [...shared, ...ports, 'runs'],
-  collections: [...shared, 'store'],
+  collections: [...shared, 'store', 'archives', 'blobs'],
+  traces: [...shared, 'store', 'collections'],
+  providers: [...shared, 'store', 'collections'],
+  embeddings: [...shared, 'store', 'collections', 'providers'],
+  objects: [...shared, 'store', 'blobs', 'collections'],
   vectors: shared,
   text: shared,
   http: [...shared, 'identity', 'store'],
@@ -68,6 +78,10 @@ const groupRooms = [
   'runs',
   'jobs',
   'collections',
+  'traces',
+  'providers',
+  'embeddings',
+  'objects',
   'vectors',
   'text',
   'http',
@@ -86,6 +100,23 @@ function allowedFrom(room: string): readonly string[] | undefined {
   return [...groupRooms, ...libraries, ...own];
 }
 
+/** Folders of pure rules inside a room, and what they may import beside themselves. */
+const pureFolders: Readonly<Record<string, readonly string[]>> = {
+  'functions/collections/search/': [
+    'contracts/',
+    'functions/kernel/',
+    'functions/collections/rules/',
+    'functions/store/search.ts',
+  ],
+};
+
+function pureFault(path: string, target: string): string | null {
+  const folder = Object.keys(pureFolders).find((each) => path.startsWith(each));
+  if (folder === undefined) return null;
+  const isAllowed = [folder, ...(pureFolders[folder] ?? [])].some((each) => target.startsWith(each));
+  return isAllowed ? null : `${path} imports ${target}: the rules in ${folder} are pure`;
+}
+
 /** The faults of one file of `functions/` or `dispatcher/` against the direction of imports. */
 export function importFaults(path: string, text: string): string[] {
   if (path.startsWith('dispatcher/')) return dispatcherFaults(path, text);
@@ -94,6 +125,8 @@ export function importFaults(path: string, text: string): string[] {
   return importsOf(text).flatMap(({ specifier, dynamic }) => {
     if (!specifier.startsWith('.')) return packageFault(path, room, specifier);
     const target = resolveFrom(path, specifier);
+    const outside = pureFault(path, target);
+    if (outside !== null) return [outside];
     const to = target.startsWith('functions/') ? roomOf(target) : (target.split('/')[0] ?? '');
     if (isProviderRoom(to) && room !== to) {
       return room === 'compose' && dynamic

@@ -24,6 +24,24 @@ test('what stands beside a list is shown below it', () => {
   expect(answerTable([])).toBe('(none)');
 });
 
+test('a match of a search is its score and the place of its record', () => {
+  const match = (id: string, score: number) => ({
+    record: { id, partitionKey: 'p', type: 'note', content: { text: 'long' } },
+    score,
+    diagnostics: { details: {} },
+  });
+  const table = answerTable({ items: [match('a', 1), match('b', 0.25)], continuationToken: null });
+  expect(table.split('\n')).toEqual([
+    'SCORE  PARTITION KEY  ID  TYPE',
+    '1      p              a   note',
+    '0.25   p              b   note',
+    '',
+    'Not shown: record, diagnostics. --output json shows all.',
+    '',
+    'continuation token  -',
+  ]);
+});
+
 test('what is no list is a line a member', () => {
   expect(answerTable({ status: 'ok', storage: { canonicalStore: 'sqlite' } })).toBe(
     'status                   ok\nstorage canonical store  sqlite',
@@ -32,6 +50,20 @@ test('what is no list is a line a member', () => {
   expect(answerTable('text')).toBe('"text"');
   expect(answerTable(null)).toBe('null');
   expect(answerTable([1, 2])).toBe('[1,2]');
+});
+
+test('the first failed item of a batch stands below the long list that it is in', () => {
+  const items = [
+    { index: 0, status: 'succeeded', error: null },
+    { index: 1, status: 'failed', error: '/id must hold\nsomething' },
+    { index: 2, status: 'failed', error: 'another' },
+  ];
+  const job = { status: 'succeeded', stoppedOnError: true, importResult: { records: { failed: 2, items } } };
+  expect(answerTable(job).split('\n').slice(-2)).toEqual([
+    '',
+    'The first failed item: index 1, /id must hold\\u000asomething',
+  ]);
+  expect(answerTable({ ...job, importResult: null })).not.toContain('first failed');
 });
 
 test('what a tenant stored moves no cursor, makes no line and fills no screen', () => {

@@ -15,19 +15,48 @@ export function answerTable(received: unknown, widthMax = Number.POSITIVE_INFINI
   if (list === undefined) return wholeText(answer);
   const below = Object.keys(rest).length === 0 ? '' : `\n\n${resultText('table', rest)}`;
   if (list.length === 0) return `(none)${below}`;
-  const { columns, hidden } = columnsThatFit(list, (column, item) => cell(item[column]), widthMax);
-  const rows = list.map((item) => columns.map((column) => cell(item[column])));
+  const items = list.map(itemOf);
+  const { columns, hidden } = columnsThatFit(items, (column, item) => cell(item[column]), widthMax);
+  const rows = items.map((item) => columns.map((column) => cell(item[column])));
   const table = textTable(shortenedRows([columns.map(headingOf), ...rows], widthMax, shortened));
-  const note = hidden.length === 0 ? '' : `\n\nNot shown: ${hidden.join(', ')}. --output json shows all.`;
+  const left = [...leftOut(list[0], items[0]), ...hidden];
+  const note = left.length === 0 ? '' : `\n\nNot shown: ${left.join(', ')}. --output json shows all.`;
   return `${table}${note}${below}`;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** The match of a search holds a whole record: its line says which one it is. */
+function itemOf(item: Members): Members {
+  const { record, score } = item;
+  if (!isObject(record) || typeof score !== 'number') return item;
+  const { partitionKey, id, type } = record;
+  return { score, partitionKey, id, type };
+}
+
+function leftOut(item: Members = {}, shown: Members = {}): readonly string[] {
+  return Object.keys(item).filter((name) => !Object.hasOwn(shown, name));
+}
+
 function wholeText(answer: unknown): string {
-  if (isObject(answer)) return resultText('table', answer);
+  if (isObject(answer)) return `${resultText('table', answer)}${firstFailure(answer)}`;
   if (Array.isArray(answer) && answer.length === 0) return '(none)';
   return JSON.stringify(answer);
+}
+
+/** A batch succeeds although items of it failed: the first of them stands alone below its long list. */
+function firstFailure(answer: Members): string {
+  for (const value of Object.values(answer)) {
+    if (isObject(value)) {
+      const below = firstFailure(value);
+      if (below !== '') return below;
+    }
+    if (!isListOfObjects(value)) continue;
+    const failed = value.find(({ status, error }) => status === 'failed' && typeof error === 'string');
+    if (failed !== undefined)
+      return `\n\nThe first failed item: index ${cell(failed['index'])}, ${String(failed['error'])}`;
+  }
+  return '';
 }
 
 /** The list of objects that the answer is, or that it holds beside plain values only. */

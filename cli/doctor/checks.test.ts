@@ -16,6 +16,13 @@ test('Node is that of the project, or one to be warned of', () => {
   });
 });
 
+test('the remedy for another Node names a command that exists there', () => {
+  expect(nodeCheck('26.0.0', '24.1.0', true).remedy).toContain('npm start');
+  const packaged = nodeCheck('26.0.0', '24.1.0', false).remedy;
+  expect(packaged).toMatch(/^Put Node 24 first in PATH/);
+  expect(packaged).not.toContain('npm');
+});
+
 test('space gets scarce before it is gone', () => {
   const mebibyte = 1024 ** 2;
   expect(judgeSpace('/data', 1024 * mebibyte)).toMatchObject({

@@ -1,16 +1,16 @@
 import { statfs } from 'node:fs/promises';
 import { EmulatorNotFound, findJar, findJava } from '../../emulator/firestore.ts';
+import { hasScripts } from '../../functions/release.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
 
 /** The project's own release is the tested one. `found` and `tested` look like `24.21.0`. */
-export function nodeCheck(found: string, tested: string): Check {
+export function nodeCheck(found: string, tested: string, inProject = hasScripts): Check {
   const [major, wanted] = [found, tested].map((version) => Number.parseInt(version, 10));
   if (major === wanted) return ok('node', `Node ${found}.`);
-  return warning(
-    'node',
-    `Node ${found}, but the service is tested on ${tested}.`,
-    'Start it with npm start, npm run or npx, which take the Node that npm install brought.',
-  );
+  const remedy = inProject
+    ? 'Start it with npm start, npm run or npx, which take the Node that npm install brought.'
+    : `Put Node ${wanted} first in PATH: svc and svc-server take the node that they find there.`;
+  return warning('node', `Node ${found}, but the service is tested on ${tested}.`, remedy);
 }
 
 const spaceNeededBytes = 64 * 1024 ** 2;

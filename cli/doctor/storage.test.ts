@@ -74,6 +74,18 @@ test('one that somebody works on answers, too', async () => {
 test.each([
   ['a newer release', 'PRAGMA user_version = 999', 'failed', 'newer release (schema 999'],
   ['an older release', 'PRAGMA user_version = 0', 'warning', 'has schema 0; the next start brings it to'],
+  [
+    'a release with newer searches',
+    'INSERT INTO search_versions (version) VALUES (99)',
+    'failed',
+    'newer release (version 99 of the tables of searches',
+  ],
+  [
+    'a release without searches',
+    'DROP TABLE search_versions',
+    'ok',
+    'the next start makes the tables of searches',
+  ],
 ])('one of %s is not opened', async (_, sql, status, message) => {
   const folder = await served();
   const database = new DatabaseSync(fileIn(folder));

@@ -7,6 +7,7 @@ import { machine } from '../../functions/compose/machine.ts';
 import { databasePath } from '../../functions/compose/store.ts';
 import type { Settings } from '../../functions/config/table.ts';
 import { schemaVersion } from '../../functions/store/sqlite/schema.ts';
+import { searchVersion } from '../../functions/store/sqlite/search-schema.ts';
 import { type Check, failed, messageOf, ok, warning } from './check.ts';
 import { spaceCheck } from './machine.ts';
 
@@ -69,13 +70,13 @@ async function fileCheck(path: string): Promise<FileCheck> {
   const file = await stat(path).catch(() => undefined);
   if (file === undefined) return is(ok('database', `${path} is not there yet; the first start makes it.`));
   const remedy = 'Check CanonicalStore:DatabasePath, or take the file from a backup.';
-  let found: { version: number; tables: number; own: number };
+  let found: Found;
   try {
     found = look(path);
   } catch (error) {
     return is(failed('database', `${path} cannot be read: ${messageOf(error)}.`, remedy));
   }
-  const { version, tables, own } = found;
+  const { version, searches, tables, own } = found;
   if (tables === 0) return is(ok('database', `${path} is empty; the first start makes its tables.`));
   if (own === 0) return is(failed('database', `${path} is a database of something else.`, remedy));
   if (version > schemaVersion) {
@@ -86,19 +87,43 @@ async function fileCheck(path: string): Promise<FileCheck> {
     const message = `${path} has schema ${version}; the next start brings it to ${schemaVersion}.`;
     return is(warning('database', message, 'Copy the file before, while nothing runs on it.'));
   }
+  if (searches > searchVersion) {
+    const message = `${path} was written by a newer release (version ${searches} of the tables of searches; this one knows ${searchVersion}).`;
+    return is(failed('database', message, 'Use that release, or a newer one.'));
+  }
+  if (searches < searchVersion) {
+    return is(ok('database', `${path} can be read; the next start makes the tables of searches.`));
+  }
   return is(ok('database', `${path} can be read.`), true);
 }
 
-function look(path: string): { version: number; tables: number; own: number } {
+interface Found {
+  readonly version: number;
+  readonly searches: number;
+  readonly tables: number;
+  readonly own: number;
+}
+
+function look(path: string): Found {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
   try {
     const row = database
       .prepare(
         `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS tables,
-           count(*) FILTER (WHERE name IN ('scopes', 'records')) AS own FROM sqlite_schema`,
+           count(*) FILTER (WHERE name IN ('scopes', 'records')) AS own,
+           count(*) FILTER (WHERE name = 'search_versions') AS searched FROM sqlite_schema`,
       )
       .get();
-    return { version: Number(row?.['version']), tables: Number(row?.['tables']), own: Number(row?.['own']) };
+    const searches =
+      row?.['searched'] === 1
+        ? database.prepare('SELECT max(version) AS version FROM search_versions').get()?.['version']
+        : 0;
+    return {
+      version: Number(row?.['version']),
+      searches: Number(searches),
+      tables: Number(row?.['tables']),
+      own: Number(row?.['own']),
+    };
   } finally {
     database.close();
   }
@@ -116,7 +141,7 @@ async function openCheck(settings: Settings): Promise<Check> {
   const remedy =
     provider === 'sqlite'
       ? 'Check CanonicalStore:DatabasePath and the rights on the file.'
-      : 'Check that the database runs, and the settings that lead to it: npm run -s svc -- config show.';
+      : 'Check that the database runs, and the settings that lead to it: svc config show.';
   return failed('database', `The provider ${provider} does not answer: ${fault}.`, remedy);
 }
 

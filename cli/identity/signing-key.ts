@@ -4,7 +4,7 @@ import { exitCodes, ToolError } from '../output.ts';
 
 /** A key of an operator who issues identity tokens without an identity provider. */
 export interface SigningKey {
-  /** PKCS #8; whoever reads it can take every identity. */
+  /** PKCS #8. Who reads it can act as every principal. */
   readonly pem: string;
   readonly jwk: PublicKey;
 }

@@ -2,8 +2,10 @@ import type { Provider } from '../../functions/config/settings/storage.ts';
 
 /** Everything that `svc init` must know. */
 export interface InitAnswers {
-  /** As typed: paths in the settings begin with it. */
+  /** The folder of the files, as typed. */
   readonly out: string;
+  /** The same, absolute: the service resolves a path of its settings against the folder that it starts in. */
+  readonly folder: string;
   readonly database: Provider;
   readonly dataDirectory: string | null;
   readonly connectionString: string | null;

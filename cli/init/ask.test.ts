@@ -104,7 +104,12 @@ test('the settings of the cloud leave to its environment what a deployment decid
   const answers = await answer({ ...emails, cloud: true, tenant: ['acme'], product: 'shop', apiKey: true });
   const settings = settingsOf(answers);
   expect(Object.keys(settings)).toEqual(['Environment', 'Server', 'CanonicalStore', 'ExecutionRuntime']);
-  expect(Object.keys(settings['Server'] as object)).toEqual(['Oidc', 'CanonicalAccess', 'ExecutionAccess']);
+  expect(Object.keys(settings['Server'] as object)).toEqual([
+    'Oidc',
+    'CanonicalAccess',
+    'ExecutionAccess',
+    'RecordAccess',
+  ]);
   expect(JSON.stringify(settings)).not.toMatch(/Google|ApiKeyFile|TrustedProxyHops/);
 });
 

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { exitCodes, ToolError } from '../output.ts';
 import type { CloudAnswers, IdentityAnswers, InitAnswers, Principals } from './answers.ts';
 import type { InitOptions } from './options.ts';
@@ -33,6 +34,7 @@ export async function answersFrom(answering: Answering): Promise<InitAnswers> {
   const file = options.connectionStringFile;
   return {
     out: options.out,
+    folder: resolve(options.out),
     database,
     dataDirectory: options.dataDir ?? null,
     connectionString: file === undefined ? null : readFile(file).trim(),
@@ -65,7 +67,7 @@ class Asked {
     return this.#ask === null ? fallback : (await this.#ask(question, fallback)).trim() || fallback;
   }
 
-  /** A question without a default: the option is missing where nobody answers. */
+  /** A question without a default: the option is missing where no person answers. */
   async needed(option: string, question: string): Promise<string> {
     const answer = await this.open(question, '');
     if (answer === '') this.#missing.push(option);

@@ -8,6 +8,7 @@ import {
   readSigningKey,
   type SigningKey,
 } from '../identity/signing-key.ts';
+import { exitCodes, ToolError } from '../output.ts';
 import { fileNames, type InitAnswers, ownIssuer } from './answers.ts';
 import { type NewFile, textAt } from './files.ts';
 
@@ -37,22 +38,20 @@ export async function credentialFiles(
 async function identityFiles(answers: InitAnswers, now: number): Promise<NewFile[]> {
   const { out, audience, principals } = answers;
   const key = await keyIn(out);
-  const names = [...new Set([principals.app, principals.worker, principals.operator])];
-  const tokens = names
-    .filter((name) => name !== null)
-    .map((principal) => ({
-      name: `${fileNameOf(principal)}.token`,
-      text: `${mintToken(key, {
-        issuer: ownIssuer,
-        audience,
-        principal,
-        principalClaim: 'sub',
-        issuedAt: now,
-        lifetimeSeconds: firstTokenSeconds,
-      })}\n`,
-      secret: true,
-      purpose: `identity token of ${principal}, for 24 hours`,
-    }));
+  const all = [principals.app, principals.worker, principals.operator].filter((name) => name !== null);
+  const tokens = [...tokenFiles(all)].map(([name, principal]) => ({
+    name,
+    text: `${mintToken(key, {
+      issuer: ownIssuer,
+      audience,
+      principal,
+      principalClaim: 'sub',
+      issuedAt: now,
+      lifetimeSeconds: firstTokenSeconds,
+    })}\n`,
+    secret: true,
+    purpose: `identity token of ${principal}, for 24 hours`,
+  }));
   const published = withKey(await textAt(join(out, fileNames.keySet)), key.jwk);
   return [
     { name: fileNames.keySet, text: published, secret: false, purpose: 'public keys that verify tokens' },
@@ -72,6 +71,27 @@ async function keyIn(folder: string): Promise<SigningKey> {
 export function withKey(text: string | null, key: PublicKey): string {
   const { keys = [] } = text === null ? {} : (JSON.parse(text) as { keys?: readonly PublicKey[] });
   return jsonText({ keys: [...keys.filter(({ kid }) => kid !== key.kid), key] });
+}
+
+/** Each principal by the name of its token file. Two principals with one file would lose a token. */
+function tokenFiles(principals: readonly string[]): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  // Some file systems take `App.token` and `app.token` for one file.
+  const owners = new Map<string, string>();
+  for (const principal of principals) {
+    const name = `${fileNameOf(principal)}.token`;
+    const owner = owners.get(name.toLowerCase());
+    if (owner !== undefined && owner !== principal) {
+      const both = `The principals ${JSON.stringify(owner)} and ${JSON.stringify(principal)}`;
+      throw new ToolError(
+        `${both} need the same token file, ${name}: choose names that differ in letters, digits, @, dots or dashes.\nNothing was written.`,
+        exitCodes.usage,
+      );
+    }
+    owners.set(name.toLowerCase(), principal);
+    files.set(name, principal);
+  }
+  return files;
 }
 
 /** The name of a principal as a file name that no folder can hide in. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { startCommand } from '../../functions/release.ts';
 import { fileNames, type InitAnswers } from './answers.ts';
 import type { NewFile } from './files.ts';
 
@@ -28,7 +29,7 @@ function embeddedSteps(answers: InitAnswers, files: readonly NewFile[]): string[
   const environment = sql ? ` --env-file ${at(fileNames.environment)}` : '';
   steps.push(
     `svc config check ${at(fileNames.settings)}${environment}`,
-    `${load}npm start -- --settings ${at(fileNames.settings)}`,
+    `${load}${startCommand} --settings ${at(fileNames.settings)}`,
   );
   const token = files.find(({ name }) => name.endsWith('.token'));
   if (token === undefined) return [...steps, firstCalls(answers, 'YOUR.token')];

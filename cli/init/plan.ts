@@ -18,6 +18,10 @@ export function settingsOf(answers: InitAnswers): Members {
         AllowedAudiences: [answers.audience],
         IdentityPolicies: executionPolicies(answers),
       },
+      RecordAccess: {
+        AllowedAudiences: [answers.audience],
+        IdentityPolicies: recordPolicies(answers),
+      },
     },
     CanonicalStore: { Provider: answers.database, DeliveredEventRetentionDays: 30 },
     ExecutionRuntime: {
@@ -32,10 +36,10 @@ export function settingsOf(answers: InitAnswers): Members {
   };
 }
 
-function serverOf({ functions, port, proxies, dataDirectory, apiKey, out }: InitAnswers): Members {
+function serverOf({ functions, port, proxies, dataDirectory, apiKey, folder }: InitAnswers): Members {
   // A deployment of functions names the place where it mounts the file.
   if (functions) return {};
-  const keys = apiKey ? { ApiKeyFile: join(out, fileNames.apiKeyHashes) } : {};
+  const keys = apiKey ? { ApiKeyFile: join(folder, fileNames.apiKeyHashes) } : {};
   return {
     Host: '127.0.0.1',
     ...(port === null ? {} : { Port: port }),
@@ -45,10 +49,11 @@ function serverOf({ functions, port, proxies, dataDirectory, apiKey, out }: Init
   };
 }
 
-function oidcOf({ identity, out }: InitAnswers): Members {
+function oidcOf({ identity, functions, out, folder }: InitAnswers): Members {
   if (identity.kind === 'google') return {};
   if (identity.kind === 'issuer') return { Issuers: [identity.issuer], KeySetUrl: identity.keySetUrl };
-  const KeySetFile = join(out, fileNames.keySet);
+  // The key set of functions is deployed beside the settings; the folder here does not exist there.
+  const KeySetFile = join(functions ? out : folder, fileNames.keySet);
   return { Issuers: [ownIssuer], KeySetFile, PrincipalClaim: 'sub' };
 }
 
@@ -82,6 +87,22 @@ function executionPolicies(answers: InitAnswers): Members[] {
     ...(scheduler === null
       ? []
       : [{ Principal: scheduler, ProductId: product, AllowedOperations: ['maintenance'] }]),
+  ];
+}
+
+/** A principal has one space. Its name is the tenant of the jobs of records, which the product must allow. */
+function recordPolicies({ principals, tenants, product }: InitAnswers): Members[] {
+  const Space = tenants.includes('*') ? 'default' : tenants[0];
+  const grant = (Principal: string, AllowedOperations: readonly string[]) => ({
+    Principal,
+    Space,
+    ProductId: product,
+    AllowedOperations,
+  });
+  const { app, operator } = principals;
+  return [
+    grant(app, ['read', 'write', 'delete']),
+    ...(operator === null ? [] : [grant(operator, ['read', 'maintain'])]),
   ];
 }
 

@@ -73,6 +73,10 @@ export function readEvents(
       params,
       body,
       signal,
+      shape: {
+        members: ['continuationToken'],
+        list: { member: 'items', of: ['id', 'topic', 'deliveryCount'] },
+      },
     });
     return { items: data.items, next: data.continuationToken };
   });

@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { parseJson } from '../../functions/kernel/json-text.ts';
 import { nextQuery } from '../../sdk/typescript/src/link.ts';
 import { accessLines } from '../api/access.ts';
-import { apiOperations } from '../api/catalog.ts';
+import { type ApiOperation, apiOperations } from '../api/catalog.ts';
 import { requestOf } from '../api/request.ts';
-import { ToolError, warn } from '../output.ts';
+import { exitCodes, ToolError, warn } from '../output.ts';
 import type { Remote } from '../remote.ts';
+import { type AnswerShape, checkAnswer } from './answer-shape.ts';
 import { RemoteFailure } from './failure.ts';
 
 /** A call of an operation by a command that reads its answer. */
@@ -16,6 +17,8 @@ export interface OperationCall {
   /** Replaces the query, for a later page of the same list. */
   readonly query?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** What the command reads of the body; absent for an answer without a body. */
+  readonly shape?: AnswerShape;
 }
 
 export interface OperationAnswer<T> {
@@ -49,10 +52,23 @@ async function called<T>(remote: Remote, call: OperationCall): Promise<Operation
     throw error;
   });
   const isDone = operation.entry.responses.some(({ status }) => status === answer.statusCode);
-  if (!isDone)
-    throw await remote.refusal(answer, undefined, accessLines(operation, { params: call.params, body }));
+  if (!isDone) {
+    const forbidden = accessLines(operation, { params: call.params, body });
+    const refusal = await remote.refusal(answer, undefined, forbidden);
+    throw refusal.exitCode === exitCodes.ok ? unexpected(operation, refusal) : refusal;
+  }
   const text = (await remote.bodyOf(answer)).toString('utf8');
-  return { data: parsed<T>(text), next: nextOf(answer) };
+  const data = parsed<T>(text);
+  if (call.shape !== undefined) checkAnswer(operation.id, data, call.shape);
+  return { data, next: nextOf(answer) };
+}
+
+/** A success that the operation never answers: another kind of server, or a proxy, has answered. */
+function unexpected({ id, entry }: ApiOperation, { message }: ToolError): ToolError {
+  const statuses = entry.responses.map(({ status }) => status).join(' or ');
+  return new ToolError(
+    `${id} answers ${statuses}: is the address that of a service of this kind? The answer was\n${message}`,
+  );
 }
 
 function parsed<T>(text: string): T {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { interruptible } from '../interruption.ts';
 import { type OutputForm, outputOption, say, warn } from '../output.ts';
+import { RUN } from '../remote/answer-shape.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { callOperation } from '../remote/operations.ts';
 import { connect } from '../remote.ts';
@@ -16,7 +17,12 @@ export function cancelCommand(inputs: Inputs): Command {
     .action(async (runId: string, { output }: { readonly output: OutputForm }, self: Command) => {
       const remote = await connect(self, inputs);
       const { data: run } = await interruptible('the run may be cancelled: svc runs show tells', (signal) =>
-        callOperation<ExecutionRun>(remote, { id: 'cancelExecutionRun', params: [`runId=${runId}`], signal }),
+        callOperation<ExecutionRun>(remote, {
+          id: 'cancelExecutionRun',
+          params: [`runId=${runId}`],
+          signal,
+          shape: RUN,
+        }),
       );
       say(output === 'json' ? runText(output, run) : runsText(output, [run]));
       if (run.completedAtUtc === null) warn(`The run ends when its worker stops: svc runs watch ${run.id}`);

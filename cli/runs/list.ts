@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { interruptible } from '../interruption.ts';
 import { type OutputForm, outputOption, say, warn } from '../output.ts';
+import { RUN } from '../remote/answer-shape.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { callOperation } from '../remote/operations.ts';
 import { itemsUpTo, limitOption } from '../remote/paging.ts';
@@ -63,7 +64,8 @@ Examples:
       const { items, more } = await interruptible('nothing was listed', (signal) =>
         itemsUpTo(options.limit, async (query, wanted) => {
           const params = paramsOf(options, wanted);
-          const call = { id: 'listExecutionRuns', params, query, signal };
+          const shape = { list: { of: RUN.members } };
+          const call = { id: 'listExecutionRuns', params, query, signal, shape };
           const { data, next } = await callOperation<readonly ExecutionRun[]>(remote, call);
           return { items: data, next };
         }),

@@ -3,6 +3,7 @@ import type { ExecutionRun } from '../../contracts/generated/models.ts';
 import { answerTable } from '../api/table.ts';
 import { interruptible } from '../interruption.ts';
 import { jsonText, type OutputForm, outputOption, outputWidth, say } from '../output.ts';
+import { RUN } from '../remote/answer-shape.ts';
 import type { Inputs } from '../remote/inputs.ts';
 import { callOperation } from '../remote/operations.ts';
 import { itemsUpTo } from '../remote/paging.ts';
@@ -49,7 +50,8 @@ export async function readRun(
 ): Promise<ExecutionRun> {
   const wait = waitSeconds === 0 ? [] : [`waitSeconds=${waitSeconds}`];
   const params = [`runId=${runId}`, 'includeResult=true', ...wait];
-  return (await callOperation<ExecutionRun>(remote, { id: 'getExecutionRun', params, signal })).data;
+  const call = { id: 'getExecutionRun', params, signal, shape: RUN };
+  return (await callOperation<ExecutionRun>(remote, call)).data;
 }
 
 async function readHistory(
@@ -63,7 +65,8 @@ async function readHistory(
       'limit=200',
       ...(after === undefined ? [] : [`afterSequenceId=${after}`]),
     ];
-    const call = { id: 'getExecutionRunHistory', params, signal };
+    const shape = { list: { of: ['sequenceId', 'type'] } };
+    const call = { id: 'getExecutionRunHistory', params, signal, shape };
     const { data } = await callOperation<readonly TraceEvent[]>(remote, call);
     return { items: data, next: data.at(-1)?.sequenceId ?? null };
   });

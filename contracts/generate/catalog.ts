@@ -49,7 +49,10 @@ export interface CatalogParameter {
   readonly required: boolean;
   readonly prefix?: boolean;
   readonly strict?: boolean;
+  readonly anyText?: boolean;
   readonly mismatch?: string;
+  /** Of a header: the argument of the SDKs where the name of the field makes none. */
+  readonly sdkName?: string;
   /** The settings of the server decide what an absent parameter means, so the server fills in no default. */
   readonly setByServer?: boolean;
   /** Callers take it from the `Link` of an answer, so the methods of the SDKs do not have it. */
@@ -67,6 +70,7 @@ export interface CatalogRoute {
 }
 
 export interface CatalogHeader {
+  /** One that ends with a hyphen stands for all fields whose names start with it. */
   readonly name: string;
   readonly description: string;
   /** Whether every answer of the status carries the header; true when absent. */
@@ -99,15 +103,24 @@ export interface CatalogOperation {
     readonly requirement: OperationEntry['idempotency']['requirement'];
     readonly location: IdempotencyLocation | null;
   };
-  readonly sdk: { readonly python: string; readonly typescript: string } | null;
+  readonly sdk: {
+    readonly python: string;
+    readonly typescript: string;
+    /** The methods return null for what does not exist. */
+    readonly absent?: true;
+  } | null;
   readonly request: {
     readonly schema: string | null;
     readonly mediaType: string;
     readonly bodyLimitBytes: number;
     readonly json?: JsonBounds;
+    /** The handler gets the text of the body beside its value. */
+    readonly keepsText?: true;
     readonly overLimit?: OverLimit;
   } | null;
   readonly responses: readonly CatalogResponse[];
+  /** The handler may answer a JSON value as text. */
+  readonly answersText?: true;
   readonly problems: readonly string[];
   readonly mcp: {
     readonly exposure: 'none' | 'tool' | 'resource' | 'task';
@@ -157,6 +170,11 @@ export function bodyMembers(
 }
 
 /** The canonical route. The catalog's schema requires at least one route. */
+/** The header parameter that says of which type a body of bytes is: the server then takes a body of any type. */
+export function isContentType({ in: place, name }: CatalogParameter): boolean {
+  return place === 'header' && name.toLowerCase() === 'content-type';
+}
+
 export function canonicalRoute(operation: CatalogOperation): CatalogRoute {
   const [route] = operation.routes;
   if (route === undefined) throw new Error(`operation ${operation.id} has no route`);

@@ -28,7 +28,8 @@ function modelType({ name, schema }: Model): string {
       docComment(describe(memberSchema), '  ', memberSchema.deprecated === true ? ['@deprecated'] : []) +
       `  readonly ${memberName(member)}${required.has(member) ? '' : '?'}: ${typeText(memberSchema)};\n`,
   );
-  return `\n${doc}export type ${name} = {\n${members.join('')}};\n`;
+  const further = schema.additionalProperties === true ? '  readonly [member: string]: unknown;\n' : '';
+  return `\n${doc}export type ${name} = {\n${members.join('')}${further}};\n`;
 }
 
 /** The TypeScript type of a schema. */

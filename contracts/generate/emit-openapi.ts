@@ -4,6 +4,7 @@ import {
   type CatalogParameter,
   type CatalogResponse,
   type CatalogRoute,
+  isContentType,
   isPublished,
   routeParameters,
 } from './catalog.ts';
@@ -79,7 +80,8 @@ export function openApiDocument(source: ContractSource): JsonObject {
 
 function routeObject(operation: CatalogOperation, route: CatalogRoute, source: ContractSource): JsonObject {
   const { request, deprecation, stability } = operation;
-  const parameters = routeParameters(operation, route);
+  // OpenAPI says the type of a body beside the body; it ignores a parameter of this name.
+  const parameters = routeParameters(operation, route).filter((each) => !isContentType(each));
   const alias = route.operationId !== operation.id;
   const takesBody = request !== null && route.bodyFromParameters !== true;
   return compact({
@@ -94,7 +96,13 @@ function routeObject(operation: CatalogOperation, route: CatalogRoute, source: C
         ? undefined
         : (parameters.map((each) => parameterObject(each, operation, source)) as Json),
     requestBody: takesBody
-      ? { required: needsBody(request.schema, source), content: content(request.mediaType, request.schema) }
+      ? {
+          required: needsBody(request.schema, source),
+          content: content(
+            operation.parameters.some(isContentType) ? '*/*' : request.mediaType,
+            request.schema,
+          ),
+        }
       : undefined,
     responses: responses(operation, source.problems),
     'x-svc-operation-id': operation.id,
@@ -217,7 +225,7 @@ function sharedProblems(
 
 function responseObject({ mediaType, schema, description, headers = [] }: CatalogResponse): JsonObject {
   const named = headers.map((header) => [
-    header.name,
+    header.name.endsWith('-') ? `${header.name}{key}` : header.name,
     {
       description: header.description,
       required: header.required ?? true,

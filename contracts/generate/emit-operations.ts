@@ -117,9 +117,17 @@ function operationTypes(operation: CatalogOperation): string {
     `    readonly query: ${members('query')};\n` +
     `    readonly headers: ${members('header')};\n` +
     `    readonly body: ${bodyType(operation)};\n` +
+    (operation.request?.keepsText === true ? '    readonly text: () => string;\n' : '') +
+    (operation.answersText === true ? '    readonly answersText: true;\n' : '') +
+    (isHeaderKey(operation) ? '    readonly idempotencyKey: string | null;\n' : '') +
     `    readonly response: ${union(operation.responses.map(responseType), '    ')};\n` +
     '  };\n'
   );
+}
+
+/** Whether only a header carries the idempotency key: the handler then gets it beside the body. */
+function isHeaderKey({ idempotency: { location } }: CatalogOperation): boolean {
+  return location?.in === 'header' && location.pointer === undefined;
 }
 
 /** `@beta` and `@deprecated`, as editors know them. */
@@ -169,8 +177,10 @@ function optionalMark({ required = true }: Pick<CatalogHeader, 'required'>): '' 
 /** The headers of an answer. The whole member is optional if none of its headers is required. */
 function headersType(headers: readonly CatalogHeader[]): string {
   if (headers.length === 0) return '';
-  const members = headers.map(
-    (header) => `readonly ${memberName(header.name)}${optionalMark(header)}: string`,
+  const members = headers.map((header) =>
+    header.name.endsWith('-')
+      ? `readonly [name: \`${header.name}\${string}\`]: string`
+      : `readonly ${memberName(header.name)}${optionalMark(header)}: string`,
   );
   const whole = optionalMark({ required: headers.some(({ required = true }) => required) });
   return `; readonly headers${whole}: { ${members.join('; ')} }`;
@@ -196,6 +206,7 @@ function operationEntry(
     requestMediaType: operation.request?.mediaType ?? null,
     bodyLimitBytes: operation.request?.bodyLimitBytes ?? null,
     ...(operation.request?.mediaType === 'multipart/form-data' ? { parts: formParts(request) } : {}),
+    ...(operation.request?.keepsText === true ? { keepsText: true as const } : {}),
     ...(operation.request?.json === undefined ? {} : { json: operation.request.json }),
     ...(operation.request?.overLimit === undefined ? {} : { overLimit: operation.request.overLimit }),
     responses: operation.responses.map(({ status, mediaType, schema, headers = [] }) => ({
@@ -251,6 +262,7 @@ function parameterSpec({
   required,
   prefix,
   strict,
+  anyText,
   mismatch,
   setByServer,
   schema,
@@ -268,6 +280,7 @@ function parameterSpec({
     type: (typesOf(schema)[0] ?? 'string') as ParameterSpec['type'],
     ...(prefix === true ? { prefix } : {}),
     ...(strict === true ? { strict } : {}),
+    ...(anyText === true ? { anyText } : {}),
     ...(mismatch === undefined ? {} : { mismatch }),
     ...(bounds as Omit<ParameterSpec, 'name' | 'required' | 'type'>),
     ...(fallback === undefined || setByServer === true

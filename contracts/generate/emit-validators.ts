@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { isDateTime } from '../date-time.ts';
 import type { CatalogOperation } from './catalog.ts';
 import { HEADER, quote } from './print.ts';
-import { REFERENCE } from './schema.ts';
+import { REFERENCE, type Schema } from './schema.ts';
 import type { ContractSource } from './source.ts';
 
 const CONTRACTS = fileURLToPath(new URL('..', import.meta.url));
@@ -86,8 +86,26 @@ function compiler({ models }: ContractSource): Ajv2020 {
   // A bare function makes the standalone code call `formats['date-time']` itself.
   ajv.addFormat('date-time', isDateTime);
   ajv.addVocabulary(['x-svc-max-bytes', 'x-svc-sparse', 'x-svc-binary', 'x-svc-verbatim']);
-  const $defs = Object.fromEntries([...models.values()].map(({ name, schema }) => [name, schema]));
+  const $defs = Object.fromEntries(
+    [...models.values()].map(({ name, schema }) => [name, withoutTexts(schema)]),
+  );
   return ajv.addSchema({ $id: BUNDLE, $defs });
+}
+
+/** What a validator reads: texts for people would only make the file larger. */
+function withoutTexts(schema: Schema): Schema {
+  const { description: _text, examples: _examples, title: _title, ...rest } = schema;
+  const named = (all: Readonly<Record<string, Schema>>) =>
+    Object.fromEntries(Object.entries(all).map(([name, each]) => [name, withoutTexts(each)]));
+  const { properties, items, additionalProperties: further, propertyNames, anyOf } = rest;
+  return {
+    ...rest,
+    ...(properties === undefined ? {} : { properties: named(properties) }),
+    ...(items === undefined ? {} : { items: withoutTexts(items) }),
+    ...(typeof further === 'object' ? { additionalProperties: withoutTexts(further) } : {}),
+    ...(propertyNames === undefined ? {} : { propertyNames: withoutTexts(propertyNames) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(withoutTexts) }),
+  };
 }
 
 /** Bundles the helpers that ajv needs at run time into the file. */

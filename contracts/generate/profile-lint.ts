@@ -115,10 +115,17 @@ function lintBounds(schema: Schema, pointer: string): string[] {
     faults.push('is a map, so it needs maxProperties and propertyNames');
   }
   if (isMap && schema.properties !== undefined) faults.push('is a map and has members');
-  const free = types.includes('object') ? isFreeObject(schema) : isAnything(schema);
+  const free =
+    schema.additionalProperties === true ||
+    (types.includes('object') ? isFreeObject(schema) : isAnything(schema));
   if (free && schema['x-svc-max-bytes'] === undefined)
     faults.push('is free JSON, so it needs x-svc-max-bytes');
   return faults;
+}
+
+/** A model that keeps members which the contract does not name: callers send them, and answers have them. */
+function isOpenModel(schema: Schema): boolean {
+  return schema.additionalProperties === true && schema['x-svc-max-bytes'] !== undefined;
 }
 
 function isFreeObject(schema: Schema): boolean {
@@ -173,7 +180,7 @@ export function lintPattern(pattern: string): string[] {
 function lintRequestModel(schema: Schema, models: ReadonlyMap<string, Model>): string[] {
   const faults: string[] = [];
   const required = new Set(schema.required ?? []);
-  if (schema.additionalProperties !== false)
+  if (schema.additionalProperties !== false && !isOpenModel(schema))
     faults.push('is part of a request, so it must have additionalProperties: false');
   if (schema['x-svc-sparse'] !== undefined)
     faults.push('is part of a request, so x-svc-sparse has no effect');
@@ -201,7 +208,8 @@ function acceptsNull(schema: Schema, models: ReadonlyMap<string, Model>): boolea
 
 function lintResponseModel(schema: Schema): string[] {
   const faults: string[] = [];
-  if (schema.additionalProperties !== undefined) faults.push('is part of an answer, so it must stay open');
+  if (schema.additionalProperties !== undefined && !isOpenModel(schema))
+    faults.push('is part of an answer, so it must stay open');
   if (schema['x-svc-sparse'] !== undefined) return faults;
   for (const name of Object.keys(schema.properties ?? {})) {
     if (schema.required?.includes(name) !== true)

@@ -56,8 +56,10 @@ function lintRoute(
   }
   for (const { in: place, name, required, prefix, schema } of parameters) {
     if (place === 'path' && !required) faults.push(`path parameter ${name} must be required`);
-    if (prefix === true && (place !== 'query' || required))
-      faults.push(`parameter ${name}: only an optional query parameter may be a prefix`);
+    if (prefix === true && (place === 'path' || required))
+      faults.push(`parameter ${name}: only an optional query parameter or header may be a prefix`);
+    if (prefix === true && !name.endsWith(place === 'header' ? '-' : '.'))
+      faults.push(`parameter ${name}: a prefix ends with a dot, that of a header with a hyphen`);
     if (schema.pattern !== undefined) {
       faults.push(...lintPattern(schema.pattern).map((fault) => `parameter ${name} ${fault}`));
       if (!fits(schema.pattern, schema.examples?.[0]))

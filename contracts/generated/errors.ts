@@ -9,6 +9,8 @@ export type ProblemCode =
   | 'tenant_mismatch'
   | 'duplicate_in_request'
   | 'continuation_token_invalid'
+  | 'query_budget_exceeded'
+  | 'search_budget_exceeded'
   | 'content_hash_mismatch'
   | 'handler_missing'
   | 'plugin_mismatch'
@@ -17,6 +19,7 @@ export type ProblemCode =
   | 'permission_denied'
   | 'product_policy_violation'
   | 'not_found'
+  | 'collection_not_found'
   | 'route_not_found'
   | 'method_not_allowed'
   | 'request_timeout'
@@ -44,7 +47,8 @@ export type ProblemCode =
   | 'store_contention'
   | 'storage_full'
   | 'handler_not_routed'
-  | 'unavailable';
+  | 'unavailable'
+  | 'search_index_building';
 
 export interface ProblemDefinition {
   readonly status: number;
@@ -74,6 +78,17 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   duplicate_in_request: { status: 400, title: 'Duplicate in request', retryable: false },
   /** The continuation token was changed, or belongs to another query. */
   continuation_token_invalid: { status: 400, title: 'Continuation token invalid', retryable: false },
+  /**
+   * The query would read more records than one call may. The detail names the path to index, or the condition
+   * to add.
+   */
+  query_budget_exceeded: { status: 400, title: 'Query budget exceeded', retryable: false },
+  /**
+   * The search would read more records, or compare more vectors, than one call may; or it has more candidates
+   * than it scores, and none of the scored ones is on the page. Nothing was answered. The detail says what to
+   * change.
+   */
+  search_budget_exceeded: { status: 400, title: 'Search budget exceeded', retryable: false },
   /** The content of the snapshot does not match its hash or the expected hash. Nothing was replaced. */
   content_hash_mismatch: { status: 400, title: 'Content hash mismatch', retryable: false },
   /**
@@ -99,6 +114,8 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   product_policy_violation: { status: 403, title: 'Product policy violation', retryable: false },
   /** The resource does not exist, or is not visible to the caller. */
   not_found: { status: 404, title: 'Not found', retryable: false },
+  /** The collection of the path does not exist, or the caller's space has none of that name. */
+  collection_not_found: { status: 404, title: 'Collection not found', retryable: false },
   /** No operation has this path. */
   route_not_found: { status: 404, title: 'Route not found', retryable: false },
   /** The path exists, but not with this method; the header `Allow` lists its methods. */
@@ -167,4 +184,9 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
   handler_not_routed: { status: 503, title: 'Handler not routed', retryable: false },
   /** The service is starting, stopping, or cannot reach its store. */
   unavailable: { status: 503, title: 'Unavailable', retryable: true },
+  /**
+   * The service is preparing the records of the collection for searches, as it does once after an upgrade.
+   * Nothing was searched; reads, writes and queries work.
+   */
+  search_index_building: { status: 503, title: 'Search index building', retryable: true },
 };

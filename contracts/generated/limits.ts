@@ -68,6 +68,85 @@ export const limits = {
   migrationBodyBytesMax: 1_048_576,
   /** Request body of a transaction, as sent. Unit: bytes. */
   commitBodyBytesMax: 8_388_608,
+  /** Request body of the creation of a collection, as sent. Unit: bytes. */
+  collectionPolicyBodyBytesMax: 262_144,
+  /** Request body of a query of records or of an export, as sent. Unit: bytes. */
+  recordQueryBodyBytesMax: 1_048_576,
+  /** Request body of the write of one record, as sent. Unit: bytes. */
+  recordBodyBytesMax: 2_097_152,
+  /**
+   * Request body of an import or a batch of records, as sent, at most: the setting
+   * Records:ImportPayloadBytesMax says what the server takes. Unit: bytes.
+   */
+  recordImportBodyBytesMax: 33_554_432,
+  /** Nesting of the body of an import or a batch of records. Unit: levels. */
+  recordImportJsonDepthMax: 72,
+  /** Members of all objects in the body of an import or a batch of records. Unit: items. */
+  recordImportJsonMembersMax: 4_194_304,
+  /** Objects and arrays in the body of an import or a batch of records. Unit: items. */
+  recordImportJsonContainersMax: 2_097_152,
+  /** Records of one batch. Unit: items. */
+  recordsPerBatchMax: 1_000,
+  /** Records of one export, and so of one import. Unit: items. */
+  recordsPerExportMax: 10_000,
+  /** One record as JSON, with its vectors packed. Unit: bytes. */
+  recordBytesMax: 900_000,
+  /** Largest list of imports and batches. Unit: items. */
+  recordJobListLimitMax: 200,
+  /** List of imports and batches that names no limit. Unit: items. */
+  recordJobListLimitDefault: 50,
+  /** Anomalies of an inspection that names no limit. Unit: items. */
+  anomaliesDefault: 50,
+  /** Largest number of anomalies of one inspection. Unit: items. */
+  anomaliesMax: 500,
+  /** Numbers of one vector. Unit: numbers. */
+  vectorDimensionsMax: 65_536,
+  /** Matches of a search by vector that names no top. Unit: items. */
+  searchVectorTopDefault: 10,
+  /** Matches of a search by words that names no top. Unit: items. */
+  searchLexicalTopDefault: 50,
+  /**
+   * Records that a search by words scores when it names no scanLimit; the setting
+   * Records:LexicalCandidatesMax may be lower. Unit: items.
+   */
+  searchScanLimitDefault: 5_000,
+  /** Query of a search by words. Unit: UTF-16 code units. */
+  searchQueryLengthMax: 16_384,
+  /** Different words and quoted phrases of the query of a search, frequent words apart. Unit: items. */
+  searchQueryWordsMax: 128,
+  /** Fields of a search by words, and the pointers of its fieldBoosts. Unit: items. */
+  searchFieldsMax: 100,
+  /** Required phrase groups of a search. Unit: items. */
+  searchPhraseGroupsMax: 16,
+  /** Phrases of one required group. Unit: items. */
+  searchPhrasesPerGroupMax: 16,
+  /** One required phrase, as given and in its normal form. Unit: characters. */
+  searchPhraseLengthMax: 256,
+  /**
+   * Words and prefixes by which searches find one record. Words come before prefixes, and those of short
+   * fields before those of long ones; the rest is left out. Unit: items.
+   */
+  searchTermsPerRecordMax: 4_000,
+  /** All of them together as UTF-8, each with a byte for its end. Unit: bytes. */
+  searchTermBytesPerRecordMax: 65_536,
+  /** Traces of one list, export or prune. Unit: items. */
+  traceListLimitMax: 5_000,
+  /** Traces of a list, an export or a prune that names no limit. Unit: items. */
+  traceListLimitDefault: 100,
+  /** Request and result of one trace as canonical JSON; what is larger is cut. Unit: bytes. */
+  traceBytesMax: 65_536,
+  /** Bytes of one object. Unit: bytes. */
+  objectBytesMax: 67_108_864,
+  /** Longest key of an object as UTF-8. Unit: bytes. */
+  objectKeyBytesMax: 700,
+  /** Objects on a page of a container without `limit`. Unit: items. */
+  objectListLimitDefault: 100,
+  /** Most objects on a page of a container. Unit: items. */
+  objectListLimitMax: 5_000,
+  /** Entries of metadata of one object. Unit: items. */
+  objectMetadataEntriesMax: 32,
+  /** Names and values of the metadata of one object together. Unit: bytes. */
+  objectMetadataBytesMax: 8_192,
   /** Request body of every other JSON operation of this release, as sent. Unit: bytes. */
   jsonBodyBytesMax: 65_536,
   /** Nesting of a JSON request body. Unit: levels. */
@@ -82,7 +161,7 @@ export const limits = {
   requestHeaderBytesMax: 12_288,
   /** Path and query of a request. Unit: bytes. */
   requestTargetBytesMax: 8_192,
-  /** One decoded segment of a path. Unit: UTF-16 code units. */
+  /** One decoded segment of a path, where its parameter does not allow more. Unit: UTF-16 code units. */
   pathSegmentLengthMax: 200,
   /** Time for a request body that arrives slower than the minimum rate. Unit: seconds. */
   requestBodySeconds: 15,
@@ -116,6 +195,15 @@ export const limits = {
    * requests.
    */
   publicRateLimitPermitsDefault: 600,
+  /**
+   * Requests for collections and records from one source address in one window, by default. Unit: requests.
+   */
+  recordRateLimitPermitsDefault: 120,
+  /**
+   * Requests for collections and records from one source address in one window in Development, by default.
+   * Unit: requests.
+   */
+  recordRateLimitPermitsDevelopmentDefault: 6_000,
   /** Length of a rate limit window, by default. Unit: seconds. */
   rateLimitWindowSecondsDefault: 60,
   /** Requests that wait for the next window, by default. Unit: requests. */

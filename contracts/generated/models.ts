@@ -668,6 +668,374 @@ export type CanonicalRestoreRequest = {
   readonly expectedContentHash?: string | null;
 };
 
+// ---- collections
+
+/** The rules of one vector of the records of a collection. */
+export type VectorFieldPolicyInput = {
+  /** Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters) */
+  readonly name: string;
+  /** Where the numbers are: `/vectors/<name>/values`. (at most 160 characters) */
+  readonly path: string;
+  /** How many numbers each vector has. (1 to 65536) */
+  readonly dimensions: number;
+  /**
+   * Type of the numbers: `float32`; upper and lower case are the same. (at most 32 characters, "float32" when
+   * absent)
+   */
+  readonly datatype?: string | null;
+  /**
+   * `cosine`, `dotProduct` or `euclidean`; upper and lower case are the same. (at most 32 characters,
+   * "cosine" when absent)
+   */
+  readonly distanceFunction?: string | null;
+  /**
+   * `flat`, `quantizedFlat` or `diskANN`; upper and lower case are the same. The service compares vectors
+   * exactly with each of the three. (at most 32 characters, "flat" when absent)
+   */
+  readonly indexType?: string | null;
+};
+
+/** The rules of one vector of the records of a collection, as first stored. */
+export type VectorFieldPolicy = {
+  /** Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters) */
+  readonly name: string;
+  /** Where the numbers are: `/vectors/<name>/values`. (at most 160 characters) */
+  readonly path: string;
+  /** How many numbers each vector has. (1 to 65536) */
+  readonly dimensions: number;
+  /** Type of the numbers: `float32`; upper and lower case are the same. (at most 32 characters) */
+  readonly datatype: string;
+  /** `cosine`, `dotProduct` or `euclidean`; upper and lower case are the same. (at most 32 characters) */
+  readonly distanceFunction: string;
+  /**
+   * `flat`, `quantizedFlat` or `diskANN`; upper and lower case are the same. The service compares vectors
+   * exactly with each of the three. (at most 32 characters)
+   */
+  readonly indexType: string;
+};
+
+/**
+ * The policy of a collection. The policy of an existing collection never changes; create accepts an
+ * equivalent one again.
+ */
+export type RecordCollectionPolicyInput = {
+  /**
+   * The collection: 1 to 255 letters, digits, `-`, `_` and `.`; the first and the last are a letter or a
+   * digit. (at most 255 characters)
+   */
+  readonly name: string;
+  /**
+   * Where a record holds its partition key; always `/partitionKey`. (at most 64 characters, "/partitionKey"
+   * when absent)
+   */
+  readonly partitionKeyPath?: string | null;
+  /** The vectors that records may have; names are unique. (at most 64 items) */
+  readonly vectorPolicies?: readonly VectorFieldPolicyInput[] | null;
+  /**
+   * Paths that queries find records by without reading the others: unique JSON Pointers whose segments hold
+   * letters, digits, `_` and `-`. The service projects the first 28. (at most 256 items)
+   */
+  readonly indexedMetadata?: readonly string[] | null;
+};
+
+/** The policy of a collection, as first stored. */
+export type RecordCollectionPolicy = {
+  /** The collection. (at most 255 characters) */
+  readonly name: string;
+  /** Where a record holds its partition key. (at most 64 characters) */
+  readonly partitionKeyPath: string;
+  /** The vectors that records may have. (at most 64 items) */
+  readonly vectorPolicies: readonly VectorFieldPolicy[];
+  /** Paths that queries find records by. (at most 256 items) */
+  readonly indexedMetadata: readonly string[];
+};
+
+/** Names of collections, in the order of their UTF-8 bytes. (at most 10000 items) */
+export type CollectionNameList = readonly string[];
+
+/** Which records an export holds. */
+export type CollectionExportRequest = {
+  /**
+   * Filter and order of the records; all in the order of partition key and id if absent. Its `limit` and
+   * `continuationToken` apply as in a query.
+   */
+  readonly query?: QueryEnvelope | null;
+  /** The largest number of records. (1 to 10000, 10000 when absent) */
+  readonly maxRecords?: number | null;
+  /**
+   * Whether more records than `maxRecords` are refused. If false, the export is truncated and has a
+   * continuation token. (true when absent)
+   */
+  readonly failOnLimitExceeded?: boolean | null;
+};
+
+/** A collection as of one moment: its policy and its records, with the hash of both. */
+export type CollectionExportEnvelope = {
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** Its policy. */
+  readonly policy: RecordCollectionPolicy;
+  /** The records. (at most 10000 items) */
+  readonly records: readonly SvcRecord[];
+  /** The query of the request, as given. */
+  readonly query: JsonObject | null;
+  /** The limit of the export. (1 to 10000) */
+  readonly maxRecords: number | null;
+  /** How many records it holds. (at least 0) */
+  readonly recordCount: number | null;
+  /** Whether further records match. */
+  readonly truncated: boolean;
+  /** Continues a truncated export in `query.continuationToken`; null otherwise. (at most 1024 characters) */
+  readonly continuationToken: string | null;
+  /** When it was made. (at most 40 characters, RFC 3339) */
+  readonly exportedAt: string | null;
+  /** SHA-256 of collection, policy and records. (at most 71 characters) */
+  readonly contentHash: string | null;
+};
+
+/** An export to import: as a server answered it, or made by the caller. */
+export type CollectionExportEnvelopeInput = {
+  /** The exported collection; the name of the policy if absent. (at most 255 characters) */
+  readonly collection?: string | null;
+  /** The policy. Its name is replaced by that of the collection of the route. */
+  readonly policy: RecordCollectionPolicyInput;
+  /** The records, in the order in which the import writes them. (at most 10000 items) */
+  readonly records?: readonly SvcRecordInput[] | null;
+  /** The query of the export; not read. */
+  readonly query?: JsonObject | null;
+  /** The limit of the export; not read. (1 to 10000) */
+  readonly maxRecords?: number | null;
+  /** How many records it holds; must be the length of `records`. (at least 0) */
+  readonly recordCount?: number | null;
+  /** Whether further records matched; needs `allowPartialSnapshot`. (false when absent) */
+  readonly truncated?: boolean | null;
+  /** The token of the export; not read. (at most 1024 characters) */
+  readonly continuationToken?: string | null;
+  /** When it was made; not read. (at most 40 characters, RFC 3339) */
+  readonly exportedAt?: string | null;
+  /**
+   * SHA-256 of collection, policy and records: `sha256:` and 64 hexadecimal digits; upper and lower case are
+   * the same. Checked before the import is admitted and again before it writes. (at most 71 characters)
+   */
+  readonly contentHash?: string | null;
+};
+
+/** An export to write into a collection. */
+export type CollectionImportRequest = {
+  /** The export. */
+  readonly snapshot: CollectionExportEnvelopeInput;
+  /** The expected hash of the content; `snapshot.contentHash` if absent. (at most 71 characters) */
+  readonly expectedContentHash?: string | null;
+  /**
+   * Whether the import replaces an existing collection, all at once at its end. Otherwise it adds to a
+   * collection with an equivalent policy. (false when absent)
+   */
+  readonly replaceExisting?: boolean | null;
+  /** Whether the import goes on after a record that fails. (false when absent) */
+  readonly continueOnError?: boolean | null;
+  /** Whether the export may be of a collection with another name. (false when absent) */
+  readonly allowCollectionRename?: boolean | null;
+  /** Whether the export may be truncated. (false when absent) */
+  readonly allowPartialSnapshot?: boolean | null;
+};
+
+/** The expected and the actual hash of an import. */
+export type CollectionSnapshotHashComparison = {
+  /** What is compared: `collectionSnapshot`. (at most 64 characters) */
+  readonly kind: string;
+  /** The expected hash. (at most 71 characters) */
+  readonly expectedHash: string | null;
+  /** The hash of the content. (at most 71 characters) */
+  readonly actualHash: string | null;
+  /** Whether there were two hashes. */
+  readonly compared: boolean;
+  /** Whether they are equal. */
+  readonly matches: boolean;
+  /** The outcome. */
+  readonly status: 'not_provided' | 'actual_missing' | 'matched' | 'drifted';
+};
+
+/** What an import wrote. */
+export type CollectionImportResult = {
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** The exported collection. (at most 255 characters) */
+  readonly sourceCollection: string;
+  /** What happened to the policy. */
+  readonly policyStatus: 'created' | 'existing_equivalent' | 'replaced';
+  /** Records of the export. (at least 0) */
+  readonly recordCount: number;
+  /** Hash of the content. (at most 71 characters) */
+  readonly contentHash: string;
+  /** The expected and the actual hash. */
+  readonly contentHashComparison: CollectionSnapshotHashComparison;
+  /** What happened to the records. */
+  readonly records: RecordBatchUpsertResult;
+};
+
+/**
+ * A batch or an import as a job. A job whose records partly failed still ends as succeeded; its result names
+ * them.
+ */
+export type RecordImportJob = {
+  /** The receipt of its admission. */
+  readonly admission: AdmissionReceipt;
+  /** The job; also the id of its run. (at most 160 characters) */
+  readonly id: string;
+  /** What it does. */
+  readonly kind: 'batch_upsert' | 'collection_import';
+  /** The status of the job. A job that some records failed in succeeds too: `failed` counts them. */
+  readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
+  /** The collection that it writes. (at most 255 characters) */
+  readonly collection: string;
+  /** The exported collection of an import. (at most 255 characters) */
+  readonly sourceCollection: string | null;
+  /** SHA-256 of the request. (at most 71 characters) */
+  readonly requestHash: string;
+  /** When it was admitted. */
+  readonly createdAt: Timestamp;
+  /** When it began. (at most 40 characters, RFC 3339) */
+  readonly startedAt: string | null;
+  /** When it ended. (at most 40 characters, RFC 3339) */
+  readonly completedAt: string | null;
+  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  readonly durationMs: number | null;
+  /** Whether a caller asked it to stop. */
+  readonly cancellationRequested: boolean;
+  /** Records of the request. (at least 0) */
+  readonly requested: number;
+  /** Records that it tried so far. (at least 0) */
+  readonly attempted: number;
+  /** Records that it wrote so far. (at least 0) */
+  readonly succeeded: number;
+  /** Records that it could not write so far; the result says why, each with its index. (at least 0) */
+  readonly failed: number;
+  /** Share of the work that is done; 1 once it succeeded. (0 to 1) */
+  readonly progress: number;
+  /**
+   * Whether a failed record stopped it before the last one: the records behind it were not tried. The job
+   * succeeds all the same.
+   */
+  readonly stoppedOnError: boolean;
+  /** Kind of the failure. (at most 160 characters) */
+  readonly failureClass: string | null;
+  /**
+   * Description of the failure of the whole job. The errors of single records are in the result. (at most
+   * 4096 characters)
+   */
+  readonly error: string | null;
+  /** What a batch wrote; null in lists unless `includeResult` is true. */
+  readonly batchResult: RecordBatchUpsertResult | null;
+  /** What an import wrote; null in lists unless `includeResult` is true. */
+  readonly importResult: CollectionImportResult | null;
+};
+
+/** Jobs, newest first. (at most 200 items) */
+export type RecordImportJobList = readonly RecordImportJob[];
+
+/** Records of retrieval-augmented generation in a collection. */
+export type RagCollectionInspection = {
+  /** Different document ids. (at least 0) */
+  readonly documentCount: number;
+  /** Records of the type `rag.chunk`. (at least 0) */
+  readonly chunkCount: number;
+  /** Records of the type `rag.manifest`. (at least 0) */
+  readonly manifestCount: number;
+  /** Chunks that name their document. (at least 0) */
+  readonly chunkRecordsWithDocumentIdCount: number;
+  /** Chunks with a vector. (at least 0) */
+  readonly chunkRecordsWithVectorCount: number;
+  /** Chunks without a vector. (at least 0) */
+  readonly chunkRecordsWithoutVectorCount: number;
+};
+
+/** One vector of the policy over all records. */
+export type VectorFieldInspection = {
+  /** Its name. (at most 128 characters) */
+  readonly field: string;
+  /** Where the numbers are. (at most 160 characters) */
+  readonly path: string;
+  /** Dimensions of the policy. (at least 1) */
+  readonly policyDimensions: number;
+  /** Type of the numbers. (at most 32 characters) */
+  readonly datatype: string;
+  /** Distance function of the policy. (at most 32 characters) */
+  readonly distanceFunction: string;
+  /** Index type of the policy. (at most 32 characters) */
+  readonly indexType: string;
+  /** Records of the collection. (at least 0) */
+  readonly recordCount: number;
+  /** Records with the vector. (at least 0) */
+  readonly presentCount: number;
+  /** Records without the vector, manifests apart. (at least 0) */
+  readonly missingCount: number;
+  /** Manifests without the vector. (at least 0) */
+  readonly notApplicableCount: number;
+  /** Vectors without numbers. (at least 0) */
+  readonly emptyCount: number;
+  /** Vectors of other dimensions. (at least 0) */
+  readonly dimensionMismatchCount: number;
+  /** Share of the records with the vector; 1 if it applies to none. (0 to 1) */
+  readonly policyCoverage: number;
+  /** Vectors by model, the most frequent first. (at most 10000 entries) */
+  readonly modelCounts: { readonly [name: string]: number };
+  /** Vectors by source field, the most frequent first. (at most 10000 entries) */
+  readonly sourceFieldCounts: { readonly [name: string]: number };
+};
+
+/** A record that does not fit the policy, or that searches do not find by all of its words. */
+export type CollectionInspectionAnomaly = {
+  /**
+   * `missingPolicyVector`, `emptyVector`, `dimensionMismatch`, `undeclaredVectorField` or `termsLeftOut`. (at
+   * most 64 characters)
+   */
+  readonly kind: string;
+  /** The record. (at most 1023 characters) */
+  readonly id: string;
+  /** Its partition key. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** Its type. (at most 900000 characters) */
+  readonly type: string | null;
+  /** The vector; null for `termsLeftOut`. (at most 900000 characters) */
+  readonly field: string | null;
+  /** The anomaly in words. (at most 4096 characters) */
+  readonly message: string;
+  /** Its numbers. */
+  readonly details: JsonObject;
+};
+
+/** Counts over the records of a collection, and the records that do not fit its policy. */
+export type CollectionInspectionResult = {
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** When the records were read. */
+  readonly generatedAt: Timestamp;
+  /** Its policy. */
+  readonly policy: RecordCollectionPolicy;
+  /** Records. (at least 0) */
+  readonly recordCount: number;
+  /** Different partition keys. (at least 0) */
+  readonly partitionCount: number;
+  /** Records by type, the most frequent first; `(none)` without a type. (at most 10000 entries) */
+  readonly typeCounts: { readonly [name: string]: number };
+  /** Records by `metadata.embeddingProvider`. (at most 10000 entries) */
+  readonly embeddingProviderCounts: { readonly [name: string]: number };
+  /** Records by embedding model. (at most 10000 entries) */
+  readonly embeddingModelCounts: { readonly [name: string]: number };
+  /** Records of retrieval-augmented generation. */
+  readonly rag: RagCollectionInspection;
+  /** The vectors of the policy. (at most 64 items) */
+  readonly vectors: readonly VectorFieldInspection[];
+  /** Vectors that the policy does not name. (at most 10000 entries) */
+  readonly extraVectorFieldCounts: { readonly [name: string]: number };
+  /** All anomalies. (at least 0) */
+  readonly anomalyCount: number;
+  /** Anomalies of this answer. (0 to 500) */
+  readonly returnedAnomalyCount: number;
+  /** The first anomalies. (at most 500 items) */
+  readonly anomalies: readonly CollectionInspectionAnomaly[];
+};
+
 // ---- common
 
 /**
@@ -1703,6 +2071,482 @@ export type ExecutionMaintenanceDispatchReconcileResult = {
   readonly failures: { readonly [name: string]: string };
 };
 
+// ---- objects
+
+/** An object without its bytes. */
+export type ObjectInfo = {
+  /** Its container. (at most 63 characters) */
+  readonly container: string;
+  /** Its key. (at most 700 characters) */
+  readonly key: string;
+  /**
+   * The media type with which it was written; null for one that was written without. (at most 255 characters)
+   */
+  readonly contentType: string | null;
+  /** The number of its bytes. (at least 0) */
+  readonly contentLength: number;
+  /** Its content hash: objects with the same bytes have the same etag. (at most 71 characters) */
+  readonly etag: string;
+  /** `sha256:` and the SHA-256 of its bytes in hexadecimal digits. (at most 71 characters) */
+  readonly contentHash: string;
+  /** Its metadata by name. (at most 32 entries) */
+  readonly metadata: { readonly [name: string]: string };
+  /** When it was written. (at most 40 characters, RFC 3339) */
+  readonly updatedAt: string;
+};
+
+/** A page of objects. */
+export type ObjectListResult = {
+  /** The objects in the order of the bytes of their keys. (at most 5000 items) */
+  readonly items: readonly ObjectInfo[];
+  /** Gives the next page; null on the last. (at most 4096 characters) */
+  readonly continuationToken: string | null;
+};
+
+// ---- records
+
+/** What happened to one record of a batch. */
+export type RecordBatchUpsertItemResult = {
+  /** Its place in the request. (at least 0) */
+  readonly index: number;
+  /** Its id. (at most 1023 characters) */
+  readonly id: string | null;
+  /** Its partition key. (at most 2048 characters) */
+  readonly partitionKey: string | null;
+  /** Whether it was written. */
+  readonly status: 'succeeded' | 'failed';
+  /** Its new etag. (at most 64 characters) */
+  readonly etag: string | null;
+  /** Its new revision. (at least 1) */
+  readonly revision: number | null;
+  /**
+   * Why it was not written; it begins with the JSON Pointer of the member that is at fault, if one is. (at
+   * most 4096 characters)
+   */
+  readonly error: string | null;
+};
+
+/** What a batch or an import wrote. A batch is not atomic: records before a failed one stay written. */
+export type RecordBatchUpsertResult = {
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** Records of the request. (at least 0) */
+  readonly requested: number;
+  /** Records that it tried. (at least 0) */
+  readonly attempted: number;
+  /** Records that it wrote. (at least 0) */
+  readonly succeeded: number;
+  /** Records that it could not write. (at least 0) */
+  readonly failed: number;
+  /** Whether a failed record stopped it before the last one: the records behind it were not tried. */
+  readonly stoppedOnError: boolean;
+  /**
+   * The records that it tried, in order. Where `stoppedOnError` is true, the last one is the failed one. (at
+   * most 10000 items)
+   */
+  readonly items: readonly RecordBatchUpsertItemResult[];
+};
+
+/** A source of a record. The service keeps further members. */
+export type SvcSourceReferenceInput = {
+  /** Id of the source. (at most 900000 characters) */
+  readonly id?: string | null;
+  /** Kind of the source. (at most 900000 characters) */
+  readonly kind?: string | null;
+  /** Where the source is. (at most 900000 characters) */
+  readonly uri?: string | null;
+  /** Name of the source for people. (at most 900000 characters) */
+  readonly label?: string | null;
+  /** The part of the source, with any members. */
+  readonly span?: JsonObject | null;
+  readonly [member: string]: unknown;
+};
+
+/** A source of a record, with the members that its writer sent. */
+export type SvcSourceReference = {
+  /** Id of the source. (at most 900000 characters) */
+  readonly id?: string | null;
+  /** Kind of the source. (at most 900000 characters) */
+  readonly kind?: string | null;
+  /** Where the source is. (at most 900000 characters) */
+  readonly uri?: string | null;
+  /** Name of the source for people. (at most 900000 characters) */
+  readonly label?: string | null;
+  /** The part of the source, with any members. */
+  readonly span?: JsonObject | null;
+  readonly [member: string]: unknown;
+};
+
+/** A vector of a record. */
+export type SvcVectorInput = {
+  /** The numbers, kept as float32. (at most 65536 items) */
+  readonly values?: readonly number[] | null;
+  /** How many numbers; that of the policy if absent or 0. (at least 0) */
+  readonly dimensions?: number | null;
+  /** Model that made it. (at most 900000 characters) */
+  readonly model?: string | null;
+  /** As in the policy. (at most 32 characters, "float32" when absent) */
+  readonly datatype?: string | null;
+  /** As in the policy. (at most 32 characters, "cosine" when absent) */
+  readonly distanceFunction?: string | null;
+  /** When it was made. (at most 40 characters, RFC 3339) */
+  readonly generatedAt?: string | null;
+  /** Field that it was made from. (at most 900000 characters) */
+  readonly sourceField?: string | null;
+};
+
+/** A vector of a record. */
+export type SvcVector = {
+  /** The numbers, kept as float32. (at most 65536 items) */
+  readonly values: readonly number[];
+  /** How many numbers. (at least 1) */
+  readonly dimensions: number;
+  /** Model that made it. (at most 900000 characters) */
+  readonly model: string | null;
+  /** As in the policy. (at most 32 characters) */
+  readonly datatype: string;
+  /** As in the policy. (at most 32 characters) */
+  readonly distanceFunction: string;
+  /** When it was made. (at most 40 characters, RFC 3339) */
+  readonly generatedAt: string | null;
+  /** Field that it was made from. (at most 900000 characters) */
+  readonly sourceField: string | null;
+};
+
+/** A record to write. The service keeps further members, and the order and the spelling of all. */
+export type SvcRecordInput = {
+  /**
+   * The record within its partition: at most 1,023 bytes of UTF-8, none of `/`, `\`, `?` and `#`, not blank.
+   * (at most 1023 characters)
+   */
+  readonly id: string;
+  /** The partition: at most 2,048 bytes of UTF-8, not blank. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** The type; empty if absent. (at most 900000 characters) */
+  readonly type?: string | null;
+  /** Version of the form of the content. (at most 900000 characters) */
+  readonly schemaVersion?: string | null;
+  /** Facts to query by. */
+  readonly metadata?: JsonObject | null;
+  /** The content. */
+  readonly content?: JsonObject | null;
+  /** Where the content comes from. (at most 10000 items) */
+  readonly sources?: readonly SvcSourceReferenceInput[] | null;
+  /** Vectors by name; the policy of the collection names them. (at most 64 entries) */
+  readonly vectors?: { readonly [name: string]: SvcVectorInput } | null;
+  /** Facts about the embedding. */
+  readonly embedding?: JsonObject | null;
+  /** Ignored: the service assigns it. (at most 900000 characters) */
+  readonly etag?: string | null;
+  /** Ignored: the service assigns it. */
+  readonly revision?: number | null;
+  /**
+   * When the record was made, for a record that does not exist yet; now if absent. (at most 40 characters,
+   * RFC 3339)
+   */
+  readonly createdAt?: string | null;
+  /** Ignored: the service assigns it. (at most 40 characters, RFC 3339) */
+  readonly updatedAt?: string | null;
+  readonly [member: string]: unknown;
+};
+
+/** A record, with further members as its writer sent them. */
+export type SvcRecord = {
+  /** The record within its partition. (at most 1023 characters) */
+  readonly id: string;
+  /** The partition. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** The type; empty without one. (at most 900000 characters) */
+  readonly type: string;
+  /** Version of the form of the content. (at most 900000 characters) */
+  readonly schemaVersion: string | null;
+  /** Facts to query by. */
+  readonly metadata: JsonObject | null;
+  /** The content. */
+  readonly content: JsonObject | null;
+  /** Where the content comes from. (at most 10000 items) */
+  readonly sources: readonly SvcSourceReference[] | null;
+  /** Vectors by name; the policy of the collection names them. (at most 64 entries) */
+  readonly vectors: { readonly [name: string]: SvcVector } | null;
+  /** Facts about the embedding. */
+  readonly embedding?: JsonObject | null;
+  /** `rev:` and the revision. (at most 64 characters) */
+  readonly etag: string;
+  /** Counts the writes, from 1; a deleted record begins again. (at least 1) */
+  readonly revision: number;
+  /** When the record was made. */
+  readonly createdAt: Timestamp;
+  /** When it was last written. */
+  readonly updatedAt: Timestamp;
+  readonly [member: string]: unknown;
+};
+
+/** The condition of one write. All given members must hold. */
+export type RecordWritePrecondition = {
+  /**
+   * The etag that the record must have; `*` for any existing record. One pair of quotes around it is ignored.
+   * (at most 256 characters)
+   */
+  readonly ifMatch?: string | null;
+  /** The etag that the record must not have; `*`: no record exists. (at most 256 characters) */
+  readonly ifNoneMatch?: string | null;
+  /** The etag that the record must have. (at most 256 characters) */
+  readonly expectedEtag?: string | null;
+  /** The revision that the record must have. (at least 0) */
+  readonly expectedRevision?: number | null;
+};
+
+/** Records to write one after the other. */
+export type RecordBatchUpsertRequest = {
+  /** The records. (1 to 1000 items) */
+  readonly records: readonly SvcRecordInput[];
+  /** One condition for each record, or none at all. (at most 1000 items) */
+  readonly preconditions?: readonly RecordWritePrecondition[] | null;
+  /** Whether the batch goes on after a record that fails. (false when absent) */
+  readonly continueOnError?: boolean | null;
+};
+
+/**
+ * A condition on one path, or a group of conditions. A node without `children` and without `path` is ignored.
+ */
+export type FilterNode = {
+  /**
+   * Where the value is in the record: a JSON Pointer such as `/metadata/year`, or `$.metadata.year`. Its
+   * segments hold letters, digits, `_` and `-`. (at most 1024 characters)
+   */
+  readonly path?: string | null;
+  /**
+   * `eq`, `neq`, `in`, `gt`, `gte`, `lt`, `lte`, `exists`, `contains` or `startsWith`; upper and lower case
+   * are the same. (at most 32 characters, "eq" when absent)
+   */
+  readonly op?: string | null;
+  /** The value to compare with: a scalar, or an array of scalars for `in`. */
+  readonly value?: JsonValue;
+  /** How `children` are combined: `all`, or `any` for at least one. (at most 32 characters) */
+  readonly combine?: string | null;
+  /** The conditions of a group. At most 100 nodes in all, nested at most 16 deep. (at most 100 items) */
+  readonly children?: readonly FilterNode[] | null;
+};
+
+/** One key of the order. */
+export type OrderExpression = {
+  /** Where the value is in the record, as in a filter. (at most 1024 characters) */
+  readonly path: string;
+  /** `asc` or `desc`; upper and lower case are the same. (at most 32 characters, "asc" when absent) */
+  readonly direction?: string | null;
+};
+
+/** Which records a query or a search answers, and in which order. */
+export type QueryEnvelope = {
+  /** Only records of these partitions; of all if empty or absent. (at most 1000 items) */
+  readonly partitionKeys?: readonly string[] | null;
+  /** The condition that records must meet. */
+  readonly filter?: FilterNode | null;
+  /** Only in a search: ranks the records by a vector. At most one of `vector` and `lexical`. */
+  readonly vector?: VectorSearchOptions | null;
+  /** Only in a search: ranks the records by words. */
+  readonly lexical?: LexicalSearchOptions | null;
+  /**
+   * The order. Records that are equal in it follow in the order of partition key and id, which is the order
+   * without it. Missing values come first, numbers before texts. A search by `vector` or `lexical` orders by
+   * score and takes none. (at most 8 items)
+   */
+  readonly orderBy?: readonly OrderExpression[] | null;
+  /** The largest number of records of the page; if absent, the largest page. (at least 1) */
+  readonly limit?: number | null;
+  /** The token of the page before. (at most 1024 characters) */
+  readonly continuationToken?: string | null;
+};
+
+/** A page of records. */
+export type RecordQueryResult = {
+  /** The records. (at most 10000 items) */
+  readonly items: readonly SvcRecord[];
+  /** Asks for the next page; null on the last one. (at most 1024 characters) */
+  readonly continuationToken: string | null;
+};
+
+/**
+ * Ranks records by how alike their vector is to a given one, exactly. Records without the vector are left
+ * out.
+ */
+export type VectorSearchOptions = {
+  /** The name of the vector in the policy of the collection. (at most 128 characters) */
+  readonly field: string;
+  /** The numbers to compare with, as many as the policy says; read as float32. (1 to 65536 items) */
+  readonly value: readonly number[];
+  /** The largest number of matches, of all pages together. (at least 1, 10 when absent) */
+  readonly top?: number | null;
+  /** Matches with a lower score are left out. */
+  readonly minScore?: number | null;
+};
+
+/** Ranks records by the words that they hold. */
+export type LexicalSearchOptions = {
+  /**
+   * The words; required, not blank. Text between double quotes is a phrase. Frequent English words such as
+   * `the` count only in phrases or where there are no others. (at most 16384 characters)
+   */
+  readonly query?: string | null;
+  /**
+   * JSON Pointers to the parts of a record that are scored; `/content`, `/metadata`, `/id`, `/type` and
+   * `/sources` if empty or absent. (at most 100 items)
+   */
+  readonly fields?: readonly string[] | null;
+  /** The largest number of matches, of all pages together. (at least 1, 50 when absent) */
+  readonly top?: number | null;
+  /**
+   * The largest number of candidates that are scored. The setting Records:LexicalCandidatesMax may be lower.
+   * The diagnostics of each match name the limit that held, and whether there are other candidates. Where
+   * there are, a page without matches is refused with `search_budget_exceeded`. (at least 1, 5000 when
+   * absent)
+   */
+  readonly scanLimit?: number | null;
+  /** Matches with a lower score are left out. */
+  readonly minScore?: number | null;
+  /**
+   * `bm25`, which weighs rare words more, or `coverage`, the share of the words that a record holds. ("bm25"
+   * when absent)
+   */
+  readonly scoring?: 'bm25' | 'coverage' | null;
+  /** Whether a record needs `any` word or phrase of the query, or `all` of them. ("any" when absent) */
+  readonly matchMode?: 'any' | 'all' | null;
+  /**
+   * Factors by JSON Pointer for words in these parts of a record; the longest pointer that leads to a part
+   * decides, without one it is 1. Negative factors count as 0. (at most 100 entries)
+   */
+  readonly fieldBoosts?: { readonly [name: string]: number } | null;
+  /** How much repeated words count, in `bm25`. (above 0, 1.2 when absent) */
+  readonly bm25K1?: number | null;
+  /** How much the length of a record counts, in `bm25`. (0 to 1, 0.75 when absent) */
+  readonly bm25B?: number | null;
+  /**
+   * Added to the score where a phrase, or the whole query, stands in a field. Negative numbers count as 0.
+   * (0.15 when absent)
+   */
+  readonly phraseBoost?: number | null;
+  /** Added to the score where it is all of a field. Negative numbers count as 0. (0.25 when absent) */
+  readonly exactBoost?: number | null;
+  /**
+   * Added to the score where `/metadata`, `/sources` or `/id` holds a word. Negative numbers count as 0. (0.1
+   * when absent)
+   */
+  readonly metadataBoost?: number | null;
+  /** Whether words of the query also match longer words that begin with them. (false when absent) */
+  readonly prefixMatching?: boolean | null;
+  /** Characters of the shortest word that matches longer ones. (at least 1, 3 when absent) */
+  readonly prefixMinChars?: number | null;
+  /** A record must hold at least one phrase of each group. (at most 16 items) */
+  readonly requiredPhraseGroups?: readonly (readonly string[])[] | null;
+};
+
+/** Which record a match is. */
+export type RetrievalResultIdentity = {
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** The partition. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** The record within its partition. (at most 1023 characters) */
+  readonly id: string;
+  /** The type; empty without one. (at most 900000 characters) */
+  readonly type: string;
+  /** The etag that was ranked. (at most 64 characters) */
+  readonly etag: string | null;
+  /** The revision that was ranked. (at least 1) */
+  readonly revision: number | null;
+};
+
+/** What a score means. */
+export type RetrievalScoreNormalization = {
+  /** What `score` is: `vector.raw_similarity` or `lexical.score`. (at most 128 characters) */
+  readonly finalScoreKind: string;
+  /**
+   * `vector.similarity.` and the distance function in lower case; null without a vector. (at most 128
+   * characters)
+   */
+  readonly vectorScoreKind: string | null;
+  /** `lexical.` and the scoring; null without words. (at most 128 characters) */
+  readonly lexicalScoreKind: string | null;
+  /** How scores of several kinds were joined; null where there is one. (at most 128 characters) */
+  readonly hybridFusion: string | null;
+  /** The distance function of the policy; null without a vector. (at most 128 characters) */
+  readonly vectorDistanceFunction: string | null;
+  /** How vector scores were scaled; null where they were not. (at most 128 characters) */
+  readonly vectorNormalization: string | null;
+  /** Weights of the joined scores. (at most 64 entries) */
+  readonly weights: { readonly [name: string]: number };
+  /** Parameters of the scoring, such as `bm25K1`. */
+  readonly parameters: JsonObject;
+};
+
+/** A trace that tells more of a match. */
+export type RetrievalTraceReference = {
+  /** The kind of the trace. (at most 128 characters) */
+  readonly kind: string;
+  /** The operation that wrote it. (at most 128 characters) */
+  readonly operation: string;
+  /** Its id. (at most 160 characters) */
+  readonly traceId: string;
+  /** The provider that was called, if one was. (at most 160 characters) */
+  readonly provider: string | null;
+  /** The model that was used, if one was. (at most 160 characters) */
+  readonly modelId: string | null;
+  /** What it leaves out. (at most 128 characters) */
+  readonly redaction: string;
+  /** Whether it holds no content of records and requests. */
+  readonly safe: boolean;
+};
+
+/** Why a match has its score and its place. The names in the maps may grow in number. */
+export type RetrievalDiagnostics = {
+  /** The form of the diagnostics: `svc.retrieval.diagnostics.v1`. (at most 128 characters) */
+  readonly schemaVersion: string;
+  /** The record. */
+  readonly resultIdentity: RetrievalResultIdentity;
+  /** The parts of the score by name. (at most 64 entries) */
+  readonly scoreComponents: { readonly [name: string]: number };
+  /** What the score means. */
+  readonly scoreNormalization: RetrievalScoreNormalization;
+  /** What offered the record: `vector` or `lexical`. (at most 16 items) */
+  readonly candidateSources: readonly string[];
+  /**
+   * `searchCandidatePool`: records that were judged. `returnedCandidates`: matches of the whole answer. (at
+   * most 64 entries)
+   */
+  readonly candidateCounts: { readonly [name: string]: number };
+  /** What was done, as codes. (at most 64 items) */
+  readonly reasonCodes: readonly string[];
+  /**
+   * Paths of the record that matched, in ordinal order: the first 100 in the record that have at most 1,024
+   * characters. (at most 100 items)
+   */
+  readonly matchedFields: readonly string[];
+  /** Words of the query that matched, in ordinal order. (at most 128 items) */
+  readonly matchedTerms: readonly string[];
+  /** Traces of the search. (at most 64 items) */
+  readonly traceReferences: readonly RetrievalTraceReference[];
+  /** Further facts by name: the rank, the key that breaks ties, the parts of a lexical score. */
+  readonly details: JsonObject;
+};
+
+/** A record that a search found. */
+export type SvcRecordMatch = {
+  /** The record. */
+  readonly record: SvcRecord;
+  /** How well it matches, a float32: higher is better. 1 where nothing is ranked. */
+  readonly score: number;
+  /** Why it has this score; null where nothing is ranked. */
+  readonly diagnostics: RetrievalDiagnostics | null;
+};
+
+/** A page of matches, the best first. */
+export type RecordSearchResult = {
+  /** The matches: by score downwards, then in the order of partition key and id. (at most 10000 items) */
+  readonly items: readonly SvcRecordMatch[];
+  /** Asks for the next page; null on the last one. (at most 1024 characters) */
+  readonly continuationToken: string | null;
+};
+
 // ---- server
 
 /** Name, version and configuration of the running service. Reads no store. */
@@ -1731,7 +2575,7 @@ export type ServerHealthStatus = {
 export type ServerStorageStatus = {
   /** Store of record collections. (at most 160 characters) */
   readonly recordStore: string;
-  /** Store of large objects. (at most 160 characters) */
+  /** Store of objects. (at most 160 characters) */
   readonly objectStore: string;
   /** Store of traces. (at most 160 characters) */
   readonly traceStore: string;
@@ -1842,4 +2686,162 @@ export type PublicSchemaBundle = {
   readonly $id: string;
   /** The models by name. */
   readonly $defs: JsonObject;
+};
+
+// ---- traces
+
+/**
+ * What one execution of an operation left behind. Texts, arrays and objects that were too large are cut and
+ * say how much is missing.
+ */
+export type TraceRecord = {
+  /** Its id. (at most 160 characters) */
+  readonly id: string;
+  /** The operation, such as `provider.run`. (at most 128 characters) */
+  readonly operation: string;
+  /** The adapter that did the work, such as the id of a provider. (at most 160 characters) */
+  readonly adapter: string | null;
+  /** What was asked. */
+  readonly request: JsonObject;
+  /** What came of it. With `request` at most 65,536 bytes of canonical JSON. */
+  readonly resultSummary: JsonObject;
+  /** When it began. (at most 40 characters, RFC 3339) */
+  readonly startedAt: string;
+  /** How long it took, in milliseconds. (at least 0) */
+  readonly durationMs: number;
+  /** When the trace was written. (at most 40 characters, RFC 3339) */
+  readonly createdAt: string;
+};
+
+/** Traces, the newest first. (at most 5000 items) */
+export type TraceRecordList = readonly TraceRecord[];
+
+/** Which traces to remove. At least one of `operation`, `olderThan` and `keepLatest` is needed. */
+export type TracePruneRequest = {
+  /** Only traces of this operation. (1 to 128 characters) */
+  readonly operation?: string | null;
+  /** Only traces that were written before this moment. (at most 40 characters, RFC 3339) */
+  readonly olderThan?: string | null;
+  /** So many of the newest traces of the selection stay. (0 to 2147483647) */
+  readonly keepLatest?: number | null;
+  /** At most so many traces are removed. (1 to 5000, 100 when absent) */
+  readonly limit?: number | null;
+  /** Whether to tell which traces would be removed, and to remove none. (false when absent) */
+  readonly dryRun?: boolean | null;
+};
+
+/** The removed traces. The first members repeat the request. */
+export type TracePruneResult = {
+  /** The operation of the request. (at most 128 characters) */
+  readonly operation: string | null;
+  /** The moment of the request. (at most 40 characters, RFC 3339) */
+  readonly olderThan: string | null;
+  /** `keepLatest` of the request. (at least 0) */
+  readonly keepLatest: number | null;
+  /** The limit of the request. (at least 1) */
+  readonly limit: number | null;
+  /** Whether nothing was removed because the request asked so. */
+  readonly dryRun: boolean;
+  /** Traces that the request selects. (at least 0) */
+  readonly matchedCount: number;
+  /** Traces that this call removed. (at least 0) */
+  readonly deletedCount: number;
+  /** Their ids, the newest first. (at most 5000 items) */
+  readonly matchedIds: readonly string[];
+  /**
+   * The ids of those that this call removed. Another call may have removed the others. (at most 5000 items)
+   */
+  readonly deletedIds: readonly string[];
+};
+
+/** The traces of one operation. */
+export type TraceOperationSummary = {
+  /** The operation. (at most 128 characters) */
+  readonly operation: string;
+  /** Its traces. (at least 1) */
+  readonly count: number;
+  /** When its first trace was written. (at most 40 characters, RFC 3339) */
+  readonly firstCreatedAt: string;
+  /** When its last trace was written. (at most 40 characters, RFC 3339) */
+  readonly latestCreatedAt: string;
+  /** Its adapters, sorted. (at most 65 items) */
+  readonly adapters: readonly string[];
+  /** Traces by `status`. (at most 65 entries) */
+  readonly statusCounts: { readonly [name: string]: number };
+  /** Traces by `failureClass`. (at most 65 entries) */
+  readonly failureClassCounts: { readonly [name: string]: number };
+  /** Traces by `providerStatus`. (at most 65 entries) */
+  readonly providerStatusCounts: { readonly [name: string]: number };
+  /** Traces by `provider`. (at most 65 entries) */
+  readonly providerCounts: { readonly [name: string]: number };
+  /** Traces by `capability`. (at most 65 entries) */
+  readonly capabilityCounts: { readonly [name: string]: number };
+};
+
+/**
+ * How many traces there are, by their values. Each map names at most 64 values; all others count as `_other`.
+ * Values are cut after 128 characters.
+ */
+export type TraceSummary = {
+  /** The operation of the request. (at most 128 characters) */
+  readonly operation: string | null;
+  /** All traces. (at least 0) */
+  readonly totalCount: number;
+  /** Traces by `status`. (at most 65 entries) */
+  readonly statusCounts: { readonly [name: string]: number };
+  /** Traces by `failureClass`. (at most 65 entries) */
+  readonly failureClassCounts: { readonly [name: string]: number };
+  /** Traces by `providerStatus`. (at most 65 entries) */
+  readonly providerStatusCounts: { readonly [name: string]: number };
+  /** Traces by `provider`. (at most 65 entries) */
+  readonly providerCounts: { readonly [name: string]: number };
+  /** Traces by `capability`. (at most 65 entries) */
+  readonly capabilityCounts: { readonly [name: string]: number };
+  /** The same for each operation, in the order of their names. (at most 1000 items) */
+  readonly operations: readonly TraceOperationSummary[];
+};
+
+/** Which traces an export holds. */
+export type TraceExportRequest = {
+  /** Only traces of this operation. (1 to 128 characters) */
+  readonly operation?: string | null;
+  /** At most so many traces. (1 to 5000, 100 when absent) */
+  readonly limit?: number | null;
+  /** Whether to refuse the export if a trace may hold a secret. (false when absent) */
+  readonly failOnUnsafeContent?: boolean | null;
+};
+
+/** A place of a trace that may hold a secret. */
+export type TraceExportWarning = {
+  /** The id of the trace. (at most 160 characters) */
+  readonly traceId: string;
+  /** A JSON Pointer into the trace. (at most 131072 characters) */
+  readonly location: string;
+  /** What is found there: a member with the name of a secret, or a text with a bearer token. */
+  readonly reason: 'sensitive_field_name' | 'bearer_token_value';
+};
+
+/** The newest traces as they are stored. */
+export type TraceExportBundle = {
+  /** Version of the format: `svc.trace-export.v1`. (at most 64 characters) */
+  readonly formatVersion: string;
+  /** When it was made. (at most 40 characters, RFC 3339) */
+  readonly exportedAt: string;
+  /** The operation of the request. (at most 128 characters) */
+  readonly operation: string | null;
+  /** The limit of the request. (1 to 5000) */
+  readonly limit: number;
+  /** How many traces it holds. (at least 0) */
+  readonly traceCount: number;
+  /** How many warnings it holds. (at least 0) */
+  readonly warningCount: number;
+  /**
+   * SHA-256 of the canonical JSON of all other members but `exportedAt`, as `sha256:` and 64 hexadecimal
+   * digits. (at most 71 characters)
+   */
+  readonly contentHash: string;
+  /** The places that may hold secrets. (at most 10000 items) */
+  readonly warnings: readonly TraceExportWarning[];
+  /** The traces, the newest first. (at most 5000 items) */
+  readonly traces: readonly TraceRecord[];
 };

@@ -5,6 +5,10 @@ import type { Group } from './groups.ts';
 import { type ServerOperationTypes, operations as server } from './operations/server.ts';
 import { type CanonicalOperationTypes, operations as canonical } from './operations/canonical.ts';
 import { type ExecutionOperationTypes, operations as execution } from './operations/execution.ts';
+import { type CollectionsOperationTypes, operations as collections } from './operations/collections.ts';
+import { type RecordsOperationTypes, operations as records } from './operations/records.ts';
+import { type ObjectsOperationTypes, operations as objects } from './operations/objects.ts';
+import { type TracesOperationTypes, operations as traces } from './operations/traces.ts';
 
 export type { Group } from './groups.ts';
 
@@ -13,6 +17,10 @@ export interface GroupOperations {
   readonly server: keyof ServerOperationTypes;
   readonly canonical: keyof CanonicalOperationTypes;
   readonly execution: keyof ExecutionOperationTypes;
+  readonly collections: keyof CollectionsOperationTypes;
+  readonly records: keyof RecordsOperationTypes;
+  readonly objects: keyof ObjectsOperationTypes;
+  readonly traces: keyof TracesOperationTypes;
 }
 
 export type OperationId = GroupOperations[Group];
@@ -21,11 +29,19 @@ export type OperationId = GroupOperations[Group];
 export interface OperationTypes
   extends ServerOperationTypes,
     CanonicalOperationTypes,
-    ExecutionOperationTypes {}
+    ExecutionOperationTypes,
+    CollectionsOperationTypes,
+    RecordsOperationTypes,
+    ObjectsOperationTypes,
+    TracesOperationTypes {}
 
 /** Every operation, for tests and tools. The functions import types from here, and load their own groups only. */
 export const operations: Readonly<Record<OperationId, OperationEntry<OperationId, Group>>> = {
   ...server,
   ...canonical,
   ...execution,
+  ...collections,
+  ...records,
+  ...objects,
+  ...traces,
 };

@@ -47,7 +47,7 @@ const state = {
 const chromium = installedChromium();
 const pictures = join(import.meta.dirname, '../../dist/test-pictures');
 
-const reason = chromium === undefined ? ': no Chromium is installed' : '';
+const reason = chromium === undefined ? ' (skipped: no Chromium is installed)' : '';
 
 test.skipIf(chromium === undefined)(
   `the page of queues fits a phone, names the column of each cell there, and is dark where the reader wants it${reason}`,

@@ -6,6 +6,7 @@ import { ServiceError } from '../kernel/errors.ts';
  * - `invalid`: a value breaks a rule of its model, or contradicts another.
  * - `over_limit`: a value is longer, larger or more numerous than its limit.
  * - `other_tenant`: it belongs to another tenant.
+ * - `other_space`: it belongs to another space.
  * - `duplicate`: the same thing stands twice.
  * - `order`: a record stands before one that it must follow.
  * - `incomplete`: something that was announced is missing.
@@ -18,6 +19,7 @@ export type SnapshotFault =
   | 'invalid'
   | 'over_limit'
   | 'other_tenant'
+  | 'other_space'
   | 'duplicate'
   | 'order'
   | 'incomplete'

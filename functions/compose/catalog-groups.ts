@@ -1,6 +1,7 @@
 import { loadOperations } from '../../contracts/generated/operations/load.ts';
 import { loadValidators } from '../../contracts/generated/validators/load.ts';
 import type { JobPlugin } from '../jobs/job-plugin.ts';
+import type { Upkeep } from '../runs/maintenance/automatic-upkeep.ts';
 import type { OwnedCollection } from '../store/ownership.ts';
 import { loadGroupModule } from './generated/groups.ts';
 import type { ComposedGroup, GroupParts } from './group.ts';
@@ -31,4 +32,18 @@ export async function jobsOf(
     groups.map(async ({ module }) => (await (await module()).jobs?.(parts)) ?? []),
   );
   return plugins.flat();
+}
+
+/** The upkeep of all groups that is not a part of their jobs. */
+export async function upkeepOf(
+  parts: GroupParts,
+  groups: readonly ComposedGroup[],
+): Promise<readonly Upkeep[]> {
+  const all = await Promise.all(
+    groups.map(async ({ module }) => {
+      const upkeep = await (await module()).upkeep?.(parts);
+      return upkeep === undefined ? [] : [upkeep];
+    }),
+  );
+  return all.flat();
 }

@@ -1,10 +1,11 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
+import { identityParts } from '../config/identity-parts.ts';
 import { isProtectedByNetworkOnly } from '../config/rules.ts';
 import type { Settings } from '../config/table.ts';
 import type { ChainOptions, GroupValidators, HandlerMap } from '../http/options.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
-import type { ComposedGroup, GroupParts, LoadedGroup } from './group.ts';
+import type { BodyLimit, ComposedGroup, GroupParts, LoadedGroup } from './group.ts';
 import { composeIdentity, type Identity } from './identity.ts';
 
 /** Loads the code, the operations and the validators of the groups, and no others. */
@@ -42,9 +43,16 @@ interface ChainParts {
 
 export function chainOptions({ settings, world, log }: ChainParts, what: Served): ChainOptions {
   const { service, server, cors } = settings;
-  const { rateLimit, executionRateLimit, workerRateLimit, publicRateLimit } = settings;
+  const { rateLimit, executionRateLimit, workerRateLimit, publicRateLimit, recordRateLimit } = settings;
   const { operations, served, validators, identity } = what;
-  const entries = [...operations, ...served.flatMap(({ extra }) => extra)];
+  const bodyLimits: Readonly<Record<string, BodyLimit>> = Object.assign(
+    {},
+    ...served.map((group) => group.bodyLimits),
+  );
+  const entries = [
+    ...operations.map((entry) => bounded(entry, bodyLimits[entry.id], server.messageBytesMax)),
+    ...served.flatMap(({ extra }) => extra),
+  ];
   return {
     operations: Object.fromEntries(entries.map((entry) => [entry.id, entry])),
     handlers: Object.assign({}, ...served.map(({ handlers }) => handlers)) as HandlerMap,
@@ -57,8 +65,10 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
     rateLimits: {
       execution: { ...executionRateLimit, queueLimit: 0, isWeighed: true },
       worker: { ...workerRateLimit, queueLimit: 0, isWeighed: true },
+      records: { ...recordRateLimit, queueLimit: 0, isWeighed: true },
       public: { ...publicRateLimit, queueLimit: 0, isWeighed: true },
     },
+    refusalDelayMs: server.refusalDelayMs,
     trustedProxyHops: server.trustedProxyHops,
     cors,
     refuseForeignOrigins: service.environment === 'Development',
@@ -70,12 +80,25 @@ export function chainOptions({ settings, world, log }: ChainParts, what: Served)
   };
 }
 
+function bounded(
+  entry: OperationEntry,
+  limit: BodyLimit | undefined,
+  messageBytesMax: number | null,
+): OperationEntry {
+  const { bodyLimitBytes } = entry;
+  if (limit === undefined || bodyLimitBytes === null || limit.bytes >= bodyLimitBytes) return entry;
+  // A larger value of the setting helps only where the platform in front carries such a message.
+  const isOfSetting = messageBytesMax === null || limit.bytes <= messageBytesMax;
+  const advice = `The setting ${limit.setting} of the service is ${limit.bytes}.`;
+  const overLimit = { problem: 'payload_too_large', advice };
+  return { ...entry, bodyLimitBytes: limit.bytes, ...(isOfSetting ? { overLimit } : {}) };
+}
+
 /** Headers that identify the caller. Each may occur once. */
-function credentialHeaders({ security, canonicalAccess, executionAccess }: Settings): readonly string[] {
+function credentialHeaders({ security, ...settings }: Settings): readonly string[] {
   const names = [
     security.apiKeyHeader,
-    canonicalAccess.developmentIdentityHeader,
-    executionAccess.developmentIdentityHeader,
+    ...identityParts.map((part) => settings[part].developmentIdentityHeader),
   ];
   return names.map((name) => name.toLowerCase());
 }

@@ -111,7 +111,7 @@ describe('the composed service', () => {
     expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('an API key in Development lets in whoever knows it, and nobody else', async () => {
+  test('an API key in Development lets in the callers that know it, and no others', async () => {
     const chain = await chainOf(service({ SVC_API_KEY: 'one', Server__ApiKeys__0: 'two' }));
     expect((await inject(chain, commit)).status).toBe(401);
     expect((await inject(chain, { ...commit, headers: { 'X-Svc-Api-Key': 'three' } })).status).toBe(401);

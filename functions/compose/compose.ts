@@ -8,7 +8,7 @@ import { lazy } from '../kernel/lazy.ts';
 import { createLog, type Log, type Severity } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import type { RecordStore } from '../store/port.ts';
-import { catalogGroups, collectionsOf, jobsOf } from './catalog-groups.ts';
+import { catalogGroups, collectionsOf, jobsOf, upkeepOf } from './catalog-groups.ts';
 import { chainOptions, groupsOptions } from './chain.ts';
 import type { ExecutionRole } from './execution.ts';
 import { type FunctionName, loadFunction, servedFunctions } from './functions.ts';
@@ -66,7 +66,8 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       const { composeExecution } = await import('./execution.ts');
       const jobs = await jobsOf(parts, enabled);
       if (jobs.length > 0 && !settings.execution.enabled) throw new CompositionFault(needsRuntime(jobs));
-      return composeExecution({ settings, world, store: store.get, log, announce, role, jobs });
+      const upkeep = await upkeepOf(parts, enabled);
+      return composeExecution({ settings, world, store: store.get, log, announce, role, jobs, upkeep });
     },
     (made) => made.stop(),
   );

@@ -1,9 +1,9 @@
+import { CopyRefusal } from '../archives/copy-refusal.ts';
 import { removeTenant } from '../groups/canonical/copies/remove-tenant.ts';
 import { LineTally, snapshotLines } from '../groups/canonical/copies/snapshot/lines.ts';
 import { tenantCollections, tenantScope } from '../groups/canonical/records.ts';
 import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
-import { CopyRefusal } from '../runs/copies/copy-refusal.ts';
 import { type CopyOptions, tallyRuns } from '../runs/copies/export-runs.ts';
 import { markRemoval, removalMark } from '../runs/copies/removal-mark.ts';
 import { removeRuns } from '../runs/copies/remove-runs.ts';

@@ -13,6 +13,7 @@ import { release } from '../release.ts';
 import { assembleRuns } from '../runs/assemble.ts';
 import { describeHandler, HandlerRegistry } from '../runs/handler-registry.ts';
 import { AutomaticPrune } from '../runs/maintenance/automatic-prune.ts';
+import { AutomaticUpkeep, type Upkeep } from '../runs/maintenance/automatic-upkeep.ts';
 import { receiveNotices } from '../runs/notices.ts';
 import type { Plugin } from '../runs/plugin.ts';
 import { EXECUTION_SCOPE } from '../runs/records.ts';
@@ -22,7 +23,7 @@ import type { RecordStore } from '../store/port.ts';
 import { sharedSecret } from '../store/secret.ts';
 import { adapterOf, optionsOf } from './adapter.ts';
 import { blobsOf } from './blobs.ts';
-import { executionAccessOf } from './identity.ts';
+import { runAccessOf } from './identity.ts';
 import { CompositionFault, loadExport } from './module.ts';
 import { composeQueue } from './queue.ts';
 import { databasePath } from './store.ts';
@@ -54,16 +55,25 @@ export interface ExecutionParts {
   readonly world: World;
   readonly store: () => Promise<RecordStore>;
   readonly log: Log;
-  /** Writes a line whatever the log level is; absent where no operator reads it. */
+  /** Writes a line at every log level; absent where no operator reads it. */
   readonly announce?: Log;
   readonly role: ExecutionRole;
   /** Durable work of the route groups, the same list in every process of a deployment. Default: none. */
   readonly jobs?: readonly JobPlugin[];
+  /** Upkeep of groups beside that of their jobs. */
+  readonly upkeep?: readonly Upkeep[];
 }
 
 /** Tells operators which process a worker id of a history is. */
 function mappingOf(workerId: string): string {
   return `Runs are executed by the worker ${workerId}: process ${process.pid} on the host ${hostname()}`;
+}
+
+/** Every process executes the jobs of the service; the line matters where it executes handlers of the operator too. */
+function announceWorker({ announce, log }: ExecutionParts, workerId: string, hasPlugins: boolean): void {
+  const message = mappingOf(workerId);
+  if (hasPlugins) announce?.({ severity: 'INFO', message });
+  else log({ severity: 'DEBUG', message });
 }
 
 interface Locks {
@@ -92,12 +102,11 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
   const plugins = await loadPlugins(settings, world.timers);
   registerAll(registry, plugins, settings);
   registered('the service', () => registerJobs(registry, jobs, release.version));
-  const all = [...plugins.flatMap((plugin) => plugin.handlers), ...executableJobs(jobs)];
-  const handlers = executesHandlers(role, cloud) ? all : [];
+  const handlers = executesHandlers(role, cloud) ? executableHandlers(plugins, jobs) : [];
   // Take the process lock before any run can be leased under this name.
   const presence = await presenceOf(parts, settings.execution.workerId === null && handlers.length > 0);
   const workerId = settings.execution.workerId ?? presence.name;
-  if (handlers.length > 0) parts.announce?.({ severity: 'INFO', message: mappingOf(workerId) });
+  if (handlers.length > 0) announceWorker(parts, workerId, plugins.length > 0);
   let started = false;
   const { runtime, engine, settle } = assembleRuns({
     store,
@@ -121,13 +130,14 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       asks: role === 'service',
     },
   });
-  const pruning = new AutomaticPrune(runtime, settings.execution.pruneIntervalMinutes * 60_000);
-  const reserve = handlers.length === 0 ? {} : { reserve: (id: string) => engine.reserve(id) };
+  const { automatic, upkeep } = maintenanceOf(parts, runtime);
+  const reserve = handlers.length === 0 ? {} : { reserve: engine.reserve.bind(engine) };
   return {
     jobs: { runtime, ...reserve },
     dependencies: {
       runtime,
-      access: executionAccessOf(settings),
+      access: runAccessOf(settings),
+      upkeep,
       adapter: adapterOf(settings),
       pageTokens: new PageTokens(sharedSecret(store, world.random, 'page-tokens')),
       ...reserve,
@@ -141,10 +151,10 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       await local.start(settle);
       receiveNotices(opened, local);
       engine.wake();
-      pruning.start();
+      for (const each of automatic) each.start();
     },
     async stop() {
-      await pruning.stop();
+      for (const each of automatic) await each.stop();
       await local.stop();
       const done = await engine.stop(settings.server.drainSeconds * 1_000);
       await cloud?.close();
@@ -152,6 +162,22 @@ export async function composeExecution(parts: ExecutionParts): Promise<Execution
       if (done) presence.release();
     },
   };
+}
+
+function executableHandlers(plugins: readonly Plugin[], jobs: readonly JobPlugin[]) {
+  return [...plugins.flatMap((plugin) => plugin.handlers), ...executableJobs(jobs)];
+}
+
+function maintenanceOf(
+  { settings: { execution }, jobs = [], upkeep: ofGroups = [] }: ExecutionParts,
+  runtime: Runtime,
+) {
+  const ofJobs = jobs.flatMap(({ maintain }) =>
+    maintain === undefined ? [] : [(isOver: () => boolean) => maintain({ runtime, isOver })],
+  );
+  const upkeep: readonly Upkeep[] = [...ofJobs, ...ofGroups];
+  const pruning = new AutomaticPrune(runtime, execution.pruneIntervalMinutes * 60_000);
+  return { upkeep, automatic: [pruning, new AutomaticUpkeep(runtime, upkeep)] };
 }
 
 /** Ends the leases of processes that are proven dead. */

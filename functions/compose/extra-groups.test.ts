@@ -88,7 +88,7 @@ test('a group that the catalog does not have is served beside those of the catal
   await composed.close();
 });
 
-test('a group that nobody gave is not composed', async () => {
+test('a group that is not given is not composed', async () => {
   const composed = service([]);
   expect(composed.groups).not.toContain('greetings');
   await expect(async () => composed.chain(['greetings'])).rejects.toThrow('there is no group greetings');

@@ -5,6 +5,7 @@ import type { JobPlugin } from '../jobs/job-plugin.ts';
 import type { Lazy } from '../kernel/lazy.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
+import type { Upkeep } from '../runs/maintenance/automatic-upkeep.ts';
 import type { OwnedCollection } from '../store/ownership.ts';
 import type { RecordStore } from '../store/port.ts';
 import type { Execution } from './execution.ts';
@@ -23,6 +24,14 @@ export interface LoadedGroup {
   readonly handlers: HandlerMap;
   /** Entries that the group serves beside those of the contract, such as the docs page. */
   readonly extra: readonly OperationEntry[];
+  /** The largest body of an operation, by operation, where a setting bounds it below the contract. */
+  readonly bodyLimits?: Readonly<Record<string, BodyLimit>>;
+}
+
+export interface BodyLimit {
+  readonly bytes: number;
+  /** The setting that says so many, such as `Records:ImportPayloadBytesMax`. Refusals name it. */
+  readonly setting: string;
 }
 
 /** One file of `groups/`: how the group is put together. It imports the code of the group only in `load`. */
@@ -33,6 +42,8 @@ export interface GroupModule {
   collections?(): Promise<readonly OwnedCollection[]>;
   /** The durable work of the group. Handlers import their code when they run. */
   jobs?(parts: GroupParts): Promise<readonly JobPlugin[]>;
+  /** Work without a caller, beside that of its jobs: embedded servers and the scheduled functions call it. */
+  upkeep?(parts: GroupParts): Promise<Upkeep>;
   load(parts: GroupParts): Promise<LoadedGroup>;
 }
 

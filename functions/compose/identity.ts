@@ -23,14 +23,21 @@ import {
   type ExecutionAccessOperation,
   type ExecutionGrant,
 } from '../identity/execution-access.ts';
+import { withSpaceRights } from '../identity/job-run-access.ts';
 import type { KeySet } from '../identity/oidc/key-set.ts';
 import { createOidcIdentity } from '../identity/oidc/oidc-identity.ts';
+import { createRecordPolicy, type RecordAccess } from '../identity/record-access.ts';
 import type { WorkloadIdentity } from '../identity/workload.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import { keySetOf } from './key-set.ts';
 import { CompositionFault, loadExport } from './module.ts';
+import {
+  recordAccessOf as recordAccessFrom,
+  withRecordIdentity,
+  withRecordRights,
+} from './record-identity.ts';
 
 /** Authentication and authorization of callers, composed from the settings. */
 export interface Identity {
@@ -63,16 +70,19 @@ export async function composeIdentity(settings: Settings, world: World, log: Log
     workloads,
     otherwise: anonymous,
   });
+  const isDevelopment = settings.service.environment === 'Development';
   return {
-    authenticator:
-      settings.service.environment === 'Development' ? opened(authenticator, workloads) : authenticator,
+    authenticator: withRecordIdentity(
+      isDevelopment ? opened(authenticator, workloads) : authenticator,
+      workloads,
+    ),
     authorizer: authorizerOf(settings),
   };
 }
 
 /** Decides about operations of the catalog, and again about the jobs that they admitted. */
 export function authorizerOf(settings: Settings): Authorizer {
-  return createAuthorizer({ policies: policiesOf(settings) });
+  return withRecordRights(createAuthorizer({ policies: policiesOf(settings) }), settings);
 }
 
 /**
@@ -195,6 +205,21 @@ export function executionAccessOf(settings: Settings): ExecutionAccess | null {
   return grants.length === 0 ? null : createExecutionAccess(grants, { caseInsensitive });
 }
 
+/** The family of the jobs whose requests and results are records. */
+const RECORD_JOBS = 'record-import';
+
+/** As `executionAccessOf`, for the operations on runs: a run that carries records needs the right of their space too. */
+export function runAccessOf(settings: Settings): ExecutionAccess | null {
+  const access = executionAccessOf(settings);
+  if (access === null || settings.recordAccess.identityPolicies.length === 0) return access;
+  return withSpaceRights(access, recordAccessOf(settings), (family) => family === RECORD_JOBS);
+}
+
+/** Decides about the spaces of records; without policies all callers share the space `default`. */
+export function recordAccessOf(settings: Settings): RecordAccess {
+  return recordAccessFrom(settings, namesMailboxes(settings, 'recordAccess'));
+}
+
 function executionGrants({ executionAccess }: Settings): readonly ExecutionGrant[] {
   // As below: the rules have refused missing and unknown values.
   return executionAccess.identityPolicies.map((policy) => ({
@@ -225,6 +250,7 @@ function policiesOf(settings: Settings): Readonly<Record<string, ClassPolicy>> {
       restoreTokenMaxAgeSeconds: canonicalAccess.restoreTokenMaxAgeSeconds,
     }),
     execution: executionPolicy,
+    records: createRecordPolicy(recordAccessOf(settings)),
   };
   return Object.fromEntries(
     Object.entries(authorizationClasses).flatMap(([name, { policy }]) =>

@@ -85,7 +85,7 @@ const openProvider: Readonly<
   async sqlite(settings, parts) {
     const { openSqliteStore } = await import('../store/sqlite/store.ts');
     const { grouping } = settings.canonicalStore;
-    return openSqliteStore({ path: databasePath(settings), grouping, ...parts });
+    return openSqliteStore({ path: databasePath(settings), grouping, ...vectorsOf(settings), ...parts });
   },
   async firestore({ firestore: { projectId, databaseId, emulatorHost } }, parts) {
     const { openFirestoreStore } = await import('../store/firestore/store.ts');
@@ -96,19 +96,24 @@ const openProvider: Readonly<
       ...parts,
     });
   },
-  async postgresql({ canonicalStore }, parts) {
+  async postgresql(settings, parts) {
     const { openPostgresStore } = await import('../store/postgres/store.ts');
-    return openPostgresStore({ ...connectionOf(canonicalStore), ...parts });
+    return openPostgresStore({ ...connectionOf(settings.canonicalStore), ...vectorsOf(settings), ...parts });
   },
-  async mysql({ canonicalStore }, parts) {
+  async mysql(settings, parts) {
     const { openMysqlStore } = await import('../store/mysql/store.ts');
-    return openMysqlStore({ ...connectionOf(canonicalStore), ...parts });
+    return openMysqlStore({ ...connectionOf(settings.canonicalStore), ...vectorsOf(settings), ...parts });
   },
 };
 
 function connectionOf({ connectionString, connectionsMax }: Settings['canonicalStore']) {
   // The rules of the settings require a connection string.
   return { connectionString: connectionString?.reveal() ?? '', poolSize: connectionsMax };
+}
+
+/** The vectors that the process holds for searches. */
+function vectorsOf({ records }: Settings) {
+  return { vectorBytesMax: records.vectorMemoryBytes };
 }
 
 function reasonOf(error: unknown): string {

@@ -1,4 +1,5 @@
-import { limits } from '../../contracts/generated/limits.ts';
+import { identityParts } from './identity-parts.ts';
+import { isPattern, isTenantId, operationFaults } from './policy-texts.ts';
 import type { Rule, RuleFault } from './rule.ts';
 import {
   type ExecutionIdentityPolicy,
@@ -15,8 +16,7 @@ const builtInModes = ['google-oidc', 'development-header'];
 const canonicalOperations = ['read', 'write', 'dispatch', 'export', 'restore', 'admin'];
 const executionOperations = ['start_run', 'read_run', 'cancel_run', 'raise_event', 'worker', 'maintenance'];
 
-/** The parts of the service whose callers must prove their identity. */
-const parts = ['canonicalAccess', 'executionAccess'] as const;
+const parts = identityParts;
 
 /** Whether the service verifies tokens for this part. */
 function usesTokens({ authenticationMode, authenticatorType, identityPolicies }: Settings[Part]): boolean {
@@ -183,24 +183,6 @@ const productPolicies: Rule = ({ execution }) => {
     return repeated ? [{ key, message: 'names a product that has a policy already' }] : [];
   });
 };
-
-function operationFaults(allowed: readonly string[], known: readonly string[]): string[] {
-  if (allowed.length === 0) return ['has no AllowedOperations'];
-  const others = allowed.filter((operation) => !known.includes(operation));
-  return others.map((operation) => `allows ${operation}, which is none of ${known.join(', ')}`);
-}
-
-/** Whether the id looks like a pattern. There are no patterns: `acme-*` would match only that exact name. */
-function isPattern(id: string): boolean {
-  return id !== '*' && id.includes('*');
-}
-
-/** Whether a path can carry the tenant id: a policy for any other id could never apply. */
-function isTenantId(text: string): boolean {
-  const segment =
-    !/[/\\%?#\p{C}]/u.test(text) && text !== '.' && text !== '..' && text.normalize('NFC') === text;
-  return segment && Buffer.byteLength(text) <= limits.identifierBytesMax;
-}
 
 function onLoopback(address: string): boolean {
   return /^http:\/\/(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?(\/|$)/i.test(address);

@@ -1,5 +1,7 @@
 import { groupsOff } from './groups-off.ts';
 import { handlerAdvice } from './handler-advice.ts';
+import { identityParts } from './identity-parts.ts';
+import { recordAdvice } from './record-advice.ts';
 import type { Advice } from './rule.ts';
 import type { Host } from './setting.ts';
 import { googleIssuers } from './settings/access.ts';
@@ -11,9 +13,8 @@ export type AdviceRule = (settings: Settings, host: Host) => readonly Advice[];
 const isDevelopment = ({ service }: Settings) => service.environment === 'Development';
 
 const development: AdviceRule = (settings) => {
-  const { canonicalAccess, executionAccess } = settings;
-  const given = canonicalAccess.identityPolicies.length + executionAccess.identityPolicies.length;
-  if (!isDevelopment(settings) || given === 0) return [];
+  const given = identityParts.some((part) => settings[part].identityPolicies.length > 0);
+  if (!isDevelopment(settings) || !given) return [];
   const { key } = table.service.environment;
   const message =
     'is Development although there are identity policies: operations without a policy are open to every caller';
@@ -143,6 +144,7 @@ const rules: readonly AdviceRule[] = [
   development,
   unservedRuns,
   handlerAdvice,
+  recordAdvice,
   keysOff,
   remoteDevelopment,
   proxyHops,

@@ -108,7 +108,7 @@ describe('a doubtful setting is a warning with its setting and a remedy', () => 
       /open to every caller/,
     ],
     [
-      'keys that nobody needs',
+      'API keys that no caller must present',
       server({ RequireApiKey: false, ApiKeyFile: 'k' }),
       'Server:RequireApiKey',
       /leave the key out/,
@@ -158,7 +158,7 @@ describe('a doubtful setting is a warning with its setting and a remedy', () => 
       /did you mean refund\.pay\?/,
     ],
     [
-      'a handler that nobody starts',
+      'a handler that no policy lets callers start',
       executionPolicy({ AllowedOperations: ['read_run', 'worker'], WorkerId: 'w' }),
       'ExecutionRuntime:ExternalHandlers:0',
       /no policy grants start_run/,

@@ -14,15 +14,33 @@ test('Development serves everything', () => {
 test('a group that is off says why, and how to have it', () => {
   expect(linesOf('--environment=Production')).toEqual([
     'execution: off, no policies in Server:ExecutionAccess:IdentityPolicies (svc init writes them)',
+    'records: off, no policies in Server:RecordAccess:IdentityPolicies (svc init writes them)',
     'docs: off, Docs:Enabled is false (true serves it)',
   ]);
   expect(linesOf('--ExecutionRuntime:Enabled=false', '--CanonicalStore:Enabled=false')).toEqual([
     'canonical: off, CanonicalStore:Enabled is false (true serves it)',
     'execution: off, ExecutionRuntime:Enabled is false (true serves it)',
+    'records: off, ExecutionRuntime:Enabled is false (true serves it)',
+  ]);
+  expect(linesOf('--Records:Enabled=false')).toEqual([
+    'records: off, Records:Enabled is false (true serves it)',
   ]);
 });
 
 test('policies serve the execution runtime', () => {
   const policy = '--Server:ExecutionAccess:IdentityPolicies:0:Principal=a@b.c';
-  expect(linesOf('--environment=Production', '--Docs:Enabled=true', policy)).toEqual([]);
+  const own = ['--environment=Production', '--Docs:Enabled=true', '--Records:Enabled=false', policy];
+  expect(linesOf(...own)).toEqual(['records: off, Records:Enabled is false (true serves it)']);
+});
+
+test('policies serve records, and policies of another part alone close them', () => {
+  const [own, other] = ['RecordAccess', 'CanonicalAccess'].map(
+    (part) => `--Server:${part}:IdentityPolicies:0:Principal=a@b.c`,
+  ) as [string, string];
+  const off = 'records: off, no policies in Server:RecordAccess:IdentityPolicies (svc init writes them)';
+  expect(linesOf(other)).toEqual([off]);
+  expect(linesOf(other, own)).toEqual([]);
+  expect(linesOf('--environment=Production', '--Docs:Enabled=true', own)).toEqual([
+    'execution: off, no policies in Server:ExecutionAccess:IdentityPolicies (svc init writes them)',
+  ]);
 });

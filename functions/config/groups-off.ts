@@ -1,9 +1,9 @@
-import { isServed } from './rules.ts';
+import { isRecordGroup, isServed, recordsOff } from './rules.ts';
 import { type Settings, table } from './table.ts';
 
 /** A part of the service that the settings switch off. */
 export interface GroupOff {
-  readonly group: 'canonical' | 'execution' | 'docs';
+  readonly group: 'canonical' | 'execution' | 'records' | 'docs';
   readonly reason: string;
   readonly remedy: string;
 }
@@ -18,8 +18,26 @@ export function groupsOff(settings: Settings): readonly GroupOff[] {
     const { key } = table.executionAccess.identityPolicies;
     off.push({ group: 'execution', reason: `no policies in ${key}`, remedy: 'svc init writes them' });
   }
+  const records = recordPlaneOff(settings);
+  if (records !== null) off.push(records);
   if (!docs.enabled) off.push(disabled('docs', table.docs.enabled.key));
   return off;
+}
+
+/** Collections and records are two groups of the catalog, and one part for an operator. */
+function recordPlaneOff(settings: Settings): GroupOff | null {
+  const why = recordsOff(settings);
+  if (why === null) return null;
+  if (why === 'disabled') return disabled('records', table.records.enabled.key);
+  if (why === 'no-runtime') return disabled('records', table.execution.enabled.key);
+  const { key } = table.recordAccess.identityPolicies;
+  return { group: 'records', reason: `no policies in ${key}`, remedy: 'svc init writes them' };
+}
+
+/** Why the group of the catalog is off; `undefined` where it is served or unknown. */
+export function groupOff(settings: Settings, group: string | undefined): GroupOff | undefined {
+  const part = group !== undefined && isRecordGroup(group) ? 'records' : group;
+  return groupsOff(settings).find((off) => off.group === part);
 }
 
 function disabled(group: GroupOff['group'], key: string): GroupOff {

@@ -94,7 +94,7 @@ export function truth(): Kind<boolean> {
   });
 }
 
-/** One of the words, whatever its case, or another name of one. */
+/** One of the words in any case, or another name of one. */
 export function choice<T extends string>(names: Readonly<Record<T, readonly string[]>>): Kind<T> {
   const words = Object.keys(names) as T[];
   return scalar({

@@ -42,6 +42,7 @@ describe('defaults', () => {
       messageBytesMax: null,
       bytesInFlightMax: 268_435_456,
       bytesInFlightPerCallerMax: 268_435_456,
+      refusalDelayMs: 1000,
     });
     expect(settings.rateLimit).toEqual({ permitLimit: 6000, windowSeconds: 60, queueLimit: 0 });
     expect(settings.canonicalStore).toMatchObject({ enabled: true, provider: 'sqlite', grouping: true });
@@ -262,6 +263,38 @@ describe('faults', () => {
     expect(
       faults.every((fault) => /^\S+ \| (environment variable|command line|svcsettings)/.test(fault)),
     ).toBe(true);
+  });
+
+  test('of very many unknown keys the first hundred are listed, and the rest are counted', () => {
+    const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`Key${at}`, at]));
+    const faults = faultsOf({ files: { 'svcsettings.json': { Server: { Prot: 1 }, ...many } } });
+    expect(faults).toHaveLength(101);
+    expect(faults[0]).toMatch(/did you mean Server:Port\?/);
+    expect(faults[100]).toBe(
+      'Key99 | svcsettings.json | is not known, and 19900 more after it; the first 100 are listed',
+    );
+  });
+
+  test.each<[string, Given]>([
+    ['an object', { files: { 'svcsettings.json': `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}` } }],
+    ['a list', { files: { 'svcsettings.json': `{"a":${'['.repeat(100_000)}1${']'.repeat(100_000)}}` } }],
+    [
+      'the overlay',
+      { files: { 'svcsettings.Development.json': `{"a":${'['.repeat(99)}1${']'.repeat(99)}}` } },
+    ],
+    ['a variable', { env: { [`Server${'__a'.repeat(30_000)}`]: '1' } }],
+    ['an argument', { argv: [`--Server${':a'.repeat(30_000)}=1`] }],
+  ])('%s that nests too deep is refused, and all else is still read', (_, given) => {
+    const faults = faultsOf({ ...given, argv: [...(given.argv ?? []), '--port=x'] });
+    expect(faults).toEqual([
+      expect.stringMatching(/nests deeper than 16 levels, and no setting does$/),
+      expect.stringContaining('Server:Port | command line | must be a whole number'),
+    ]);
+  });
+
+  test('a long unknown key is cut', () => {
+    const [fault = ''] = faultsOf({ files: { 'svcsettings.json': { ['k'.repeat(100_000)]: 1 } } });
+    expect(fault).toBe(`${'k'.repeat(256)}… | svcsettings.json | is not known`);
   });
 
   test('a store that is off needs neither a provider nor a policy', () => {

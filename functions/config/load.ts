@@ -10,6 +10,7 @@ import {
   fromShortVariables,
   fromVariables,
   type Said,
+  shallow,
 } from './sources.ts';
 import { lines, type Settings, table } from './table.ts';
 
@@ -50,7 +51,7 @@ export function readSettings(input: ConfigurationInput): ReadSettings {
   const given = layer(root, input, faults);
   const taken = new Set<Entry>();
   const settings = readTable(root, given, taken, faults);
-  for (const entry of root.entries()) if (!taken.has(entry)) faults.push(unknown(entry));
+  faults.push(...unknownFaults([...root.entries()].filter((entry) => !taken.has(entry))));
   faults.push(...crossFaults(settings, input.host, (key) => sourcesOf(root, key)[0]));
   return { settings, faults: relevant(faults, settings), sourcesOf: (key) => sourcesOf(root, key) };
 }
@@ -60,7 +61,9 @@ function layer(root: Node, input: ConfigurationInput, faults: Fault[]): Given {
   const { argv, path, faults: pathFaults } = settingsPath(input);
   faults.push(...pathFaults);
   const file = readSource(input, path ?? 'svcsettings.json', path !== undefined);
-  const variables = [fromShortVariables(input.env), fromVariables(input.env), fromArguments(argv)];
+  const variables = [fromShortVariables(input.env), fromVariables(input.env), fromArguments(argv)].map(
+    shallow,
+  );
   const said = [file, ...variables];
   // The environment name selects the overlay file, so it is read before the overlay is merged.
   const draft = new Node();
@@ -123,7 +126,7 @@ function readSource(input: ConfigurationInput, path: string, required: boolean):
     return fault(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown reason'}`);
   }
   if (text === undefined) return required ? fault('does not exist') : { entries: [], faults: [] };
-  return fromFile(path, text);
+  return shallow(fromFile(path, text));
 }
 
 /** The environment name. The case of Development does not matter, because that name opens the service. */
@@ -171,14 +174,33 @@ function readLine(
   return value === undefined ? fallbackOf(line, given) : value;
 }
 
+/** Each hint compares the key with every known one: a file with very many unknown keys would take minutes. */
+const unknownMax = 100;
+const keyCharactersMax = 256;
+
+function unknownFaults(entries: readonly Entry[]): Fault[] {
+  const faults = entries.slice(0, unknownMax).map(unknown);
+  const left = entries.slice(unknownMax);
+  const [next] = left;
+  if (next === undefined) return faults;
+  const { key, source } = next;
+  const others = left.length === 1 ? '' : `, and ${left.length - 1} more after it`;
+  return [...faults, { key, source, message: `is not known${others}; the first ${unknownMax} are listed` }];
+}
+
 function unknown(entry: Entry): Fault {
+  const { source } = entry;
+  // No known key is that long; the comparison takes the product of both lengths.
+  if (entry.key.length > keyCharactersMax) {
+    return { key: `${entry.key.slice(0, keyCharactersMax)}…`, source, message: 'is not known' };
+  }
   const shape = entry.key.replace(/:\d+(?=:|$)/g, ':<n>');
   const known = lines.flatMap((line) => line.kind.tails.map((tail) => `${line.key}${tail}`));
   const ranked = known.map((key) => ({ key, far: distance(key, shape) })).sort((a, b) => a.far - b.far);
   const nearest = ranked[0];
   const near = nearest !== undefined && nearest.far <= Math.max(3, Math.floor(shape.length / 3));
   const hint = near ? `; did you mean ${nearest.key}?` : '';
-  return { key: entry.key, source: entry.source, message: `is not known${hint}` };
+  return { key: entry.key, source, message: `is not known${hint}` };
 }
 
 function sourcesOf(root: Node, key: string): readonly string[] {

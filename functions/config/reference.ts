@@ -16,7 +16,7 @@ export function settingsPage(): string {
     '# Settings',
     '',
     'The later source wins: defaults, `svcsettings.json`, `svcsettings.{Environment}.json`, the environment (short names, then',
-    '`Section__Key`), the command line (`--Section:Key=value`). Names are read whatever their case. `--settings FILE` or',
+    '`Section__Key`), the command line (`--Section:Key=value`). Names are read in any case. `--settings FILE` or',
     '`SVC_SETTINGS` names another file. An unknown key, a value that cannot be read or a rule that is broken stops the start,',
     'with all faults listed at once. `npm run -s svc -- config show` shows the values in force and their sources;',
     '[svcsettings.schema.json](svcsettings.schema.json) lets an editor check and complete a file.',

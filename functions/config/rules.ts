@@ -2,6 +2,8 @@ import { authorizationClasses, type Group, groupClasses } from '../../contracts/
 import { accessRules } from './access-rules.ts';
 import { executionRules } from './execution-rules.ts';
 import type { Fault } from './fault.ts';
+import { identityParts } from './identity-parts.ts';
+import { recordRules } from './record-rules.ts';
 import type { Rule } from './rule.ts';
 import type { Host } from './setting.ts';
 import { type Settings, table } from './table.ts';
@@ -30,11 +32,32 @@ export function needsApiKey(settings: Settings): boolean {
 export function isServed(settings: Settings, group: string): boolean {
   const { service, canonicalStore, execution, executionAccess } = settings;
   if (group === 'canonical') return canonicalStore.enabled;
+  if (isRecordGroup(group)) return recordsOff(settings) === null;
   if (group !== 'execution') return true;
   // Outside Development no operation is open to every caller; a deployment without execution policies has not asked for the
   // runtime.
   const named = executionAccess.identityPolicies.length > 0;
   return execution.enabled && (service.environment === 'Development' || named);
+}
+
+/** Whether the group serves collections and records: the catalog gives such a group the policy `records`. */
+export function isRecordGroup(group: string): boolean {
+  if (!Object.hasOwn(groupClasses, group)) return false;
+  const classes: Readonly<Record<string, { readonly policy: string | null }>> = authorizationClasses;
+  return groupClasses[group as Group].some((name) => classes[name]?.policy === 'records');
+}
+
+/**
+ * Why collections and records do not exist; `null` if they exist. Without record policies they exist in Development only,
+ * and only if no other part has policies: policies of one part must not leave another open.
+ */
+export function recordsOff(settings: Settings): 'disabled' | 'no-runtime' | 'no-policies' | null {
+  const { service, execution, records, recordAccess, canonicalAccess, executionAccess } = settings;
+  if (!records.enabled) return 'disabled';
+  if (!execution.enabled) return 'no-runtime';
+  if (recordAccess.identityPolicies.length > 0) return null;
+  const others = canonicalAccess.identityPolicies.length + executionAccess.identityPolicies.length;
+  return service.environment === 'Development' && others === 0 ? null : 'no-policies';
 }
 
 /** Why the operations on runs do not exist although the runtime is enabled; `null` if they exist. */
@@ -110,13 +133,13 @@ const takenHeaders = new Set(
 const takenPrefixes =
   /^(x-forwarded-|x-goog-|x-google-|x-apigateway-|x-cloud|mcp-|sec-|proxy-|access-control-|if-)/;
 
-const ambiguousHeader: Rule = ({ security, canonicalAccess, executionAccess }) => {
+const ambiguousHeader: Rule = ({ security, ...settings }) => {
   const message = 'names a header that carries something else';
   const keyHeader = security.apiKeyHeader.toLowerCase();
   const faults = isTaken(keyHeader) ? [{ key: table.security.apiKeyHeader.key, message }] : [];
-  for (const [part, { developmentIdentityHeader }] of Object.entries({ canonicalAccess, executionAccess })) {
-    const name = developmentIdentityHeader.toLowerCase();
-    const { key } = table[part as 'canonicalAccess'].developmentIdentityHeader;
+  for (const part of identityParts) {
+    const name = settings[part].developmentIdentityHeader.toLowerCase();
+    const { key } = table[part].developmentIdentityHeader;
     if (isTaken(name) || name === keyHeader) faults.push({ key, message });
   }
   return faults;
@@ -129,11 +152,10 @@ function isTaken(header: string): boolean {
 /** Whether the service believes unproven names and asks for no key. */
 function believesHeaders(settings: Settings): boolean {
   if (settings.service.environment !== 'Development' || needsApiKey(settings)) return false;
-  const { canonicalAccess, executionAccess } = settings;
-  return [canonicalAccess, executionAccess].some(
-    ({ authenticationMode, identityPolicies }) =>
-      authenticationMode === 'development-header' && identityPolicies.length > 0,
-  );
+  return identityParts.some((part) => {
+    const { authenticationMode, identityPolicies } = settings[part];
+    return authenticationMode === 'development-header' && identityPolicies.length > 0;
+  });
 }
 
 const openOnLoopbackOnly: Rule = (settings, host) => {
@@ -174,11 +196,28 @@ const connection: Rule = ({ canonicalStore }) => {
   return [{ key: table.canonicalStore.connectionString.key, message }];
 };
 
+const addresses: Readonly<Record<string, RegExp>> = {
+  postgresql: /^postgres(ql)?:/i,
+  mysql: /^(mysql|mariadb):/i,
+};
+
+/** Refuses the address of one database with the provider of another. The message repeats no part of the secret. */
+const addressOfProvider: Rule = ({ canonicalStore }) => {
+  const { enabled, provider, connectionString } = canonicalStore;
+  const text = connectionString?.reveal() ?? '';
+  const other = Object.keys(addresses).find((name) => addresses[name]?.test(text) === true);
+  if (!enabled || addresses[provider] === undefined || other === undefined || other === provider) return [];
+  const message = `is an address of ${other}, but the provider is ${provider}: set ${table.canonicalStore.provider.key}`;
+  return [{ key: table.canonicalStore.connectionString.key, message }];
+};
+
 const rules: readonly Rule[] = [
   requiredKey,
   ambiguousHeader,
   connection,
+  addressOfProvider,
   ...accessRules,
   ...executionRules,
+  ...recordRules,
   openOnLoopbackOnly,
 ];

@@ -9,6 +9,25 @@ export interface Said {
   readonly faults: readonly Fault[];
 }
 
+/** No setting is deeper than this, counted in names and positions. Readers of the tree recurse. */
+const levelsMax = 16;
+
+/** Drops the keys that are deeper than any setting. One fault stands for all of them. */
+export function shallow({ entries, faults }: Said): Said {
+  const deep = entries.find((entry) => isTooDeep(entry.key));
+  if (deep === undefined) return { entries, faults };
+  const key = deep.key.split(':', 3).join(':');
+  const message = `nests deeper than ${levelsMax} levels, and no setting does`;
+  return {
+    entries: entries.filter((entry) => !isTooDeep(entry.key)),
+    faults: [...faults, { key, source: deep.source, message }],
+  };
+}
+
+function isTooDeep(key: string): boolean {
+  return key.split(':', levelsMax + 1).length > levelsMax;
+}
+
 /** The leaves of a settings file. `null` and empty texts count as absent, unless they are items of a list. */
 export function fromFile(name: string, text: string): Said {
   const plain = text.replace(/^\uFEFF/, '');
@@ -37,7 +56,9 @@ export function fromFile(name: string, text: string): Said {
 
 function flatten(key: string, value: unknown, source: string, into: Omit<Entry, 'rank'>[]): void {
   const said = { key: ownKey(key), source };
-  if (value === null || value === undefined || value === '') {
+  if (isTooDeep(key)) {
+    into.push({ ...said, value: '{}', hollow: true });
+  } else if (value === null || value === undefined || value === '') {
     if (isItem(key)) into.push({ ...said, value: '' });
   } else if (typeof value !== 'object') {
     into.push({ ...said, value: typeof value === 'string' ? value : JSON.stringify(value) });

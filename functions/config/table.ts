@@ -1,18 +1,22 @@
 import type { Setting } from './setting.ts';
-import { canonicalAccess, executionAccess, oidc } from './settings/access.ts';
+import { canonicalAccess, executionAccess, oidc, recordAccess } from './settings/access.ts';
 import { cloudTasks, execution, hostedWorker } from './settings/execution.ts';
+import { objects } from './settings/objects.ts';
+import { records } from './settings/records.ts';
 import {
   cors,
   docs,
   executionRateLimit,
   publicRateLimit,
   rateLimit,
+  recordRateLimit,
   security,
   server,
   service,
   workerRateLimit,
 } from './settings/server.ts';
 import { canonicalStore, firestore } from './settings/storage.ts';
+import { traces } from './settings/traces.ts';
 
 /** Every setting, by section. Nothing else reads the environment, the command line or a settings file. */
 export const table = {
@@ -23,14 +27,19 @@ export const table = {
   executionRateLimit,
   workerRateLimit,
   publicRateLimit,
+  recordRateLimit,
   oidc,
   canonicalAccess,
   executionAccess,
+  recordAccess,
   execution,
   cloudTasks,
   hostedWorker,
   canonicalStore,
   firestore,
+  records,
+  objects,
+  traces,
   docs,
   cors,
 } as const;

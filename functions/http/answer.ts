@@ -1,6 +1,7 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Validator } from '../../contracts/validator.ts';
 import { parseJson } from '../kernel/json-text.ts';
+import { JsonText } from '../kernel/json-value-text.ts';
 import { type ByteSelection, matches, StoredBytes, writeBytes } from './byte-answer.ts';
 import { fixedBytesOf } from './fixed-document.ts';
 import { ByteStream, RawBody, type RawResponse, sliceBytes } from './message.ts';
@@ -31,7 +32,7 @@ export function writeAnswer(
   const declared = entry.responses.find((response) => response.status === answer.status);
   const headers = Object.entries(answer.headers ?? {});
   // The contract promises every field that a client may see.
-  if (headers.some(([name]) => !declared?.headers.includes(name)))
+  if (headers.some(([name]) => declared?.headers.some((each) => isField(each, name)) !== true))
     throw new ContractViolationError(entry.id, 'headers');
   if (answer.body instanceof RawBody) return writeRaw(answer.status, answer.body, headers, selection);
   if (!declared) throw new ContractViolationError(entry.id, 'status');
@@ -75,6 +76,11 @@ export function writeAnswer(
   };
 }
 
+/** A declared name that ends with a hyphen stands for all fields whose names start with it. */
+function isField(declared: string, name: string): boolean {
+  return declared === name || (declared.endsWith('-') && name.startsWith(declared));
+}
+
 function writeRaw(
   status: number,
   { mediaType, content, etag }: RawBody,
@@ -91,7 +97,7 @@ function writeRaw(
 
 /** The JSON text of an answer. */
 function jsonText(entry: OperationEntry, value: unknown, validator: Validator | null | undefined): string {
-  const body = JSON.stringify(value);
+  const body = value instanceof JsonText ? value.text : JSON.stringify(value);
   if (body === undefined) throw new ContractViolationError(entry.id, 'body');
   // Parsed again, because `undefined` and Date differ in the object from what they are on the wire.
   if (validator && !validator(parseJson(body))) {

@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../contracts/generated/errors.ts';
 import { limits } from '../../contracts/generated/limits.ts';
-import type { OperationEntry } from '../../contracts/operation.ts';
+import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { turnsOf } from '../kernel/turns.ts';
@@ -9,11 +9,11 @@ import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
 import { type Framing, framingOf, type Headers, mediaTypeOf, requireJson } from './headers.ts';
 import type { RawRequest } from './message.ts';
-import type { SentBody } from './operation-input.ts';
+import { type SentBody, SentText } from './operation-input.ts';
 import { type BodyPolicy, pacedChunks, type StreamWorld, tooLarge } from './paced-chunks.ts';
 import { parsePacedJson } from './paced-json.ts';
 import type { RouteMatch } from './router.ts';
-import { type JsonCounts, parseStrictJson, strictJsonLimits } from './strict-json.ts';
+import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from './strict-json.ts';
 
 /** Reads a request body by the media type that the contract names: JSON, a form of parts, or plain bytes. */
 
@@ -29,6 +29,7 @@ interface Source {
   readonly request: RawRequest;
   readonly headers: Headers;
   readonly entry: OperationEntry;
+  readonly route: OperationRoute;
   readonly framing: Framing;
   readonly limitBytes: number;
   readonly reserve: Reserve;
@@ -56,7 +57,7 @@ export async function readSentBody(
     return undefined;
   }
   const limitBytes = Math.min(bodyLimitBytes, reader.messageBytesMax ?? bodyLimitBytes);
-  const source = { reader, request, headers, entry, framing, limitBytes, reserve, judge };
+  const source = { reader, request, headers, entry, route, framing, limitBytes, reserve, judge };
   if (entry.requestMediaType === 'application/json')
     return framing.length === 0 ? undefined : readJson(source);
   if (entry.requestMediaType !== 'multipart/form-data') return readBytes(source);
@@ -64,7 +65,7 @@ export async function readSentBody(
   return readForm(chunks, headers.get('content-type') ?? '', entry);
 }
 
-async function readJson(source: Source): Promise<Json> {
+async function readJson(source: Source): Promise<Json | SentText> {
   const { reader, request, headers, entry, framing, limitBytes, reserve, judge } = source;
   requireJson(headers);
   const { world, policy } = reader;
@@ -75,8 +76,14 @@ async function readJson(source: Source): Promise<Json> {
   );
   const measured = (counts: JsonCounts): void => reserve(heldBy(counts));
   const most = { ...strictJsonLimits, ...entry.json, measured };
-  if (bytes.byteLength < PACED_BYTES) return parseStrictJson(bytes, most);
-  return parsePacedJson(bytes, { ...most, itemMembersMax, itemContainersMax }, turnsOf(world.clock));
+  const value =
+    bytes.byteLength < PACED_BYTES
+      ? parseStrictJson(bytes, most)
+      : await parsePacedJson(bytes, { ...most, itemMembersMax, itemContainersMax }, turnsOf(world.clock));
+  if (entry.keepsText !== true) return value;
+  // The handler holds the bytes, and their text once it asks for it.
+  reserve(bytes.byteLength * 2);
+  return new SentText(value, () => textOf(bytes));
 }
 
 /** A smaller body is parsed before others would wait for it. */
@@ -93,14 +100,19 @@ function heldBy({ members, containers }: JsonCounts): number {
 }
 
 function readBytes(source: Source): ByteBody {
-  const { headers, entry } = source;
+  const { headers, entry, route } = source;
   const mediaType = mediaTypeOf(headers.get('content-type'));
-  if (mediaType !== entry.requestMediaType)
+  if (mediaType !== entry.requestMediaType && !takesAnyType(route))
     throw new ServiceError(
       'unsupported_media_type',
       `The body must be sent with the content type ${entry.requestMediaType}.`,
     );
   return byteBody(openBody(source), { mediaType });
+}
+
+/** An operation with this parameter takes bodies of every type: it keeps the type with the bytes. */
+function takesAnyType({ headers }: OperationRoute): boolean {
+  return headers.some(({ name }) => name === 'Content-Type');
 }
 
 /** Refuses a declared length over the limit before the client is asked to send. */

@@ -5,7 +5,7 @@ import type { Judge } from './body.ts';
 import type { CallContext } from './handler.ts';
 import { checkInput, type SentInput } from './operation-input.ts';
 import type { CallOptions } from './options.ts';
-import { checkPathParameters } from './parameters.ts';
+import { checkHeaders, checkPathParameters } from './parameters.ts';
 import type { Validators } from './validators.ts';
 
 /** One call of an operation. HTTP requests and callers inside the process make the same calls. */
@@ -30,6 +30,7 @@ export function createPerformCall(options: CallOptions, validators: Validators):
   return async ({ entry, route, params, caller, read, context }) => {
     authorizer.authorize(caller, entry, { params, now: world.clock.now() });
     checkPathParameters(route.path, params);
+    checkHeaders(route, entry, (name) => context.header?.(name));
     const handler = handlers[entry.id];
     if (!handler) throw new Error(`no handler serves ${entry.id}`);
     const { judgeBody } = handler;

@@ -30,7 +30,7 @@ export function createChain(options: ChainOptions): Chain {
   return async (request) => {
     const arrivedAt = options.world.clock.now();
     const exchange: Exchange = { request, headers: null, entry: null, fields: [] };
-    const state: State = { exchange, correlationId: '', caller: null, flight: null, streams: [] };
+    const state: State = { exchange, correlationId: '', caller: null, flight: null, streams: [], ends: [] };
     let response: RawResponse;
     let failure: Failure | null = null;
     try {
@@ -55,6 +55,8 @@ interface State {
   caller: Caller | null;
   flight: Flight | null;
   streams: readonly object[];
+  /** What handlers want to run once the answer is held no longer. */
+  readonly ends: (() => void)[];
 }
 
 interface Parts {
@@ -126,11 +128,15 @@ async function serve(options: ChainOptions, parts: Parts, state: State): Promise
     context: {
       correlationId: state.correlationId,
       signal: request.signal,
+      method: request.method,
       header: (name) => headers.get(name),
+      fields: () => fieldsOf(request),
+      settled: (end) => state.ends.push(end),
       hold: (bytes) => {
         flight.take(bytes);
         parts.large.spent(entry.id, bytes);
       },
+      grow: flight.take,
       ...(request.draining === undefined ? {} : { draining: request.draining }),
     },
   });
@@ -165,6 +171,7 @@ function finish(cors: Cors, state: State, response: RawResponse): RawResponse {
     settled: () => {
       state.flight?.release();
       abandonStreams(state.streams);
+      for (const end of state.ends.splice(0)) end();
     },
     headers: [
       [correlationHeader, correlationId],
@@ -175,6 +182,11 @@ function finish(cors: Cors, state: State, response: RawResponse): RawResponse {
       ...response.headers,
     ],
   };
+}
+
+function* fieldsOf({ rawHeaders }: RawRequest): Generator<readonly [string, string], void, undefined> {
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    yield [(rawHeaders[at] ?? '').toLowerCase(), rawHeaders[at + 1] ?? ''];
 }
 
 function rawField(request: RawRequest, name: string): string | undefined {

@@ -1,5 +1,6 @@
 import type { GroupOperations, OperationId, OperationTypes } from '../../contracts/generated/operations.ts';
 import type { Caller } from '../identity/caller.ts';
+import type { JsonText } from '../kernel/json-value-text.ts';
 import type { StoredBytes } from './byte-answer.ts';
 import type { ByteBody } from './byte-body.ts';
 
@@ -15,8 +16,16 @@ export interface CallContext {
   readonly draining?: AbortSignal;
   /** A header field of the request by its lower-case name. */
   readonly header?: (name: string) => string | undefined;
+  /** The method of the request: `HEAD` where only the fields of the answer are asked for. */
+  readonly method?: string;
+  /** All header fields of the request with lower-case names; a repeated field comes as often as it was sent. */
+  readonly fields?: () => Iterable<readonly [name: string, value: string]>;
+  /** Runs `end` once the server holds the answer no longer: it is sent, refused or given up. */
+  readonly settled?: (end: () => void) => void;
   /** Counts bytes that the answer will hold, before the handler reads them; throws where too many are under way. */
   readonly hold?: (bytes: number) => void;
+  /** The same for bytes that a handler gathers in turns with other calls, and not in one go. */
+  readonly grow?: (bytes: number) => void;
 }
 
 type Bytes = AsyncIterable<Uint8Array>;
@@ -35,16 +44,24 @@ type Answered<Response> = Response extends { readonly body: Bytes }
   ? Omit<Response, 'body'> & { readonly body: Bytes | StoredBytes }
   : Response;
 
-export interface OperationInput<Id extends OperationId> {
+/** Some operations answer their JSON value as the text that the client gets. */
+type AsText<Types> = Types extends { readonly answersText: true; readonly response: infer Response }
+  ? Omit<Response, 'body'> & { readonly body: JsonText }
+  : never;
+
+export type OperationInput<Id extends OperationId> = {
   readonly params: OperationTypes[Id]['params'];
   readonly query: OperationTypes[Id]['query'];
   readonly body: ReceivedBody<OperationTypes[Id]['body']>;
-}
+} & FurtherInput<OperationTypes[Id]>;
+
+/** What only some operations have: the text of the body, and an idempotency key that no member of the body repeats. */
+type FurtherInput<Types> = Pick<Types, Extract<keyof Types, 'text' | 'idempotencyKey'>>;
 
 export type Handler<Id extends OperationId> = (
   input: OperationInput<Id>,
   context: CallContext,
-) => Promise<Answered<OperationTypes[Id]['response']>>;
+) => Promise<Answered<OperationTypes[Id]['response']> | AsText<OperationTypes[Id]>>;
 
 /** A handler may judge large bodies. */
 export interface JudgesBodies {

@@ -48,18 +48,13 @@ export function readHeaders(
   most: HeaderLimits = headerLimits,
   alsoSingle: readonly string[] = [],
 ): Headers {
-  if (rawHeaders.length / 2 > most.countMax) {
-    throw new ServiceError('headers_too_large', `The request has more than ${most.countMax} header fields.`);
-  }
+  checkHeaderLimits(rawHeaders, most);
   const fields = new Map<string, string>();
   const repeats = new Set<string>();
-  let bytes = 0;
   let repeated: string | null = null;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? '').toLowerCase();
     const value = rawHeaders[at + 1] ?? '';
-    // Node hands fields on as Latin-1, so a character is a byte. The four are the colon, the space and the line end.
-    bytes += name.length + value.length + 4;
     const before = fields.get(name);
     if (before === undefined) fields.set(name, value);
     else if (single.has(name) || name.startsWith('mcp-') || alsoSingle.includes(name)) repeated ??= name;
@@ -68,14 +63,23 @@ export function readHeaders(
       repeats.add(name);
     }
   }
-  if (bytes > most.bytesMax) {
-    throw new ServiceError('headers_too_large', `The header fields take more than ${most.bytesMax} bytes.`);
-  }
   // The refusal names known headers only, never a name that the caller chose.
   if (repeated !== null)
     throw new ServiceError('malformed_request', `The header ${repeated} occurs more than once.`);
   refuseCodings(fields);
   return { get: (name) => fields.get(name), repeats: (name) => repeats.has(name) };
+}
+
+/** Refuses too many or too large fields. */
+export function checkHeaderLimits(rawHeaders: readonly string[], { countMax, bytesMax }: HeaderLimits): void {
+  if (rawHeaders.length / 2 > countMax) {
+    throw new ServiceError('headers_too_large', `The request has more than ${countMax} header fields.`);
+  }
+  // Node hands fields on as Latin-1, so a character is a byte. Beside name and value are the colon, the space and the line end.
+  const bytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
+  if (bytes > bytesMax) {
+    throw new ServiceError('headers_too_large', `The header fields take more than ${bytesMax} bytes.`);
+  }
 }
 
 /** The framing of the body. */

@@ -2,12 +2,13 @@ import type { OperationEntry } from '../../contracts/operation.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { JsonText } from '../kernel/json-value-text.ts';
 import { type Answer, isByteIterable, writeAnswer } from './answer.ts';
 import { bodyRefusal } from './body-reader.ts';
 import { abandonStreams, byteBody, streamsOf } from './byte-stream.ts';
 import { createPerformCall } from './call.ts';
 import { correlationIdOf } from './correlation.ts';
-import { FormParts, type SentBody } from './operation-input.ts';
+import { FormParts, type SentBody, SentText } from './operation-input.ts';
 import type { CallOptions } from './options.ts';
 import { tooLarge } from './paced-chunks.ts';
 import { checkQuery, type ParameterValue } from './parameters.ts';
@@ -70,6 +71,7 @@ export function createCall(options: CallOptions): CallOperation {
         correlationId: correlationIdOf(context.correlationId, options.world.random),
         signal: context.signal ?? new AbortController().signal,
         header: (name) => input.headers?.[name],
+        fields: () => Object.entries(input.headers ?? {}),
         ...(context.draining === undefined ? {} : { draining: context.draining }),
       },
     });
@@ -94,6 +96,7 @@ function bodyOf(entry: OperationEntry, body: unknown): SentBody | undefined {
     const mediaType = entry.requestMediaType ?? 'application/octet-stream';
     return byteBody(limited(body as AsyncIterable<Uint8Array>, entry.bodyLimitBytes), { mediaType });
   }
+  if (body instanceof JsonText) return sentText(entry, body.text);
   return jsonOf(entry, body);
 }
 
@@ -111,10 +114,15 @@ async function* limited(
 }
 
 /** A copy, as the wire would carry it: `undefined` members are absent, and the bounds of the operation hold. */
-function jsonOf(entry: OperationEntry, body: unknown): Json {
+function jsonOf(entry: OperationEntry, body: unknown): Json | SentText {
   const text = JSON.stringify(body);
   if (text === undefined) throw new ServiceError('malformed_request', 'The body is not a JSON value.');
+  return sentText(entry, text);
+}
+
+function sentText(entry: OperationEntry, text: string): Json | SentText {
   const limitBytes = entry.bodyLimitBytes ?? 0;
   if (Buffer.byteLength(text) > limitBytes) throw bodyRefusal(tooLarge(limitBytes), entry, limitBytes);
-  return parseStrictJsonText(text, entry.json);
+  const value = parseStrictJsonText(text, entry.json);
+  return entry.keepsText === true ? new SentText(value, () => text) : value;
 }

@@ -46,7 +46,7 @@ test.each(others)('%j may be another', (host) => {
   expect(isLoopbackHost(host)).toBe(false);
 });
 
-describe('a chain that trusts whoever reaches it', () => {
+describe('a chain that trusts every caller', () => {
   const get = (loopbackHostsOnly: boolean, host: string, path = '/canonical/tenants/t/echo/n') =>
     inject(echoChain({ loopbackHostsOnly }), { method: 'GET', path, headers: { host } });
 

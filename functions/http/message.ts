@@ -42,7 +42,7 @@ export class ByteStream {
   /** The number of bytes, or `null` where only the end of the stream tells. */
   readonly size: number | null;
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** Ends a producer whose bytes nobody reads, such as that of an answer to `HEAD`. */
+  /** Ends a producer whose bytes have no reader, such as that of an answer to `HEAD`. */
   readonly discard: () => void;
 
   constructor(size: number | null, open: () => AsyncIterable<Uint8Array>, discard: () => void = () => {}) {

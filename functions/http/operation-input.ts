@@ -15,8 +15,19 @@ export interface SentInput {
   readonly body: SentBody | undefined;
 }
 
-/** A JSON value, a stream of bytes, or the parts of a form by their names. */
-export type SentBody = Json | ByteBody | FormParts;
+/** A JSON value, with its text where the handler gets that; a stream of bytes; or the parts of a form by their names. */
+export type SentBody = Json | SentText | ByteBody | FormParts;
+
+/** A JSON body whose text the operation keeps. */
+export class SentText {
+  readonly value: Json;
+  readonly text: () => string;
+
+  constructor(value: Json, text: () => string) {
+    this.value = value;
+    this.text = text;
+  }
+}
 
 export class FormParts {
   /** The JSON parts. */
@@ -35,6 +46,10 @@ export interface CheckedInput {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, ParameterValue>>;
   readonly body: unknown;
+  /** For an operation that keeps the text of its body. */
+  readonly text?: () => string;
+  /** For an operation whose key only a header carries. */
+  readonly idempotencyKey?: string | null;
 }
 
 interface Target {
@@ -47,6 +62,24 @@ type HeaderOf = ((name: string) => string | undefined) | undefined;
 
 /** Checks the body against its model and the route, and fills in what the route says. */
 export function checkInput(
+  target: Target,
+  { query, body }: SentInput,
+  validator: Validator | undefined,
+  header: HeaderOf,
+): CheckedInput {
+  const { location } = target.entry.idempotency;
+  const idempotencyKey =
+    location?.in === 'header' && location.pointer === undefined
+      ? { idempotencyKey: sentKey(target, header) }
+      : {};
+  if (!(body instanceof SentText)) {
+    return { ...checkSent(target, { query, body }, validator, header), ...idempotencyKey };
+  }
+  const { value, text } = body;
+  return { ...checkSent(target, { query, body: value }, validator, header), ...idempotencyKey, text };
+}
+
+function checkSent(
   target: Target,
   { query, body }: SentInput,
   validator: Validator | undefined,
@@ -94,10 +127,24 @@ function checkForm(
 function withIdempotencyKey(body: Json, { entry, route }: Target, header: HeaderOf): Json {
   const { location } = entry.idempotency;
   if (location?.pointer === undefined || route.bodyFromParameters || !isObject(body)) return body;
-  const names = location.in === 'header' ? [location.name, ...(location.aliases ?? [])] : ['Idempotency-Key'];
+  const key = sentKey({ entry }, header);
+  if (key === null) return body;
+  const member = location.pointer.slice(1);
+  const written = body[member];
+  if (written === undefined || written === null) return { ...body, [member]: key };
+  const inBody = typeof written === 'string' ? written.trim() : written;
+  if (inBody !== key) throw invalidMember(location.pointer, 'must equal the header Idempotency-Key.');
+  return body;
+}
+
+/** The key of the request's headers; `null` without one. */
+function sentKey({ entry }: Pick<Target, 'entry'>, header: HeaderOf): string | null {
+  const { location } = entry.idempotency;
+  const names =
+    location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : ['Idempotency-Key'];
   // A blank field is an absent one.
   const sent = names.map((name) => header?.(name.toLowerCase())).find((value) => !isBlank(value));
-  if (sent === undefined) return body;
+  if (sent === undefined) return null;
   // The draft writes a structured-field string; most clients send bare text.
   const key = /^"([\x20-\x21\x23-\x5b\x5d-\x7e]{1,255})"$/.exec(sent)?.[1] ?? sent;
   if (!/^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(key)) {
@@ -106,12 +153,7 @@ function withIdempotencyKey(body: Json, { entry, route }: Target, header: Header
       'The Idempotency-Key is not 1 to 255 visible ASCII characters.',
     );
   }
-  const member = location.pointer.slice(1);
-  const written = body[member];
-  if (written === undefined || written === null) return { ...body, [member]: key };
-  const inBody = typeof written === 'string' ? written.trim() : written;
-  if (inBody !== key) throw invalidMember(location.pointer, 'must equal the header Idempotency-Key.');
-  return body;
+  return key;
 }
 
 /** Fills in the members that the body may repeat from the route, and refuses a body that contradicts the route. */

@@ -46,6 +46,8 @@ export interface ChainOptions extends CallOptions {
   readonly rateLimit: RateLimitSettings | null;
   /** By rate class, where a class has permits of its own. */
   readonly rateLimits?: Readonly<Record<string, RateLimitSettings>>;
+  /** How long a rate limit delays its refusals to an address that goes on after several. */
+  readonly refusalDelayMs?: number;
   readonly trustedProxyHops?: number;
   readonly cors?: CorsSettings;
   readonly headerLimits?: HeaderLimits;

@@ -4,7 +4,7 @@ import type { Clock, Timers } from '../kernel/world.ts';
 import { BrokenBodyError } from './message.ts';
 
 export interface BodyPolicy {
-  /** How long the server waits for a body that does not keep up with `bytesPerSecondMin`, whatever arrived before. */
+  /** How long the server waits for a body that does not keep up with `bytesPerSecondMin`, also after fast bytes. */
   readonly timeoutMs: number;
   /** Every second of this pace extends the time, so that a large body over a slow line still arrives. */
   readonly bytesPerSecondMin: number;

@@ -1,5 +1,5 @@
 import { isDateTime } from '../../contracts/date-time.ts';
-import type { ParameterSpec } from '../../contracts/operation.ts';
+import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
 import { type ProblemDetail, ServiceError } from '../kernel/errors.ts';
 
 export type ParameterValue = string | number | boolean;
@@ -58,6 +58,21 @@ export function checkPathParameters(
   for (const spec of specs) readValue(spec, spec.name, params[spec.name] ?? '');
 }
 
+/** Checks the headers that the caller sent, save those of the idempotency key, which has rules of its own. */
+export function checkHeaders(
+  { headers }: Pick<OperationRoute, 'headers'>,
+  { idempotency: { location } }: Pick<OperationEntry, 'idempotency'>,
+  valueOf: (name: string) => string | undefined,
+): void {
+  const keys = location?.in === 'header' ? [location.name, ...(location.aliases ?? [])] : [];
+  for (const spec of headers) {
+    // Of fields with a common start, the operation itself judges names and values.
+    if (spec.prefix === true) continue;
+    const value = keys.includes(spec.name) ? undefined : valueOf(spec.name.toLowerCase());
+    if (value !== undefined) readValue(spec, spec.name, value);
+  }
+}
+
 function specFor(specs: readonly ParameterSpec[], name: string): ParameterSpec {
   const found = specs.find((spec) =>
     spec.prefix === true ? name.startsWith(spec.name) && name.length > spec.name.length : spec.name === name,
@@ -92,7 +107,8 @@ function readValue(spec: ParameterSpec, name: string, text: string): ParameterVa
 }
 
 function readText(spec: ParameterSpec, name: string, text: string): string {
-  if (/\p{Cc}/u.test(text)) throw invalid(name, 'pattern', 'must not hold control characters');
+  if (spec.anyText !== true && /\p{Cc}/u.test(text))
+    throw invalid(name, 'pattern', 'must not hold control characters');
   if (spec.enum && !spec.enum.includes(text))
     throw invalid(name, 'enum', 'must be one of the allowed values');
   if (spec.minLength !== undefined && text.length < spec.minLength) {

@@ -105,3 +105,26 @@ describe('the value of a segment', () => {
     expect(decodeSegment(segment)).toBe(value);
   });
 });
+
+test.each([
+  ['%20a', ' a'],
+  ['a%C2%A0', 'a\u00a0'],
+  ['a%0Ab%01', 'a\nb\u0001'],
+  ['a%2Fb', 'a/b'],
+])('%s names %j where the contract takes any text', (segment, value) => {
+  expect(decodeSegment(segment, { strict: false, anyText: true })).toBe(value);
+});
+
+test.each(['', '.', '%2E', '..', '%2E%2E', '%ED%A0%80'])('any text is not %j', (segment) => {
+  expect(refusalOf(() => decodeSegment(segment, { strict: false, anyText: true }))).not.toBeNull();
+});
+
+test('a parameter that allows more than the common length is bounded by what it allows, in bytes too', () => {
+  const rule = { strict: false, lengthMax: 1_023 };
+  expect(decodeSegment('a'.repeat(1_023), rule)).toHaveLength(1_023);
+  expect(refusalOf(() => decodeSegment('a'.repeat(1_024), rule))).toEqual(invalid('1023 characters'));
+  expect(refusalOf(() => decodeSegment('%E4%B8%AD'.repeat(342), rule))).toEqual(invalid('1023 bytes'));
+  expect(refusalOf(() => decodeSegment('a'.repeat(201), { strict: false, lengthMax: 160 }))).toEqual(
+    invalid('200 characters'),
+  );
+});

@@ -1,6 +1,6 @@
 import type { OperationRoute } from '../../contracts/operation.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import { checkRest, checkSegment } from './path.ts';
+import { checkRest, checkSegment, segmentRule } from './path.ts';
 
 /** Checks the decoded path parameters of a call that has no path, by the rules of the path. */
 export function checkPath(
@@ -13,8 +13,9 @@ export function checkPath(
     const value = Object.hasOwn(given, segment.param) ? given[segment.param] : undefined;
     if (typeof value !== 'string')
       throw new ServiceError('invalid_path_segment', `The path parameter ${segment.param} is missing.`);
-    if (segment.rest === true) checkRest(value);
-    else checkSegment(value, { strict: path.find(({ name }) => name === segment.param)?.strict === true });
+    const rule = segmentRule(path.find(({ name }) => name === segment.param));
+    if (segment.rest === true) checkRest(value, rule);
+    else checkSegment(value, rule);
     params[segment.param] = value;
   }
   if (Object.keys(given).length > Object.keys(params).length)

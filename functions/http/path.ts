@@ -1,4 +1,5 @@
 import { limits } from '../../contracts/generated/limits.ts';
+import type { ParameterSpec } from '../../contracts/operation.ts';
 import { ServiceError } from '../kernel/errors.ts';
 
 /**
@@ -56,6 +57,15 @@ const lowerCaseDigits = /%(?:[a-f]|[0-9A-F][a-f])/;
 export interface SegmentRule {
   /** Refuses the separators `/ \ % ? #`, invisible characters and text outside Unicode's normal form C. */
   readonly strict: boolean;
+  /** Takes every text of Unicode but dot segments: the name of stored content, which other rules judge. */
+  readonly anyText?: boolean;
+  /** `maxLength` of the contract. A parameter that allows more than the common length is bounded by it, in bytes too. */
+  readonly lengthMax?: number | undefined;
+}
+
+/** The rule of a path parameter of the contract. */
+export function segmentRule(spec: ParameterSpec | undefined): SegmentRule {
+  return { strict: spec?.strict === true, anyText: spec?.anyText === true, lengthMax: spec?.maxLength };
 }
 
 /**
@@ -85,30 +95,33 @@ export function decodeSegment(raw: string, rule: SegmentRule = { strict: true })
  * The value of a parameter that takes the rest of a path: its segments, decoded one by one, with slashes between them. An
  * encoded slash means the same as a plain one. No segment of the value may be empty or a dot segment.
  */
-export function decodeRest(raw: readonly string[]): string {
-  const value = raw.map((segment) => decodeSegment(segment, { strict: false })).join('/');
-  checkRest(value);
+export function decodeRest(raw: readonly string[], rule: SegmentRule): string {
+  const value = raw.map((segment) => decodeSegment(segment, rule)).join('/');
+  checkRest(value, rule);
   return value;
 }
 
 /** The limits of one segment hold for each segment; `maxLength` of the contract bounds the whole. */
-export function checkRest(value: string): void {
-  for (const segment of value.split('/')) checkSegment(segment, { strict: false });
+export function checkRest(value: string, rule: SegmentRule): void {
+  for (const segment of value.split('/')) checkSegment(segment, rule);
 }
 
 /** Refuses a value that no path parameter may have. Callers inside the process give their values decoded. */
-export function checkSegment(value: string, { strict }: SegmentRule): void {
+export function checkSegment(value: string, { strict, anyText = false, lengthMax = 0 }: SegmentRule): void {
+  const charactersMax = Math.max(limits.pathSegmentLengthMax, lengthMax);
+  const bytesMax = Math.max(limits.identifierBytesMax, lengthMax);
   if (value === '' || value === '.' || value === '..')
     throw invalidPath('A path segment is empty or a dot segment.');
-  if (value.length > limits.pathSegmentLengthMax)
-    throw invalidPath(`A path segment is longer than ${limits.pathSegmentLengthMax} characters.`);
-  if (Buffer.byteLength(value) > limits.identifierBytesMax)
-    throw invalidPath(`A path segment is longer than ${limits.identifierBytesMax} bytes of UTF-8.`);
+  if (value.length > charactersMax)
+    throw invalidPath(`A path segment is longer than ${charactersMax} characters.`);
+  if (Buffer.byteLength(value) > bytesMax)
+    throw invalidPath(`A path segment is longer than ${bytesMax} bytes of UTF-8.`);
   if (strict && forbiddenInStrict.test(value))
     throw invalidPath('A path segment holds a separator or a control character.');
-  if (control.test(value)) throw invalidPath('A path segment holds a control character.');
+  if (!anyText && control.test(value)) throw invalidPath('A path segment holds a control character.');
   if (!value.isWellFormed()) throw invalidPath('A path segment is not well-formed Unicode.');
-  if (value !== value.trim()) throw invalidPath('A path segment begins or ends with white space.');
+  if (!anyText && value !== value.trim())
+    throw invalidPath('A path segment begins or ends with white space.');
   if (strict && value !== value.normalize('NFC'))
     throw invalidPath('A path segment is not in Unicode normal form C.');
 }

@@ -60,6 +60,14 @@ describe('problem documents', () => {
     },
   );
 
+  test.each([
+    ['store_contention', '1'],
+    ['unavailable', '5'],
+    ['search_index_building', '10'],
+  ] as const)('%s says when to come back', (code, seconds) => {
+    expect(headersOf(new ServiceError(code, 'x'))).toHaveProperty('Retry-After', seconds);
+  });
+
   test('401 says how to authenticate, 405 what is allowed', () => {
     expect(headersOf(new ServiceError('unauthenticated', 'x'))).toHaveProperty('WWW-Authenticate');
     expect(headersOf(new ServiceError('method_not_allowed', 'x', { allow: ['GET', 'POST'] }))['Allow']).toBe(

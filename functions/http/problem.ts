@@ -28,6 +28,7 @@ const storeProblems: Readonly<Record<StoreFailure, readonly [ProblemCode, string
 const retryAfterDefaultSeconds: Partial<Record<ProblemCode, number>> = {
   store_contention: 1,
   unavailable: 5,
+  search_index_building: 10,
 };
 
 // An answer to a request of which a part was left unread, so that the connection is of no more use.

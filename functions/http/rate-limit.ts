@@ -1,6 +1,8 @@
 import { limits } from '../../contracts/generated/limits.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Clock, Timers } from '../kernel/world.ts';
+import type { BusyLine } from './busy-line.ts';
+import type { RefusalDelays } from './refusal-delay.ts';
 
 /**
  * A fixed window per source address, counted in this instance: two instances allow twice as much, and the edge of a window
@@ -15,6 +17,9 @@ export interface RateLimitSettings {
   /** Whether a request that costs more than others takes more permits. */
   readonly isWeighed?: boolean;
 }
+
+// The share of its permits that an address may use at once before its requests wait for those of others.
+const promptShare = 1 / 8;
 
 /** Bytes of a body that one permit pays for. */
 export const PERMIT_BYTES = 64 * 1024;
@@ -34,10 +39,13 @@ export const rateLimitDefaults: RateLimitSettings = {
 export interface RateLimitWorld {
   readonly clock: Clock;
   readonly timers: Timers;
+  /** Shared by the limits of all rate classes. */
+  readonly delays?: RefusalDelays;
+  readonly line?: BusyLine;
 }
 
 export interface RateLimiter {
-  /** Takes a permit, waits for one where the queue allows, or throws `rate_limited`; reports the header fields either way. */
+  /** Takes a permit, waits for one where the queue allows, or throws `rate_limited`, after a delay where the address goes on; reports the header fields either way. */
   acquire(
     address: string,
     signal: AbortSignal,
@@ -57,6 +65,7 @@ export type HeaderField = readonly [name: string, value: string];
 interface Window {
   startedAt: number;
   used: number;
+  refused: number;
   /** First come, first served. */
   readonly waiting: (() => void)[];
   /** Cancels the one timer for the end of the window, which is set while requests wait. */
@@ -101,10 +110,16 @@ class FixedWindows implements RateLimiter {
   ): Promise<void> {
     const window = this.#windowOf(address);
     try {
-      if (window.used < this.#settings.permitLimit && window.waiting.length === 0) window.used += 1;
-      else if (this.#waiting < this.#settings.queueLimit && !signal.aborted)
+      if (window.used < this.#settings.permitLimit && window.waiting.length === 0) {
+        window.used += 1;
+        if (this.#isAhead(window)) await this.#world.line?.turn();
+      } else if (this.#waiting < this.#settings.queueLimit && !signal.aborted)
         await this.#queue(window, signal);
-      else throw this.#refusal(window);
+      else {
+        window.refused += 1;
+        await this.#world.delays?.wait(address, window.refused, signal);
+        throw this.#refusal(window);
+      }
     } finally {
       report(this.#fields(window));
     }
@@ -115,12 +130,19 @@ class FixedWindows implements RateLimiter {
     if (window !== undefined) window.used += permits;
   }
 
+  /** Whether the address spends its permits faster than the window gives them, beyond a share that any client may use at once. */
+  #isAhead({ startedAt, used }: Window): boolean {
+    const { permitLimit } = this.#settings;
+    const given = (permitLimit * (this.#world.clock.now() - startedAt)) / this.#windowMs;
+    return used > given + permitLimit * promptShare;
+  }
+
   #windowOf(address: string): Window {
     const now = this.#world.clock.now();
     let window = this.#windows.get(address);
     if (window) this.#windows.delete(address);
     else if (this.#windows.size >= this.#addressesMax) this.#evict();
-    window ??= { startedAt: now, used: 0, waiting: [], cancelEnd: null };
+    window ??= { startedAt: now, used: 0, refused: 0, waiting: [], cancelEnd: null };
     this.#windows.set(address, window);
     const elapsed = now - window.startedAt;
     // A clock that was set back must not freeze a window. The timer admits waiting requests before new ones.
@@ -200,4 +222,5 @@ class FixedWindows implements RateLimiter {
 function begin(window: Window, now: number): void {
   window.startedAt = now;
   window.used = 0;
+  window.refused = 0;
 }

@@ -1,6 +1,8 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
+import { createBusyLine } from './busy-line.ts';
 import type { ChainOptions } from './options.ts';
 import { createRateLimiter, type HeaderField, type RateLimiter } from './rate-limit.ts';
+import { createRefusalDelays, refusalDelayDefaults } from './refusal-delay.ts';
 
 /** The rate limits of all operations: one limiter for each rate class, under the name of the class. */
 export interface RateLimits {
@@ -17,9 +19,12 @@ export interface RateLimits {
   charge(rateClass: string | null, address: () => string, permits: number): void;
 }
 
-type Options = Pick<ChainOptions, 'operations' | 'rateLimit' | 'rateLimits' | 'world'>;
+type Options = Pick<ChainOptions, 'operations' | 'rateLimit' | 'rateLimits' | 'refusalDelayMs' | 'world'>;
 
-export function createRateLimits({ operations, rateLimit, rateLimits = {}, world }: Options): RateLimits {
+export function createRateLimits(options: Options): RateLimits {
+  const { operations, rateLimit, rateLimits = {}, refusalDelayMs = 0, world } = options;
+  const delays = createRefusalDelays({ ...refusalDelayDefaults, delayMs: refusalDelayMs }, world.timers);
+  const line = createBusyLine();
   const limiters = new Map<string, RateLimiter>();
   const weighed = new Set<string>();
   const byFirstSegment = new Map<string, string>();
@@ -29,7 +34,7 @@ export function createRateLimits({ operations, rateLimit, rateLimits = {}, world
     if (!limiters.has(rateClass)) {
       const settings = rateLimits[rateClass] ?? rateLimit;
       if (settings.isWeighed === true) weighed.add(rateClass);
-      limiters.set(rateClass, createRateLimiter(rateClass, settings, world));
+      limiters.set(rateClass, createRateLimiter(rateClass, settings, { ...world, delays, line }));
     }
     for (const { segments } of entry.routes) {
       const [first] = segments;

@@ -1,7 +1,7 @@
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { answersBytes } from './byte-answer.ts';
-import { decodeRest, decodeSegment, splitPath } from './path.ts';
+import { decodeRest, decodeSegment, segmentRule, splitPath } from './path.ts';
 
 /** The routes of the operation table as a tree of undecoded segments. Parameters are decoded after a route is found. */
 
@@ -89,9 +89,11 @@ function paramsOf(route: OperationRoute, segments: readonly string[]): Readonly<
   const params: Record<string, string> = {};
   for (const [at, segment] of route.segments.entries()) {
     if ('literal' in segment) continue;
-    const strict = route.path.find(({ name }) => name === segment.param)?.strict === true;
+    const spec = route.path.find(({ name }) => name === segment.param);
     params[segment.param] =
-      segment.rest === true ? decodeRest(segments.slice(at)) : decodeSegment(segments[at] ?? '', { strict });
+      segment.rest === true
+        ? decodeRest(segments.slice(at), segmentRule(spec))
+        : decodeSegment(segments[at] ?? '', segmentRule(spec));
   }
   return params;
 }

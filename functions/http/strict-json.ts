@@ -9,7 +9,7 @@ import { parseJson } from '../kernel/json-text.ts';
  *
  * One scan before parsing counts members and depth without looking at names, so that a hostile document is refused
  * before it costs memory. One walk after parsing counts the members that are left: a smaller number means that the
- * text holds a name twice, whatever its escapes.
+ * text holds a name twice, with any escapes.
  */
 export interface StrictJsonLimits {
   readonly depthMax: number;

@@ -11,7 +11,8 @@ export interface Authenticator {
 }
 
 /** The members of an operation that an authenticator reads. */
-export type AuthenticatedOperation = Pick<OperationEntry, 'id' | 'authorizationClass'>;
+export type AuthenticatedOperation = Pick<OperationEntry, 'id' | 'authorizationClass'> &
+  Partial<Pick<OperationEntry, 'group'>>;
 
 export interface AuthenticatorOptions {
   /** Absent where no key is configured. */

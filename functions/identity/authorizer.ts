@@ -16,7 +16,8 @@ export interface Authorizer {
   authorize(caller: Caller, operation: AuthorizedOperation, target: AuthorizationTarget): void;
 }
 
-export type AuthorizedOperation = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation'>;
+export type AuthorizedOperation = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation'> &
+  Partial<Pick<OperationEntry, 'group'>>;
 
 /** A caller whose principal was verified. */
 export type VerifiedCaller = Caller & { readonly principal: string };

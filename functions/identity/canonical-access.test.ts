@@ -249,7 +249,7 @@ describe('A22: a restore needs a proof as young as the setting says', () => {
     },
   );
 
-  test('whoever may not restore at all is told so, however old the proof is', () => {
+  test('a caller that may not restore is refused for that reason, also with an old proof', () => {
     expect(() => restore(0, 'u')).toThrow(denied);
   });
 

@@ -38,6 +38,7 @@ export interface ExecutionScopeRef {
 export interface ExecutionRunRef {
   readonly scope: ExecutionScopeRef | null;
   readonly handlerId: string;
+  readonly job?: { readonly family: string; readonly space: string };
 }
 
 /** Runs that a caller may read: those of a product, or of one tenant or one handler of it. */

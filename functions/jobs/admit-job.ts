@@ -1,11 +1,12 @@
 import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
-import { invalidMember } from '../kernel/errors.ts';
-import { statusUri } from '../runs/admission.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
+import { queueFull, statusUri } from '../runs/admission.ts';
 import type { StartRequest } from '../runs/rules/start.ts';
 import type { Run, RunScope } from '../runs/run.ts';
 import type { JobCaller, RunJob } from '../runs/run-job.ts';
 import type { Runtime } from '../runs/runtime.ts';
 import { type Reserve, startHere } from '../runs/start-here.ts';
+import { findStarted, type Started } from '../runs/start-run.ts';
 import type { JobHandler, JobPlugin } from './job-plugin.ts';
 
 /** What the operations of a group admit and read jobs with. */
@@ -27,11 +28,25 @@ export interface JobRequest {
   readonly payload: Json;
   /** Default: the payload limit of runs. */
   readonly payloadBytesMax?: number;
+  /** The hash of what the caller asked for, where the payload is not that itself. Default: that of the payload. */
+  readonly payloadHash?: string;
+  /**
+   * Keeps a payload that is too large for a run in another place, after the checks and before the admission, and returns what
+   * the run has instead. A repeated request is not staged. `null`: there is no room, and the answer is `queue_full`.
+   */
+  readonly stage?: () => Promise<StagedPayload | null>;
   /** How many items the request asks for. */
   readonly requested?: number | null;
   readonly idempotencyKey: string | null;
   readonly correlationId?: string | null;
   readonly tags?: Readonly<Record<string, string>>;
+}
+
+export interface StagedPayload {
+  readonly payload: Json;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Called where no run was admitted that has it. */
+  readonly discard: () => Promise<void>;
 }
 
 export interface AdmittedJob {
@@ -49,10 +64,34 @@ export async function admitJob(jobs: Jobs, plugin: JobPlugin, request: JobReques
   const { handlerId, caller, scope, space, subject = null } = request;
   await handlerOf(plugin, handlerId).judge({ handlerId, caller, scope, space, subject });
   const start = startRequest(jobs.runtime, plugin, request);
-  const now = jobs.runtime.world.clock.now();
-  const { run, replayed } = await startHere(jobs.runtime, jobs.reserve, start, now);
+  const { run, replayed } = await admit(jobs, start, request.stage);
   const repeated = replayed ? { 'Idempotency-Replayed': 'true' } : {};
   return { run, replayed, headers: { Location: statusUri(run.id, run.job), ...repeated } };
+}
+
+async function admit(
+  { runtime, reserve }: Jobs,
+  start: StartRequest,
+  stage: JobRequest['stage'],
+): Promise<Started> {
+  const now = runtime.world.clock.now();
+  if (stage === undefined) return startHere(runtime, reserve, start, now);
+  const earlier = await findStarted(runtime, start);
+  if (earlier !== null) return { run: earlier, replayed: true };
+  const staged = await stage();
+  if (staged === null) throw queueFull(start, runtime.ids.next(), now);
+  const { payload, tags, discard } = staged;
+  const payloadBytes = Buffer.byteLength(canonicalJson(payload));
+  const request = { ...start, payload, payloadBytes, tags: { ...start.tags, ...tags } };
+  try {
+    const started = await startHere(runtime, reserve, request, runtime.world.clock.now());
+    if (started.replayed) await discard();
+    return started;
+  } catch (error) {
+    // After another failure a run may have been admitted: maintenance finds out.
+    if (error instanceof ServiceError) await discard();
+    throw error;
+  }
 }
 
 function handlerOf({ pluginId, handlers }: JobPlugin, handlerId: string): JobHandler {
@@ -72,7 +111,7 @@ function startRequest({ options }: Runtime, plugin: JobPlugin, request: JobReque
     handlerId: request.handlerId,
     pluginId: plugin.pluginId,
     payload: request.payload,
-    payloadHash: sha256(text),
+    payloadHash: request.payloadHash ?? sha256(text),
     payloadBytes,
     idempotencyKey: request.idempotencyKey,
     correlationId: request.correlationId ?? null,

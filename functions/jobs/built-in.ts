@@ -1,4 +1,4 @@
-import { ServiceError } from '../kernel/errors.ts';
+import { refusalWords, ServiceError } from '../kernel/errors.ts';
 import { describeHandler, type HandlerRegistry } from '../runs/handler-registry.ts';
 import { isLeaseRefusal } from '../runs/outcome.ts';
 import { type PluginHandler, type RunContext, RunFailure } from '../runs/plugin.ts';
@@ -38,7 +38,15 @@ async function execute(handler: JobHandler, context: RunContext) {
 function jobFailure(error: unknown): unknown {
   if (!(error instanceof ServiceError) || isLeaseRefusal(error)) return error;
   const failureClass = VALIDATION.has(error.code) ? 'validation' : error.code;
-  return new RunFailure(failureClass, error.message, { cause: error });
+  return new RunFailure(failureClass, messageOf(error), { cause: error });
+}
+
+/** With the member: a run holds one text, where a problem document has a list of members. */
+function messageOf(error: ServiceError): string {
+  const [first] = error.extensions.errors ?? [];
+  return first === undefined || first.pointer === ''
+    ? error.message
+    : `The request is not valid: ${refusalWords(error)}`;
 }
 
 const VALIDATION: ReadonlySet<string> = new Set(['validation_failed', 'limit_exceeded', 'malformed_request']);

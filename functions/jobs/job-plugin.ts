@@ -2,6 +2,7 @@ import type { Json } from '../kernel/canonical-json.ts';
 import type { PluginHandler, RunContext } from '../runs/plugin.ts';
 import type { RunScope } from '../runs/run.ts';
 import type { JobCaller, RunJob } from '../runs/run-job.ts';
+import type { Runtime } from '../runs/runtime.ts';
 
 /** The durable work of one group: handlers that belong to the service and start only through an operation of the group. */
 export interface JobPlugin {
@@ -12,6 +13,14 @@ export interface JobPlugin {
   /** Path of these job views, such as `/record-import/jobs`. */
   readonly statusPath: string;
   readonly handlers: readonly JobHandler[];
+  /** Work that no caller waits for, such as removing leftovers: embedded servers and the scheduled functions call it. */
+  readonly maintain?: (maintenance: Maintenance) => Promise<Readonly<Record<string, number>>>;
+}
+
+export interface Maintenance {
+  readonly runtime: Runtime;
+  /** Asked between two steps; the next maintenance does the rest. */
+  readonly isOver: () => boolean;
 }
 
 export interface JobHandler extends Omit<PluginHandler, 'run'> {

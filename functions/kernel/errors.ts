@@ -32,8 +32,8 @@ export class ServiceError extends Error {
 
 /** What the caller asked for does not exist, as it may have expected: the log does not warn of it. */
 export class ExpectedAbsence extends ServiceError {
-  constructor(detail: string) {
-    super('not_found', detail);
+  constructor(detail: string, code: ProblemCode = 'not_found') {
+    super(code, detail);
     this.name = 'ExpectedAbsence';
   }
 }
@@ -41,6 +41,12 @@ export class ExpectedAbsence extends ServiceError {
 /** The JSON Pointer (RFC 6901) to the member `name` of what `pointer` points to. */
 export function pointerTo(pointer: string, name: string): string {
   return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** The refusal in one line with the member that it is about. `whole` is the name of the outermost value. */
+export function refusalWords({ message, extensions }: ServiceError, whole = 'The request'): string {
+  const [first] = extensions.errors ?? [];
+  return first === undefined ? message : `${first.pointer === '' ? whole : first.pointer} ${first.detail}`;
 }
 
 /** A member of the body that breaks a rule which its JSON Schema cannot say. */

@@ -15,7 +15,7 @@ describe('the names of a JSON text', () => {
       String.raw`[{"type":[{"type":"\"a\":","\t":null}] , "\/" : {}}]`,
       [{ type: [{ type: '"a":', '\t': null }], '/': {} }],
     ],
-  ])('%s are read as they are written, whatever was parsed before', (text, expected) => {
+  ])('%s are read as they are written, also after other texts were parsed', (text, expected) => {
     poison();
     expect(parseJson(text)).toStrictEqual(expected);
   });

@@ -14,9 +14,29 @@ export interface RunQueue {
 /** Marks a request as a delivery of a queue, which distinguishes it from other requests. It proves no identity. */
 export const DISPATCH_HEADER = 'X-Svc-Execution-Dispatch';
 
+/** Whose share of the execution slots a run uses; `null` for a run that no share bounds. */
+export type RunOwner = string | null;
+
+/** Whether a run of this owner may have a slot now. */
+export type MayTake = (owner: RunOwner) => boolean;
+
+export interface ReadyRun {
+  readonly runId: string;
+  readonly owner: RunOwner;
+}
+
+/** What a search passed over, since the owners may not have a slot now. */
+export interface HeldBack {
+  readonly owners: ReadonlySet<RunOwner>;
+  /** Whether the search saw the whole queue of the handler. */
+  readonly isWhole: boolean;
+}
+
 export interface RunMessage {
   readonly runId: string;
   readonly handlerId: string;
+  /** Default: `null`. Only a queue in the process of the worker uses it. */
+  readonly owner?: RunOwner;
   readonly reason: DispatchReason;
   /** Milliseconds since 1970. A past or current time means at once. */
   readonly notBefore: number;
@@ -38,19 +58,23 @@ export type DispatchReason = 'run_ready' | 'timer_due' | 'external_event' | 'lea
  * store is authoritative: a caller leases a run there first.
  */
 export interface ReadyRuns {
-  /** Removes and returns the oldest known ready run of the handlers. */
-  take(handlerIds: Iterable<string>): string | null;
+  /** Removes and returns the oldest known ready run of the handlers, of an owner that may have one. */
+  take(handlerIds: Iterable<string>, mayTake?: MayTake): string | null;
+  /** Puts back a run that `take` returned, since its owner may not have it now. */
+  putBack(handlerId: string, run: ReadyRun): void;
+  /** Whether the queue knows a ready run of another owner. */
+  holdsOther(handlerIds: Iterable<string>, owner: RunOwner): boolean;
   /** Whether a search for a run of the handlers may succeed. */
   mayHave(handlerIds: Iterable<string>): boolean;
-  /** Whether the store may have ready runs that the queue does not know. */
-  mustSearch(handlerIds: Iterable<string>): boolean;
+  /** Whether the store may have ready runs that the queue does not know, of owners that may have one. */
+  mustSearch(handlerIds: Iterable<string>, mayTake?: MayTake): boolean;
   /** State to pass to `learn` with the result of a search that begins now. */
   readonly mark: number;
   /**
-   * Adds the ready runs that a search found; `all` if the handler has no others. A call of `markIncomplete` since the
-   * search began keeps its effect.
+   * Adds the ready runs that a search found; `all` if the handler has no others, but for those that it held back. A call of
+   * `markIncomplete` since the search began keeps its effect.
    */
-  learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void;
+  learn(handlerId: string, runs: readonly ReadyRun[], all: boolean, mark: number, heldBack?: HeldBack): void;
   /** The queue may lack ready runs of these handlers. */
   markIncomplete(handlerIds: Iterable<string>): void;
   /** The queue may lack ready runs of any handler. */

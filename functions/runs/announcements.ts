@@ -1,6 +1,8 @@
 import { describeFailure } from '../kernel/log.ts';
+import { concurrencyKeyOf } from './concurrency-key.ts';
 import { dueOf } from './records.ts';
 import { isTerminal, type Run } from './run.ts';
+import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Messages to the queue about durable changes of runs. A lost message only costs time: the store still has the run. */
@@ -51,7 +53,7 @@ async function notifyQueue(
   run: Run,
   now: number,
 ): Promise<void> {
-  const message = { runId: run.id, handlerId: run.handlerId, attempt: run.attempt };
+  const message = { runId: run.id, handlerId: run.handlerId, owner: slotOwner(run), attempt: run.attempt };
   if (run.status === 'queued' && before?.status !== 'queued') {
     const reason = before?.status === 'waiting' && before.wait !== null ? 'external_event' : 'run_ready';
     await queue.enqueue({ ...message, reason, notBefore: now });
@@ -70,34 +72,43 @@ async function notifyQueue(
 /** Notifies the queue of the runs that wait for this run's concurrency key. */
 async function notifyRivals(runtime: Runtime, before: Run | undefined, run: Run, now: number): Promise<void> {
   if (before?.status === 'running' && run.status !== 'running' && before.concurrencyKey !== null) {
-    await offerConcurrencyKey(runtime, before.concurrencyKey, `${before.id} ${before.attempt}`, now);
+    const { concurrencyKey } = before;
+    await offerConcurrencyKey(runtime, run, concurrencyKey, `${before.id} ${before.attempt}`, now);
   } else if (before?.status === 'queued' && isTerminal(run.status)) {
     // The free key may have been offered to this run only.
-    const concurrencyKey = runtime.registry.get(run.handlerId)?.concurrencyKey ?? null;
-    if (concurrencyKey !== null) await offerConcurrencyKey(runtime, concurrencyKey, `${run.id} ended`, now);
+    const concurrencyKey = concurrencyKeyOf(runtime.registry, run);
+    if (concurrencyKey !== null)
+      await offerConcurrencyKey(runtime, run, concurrencyKey, `${run.id} ended`, now);
   }
 }
 
 /** Announces the oldest waiting run of each handler that shares the free key: not every handler has a worker. */
 async function offerConcurrencyKey(
   runtime: Runtime,
+  ended: Run,
   concurrencyKey: string,
   repeatKey: string,
   now: number,
 ): Promise<void> {
-  const handlerIds = runtime.registry.sharing(concurrencyKey);
+  const { registry } = runtime;
+  // Handlers share the key of the handler; a job has it extended by its data, and only jobs on the same data wait for it.
+  const shared = registry.get(ended.handlerId)?.concurrencyKey ?? concurrencyKey;
+  const handlerIds = registry.sharing(ended.job === undefined ? concurrencyKey : shared);
+  const waits = (run: Run) => ended.job === undefined || concurrencyKeyOf(registry, run) === concurrencyKey;
   let heads: readonly Run[][];
   try {
-    heads = await Promise.all(handlerIds.map((handlerId) => runtime.queuedRuns.find(handlerId, 1)));
+    heads = await Promise.all(handlerIds.map((handlerId) => runtime.queuedRuns.find(handlerId, 1, waits)));
   } catch (error) {
     // The run that has the key next stays unknown: the next call that asks for a run searches the store.
     for (const handlerId of handlerIds) runtime.ready?.hint(handlerId);
     throw error;
   }
-  for (const { id: runId, handlerId, attempt } of heads.flat().sort((a, b) => (a.id < b.id ? -1 : 1))) {
+  for (const head of heads.flat().sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    const { id: runId, handlerId, attempt } = head;
     await runtime.queue.enqueue({
       runId,
       handlerId,
+      owner: slotOwner(head),
       attempt,
       reason: 'run_ready',
       notBefore: now,

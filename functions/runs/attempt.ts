@@ -1,4 +1,5 @@
 import { describeFailure } from '../kernel/log.ts';
+import type { RunOwner } from '../queue/port.ts';
 import type { Held } from './held.ts';
 import {
   cancelled,
@@ -22,6 +23,8 @@ import { complete } from './work.ts';
 /** One execution of a handler in this process. */
 export interface Execution {
   readonly held: Held;
+  /** Whose share of the slots it uses. */
+  readonly owner: RunOwner;
   readonly abort: AbortController;
   expiresAt: number;
   /** When its cancellation was requested. The engine abandons a handler that ignores it for the length of a lease. */

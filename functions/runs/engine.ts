@@ -1,6 +1,8 @@
 import { sha256 } from '../kernel/canonical-json.ts';
+import type { RunOwner } from '../queue/port.ts';
 import { announceLeaseEnd } from './announce-lease-end.ts';
 import { attemptRun, type Execution } from './attempt.ts';
+import { CANCELLED } from './cancellation.ts';
 import { giveBack } from './give-back.ts';
 import { leaseNext, type NextWish } from './lease-next.ts';
 import { LEASE_LOST, LeaseRenewal } from './lease-renewal.ts';
@@ -9,7 +11,9 @@ import type { OutageLog } from './outage-log.ts';
 import type { PluginHandler } from './plugin.ts';
 import type { LeaseGrant } from './rules/lease.ts';
 import type { Run } from './run.ts';
+import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
+import { type SlotClaim, SlotShares } from './slot-shares.ts';
 
 export interface EngineOptions {
   readonly workerId: string;
@@ -61,6 +65,7 @@ export class Engine {
   readonly #idleListeners = new Set<() => void>();
   readonly #stopping = new AbortController();
   readonly #renewal: LeaseRenewal;
+  readonly #shares: SlotShares;
   readonly #secret: string;
   #stopped = false;
   #tokensDrawn = 0;
@@ -73,6 +78,10 @@ export class Engine {
     this.#handlers = handlers;
     this.#options = options;
     this.handlerIds = new Set(handlers.keys());
+    this.#shares = new SlotShares({
+      slotsMax: options.concurrencyMax,
+      othersWait: (owner) => runtime.ready?.holdsOther(this.handlerIds, owner) === true,
+    });
     this.#secret = Buffer.from(runtime.world.random.bytes(TOKEN_BYTES)).toString('hex');
     this.#renewal = new LeaseRenewal({
       runtime,
@@ -90,13 +99,16 @@ export class Engine {
     if (this.#freeSlots() > 0 && this.#searching < SEARCHES_MAX) void this.#search();
   }
 
-  /** Reserves a slot for a run that is being admitted, so that admission also leases it; `null` without a free slot. */
-  reserve(handlerId: string): Reservation | null {
+  /**
+   * Reserves a slot for a run of the owner that is being admitted, so that admission also leases it; `null` without a slot that
+   * the owner may have.
+   */
+  reserve(handlerId: string, owner: RunOwner): Reservation | null {
     const handler = this.#runtime.registry.get(handlerId);
     if (handler === undefined || handler.concurrencyKey !== null || !this.handlerIds.has(handlerId))
       return null;
-    if (this.#freeSlots() <= 0 || this.#stopping.signal.aborted) return null;
-    this.#reserved += 1;
+    if (this.#freeSlots() <= 0 || this.#stopping.signal.aborted || !this.#shares.mayTake(owner)) return null;
+    this.#reserve(owner);
     const token = this.#newToken();
     const { workerId, leaseMs: ttlMs } = this.#options;
     const tokenHash = sha256(token);
@@ -104,35 +116,45 @@ export class Engine {
     return {
       grant,
       execute: (run) => {
-        this.#reserved -= 1;
+        this.#unreserve(owner);
         void this.#execute(run, token);
         this.#notifyIdleListeners();
       },
       release: () => {
-        this.#reserved -= 1;
+        this.#unreserve(owner);
         this.#notifyIdleListeners();
-        // A wake during the reservation found no free slot.
-        if (this.#wanted) this.wake();
+        // A wake during the reservation found no free slot, or none that the owner of a run might have.
+        if (this.#shares.takeRefusal() || this.#wanted) this.wake();
       },
     };
   }
 
+  #reserve(owner: RunOwner): void {
+    this.#reserved += 1;
+    this.#shares.hold(owner);
+  }
+
+  #unreserve(owner: RunOwner): void {
+    this.#reserved -= 1;
+    this.#shares.free(owner);
+  }
+
   /**
    * Leases the run that a queue message names and executes one attempt. A run that is unknown, ended, leased or not due is
-   * `nothing`: the message is done.
+   * `nothing`: the message is done. So no share of its owner refuses it here: the queue would drop the message.
    */
   async deliver(runId: string): Promise<Delivered> {
     if (this.#freeSlots() <= 0 || this.#stopping.signal.aborted) return 'busy';
-    this.#reserved += 1;
+    this.#reserve(null);
     const token = this.#newToken();
     let ended: Promise<boolean>;
     try {
-      const wish = { ...this.#wish(token), delivered: true };
+      const wish = { ...this.#wish(token), mayLease: always, delivered: true };
       const run = await leaseRunById(this.#runtime, runId, wish, this.#runtime.world.clock.now());
       if (run === null) return 'nothing';
       ended = this.#execute(run, token);
     } finally {
-      this.#reserved -= 1;
+      this.#unreserve(null);
       this.#notifyIdleListeners();
     }
     if (await ended) return 'executed';
@@ -198,8 +220,12 @@ export class Engine {
       while (this.#wanted && !this.#stopping.signal.aborted && this.#freeSlots() >= 0) {
         this.#wanted = false;
         const token = this.#newToken();
-        const run = await leaseNext(this.#runtime, this.#wish(token));
+        const claim = this.#shares.newClaim();
+        const run = await leaseNext(this.#runtime, this.#sharedWish(token, claim));
+        // A run of the same owner may have been refused for the claim of another one, which no lease followed.
+        if (run === null && claim.gaveUp && this.#shares.takeRefusal()) this.#wanted = true;
         if (run === null) continue;
+        claim.release();
         this.#wanted = true;
         void this.#execute(run, token);
       }
@@ -208,7 +234,13 @@ export class Engine {
     } finally {
       this.#searching -= 1;
       this.#notifyIdleListeners();
+      // A wake while the search failed found no free slot.
+      if (this.#wanted) this.wake();
     }
+  }
+
+  #sharedWish(token: string, share: SlotClaim): NextWish {
+    return { ...this.#wish(token), share, mayLease: (run) => share.mayTake(slotOwner(run)) };
   }
 
   #wish(token: string): NextWish {
@@ -228,6 +260,7 @@ export class Engine {
     const { promise, resolve: ended } = Promise.withResolvers<boolean>();
     const execution: Execution = {
       held: { runId: run.id, workerId, tokenHash: sha256(token), mayHold },
+      owner: slotOwner(run),
       abort: new AbortController(),
       expiresAt: run.lease?.expiresAt ?? 0,
       cancelledAt: null,
@@ -238,6 +271,7 @@ export class Engine {
     const before = this.#running.get(run.id);
     if (before !== undefined) this.#end(before);
     this.#running.set(run.id, execution);
+    this.#shares.hold(execution.owner);
     this.#renewal.arm();
     const handler = this.#handlers.get(run.handlerId);
     const leaseLost = () => this.#abandon(execution, LEASE_LOST);
@@ -255,7 +289,7 @@ export class Engine {
 
   #cancel(execution: Execution): void {
     execution.cancelledAt ??= this.#runtime.world.clock.now();
-    execution.abort.abort();
+    execution.abort.abort(CANCELLED);
   }
 
   #abandon(execution: Execution, reason: string): void {
@@ -270,6 +304,7 @@ export class Engine {
     execution.isOver = true;
     execution.abort.abort(OVER);
     const { runId } = execution.held;
+    this.#shares.free(execution.owner);
     // This process may execute the same run again already, under another lease.
     if (this.#running.get(runId) === execution) this.#running.delete(runId);
     execution.ended(done);

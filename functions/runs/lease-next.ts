@@ -1,7 +1,8 @@
-import type { ReadyCall } from '../queue/port.ts';
+import type { MayTake, ReadyCall } from '../queue/port.ts';
 import { leaseOldest } from './lease-oldest.ts';
 import { type LeaseWish, leaseRunById } from './lease-run.ts';
 import type { Run } from './run.ts';
+import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { settleDue } from './settle.ts';
 
@@ -27,9 +28,10 @@ export async function leaseNext(runtime: Runtime, wish: NextWish): Promise<Run |
   const call = ready.enter(wish.handlerIds, wish.waitMs, wish.signal);
   const stopRechecks = recheckPeriodically(runtime, call);
   const passedOver = ({ id, handlerId }: Run) => call.passOn(handlerId, id);
+  const heldBack = (run: Run) => ready.putBack(run.handlerId, { runId: run.id, owner: slotOwner(run) });
   try {
     do {
-      const run = await leaseAnnouncedOrSearch(runtime, { ...wish, passedOver });
+      const run = await leaseAnnouncedOrSearch(runtime, { ...wish, passedOver, heldBack });
       if (run !== null) return run;
     } while (await call.next());
     return null;
@@ -63,9 +65,10 @@ function recheckPeriodically({ settlesDueRuns, world }: Runtime, call: ReadyCall
 
 async function leaseAnnouncedOrSearch(runtime: Runtime, wish: NextWish): Promise<Run | null> {
   const { ready, world } = runtime;
+  const mayTake: MayTake = (owner) => wish.share?.mayTake(owner) !== false;
   let tries = 0;
   for (; tries < TRIES_MAX; tries += 1) {
-    const runId = ready?.take(wish.handlerIds) ?? null;
+    const runId = ready?.take(wish.handlerIds, mayTake) ?? null;
     if (runId === null) break;
     let run: Run | null;
     try {
@@ -78,7 +81,7 @@ async function leaseAnnouncedOrSearch(runtime: Runtime, wish: NextWish): Promise
     if (run !== null) return run;
   }
   // Runs of a taken key may precede a run that can be leased: a search skips them.
-  const isDone = tries < TRIES_MAX && ready?.mustSearch(wish.handlerIds) === false;
+  const isDone = tries < TRIES_MAX && ready?.mustSearch(wish.handlerIds, mayTake) === false;
   if (wish.isNotified && runtime.settlesDueRuns() && isDone) return null;
   const run = await search(runtime, wish, world.clock.now());
   if (run !== null || runtime.settlesDueRuns()) return run;
@@ -91,11 +94,11 @@ async function search(runtime: Runtime, wish: NextWish, now: number): Promise<Ru
   const [draw = 0] = runtime.world.random.bytes(1);
   // Functions share no memory: a random start keeps them from all trying the same run.
   const offset = runtime.settlesDueRuns() ? 0 : draw;
-  const { run, candidates, complete } = await leaseOldest(runtime, wish, now, offset);
+  const { run, candidates, complete, heldBack } = await leaseOldest(runtime, wish, now, offset);
   for (const handlerId of wish.handlerIds) {
     const others = candidates.filter((each) => each.handlerId === handlerId && each.id !== run?.id);
-    const ids = others.map(({ id }) => id);
-    runtime.ready?.learn(handlerId, ids, complete.has(handlerId), mark);
+    const runs = others.map((each) => ({ runId: each.id, owner: slotOwner(each) }));
+    runtime.ready?.learn(handlerId, runs, complete.has(handlerId), mark, heldBack.get(handlerId));
   }
   return run;
 }

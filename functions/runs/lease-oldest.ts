@@ -1,5 +1,8 @@
+import type { HeldBack, RunOwner } from '../queue/port.ts';
+import { concurrencyKeyOf } from './concurrency-key.ts';
 import { isFor, type LeaseWish, leaseRunById } from './lease-run.ts';
 import type { Run } from './run.ts';
+import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Candidates of one search, for each handler. */
@@ -9,8 +12,9 @@ export interface Oldest {
   readonly run: Run | null;
   /** The other runs that the search found; empty if none of them could be leased. */
   readonly candidates: readonly Run[];
-  /** Handlers without further queued runs, for any worker. */
+  /** Handlers without further queued runs, for any worker, but for those held back. */
   readonly complete: ReadonlySet<string>;
+  readonly heldBack: ReadonlyMap<string, HeldBack>;
 }
 
 /**
@@ -25,26 +29,32 @@ export async function leaseOldest(
 ): Promise<Oldest> {
   const lists = await Promise.all([...wish.handlerIds].map((id) => candidatesOf(runtime, wish, id)));
   const complete = new Set(lists.filter(({ isComplete }) => isComplete).map(({ handlerId }) => handlerId));
+  const heldBack = new Map(lists.map((list) => [list.handlerId, list.heldBack]));
   const candidates = lists.flatMap(({ runs }) => runs).sort((a, b) => (a.id < b.id ? -1 : 1));
   const busy = new Set<string>();
   const start = candidates.length === 0 ? 0 : offset % candidates.length;
   for (const candidate of [...candidates.slice(start), ...candidates.slice(0, start)]) {
-    const key = runtime.registry.get(candidate.handlerId)?.concurrencyKey ?? null;
+    const key = concurrencyKeyOf(runtime.registry, candidate);
     if (key !== null && busy.has(key)) continue;
     const run = await leaseRunById(runtime, candidate.id, wish, now);
-    if (run !== null) return { run, candidates, complete };
+    if (run !== null) return { run, candidates, complete, heldBack };
     if (key !== null) busy.add(key);
   }
-  return { run: null, candidates: [], complete };
+  return { run: null, candidates: [], complete, heldBack };
 }
 
 async function candidatesOf(runtime: Runtime, wish: LeaseWish, handlerId: string) {
   let unwanted = 0;
+  const owners = new Set<RunOwner>();
   const isWanted = (run: Run) => {
     const wanted = isFor(runtime, run, wish);
     if (!wanted) unwanted += 1;
+    if (!wanted && wish.share !== undefined) owners.add(slotOwner(run));
     return wanted;
   };
-  const runs = await runtime.queuedRuns.find(handlerId, CANDIDATES, isWanted);
-  return { handlerId, runs, isComplete: runs.length < CANDIDATES && unwanted === 0 };
+  const { runs, isWhole } = await runtime.queuedRuns.search(handlerId, CANDIDATES, isWanted);
+  // A long queue of owners that were held back is seen part by part, each time that a search asks for their runs again.
+  const isDone = unwanted === 0 || (wish.share !== undefined && (isWhole || runs.length === 0));
+  const isComplete = runs.length < CANDIDATES && isDone;
+  return { handlerId, runs, heldBack: { owners, isWhole }, isComplete };
 }

@@ -2,12 +2,15 @@ import { sha256 } from '../kernel/canonical-json.ts';
 import type { Found, KeyRequest, RecordData, Write } from '../store/port.ts';
 import { requeueEarlyDelivery } from './announcements.ts';
 import { changeRun, type Decided } from './change-run.ts';
+import { concurrencyKeyOf } from './concurrency-key.ts';
 import { readRun, runKey, slotKey } from './records.ts';
 import { leaseIsOver, settleRun } from './rules/due.ts';
 import { type LeaseGrant, leaseRun } from './rules/lease.ts';
-import { type Change, isTerminal, type Run, type RunScope } from './run.ts';
+import { type Change, isTerminal, type Run } from './run.ts';
+import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { settleOne } from './settle.ts';
+import type { SlotClaim } from './slot-shares.ts';
 
 /** Rivals for one concurrency key may change its holder between two reads. So many times the holder is read again. */
 const SLOT_TRIES_MAX = 5;
@@ -20,8 +23,12 @@ export interface LeaseWish {
   readonly ttlMs: number;
   /** Known to the worker only; the store keeps its hash. */
   readonly token: string;
-  /** Whether the caller's identity may receive this run. */
-  readonly mayLease: (run: { readonly scope: RunScope | null; readonly handlerId: string }) => boolean;
+  /** Whether the caller may receive this run now: by its identity, or by the share of the run's owner. */
+  readonly mayLease: (run: Run) => boolean;
+  /** The share of the engine's slots; absent where no share bounds the call. */
+  readonly share?: SlotClaim;
+  /** Called with a queued run whose owner may not have a slot now. */
+  readonly heldBack?: (run: Run) => void;
   /** A queue message named the run. The queue has dropped the message, so an early one must be sent again. */
   readonly delivered?: boolean;
   /** Called with a queued run that only another worker of its handler may lease. */
@@ -38,25 +45,30 @@ export async function leaseRunById(
   wish: LeaseWish,
   now: number,
 ): Promise<Run | null> {
-  const concurrencyKey = await concurrencyKeyOf(runtime, runId, wish);
+  const concurrencyKey = await readConcurrencyKey(runtime, runId, wish);
   if (concurrencyKey !== null) return leaseSharing(runtime, runId, concurrencyKey, wish, now);
   const { run } = await attempt(runtime, runId, wish, now, null);
   return run;
 }
 
-/** Reads the run's head only if a handler of the wish has a concurrency key. */
-async function concurrencyKeyOf(
+/** Reads the run only if a handler of the wish has a concurrency key. */
+async function readConcurrencyKey(
   { registry, store: open, scope }: Runtime,
   runId: string,
   { handlerIds }: LeaseWish,
 ): Promise<string | null> {
-  const keyOf = (handlerId: string) => registry.get(handlerId)?.concurrencyKey ?? null;
-  if ([...handlerIds].every((id) => keyOf(id) === null)) return null;
+  const keyed = [...handlerIds]
+    .map((id) => registry.get(id))
+    .filter((handler) => handler?.concurrencyKey != null);
+  if (keyed.length === 0) return null;
   const store = await open();
-  const key = runKey(runId);
-  const { records } = await store.query(scope, { by: 'keys', keys: [{ key, view: 'head' }] });
-  const handlerId = records[0]?.head.handlerId;
-  return typeof handlerId === 'string' ? keyOf(handlerId) : null;
+  // The key of a job names its space and subject, which only the body holds.
+  const view = keyed.some((handler) => handler?.builtIn === true) ? 'body' : 'head';
+  const { records } = await store.query(scope, { by: 'keys', keys: [{ key: runKey(runId), view }] });
+  const [record] = records;
+  if (record === undefined) return null;
+  if (view === 'body') return concurrencyKeyOf(registry, readRun(record, runId));
+  return concurrencyKeyOf(registry, { handlerId: String(record.head.handlerId) });
 }
 
 /** Leases a run with a concurrency key. The slot names the last holder, and that run says whether it still holds the key. */
@@ -96,9 +108,10 @@ function holderOf(slot: RecordData | undefined): string | null {
 
 /**
  * `settle`: time has ended the run. `not-due`: it is leased, not due, or its key is held. `other-worker`: a queued run for
- * another worker of its handler. `external`: delivered to the hosted worker, but an external worker executes it.
+ * another worker of its handler. `no-share`: its owner may not have a slot now. `external`: delivered to the hosted worker, but
+ * an external worker executes it.
  */
-type Verdict = 'leased' | 'unavailable' | 'not-due' | 'other-worker' | 'external' | 'settle';
+type Verdict = 'leased' | 'unavailable' | 'not-due' | 'other-worker' | 'no-share' | 'external' | 'settle';
 
 interface Attempted {
   readonly verdict: Verdict;
@@ -118,10 +131,19 @@ async function attempt(
     keys.push({ key: runKey(sharing.holderId), view: 'body' });
   }
   const request = { runId, now, keys, mayMoveTrace: true };
-  const { run, result } = await changeRun(runtime, request, (before, found, at) =>
-    decideLease(runtime, { wish, now: at, sharing }, before, found),
-  );
+  let isLeased = false;
+  const change = async () => {
+    const changed = await changeRun(runtime, request, (before, found, at) =>
+      decideLease(runtime, { wish, now: at, sharing }, before, found),
+    );
+    isLeased = changed.result.verdict === 'leased';
+    return changed;
+  };
+  const { run, result } = await change().finally(() => {
+    if (!isLeased) wish.share?.release();
+  });
   const { verdict, slot } = result;
+  if (verdict === 'no-share' && run?.status === 'queued') wish.heldBack?.(run);
   if (verdict === 'other-worker' && run !== undefined) wish.passedOver?.(run);
   if (verdict === 'settle') await settleOne(runtime, runId, now);
   // External workers poll and find the run themselves, so the delivery only has to settle it.
@@ -152,7 +174,7 @@ function decideLease(
   found: Found,
 ): Decided<Attempted> {
   if (before === undefined) return refused('unavailable');
-  if (!isFor(runtime, before, wish)) return refused(notFor(before, wish));
+  if (!isFor(runtime, before, wish)) return refused(notFor(runtime, before, wish));
   const settled = settleRun(before, now, runtime.options);
   // A run that ends is settled apart, in a transaction with the active-run counter.
   if (settled !== null && isTerminal(settled.run.status)) return refused('settle');
@@ -162,6 +184,8 @@ function decideLease(
   if (slot !== 'free') return refused('not-due', slot, wish.delivered === true ? settled : null);
   const leased = leaseRun(due, grantOf(wish, sharing), now);
   if (leased === null) return refused('not-due');
+  // Claim last: only a rival or the store can still refuse the run, so that few claims are given up.
+  wish.share?.claim(slotOwner(due));
   const change: Change = { run: leased.run, events: [...(settled?.events ?? []), ...leased.events] };
   return { change, writes: slotWrites(leased.run, sharing), result: { verdict: 'leased', slot } };
 }
@@ -172,13 +196,17 @@ function grantOf({ kind, workerId, token, ttlMs }: LeaseWish, sharing: Sharing |
 }
 
 export function isFor(runtime: Runtime, run: Run, wish: LeaseWish): boolean {
-  if (!wish.handlerIds.has(run.handlerId) || runtime.registry.get(run.handlerId)?.kind !== wish.kind)
-    return false;
-  if (wish.kind === 'process') return true;
-  return runtime.policies.mayLease(run.scope, wish.workerId) && wish.mayLease(run);
+  if (!isExecutedBy(runtime, run, wish)) return false;
+  if (wish.kind === 'external' && !runtime.policies.mayLease(run.scope, wish.workerId)) return false;
+  return wish.mayLease(run);
 }
 
-function notFor(run: Run, wish: LeaseWish): Verdict {
+function isExecutedBy({ registry }: Runtime, { handlerId }: Run, { kind, handlerIds }: LeaseWish): boolean {
+  return handlerIds.has(handlerId) && registry.get(handlerId)?.kind === kind;
+}
+
+function notFor(runtime: Runtime, run: Run, wish: LeaseWish): Verdict {
+  if (wish.kind === 'process' && isExecutedBy(runtime, run, wish)) return 'no-share';
   if (wish.kind === 'process' && wish.delivered === true) return 'external';
   return run.status === 'queued' && wish.handlerIds.has(run.handlerId) ? 'other-worker' : 'unavailable';
 }

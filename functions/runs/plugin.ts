@@ -94,7 +94,7 @@ export interface TraceOptions {
 
 /**
  * Ends an attempt with a failure class, which decides about retries: `validation` is never retried. With the status
- * `cancelled` or `rejected` the handler ends its run at once, whatever the class.
+ * `cancelled` or `rejected` the handler ends its run at once, with any class.
  */
 export class RunFailure extends Error {
   readonly failureClass: string;

@@ -33,17 +33,28 @@ export class QueuedRuns {
 
   /** Returns the oldest wanted runs of the handler. If one pass finds none, a second pass continues at the cursor. */
   async find(handlerId: string, limit: number, isWanted: (run: Run) => boolean = () => true): Promise<Run[]> {
+    return (await this.search(handlerId, limit, isWanted)).runs;
+  }
+
+  /** The same; `isWhole` says whether the passes saw the whole queue. */
+  async search(
+    handlerId: string,
+    limit: number,
+    isWanted: (run: Run) => boolean,
+  ): Promise<{ readonly runs: Run[]; readonly isWhole: boolean }> {
     const pass = (after: string | null, scannedMax: number) =>
       this.#pass({ handlerId, limit, isWanted, after, scannedMax });
     const oldest = await pass(null, SCANNED_MAX);
-    if (oldest.found.length > 0 || oldest.next === null) return oldest.found;
+    if (oldest.found.length > 0 || oldest.next === null)
+      return { runs: oldest.found, isWhole: oldest.next === null };
     // A random length: with a fixed one, workers that alternate would each see the same part of the queue for ever.
     const skipped = this.#parts.random.bytes(1)[0] ?? 0;
-    const deeper = await pass(this.#cursors.get(handlerId) ?? oldest.next, SCANNED_MAX - skipped);
+    const cursor = this.#cursors.get(handlerId);
+    const deeper = await pass(cursor ?? oldest.next, SCANNED_MAX - skipped);
     // Keep the cursor where runs were found: one worker does not take them all.
     if (deeper.next === null) this.#cursors.delete(handlerId);
     else if (deeper.found.length === 0) this.#cursors.set(handlerId, deeper.next);
-    return deeper.found;
+    return { runs: deeper.found, isWhole: cursor === undefined && deeper.next === null };
   }
 
   async #pass({ handlerId, limit, isWanted, after, scannedMax }: Pass): Promise<{

@@ -34,9 +34,17 @@ export interface OwnedRun {
 
 /** The owner of a share of the capacity: one product and tenant, or one space where jobs have no product. */
 export function jobOwner(scope: Owner | null, job: RunJob): string {
-  return scope === null
-    ? recordId('job-owner', job.space)
-    : recordId('job-owner', scope.productId, scope.tenantId);
+  return scope === null ? recordId('job-owner', job.space) : ownerOf(scope);
+}
+
+/** Whose share of the execution slots a run uses; `null` for a run without product and tenant: no share bounds it. */
+export function slotOwner({ scope, job }: OwnedRun): string | null {
+  if (job !== undefined) return jobOwner(scope, job);
+  return scope === null ? null : ownerOf(scope);
+}
+
+function ownerOf({ productId, tenantId }: Owner): string {
+  return recordId('job-owner', productId, tenantId);
 }
 
 /** The index value that finds the jobs of a space, or those of one subject in it. */

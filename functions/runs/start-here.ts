@@ -1,12 +1,14 @@
+import type { RunOwner } from '../queue/port.ts';
 import { rejectionProblem } from './admission.ts';
 import type { Reservation } from './engine.ts';
 import type { StartRequest } from './rules/start.ts';
 import type { Run } from './run.ts';
+import { slotOwner } from './run-job.ts';
 import type { Runtime } from './runtime.ts';
 import { type Started, startRun } from './start-run.ts';
 
-/** Reserves room in this process for a run of the handler; `null` where there is none. */
-export type Reserve = (handlerId: string) => Reservation | null;
+/** Reserves a slot in this process for a run of the handler and the owner; `null` where the owner may have none. */
+export type Reserve = (handlerId: string, owner: RunOwner) => Reservation | null;
 
 /** How a refusal is worded for the caller. */
 export interface StartView {
@@ -28,7 +30,7 @@ export async function startHere(
   { startable, seen = (run) => run }: StartView = {},
 ): Promise<Started> {
   const scheduled = request.scheduledAt !== null && request.scheduledAt > now;
-  const reservation = scheduled ? null : (reserve?.(request.handlerId) ?? null);
+  const reservation = scheduled ? null : (reserve?.(request.handlerId, slotOwner(request)) ?? null);
   let taken = false;
   try {
     const started = await startRun(runtime, request, reservation?.grant ?? null);

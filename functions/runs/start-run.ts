@@ -85,6 +85,24 @@ export async function startRun(
   throw queueFull(request, first, clock.now());
 }
 
+/**
+ * The run that this request started before, without starting one; `null` where its key is free. Throws `idempotency_conflict`
+ * where the key was used for another request.
+ */
+export async function findStarted(runtime: Runtime, request: StartRequest): Promise<Run | null> {
+  const keyHash = request.idempotencyKey === null ? null : keyHashOf(request.idempotencyKey);
+  if (keyHash === null) return null;
+  const store = await runtime.store();
+  const keys = [{ key: admissionKey(request, keyHash) }];
+  const [taken] = (await store.query(runtime.scope, { by: 'keys', keys })).records;
+  if (taken === undefined) return null;
+  const admission = taken.head as unknown as Admission;
+  const used = await usedBy(runtime, admission);
+  if (wasRefused(used)) return null;
+  checkSame(runtime, request, admission, used);
+  return used;
+}
+
 /** Draws an id that belongs to the shard: the shard must follow from the id alone. */
 function idIn(runtime: Runtime, first: string, shard: number): string {
   const { counterShards } = runtime.options;
@@ -227,7 +245,7 @@ function checkSame(runtime: Runtime, request: StartRequest, admission: Admission
     request.pluginId ??
     runtime.registry.startable(request.handlerId, request.job !== undefined)?.pluginId ??
     null;
-  // The same requested plugin matches whatever is registered now; otherwise the resolved plugin must match.
+  // The same requested plugin matches, also if another one is registered now; otherwise the resolved plugin must match.
   const samePlugin = admission.askedPluginId === request.pluginId || admission.pluginId === pluginId;
   const same =
     admission.handlerId === request.handlerId && samePlugin && admission.payloadHash === request.payloadHash;

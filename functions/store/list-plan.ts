@@ -1,4 +1,5 @@
 import { cursorError, readCursor, writeCursor } from './cursor.ts';
+import { checkGroup, listedName } from './grouping.ts';
 import type { ListSelection } from './port.ts';
 import { addBounds, isEquality, mergePredicates, type Predicate, type SqlText } from './predicates.ts';
 
@@ -53,6 +54,7 @@ export const countMax = fewEntries + 1;
 /** `undefined` when nothing can match. */
 export function listQuestion(selection: ListSelection): ListQuestion | undefined {
   const { equal = {}, orderBy, after, afterId, group } = selection;
+  checkGroup(selection);
   const predicates = mergePredicates(selection);
   if (predicates === undefined) return undefined;
   const ordered = orderBy === undefined || Object.hasOwn(equal, orderBy) ? undefined : orderBy;
@@ -120,9 +122,14 @@ export function orderValue({ question, sorted }: ListPlan): string | undefined {
 
 /**
  * Asks for the driver's rows within its bounds. The cursor lies within them already; a database that would start at the
- * bound and skip up to the cursor (`skipsToCursor`) is not given the bound that the cursor covers.
+ * bound and skip up to the cursor (`skipsToCursor`) is not given the bound that the cursor covers. `groupsNames` as the
+ * provider writes entries.
  */
-export function addDriver(sql: SqlText, plan: ListPlan, { skipsToCursor }: { skipsToCursor: boolean }): void {
+export function addDriver(
+  sql: SqlText,
+  plan: ListPlan,
+  { skipsToCursor, groupsNames }: { readonly skipsToCursor: boolean; readonly groupsNames: boolean },
+): void {
   const { driver, sorted } = plan;
   if (driver === 'listing') {
     sql.add('AND d.listing_group IS NOT NULL');
@@ -131,19 +138,27 @@ export function addDriver(sql: SqlText, plan: ListPlan, { skipsToCursor }: { ski
   const { after, orderBy, selection } = plan.question;
   const covers = skipsToCursor && !sorted && after !== undefined && orderBy !== undefined;
   const covered = selection.direction === 'descending' ? 'to' : 'from';
-  sql.add('AND d.name = ?', driver.name);
+  sql.add('AND d.name = ?', groupsNames ? listedName(selection, driver.name) : driver.name);
   addBounds(sql, 'd.value', driver, covers ? covered : undefined);
 }
 
 /** How a database compares places: by one comparison of rows, or by the equivalent ranges. */
 type PlaceComparison = 'rows' | 'ranges';
 
-/** Continues after the cursor and orders the rows. `prefix` precedes each column. */
+interface OrderOptions {
+  readonly compares: PlaceComparison;
+  /** Precedes each column. */
+  readonly prefix?: string;
+  /** Orders by the group also where the list names one. */
+  readonly namesGroup?: boolean;
+}
+
+/** Continues after the cursor and orders the rows. */
 export function addOrder(
   sql: SqlText,
   { selection, after }: ListQuestion,
   value: string | undefined,
-  { compares, prefix = '' }: { compares: PlaceComparison; prefix?: string },
+  { compares, prefix = '', namesGroup = false }: OrderOptions,
 ): void {
   const names: string[] = [];
   const place: string[] = [];
@@ -152,7 +167,7 @@ export function addOrder(
     place.push(at ?? '');
   };
   if (value !== undefined) addTerm(value, after?.value);
-  if (selection.group === undefined) addTerm('d.listing_group', after?.listing_group);
+  if (selection.group === undefined || namesGroup) addTerm('d.listing_group', after?.listing_group);
   addTerm('d.listing_id', after?.listing_id);
   const descending = selection.direction === 'descending';
   if (after !== undefined) {

@@ -2,7 +2,7 @@ import { type RecordData, StoreError } from './port.ts';
 
 export interface BatchBounds {
   readonly records: number;
-  /** Of bodies, parts included. */
+  /** Of bodies, parts included, and of search entries. */
   readonly characters: number;
 }
 
@@ -15,7 +15,7 @@ export async function* batches(
   let characters = 0;
   for await (const record of records) {
     batch.push(record);
-    characters += record.body?.length ?? 0;
+    characters += (record.body?.length ?? 0) + entrySize(record.search);
     for (const part of record.parts ?? []) characters += part.body.length;
     if (batch.length < bounds.records && characters < bounds.characters) continue;
     yield batch;
@@ -23,6 +23,15 @@ export async function* batches(
     characters = 0;
   }
   if (batch.length > 0) yield batch;
+}
+
+/** The approximate size of what searches read of a record. */
+export function entrySize(search: RecordData['search']): number {
+  if (search === undefined || search === null) return 0;
+  let size = search.lexicon.length;
+  for (const term of search.terms) size += term.length + 1;
+  for (const { values } of search.vectors) size += values.byteLength;
+  return size;
 }
 
 /** The error of a load whose space a sweep took for an abandoned one. */

@@ -27,11 +27,6 @@ export function carriedBy(
   return collections.filter((each) => each.copies === copies).sort(byName);
 }
 
-/** The collections whose records a deletion of their owner removes, carried or not. */
-export function ownedBy(owner: Owner, collections: readonly OwnedCollection[]): readonly OwnedCollection[] {
-  return collections.filter((each) => each.owner === owner).sort(byName);
-}
-
 function byName(left: Collection, right: Collection): number {
   if (left.name === right.name) return 0;
   return left.name < right.name ? -1 : 1;

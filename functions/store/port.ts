@@ -1,3 +1,13 @@
+import type {
+  CountsRequest,
+  FoundCounts,
+  FoundEntries,
+  FoundNearest,
+  NearestRequest,
+  SearchEntry,
+  TermRequest,
+} from './search.ts';
+
 /**
  * `RecordStore`: the port through which the service keeps records in a database. Each verb carries its intent, so that each provider
  * answers with its best tool, and every rule of the service is written once, above them, as pure functions.
@@ -8,11 +18,15 @@ export interface RecordStore {
   /** The provider's name in settings and status documents, such as `sqlite`. */
   readonly provider: string;
 
+  /** Whether index entries count in what one transaction carries, as on Firestore. Elsewhere they cost only time. */
+  readonly weighsIndexEntries?: true;
+
   /**
    * Reads the records of known keys, calls `decide` for the writes, and makes all of them or none.
    *
    * `decide` is pure and runs again when a rival changed a record that it saw. An error from `decide` ends the call with
-   * nothing written. Only requested keys may be written, each once. Every requested key is guarded, whether written or not.
+   * nothing written. Only requested keys may be written, each once. Every requested key is guarded, whether written or not,
+   * unless its request says `unguarded`.
    */
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R>;
 
@@ -110,13 +124,22 @@ export interface Moment {
   query(selection: KeysSelection | ListSelection): Promise<RecordPage>;
   query(selection: PartsSelection): Promise<PartPage>;
 
+  /** Finds records of one group by their search entries. */
+  readonly find: Find;
+
   /** Names the content of the scope from one swap to the next. Called after a query; positions in lists end with it. */
   generation(): Promise<string>;
 }
 
-/** Records that are read and changed together: one tenant's data, or a ledger of the service itself. */
+export interface Find {
+  (request: CountsRequest): Promise<FoundCounts>;
+  (request: TermRequest): Promise<FoundEntries>;
+  (request: NearestRequest): Promise<FoundNearest>;
+}
+
+/** Records that are read and changed together: one tenant's data, one space's, or a ledger of the service itself. */
 export interface Scope {
-  readonly kind: 'tenants' | 'system';
+  readonly kind: 'tenants' | 'spaces' | 'system';
   readonly name: string;
 }
 
@@ -126,6 +149,13 @@ export interface Collection {
   readonly name: string;
   /** Whether an equality on one index is combined with the order of another straight from an index (costs k² entries). */
   readonly pairedIndexes: boolean;
+  /**
+   * Every list of the collection names a group, and a list without one is refused. A list by an index then reads no entry
+   * of another group, and a provider keeps no entries across groups.
+   */
+  readonly listedByGroup?: true;
+  /** Its records have search entries: a database whose indexes are declared beforehand has those of searches for it. */
+  readonly searched?: true;
 }
 
 /** `id` is 32 lower-case hexadecimal digits made by `recordId`, never a caller's string. */
@@ -144,6 +174,8 @@ export interface RecordData {
   readonly body?: string | null;
   /** How lists find the record. In a write, absent keeps the stored listing; `null` removes the record from all lists. */
   readonly listing?: Listing | null;
+  /** How searches find the record. In a write, absent keeps the stored entry; `null` takes the record out of all searches. Reads leave it out. */
+  readonly search?: SearchEntry | null;
   /** When the record may be claimed, in whole milliseconds since 1970. Absent or `null`: never. */
   readonly due?: number | null;
   /** Bodies filed with the record under other keys; written once, when the record is created. */
@@ -183,6 +215,15 @@ export interface KeyRequest {
    * is one, and before it lets a refusal, or a decision without writes, rest on a key that was not looked up.
    */
   readonly expectAbsent?: boolean;
+  /**
+   * The decision sees the key and does not depend on its staying: the provider reads it at the same moment as the others,
+   * takes no lock and sets no condition on it, and a change after the read does not spoil the decision. The decision may not
+   * write it. Where the key is also requested without this, it is guarded. `expectAbsent` has no effect beside it.
+   *
+   * The decision then takes effect as if it came just before the next change of the key. That order holds if no call that
+   * saw the changed key reads or writes what this decision writes, as where the key names the place of other records.
+   */
+  readonly unguarded?: true;
 }
 
 export interface TransactRequest {
@@ -224,6 +265,8 @@ export interface ListSelection {
   readonly orderBy?: string;
   readonly direction?: 'ascending' | 'descending';
   readonly includeHidden?: boolean;
+  /** Default `body`. The pages of a list may change their view. */
+  readonly view?: 'head' | 'body';
   readonly limit: number;
   /** `next` of the page before, with everything else equal. */
   readonly after?: string;

@@ -49,6 +49,22 @@ override_resource {
 }
 
 override_resource {
+  target = google_service_account.function["collections"]
+  values = {
+    email  = "svc-collections@my-project.iam.gserviceaccount.com"
+    member = "serviceAccount:svc-collections@my-project.iam.gserviceaccount.com"
+  }
+}
+
+override_resource {
+  target = google_service_account.function["records"]
+  values = {
+    email  = "svc-records@my-project.iam.gserviceaccount.com"
+    member = "serviceAccount:svc-records@my-project.iam.gserviceaccount.com"
+  }
+}
+
+override_resource {
   target = google_service_account.function["worker"]
   values = {
     email  = "svc-worker@my-project.iam.gserviceaccount.com"

@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { estimate, type Prices } from './estimate.ts';
 import { canonical, execution, executionCloud } from './measured.ts';
@@ -28,6 +30,17 @@ describe('the use of a commit', () => {
     expect(sum(0, 1, 1, 0)).toEqual(canonical['commit: one create (`mustNotExist`), one event']);
     expect(sum(1, 0, 1, 1)).toEqual(canonical['commit: one upsert, one event, one fence']);
     expect(sum(0, 100, 0, 0)).toEqual(canonical['commit: 100 creates']);
+  });
+});
+
+const textOf = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+
+describe('the figures of other files', () => {
+  test('an instance has the memory that infra/ gives to the functions of calls and runs', () => {
+    const sizes = [...textOf('infra/groups.tf').matchAll(/^ +(\w+) += \{.* memory = "(\w+)"/gm)];
+    const memory = Object.fromEntries(sizes.map(([, name, size]) => [name, size]));
+    expect(memory).toMatchObject({ canonical: '1Gi', execution: '1Gi', worker: '1Gi' });
+    expect(readOptions([], ownPrices).machine.memoryGiB).toBe(1);
   });
 });
 

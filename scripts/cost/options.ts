@@ -36,7 +36,7 @@ const numbers = {
     text: 'requests that share an instance, on average; 1 is the upper bound of the price',
   },
   vcpu: { default: 1, text: 'processors of an instance' },
-  'memory-gib': { default: 0.5, text: 'memory of an instance' },
+  'memory-gib': { default: 1, text: 'memory of an instance' },
   'log-bytes': { default: 600, text: 'log of one request' },
 } as const satisfies Readonly<Record<string, NumberOption>>;
 

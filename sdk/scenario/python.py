@@ -5,13 +5,14 @@ python sdk/scenario/python.py <scenario> <address> <tenant>
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
-from svc_client import APIStatusError, Client
+from svc_client import APIStatusError, Client, StreamedResponse
 
 
 def main(scenario: str, address: str, tenant: str) -> None:
@@ -71,17 +72,27 @@ def called(client: Client, each: dict[str, Any], kept: dict[str, Any]) -> Any:
         return answer.collect()
     if each.get("read") == "pages":
         return list(answer.iter_pages())
+    if isinstance(answer, StreamedResponse):
+        with answer:
+            return encoded(answer.read())
     return answer.first() if hasattr(answer, "iter_pages") else answer
 
 
+def encoded(content: bytes) -> dict[str, str]:
+    """Bytes as both languages write them."""
+    return {"base64": base64.b64encode(content).decode()}
+
+
 def filled(value: Any, kept: dict[str, Any]) -> Any:
-    """`{"kept": "name"}` stands for what an earlier step has kept."""
+    """`{"kept": "name"}` stands for what an earlier step has kept, `{"base64": …}` for bytes."""
     if isinstance(value, list):
         return [filled(member, kept) for member in value]
     if not isinstance(value, dict):
         return value
     if "kept" in value:
         return kept[value["kept"]]
+    if "base64" in value:
+        return base64.b64decode(value["base64"])
     return {name: filled(member, kept) for name, member in value.items()}
 
 

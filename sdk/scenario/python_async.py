@@ -10,9 +10,9 @@ import sys
 from typing import Any
 
 import anyio
-from python import begun, keep, told
+from python import begun, encoded, keep, told
 
-from svc_client import APIStatusError, AsyncClient
+from svc_client import APIStatusError, AsyncClient, AsyncStreamedResponse
 
 
 async def main(scenario: str, address: str, tenant: str) -> None:
@@ -38,7 +38,11 @@ async def called(client: AsyncClient, each: dict[str, Any], kept: dict[str, Any]
         return await answer.collect()
     if each.get("read") == "pages":
         return [page async for page in answer.iter_pages()]
-    return await answer
+    result = await answer
+    if isinstance(result, AsyncStreamedResponse):
+        async with result:
+            return encoded(await result.read())
+    return result
 
 
 if __name__ == "__main__":

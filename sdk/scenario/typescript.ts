@@ -54,13 +54,20 @@ async function called(each: Step): Promise<unknown> {
   const query = parameters === undefined ? [] : [filled(parameters)];
   const answer = call.apply(client, [...given.map(filled), ...query, ...options]);
   if (read === 'all') return answer.all();
-  if (read === undefined) return answer;
+  if (read === undefined) return shown(await answer);
   const pages: unknown[] = [];
   for await (const page of answer.pages()) pages.push(page);
   return pages;
 }
 
-/** `{ "kept": "name" }` refers to a value of an earlier step. */
+/** Bytes as `{ "base64": … }`, which both languages write alike. */
+async function shown(result: unknown): Promise<unknown> {
+  if (!(result instanceof ReadableStream)) return result;
+  const bytes = await new Response(result).arrayBuffer();
+  return { base64: Buffer.from(bytes).toString('base64') };
+}
+
+/** `{ "kept": "name" }` refers to a value of an earlier step, `{ "base64": … }` to bytes. */
 function filled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(filled);
   if (typeof value !== 'object' || value === null) return value;
@@ -68,6 +75,7 @@ function filled(value: unknown): unknown {
     if (!kept.has(String(value.kept))) throw new Error(`nothing is kept as ${String(value.kept)}`);
     return kept.get(String(value.kept));
   }
+  if ('base64' in value) return Buffer.from(String(value.base64), 'base64');
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, filled(member)]));
 }
 

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
+import { POLICIES, RECORDS } from '../../functions/collections/store-collections.ts';
 import { machine } from '../../functions/compose/machine.ts';
-import { collections, tenantScope } from '../../functions/groups/canonical/records.ts';
+import { collections as ofTenants, tenantScope } from '../../functions/groups/canonical/records.ts';
 import type { Clock } from '../../functions/kernel/world.ts';
 import { createClient } from '../../functions/store/firestore/client.ts';
 import { headPath } from '../../functions/store/firestore/layout.ts';
@@ -17,6 +18,8 @@ import type { Database } from '../histories/process-instance.ts';
 import { firestoreMissing, firestoreOptions, firestoreProject } from '../support/firestore.ts';
 import { createMysqlDatabase, mysqlMissing } from '../support/mysql.ts';
 import { postgresMissing, postgresOptions, postgresSchema, postgresUrl } from '../support/postgres.ts';
+
+const collections = [...ofTenants, POLICIES, RECORDS];
 
 /** A database of its own, to be opened by any number of instances. */
 export interface TestDatabase {

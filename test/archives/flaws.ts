@@ -157,7 +157,11 @@ const others: readonly Flaw[] = [
               if (!isOld) return moment.query(selection as never);
               return new MemoryStore(shared.old).query(scope, selection as never);
             };
-            return read({ query: query as Moment['query'], generation: () => moment.generation() });
+            return read({
+              query: query as Moment['query'],
+              find: moment.find,
+              generation: () => moment.generation(),
+            });
           }),
       }),
   },

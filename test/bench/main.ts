@@ -3,8 +3,8 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,neighbours,hostile-http] [--seconds 3] [--rounds 3]
- *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100]
+ *         execution-wake,neighbours,hostile-http,records,records-import-memory,nearest,search] [--seconds 3] [--rounds 3]
+ *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick]
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -22,11 +22,18 @@ import { benchExecutionWaits } from './execution-waits.ts';
 import { benchExecutionWake } from './execution-wake.ts';
 import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
+import { benchNearest } from './nearest.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchProviders } from './providers.ts';
+import { benchRecords } from './records.ts';
+import { benchRecordsImportMemory } from './records-import-memory.ts';
 import { benchSdk } from './sdk.ts';
+import { benchSearch, SEARCH_PARTS } from './search.ts';
 import { benchStrictJson } from './strict-json.ts';
 import { benchTiming } from './timing.ts';
+
+/** Sizes of searches that show whether the benchmark works, and nothing else. */
+const QUICK = { vectors: 1000, queries: 5 };
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object>>> = {
   'canonical-http': benchCanonicalHttp,
@@ -48,6 +55,15 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
   'execution-wake': benchExecutionWake,
   neighbours: benchNeighbours,
   'hostile-http': () => benchHostileHttp(),
+  records: benchRecords,
+  nearest: (options) => benchNearest({ ...options, vectors: Number(values.vectors) }),
+  search: () =>
+    benchSearch({
+      vectors: values.quick ? QUICK.vectors : Number(values.vectors),
+      queries: values.quick ? QUICK.queries : Number(values.queries),
+      parts: values.parts.split(','),
+    }),
+  'records-import-memory': () => benchRecordsImportMemory(),
 };
 
 const { values } = parseArgs({
@@ -57,12 +73,16 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     providers: { type: 'string', default: 'sqlite,postgresql,mysql,firestore' },
     megabytes: { type: 'string', default: '100' },
+    vectors: { type: 'string', default: '100000' },
+    queries: { type: 'string', default: '200' },
+    parts: { type: 'string', default: SEARCH_PARTS.join(',') },
+    quick: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 if (values.help) {
   console.log(
-    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3] [--providers ${values.providers}] [--megabytes 100,500]`,
+    `usage: npm run bench -- [--only ${Object.keys(benches).join(',')}] [--seconds 3] [--rounds 3] [--providers ${values.providers}] [--megabytes 100,500] [--vectors 100000] [--queries 200] [--parts ${values.parts}] [--quick]`,
   );
   process.exit(0);
 }
@@ -74,6 +94,14 @@ const options = {
 };
 if (!options.megabytes.every((size) => size > 0)) {
   console.error('--megabytes must be positive numbers');
+  process.exit(2);
+}
+if (!(Number(values.vectors) >= 1000)) {
+  console.error('--vectors must be a number from 1000');
+  process.exit(2);
+}
+if (!values.parts.split(',').every((part) => SEARCH_PARTS.includes(part))) {
+  console.error(`--parts must be of ${SEARCH_PARTS.join(', ')}`);
   process.exit(2);
 }
 if (!(options.seconds > 0) || !Number.isInteger(options.rounds) || options.rounds < 1) {

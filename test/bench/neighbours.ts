@@ -67,6 +67,7 @@ async function measureRounds(folder: string, seconds: number, rounds: number): P
   try {
     const reader = new Reader(server.address);
     await reader.read(1000);
+    const schedule = await schedulingOfNeighbours();
     const residentBefore = await memory(server.child, 'VmRSS');
     const alone: Measurement[] = [];
     const beside: Measurement[] = [];
@@ -76,7 +77,7 @@ async function measureRounds(folder: string, seconds: number, rounds: number): P
     for (let n = 0; n < rounds; n++) {
       alone.push(summarizeReads(await reader.read(seconds * 1000)));
       // Neighbours of other addresses each round: all of them have their permits.
-      const neighbours = startNeighbours(server.address, `${10 + n}`);
+      const neighbours = startNeighbours(server.address, `${10 + n}`, schedule);
       let readyAt = Infinity;
       void neighbours.ready.then(() => {
         readyAt = performance.now();
@@ -146,11 +147,22 @@ async function startLimited(
   return { address: await addressOf(child), child };
 }
 
-function startNeighbours(address: string, network: string) {
+/**
+ * The neighbours would be on other machines: they get only what server and reader leave. A process of the lowest priority may
+ * still keep a core for milliseconds when another wakes; one of the class idle does not. Under `chrt --rr 10` the neighbours
+ * run below server and reader but before all other work of the machine, which then neither slows them nor the reader.
+ */
+async function schedulingOfNeighbours(): Promise<readonly string[]> {
+  if (!existsSync(CHRT)) return [];
+  const stat = await readFile('/proc/self/stat', 'utf8');
+  // Behind the name of the program in brackets, whose next field is the third: the 41st is the class.
+  const policy = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[41 - 3];
+  return policy === '1' || policy === '2' ? [CHRT, '--rr', '1'] : [CHRT, '--idle', '0'];
+}
+
+function startNeighbours(address: string, network: string, schedule: readonly string[]) {
   const given = ['test/bench/neighbours-child.ts', address, String(PAUSE_MS), network];
-  // The neighbours would be on other machines: they get only what server and reader leave. A process of the lowest priority may
-  // still keep a core for milliseconds when another wakes; one of the class idle does not.
-  const [command, ...first] = existsSync(CHRT) ? [CHRT, '--idle', '0', process.execPath] : [process.execPath];
+  const [command, ...first] = [...schedule, process.execPath];
   const child = spawn(command, [...first, ...given], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -172,7 +172,11 @@ export function describeMigrations({ store, rivals }: Conformance): void {
             if (++pages === 1) await ledger.apply(late);
             return page;
           };
-          return read({ query: query as Moment['query'], generation: () => moment.generation() });
+          return read({
+            query: query as Moment['query'],
+            find: moment.find,
+            generation: () => moment.generation(),
+          });
         });
       await ledger.apply(ledger.many(20, 'm'));
       const before = await ledger.listAll();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeCommit } from './canonical-commit.ts';
+import { describeCommitSizes } from './canonical-commit-sizes.ts';
 import { describeCopies } from './canonical-copies.ts';
 import { describeFences } from './canonical-fences.ts';
 import { describeIdempotency } from './canonical-idempotency.ts';
@@ -38,6 +39,7 @@ export function describeCanonical(
     });
     const conformance: Conformance = { store: () => store, rivals: options.rivals };
     describeCommit(conformance);
+    describeCommitSizes(conformance);
     describePreconditions(conformance);
     describeQueries(conformance);
     describeNames(conformance);

@@ -89,7 +89,7 @@ export function describeCeiling({ store, rivals }: ExecutionConformance): void {
         },
       ],
       [
-        'failed with its last lease, found by whoever asks for it',
+        'failed with its last lease, found by a read of it',
         async ({ client, clock }, runId) => {
           await leased(client, runId, 1);
           clock.now += 1_000;
@@ -97,7 +97,7 @@ export function describeCeiling({ store, rivals }: ExecutionConformance): void {
         },
       ],
       [
-        'failed with its last lease, found by whoever raises an event',
+        'failed with its last lease, found by a raised event',
         async ({ client, clock }, runId) => {
           await leased(client, runId, 1);
           clock.now += 1_000;

@@ -16,7 +16,7 @@ export function describeHandlerGuards(conformance: ExecutionConformance): void {
 }
 
 function describeCalls({ store }: ExecutionConformance): void {
-  test('an await that was forgotten ends nothing, and whoever awaits is told', async () => {
+  test('an await that was forgotten ends nothing, and a later await gets the failure', async () => {
     const stage = new Stage(store());
     const unhandled: unknown[] = [];
     const note = (error: unknown) => unhandled.push(error);

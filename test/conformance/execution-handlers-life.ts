@@ -137,7 +137,7 @@ function describeShared({ store, alone }: ExecutionConformance): void {
       const stage = new Stage(store());
       const { executions, run } = held();
       const client = stage.client({ plugins: [pluginOf({ 'p.held': run })], concurrencyMax: 1 });
-      const reservation = client.instance.engine.reserve('p.held');
+      const reservation = client.instance.engine.reserve('p.held', null);
       const { id } = await executed(stage, client, 'p.held');
       expect(executions).toHaveLength(0);
       reservation?.release();

@@ -137,7 +137,7 @@ export function describePolicies({ store, alone }: ExecutionConformance): void {
       expect(await as('everything').list()).toEqual([]);
     });
 
-    it('bind a run to whoever was verified, and to nobody that a body names', async () => {
+    it('bind a run to the verified caller, and not to a name in the body', async () => {
       const as = everybody();
       const run = await as('starter').start(inOpen);
       expect(run.scope).toEqual({ productId: 'open', tenantId: 't', serviceIdentity: 'starter@x' });

@@ -259,7 +259,7 @@ function describeTimers({ store }: ExecutionConformance): void {
     expect((await typesOf(client, id)).filter((type) => type === 'wait.timed_out')).toHaveLength(1);
   });
 
-  test('at the millisecond of the deadline or the timer, time comes first, whoever is asked', async () => {
+  test('at the millisecond of the deadline or the timer, time comes first at every operation', async () => {
     const stage = new Stage(store());
     const client = stage.client();
     const soon = () => stage.time.now + 100;

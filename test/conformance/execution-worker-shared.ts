@@ -15,7 +15,7 @@ const handlerIds = [FIRST, SECOND];
 
 /** Handlers that share a concurrency key: their runs are executed one after another, over all instances. */
 export function describeSharedKeys({ store, rivals, alone }: ExecutionConformance): void {
-  test('of runs that share a key one is running, whoever asks', async () => {
+  test('of runs that share a key one is running, at every instance', async () => {
     const stage = new Stage(store());
     const clients = [stage.client({ external }), stage.client({ external })];
     const [client] = clients as [ExecutionClient];

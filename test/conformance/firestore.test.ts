@@ -1,16 +1,16 @@
 import { openFirestoreStore } from '../../functions/store/firestore/store.ts';
 import { firestoreMissing, firestoreOptions, firestoreProject } from '../support/firestore.ts';
-import { describeRecordStore } from './store.ts';
-import { documents, events } from './store-fixtures.ts';
+import { describeRecordStore, type OpenedStore } from './store.ts';
+import { declared } from './store-fixtures.ts';
 
 const projectId = firestoreProject();
 
-describeRecordStore(
-  'firestore',
-  () => {
-    const collections = [documents, events, { name: 'runs', pairedIndexes: false }];
-    const store = openFirestoreStore({ ...firestoreOptions(projectId), collections });
-    return Promise.resolve({ store, close: () => store.close() });
-  },
-  { scale: 'small', ...(firestoreMissing === undefined ? {} : { skip: { reason: firestoreMissing } }) },
-);
+function open(): Promise<OpenedStore> {
+  const store = openFirestoreStore({ ...firestoreOptions(projectId), collections: declared });
+  return Promise.resolve({ store, another: open, close: () => store.close() });
+}
+
+describeRecordStore('firestore', open, {
+  scale: 'small',
+  ...(firestoreMissing === undefined ? {} : { skip: { reason: firestoreMissing } }),
+});

@@ -1,17 +1,22 @@
 import { openMysqlStore } from '../../functions/store/mysql/store.ts';
-import { createMysqlDatabase, mysqlMissing } from '../support/mysql.ts';
+import { createMysqlDatabase, type MysqlDatabase, mysqlMissing } from '../support/mysql.ts';
 import { describeRecordStore, type OpenedStore } from './store.ts';
 
 describeRecordStore('mysql', open, mysqlMissing === undefined ? {} : { skip: { reason: mysqlMissing } });
 
 async function open(): Promise<OpenedStore> {
   const database = await createMysqlDatabase();
-  const store = openMysqlStore(database.options());
+  const opened = another(database);
   return {
-    store,
+    ...opened,
     close: async () => {
-      await store.close();
+      await opened.close();
       await database.drop();
     },
   };
+}
+
+function another(database: MysqlDatabase): OpenedStore {
+  const store = openMysqlStore(database.options());
+  return { store, another: async () => another(database), close: () => store.close() };
 }

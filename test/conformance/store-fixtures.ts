@@ -22,6 +22,18 @@ import { recordId } from '../../functions/store/record-id.ts';
 export const documents: Collection = { name: 'documents', pairedIndexes: true };
 export const events: Collection = { name: 'outboxEvents', pairedIndexes: false };
 
+/** As the record plane keeps records: a group is one state of one collection, and every list names one. */
+export const grouped: Collection = { name: 'records', pairedIndexes: false, listedByGroup: true };
+
+/** What a store under test is opened with. */
+export const declared: readonly Collection[] = [
+  documents,
+  events,
+  grouped,
+  { name: 'drafts', pairedIndexes: false, listedByGroup: true },
+  { name: 'runs', pairedIndexes: false },
+];
+
 export function randomScope(): Scope {
   return { kind: 'tenants', name: `tenant-${randomBytes(8).toString('hex')}` };
 }

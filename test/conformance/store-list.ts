@@ -6,11 +6,22 @@ import type {
   Listing,
   ListSelection,
   RecordData,
+  RecordStore,
   Scope,
   Write,
 } from '../../functions/store/port.ts';
 import type { StoreSuite } from './store.ts';
-import { compareBytes, keyOf, listAll, plain, put, randomScope, streamOf, write } from './store-fixtures.ts';
+import {
+  compareBytes,
+  grouped,
+  keyOf,
+  listAll,
+  plain,
+  put,
+  randomScope,
+  streamOf,
+  write,
+} from './store-fixtures.ts';
 
 type Asked = Omit<ListSelection, 'by' | 'after' | 'collection'>;
 
@@ -43,6 +54,8 @@ export function describeList(suite: StoreSuite): void {
       const collection = { name: pairedIndexes ? 'documents' : 'runs', pairedIndexes };
       describeAgainstBruteForce(suite, title, { collection, count, cases, limits: [1, 5, 80] });
     }
+    const listedByGroup = { collection: grouped, count, cases, limits: [1, 5, 80] } as const;
+    describeAgainstBruteForce(suite, 'of groups that are listed one by one', listedByGroup);
     if (longListRecords > 0) {
       // Long enough that a provider's choice between its indexes, and the bounds of its walks, come into play.
       const collection = { name: 'documents', pairedIndexes: true };
@@ -90,6 +103,7 @@ export function describeList(suite: StoreSuite): void {
       const records = await listAll(store, scope, { collection, limit: 1 });
       expect(records.map(plain)).toEqual([plain(record)]);
     });
+    test.each(Object.entries(listViewChecks))('%s', (_, check) => check(suite.store()));
     test('an empty scope has an empty list', async () => {
       const collection = { name: 'documents', pairedIndexes: true };
       const asked = { collection, equal: { status: 'open' }, orderBy: 'rank', limit: 3 };
@@ -97,6 +111,59 @@ export function describeList(suite: StoreSuite): void {
     });
   });
 }
+
+const viewed = { name: 'documents', pairedIndexes: true } as const;
+
+async function fillViewed(store: RecordStore): Promise<Scope> {
+  const scope = randomScope();
+  const records = ['a', 'b', 'c', 'd'].map((id, n): RecordData => {
+    const indexes = { status: 'open', rank: `${9 - n}` };
+    const listing = { group: 'task', id, hidden: false, indexes };
+    return { key: keyOf(id), head: { revision: n }, body: `{"n":${n}}`, listing, due: n };
+  });
+  await put(store, scope, ...records);
+  return scope;
+}
+
+const viewedSelections: readonly Asked[] = [
+  { limit: 3 },
+  { group: 'task', limit: 1 },
+  { equal: { status: 'open' }, limit: 2 },
+  { orderBy: 'rank', limit: 3 },
+  { equal: { status: 'open' }, range: { index: 'rank', from: '7' }, orderBy: 'rank', limit: 1 },
+];
+
+/** What the port promises of the views of a list, each as a check that a store passes or fails. */
+export const listViewChecks: Readonly<Record<string, (store: RecordStore) => Promise<void>>> = {
+  'a list of heads shows the same records, with head and due alone': async (store) => {
+    const scope = await fillViewed(store);
+    for (const asked of viewedSelections) {
+      const bodies = await listAll(store, scope, { collection: viewed, ...asked });
+      const heads = await listAll(store, scope, { collection: viewed, ...asked, view: 'head' });
+      expect(heads).toEqual(bodies.map(({ key, head, due }) => ({ key, head, due })));
+      expect(bodies.map(({ body }) => body)).not.toContain(undefined);
+      expect(await listAll(store, scope, { collection: viewed, ...asked, view: 'body' })).toEqual(bodies);
+    }
+  },
+
+  'the pages of a list may change their view': async (store) => {
+    const scope = await fillViewed(store);
+    const selection = { by: 'list', collection: viewed, group: 'task', limit: 2 } as const;
+    const first = await store.query(scope, { ...selection, view: 'head' });
+    const second = await store.query(scope, { ...selection, after: first.next ?? '' });
+    expect(first.records.map(({ head }) => head['revision'])).toEqual([0, 1]);
+    expect(second.records.map(({ body }) => body)).toEqual(['{"n":2}', '{"n":3}']);
+  },
+
+  'a head of a list, written back, keeps body and listing': async (store) => {
+    const scope = await fillViewed(store);
+    const asked = { collection: viewed, group: 'task', limit: 9 } as const;
+    const before = await listAll(store, scope, asked);
+    for (const record of await listAll(store, scope, { ...asked, view: 'head' }))
+      await put(store, scope, record);
+    expect(await listAll(store, scope, asked)).toEqual(before);
+  },
+};
 
 interface Size {
   readonly collection: Collection;
@@ -117,7 +184,7 @@ function describeAgainstBruteForce(suite: StoreSuite, title: string, size: Size)
 
     test('agrees with brute force, following every page to the end', async () => {
       await fc.assert(
-        fc.asyncProperty(askedArbitrary(size.limits), async (asked) => {
+        fc.asyncProperty(askedArbitrary(size), async (asked) => {
           const listed = await listAll(suite.store(), scope, { collection, ...asked });
           expect(listed.map((record) => record.key.id)).toEqual(
             bruteForce(stored, asked).map((record) => record.key.id),
@@ -191,10 +258,12 @@ const rangeArbitrary = fc
     ...(to === null ? {} : { to }),
   }));
 
-const askedArbitrary = ([least, middle, most]: Size['limits']): fc.Arbitrary<Asked> =>
+const groupArbitrary = fc.constantFrom(...groups, 'nobody');
+
+const askedArbitrary = ({ collection, limits: [least, middle, most] }: Size): fc.Arbitrary<Asked> =>
   fc
     .record({
-      group: fc.option(fc.constantFrom(...groups, 'nobody')),
+      group: collection.listedByGroup ? groupArbitrary : fc.option(groupArbitrary),
       equal: fc.option(fc.dictionary(nameArbitrary, valueArbitrary, { maxKeys: 3, noNullPrototype: true })),
       range: fc.option(rangeArbitrary),
       orderBy: fc.option(nameArbitrary),

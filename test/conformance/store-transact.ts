@@ -160,14 +160,18 @@ function describeWrites(suite: StoreSuite): void {
     const store = suite.store();
     const tenant = randomScope();
     const system = { kind: 'system', name: tenant.name } as const;
+    const space = { kind: 'spaces', name: tenant.name } as const;
     const odd = { kind: 'tenants', name: `__${tenant.name}.é 😀__` } as const;
-    for (const scope of [tenant, system, odd]) await put(store, scope, fullRecord('a', { body: scope.kind }));
+    for (const scope of [tenant, system, space, odd])
+      await put(store, scope, fullRecord('a', { body: scope.kind }));
     await put(store, odd, fullRecord('a', { body: 'odd' }));
     expect((await read(store, tenant, keyOf('a')))?.body).toBe('tenants');
     expect((await read(store, system, keyOf('a')))?.body).toBe('system');
+    expect((await read(store, space, keyOf('a')))?.body).toBe('spaces');
     await transact(store, tenant, [keyOf('a')], () => ({ writes: [{ remove: keyOf('a') }], result: null }));
     expect(await read(store, tenant, keyOf('a'))).toBeUndefined();
-    expect(await listAll(store, system, { collection: documents, limit: 5 })).toHaveLength(1);
+    for (const other of [system, space])
+      expect(await listAll(store, other, { collection: documents, limit: 5 })).toHaveLength(1);
     expect((await read(store, odd, keyOf('a')))?.body).toBe('odd');
   });
 }

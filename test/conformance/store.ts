@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeClaim } from './store-claim.ts';
 import { describeDue } from './store-due.ts';
+import { describeFind } from './store-find.ts';
+import { describeGroups } from './store-groups.ts';
 import { describeLife } from './store-life.ts';
 import { describeList } from './store-list.ts';
 import { describeQuery } from './store-query.ts';
@@ -9,9 +11,12 @@ import { describeScan } from './store-scan.ts';
 import { describeSnapshot } from './store-snapshot.ts';
 import { describeSwap } from './store-swap.ts';
 import { describeTransact } from './store-transact.ts';
+import { describeUnguarded } from './store-transact-unguarded.ts';
 
 export interface OpenedStore {
   readonly store: RecordStore;
+  /** Opens another store over the same database. */
+  readonly another?: () => Promise<OpenedStore>;
   close(): Promise<void>;
 }
 
@@ -26,6 +31,8 @@ export interface StoreSuiteOptions {
 export interface StoreSuite {
   store(): RecordStore;
   readonly open: () => Promise<OpenedStore>;
+  /** Opens another store over the same database. */
+  readonly another: () => Promise<OpenedStore>;
   readonly scale: SuiteScale;
 }
 
@@ -39,6 +46,8 @@ export interface SuiteScale {
   /** Zero leaves the long list out. */
   readonly longListRecords: number;
   readonly swapRecords: number;
+  /** Random writes and finds that are compared with the model. */
+  readonly findCases: number;
 }
 
 const scales: Readonly<Record<'full' | 'small', SuiteScale>> = {
@@ -49,8 +58,17 @@ const scales: Readonly<Record<'full' | 'small', SuiteScale>> = {
     listRecords: 60,
     longListRecords: 6000,
     swapRecords: 4000,
+    findCases: 60,
   },
-  small: { contenders: 4, turns: 3, listCases: 15, listRecords: 30, longListRecords: 0, swapRecords: 300 },
+  small: {
+    contenders: 4,
+    turns: 3,
+    listCases: 15,
+    listRecords: 30,
+    longListRecords: 0,
+    swapRecords: 300,
+    findCases: 5,
+  },
 };
 
 /** Everything that the doc comments of `RecordStore` promise, asked of one provider. Each test has its own scope. */
@@ -68,6 +86,10 @@ export function describeRecordStore(
         return opened.store;
       },
       open,
+      another: () => {
+        if (opened?.another === undefined) throw new Error('no other store can be opened');
+        return opened.another();
+      },
       scale: scales[options.scale ?? 'full'],
     };
     beforeAll(async () => {
@@ -75,8 +97,11 @@ export function describeRecordStore(
     });
     afterAll(() => opened?.close());
     describeTransact(suite);
+    describeUnguarded(suite);
     describeQuery(suite);
     describeList(suite);
+    describeGroups(suite);
+    describeFind(suite);
     describeClaim(suite);
     describeDue(suite);
     describeSnapshot(suite);

@@ -100,6 +100,31 @@ describe.skipIf(firestoreMissing !== undefined)(`lost answers ${firestoreMissing
     expect(await countOf(store, 'raced')).toBe(3);
   });
 
+  test('a try after a lost answer shows the unguarded keys of the lost one, so that both write the same', async () => {
+    const { store, client } = openTestStore();
+    opened.push(store);
+    const pointer = keyOf('moved');
+    await write(store, scope, recordNamed('moved'), recordNamed('pointed'));
+    let lost = false;
+    wrapRpcs(client, async (name, send) => {
+      if (name !== 'commit' || lost) return send();
+      lost = true;
+      await write(store, scope, recordNamed('moved', { head: { revision: 2 } }));
+      throw grpcError(14, 'never arrived');
+    });
+    const keys = [{ key: pointer, unguarded: true as const }, { key: keyOf('pointed') }];
+    const shown: unknown[] = [];
+    await store.transact(scope, { keys }, (found) => {
+      shown.push(found.get(pointer)?.head['revision']);
+      // A decision that would leave the lost write alone, which may still be made.
+      const writes = shown.at(-1) === 1 ? [{ put: recordNamed('pointed', { head: { by: 'it' } }) }] : [];
+      return { writes, result: null };
+    });
+    expect(shown).toEqual([1, 1]);
+    const { records } = await store.query(scope, { by: 'keys', keys: [{ key: keyOf('pointed') }] });
+    expect(records[0]?.head).toEqual({ by: 'it' });
+  });
+
   test('contention ends, and says so', async () => {
     let now = 0;
     const timers = {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import type { RecordData } from '../../functions/store/port.ts';
+import type { RecordData, Scope } from '../../functions/store/port.ts';
 import { firestoreMissing, firestoreProject } from '../support/firestore.ts';
 import { documents, keyOf, openTestStore, recordNamed, scopeOf, streamOf, write } from './fixtures.ts';
 
@@ -35,23 +35,27 @@ describe.skipIf(firestoreMissing !== undefined)(`generations ${firestoreMissing 
 
   test('maintenance sweeps every scope that was swapped, by whatever name', async () => {
     const names = ['plain', 'a/b%2Fc%', '__x__', '..'];
-    for (const name of names) {
-      await write(store, scopeOf(name), recordNamed('first'));
-      await store.swap(scopeOf(name), streamOf([recordNamed('second')]), () => undefined);
+    const kinds = ['tenants', 'spaces', 'system'] as const;
+    const scopes = kinds.flatMap((kind) => names.map((name): Scope => ({ kind, name })));
+    for (const scope of scopes) {
+      await write(store, scope, recordNamed('first'));
+      await store.swap(scope, streamOf([recordNamed('second')]), () => undefined);
     }
     const left = async () => (await client.collectionGroup('documents').get()).size;
     await other.sweep();
     const before = await left();
     now += hourMs;
     await other.sweep();
-    expect(await left()).toBeLessThanOrEqual(before - names.length);
-    for (const name of names) {
+    expect(await left()).toBeLessThanOrEqual(before - scopes.length);
+    for (const scope of scopes) {
       const keys = ['first', 'second'].map((record) => ({ key: keyOf(record) }));
-      const { records } = await other.query(scopeOf(name), { by: 'keys', keys });
+      const { records } = await other.query(scope, { by: 'keys', keys });
       expect(records.map(({ key }) => key)).toEqual([keyOf('second')]);
     }
-    const heads = await client.collection('tenants').get();
-    for (const head of heads.docs) expect(head.data()['retired'], head.id).toEqual({});
+    for (const kind of kinds) {
+      const heads = await client.collection(kind).get();
+      for (const head of heads.docs) expect(head.data()['retired'], head.ref.path).toEqual({});
+    }
     // Nothing is left to do.
     await other.sweep();
   });

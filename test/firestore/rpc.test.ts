@@ -12,7 +12,7 @@ import {
   streamOf,
   write,
 } from './fixtures.ts';
-import { countRpcs } from './rpc-counter.ts';
+import { countRpcs, wrapRpcs } from './rpc-counter.ts';
 
 /** Round trips decide latency, and documents the bill; both are promised in the decision record. */
 describe.skipIf(firestoreMissing !== undefined)(`RPCs to Firestore ${firestoreMissing ?? ''}`, () => {
@@ -38,6 +38,29 @@ describe.skipIf(firestoreMissing !== undefined)(`RPCs to Firestore ${firestoreMi
     const writes = [{ put: recordNamed('a') }, { put: recordNamed('new') }];
     await store.transact(scope, { keys }, () => ({ writes, result: null }));
     expect(rpcs.take()).toEqual({ batchGetDocuments: 1, commit: 1 });
+  });
+
+  test('an unguarded key: read with the others, not named in the commit, its change costs nothing', async () => {
+    const pointer = keyOf('pointer');
+    await write(store, scope, recordNamed('pointer'), recordNamed('a'));
+    const { store: other, client: otherClient } = openTestStore({}, project);
+    let committed: unknown;
+    wrapRpcs(otherClient, async (method, send, request) => {
+      if (method !== 'commit') return send();
+      committed = request;
+      await write(store, scope, recordNamed('pointer', { head: { revision: 2 } }));
+      return send();
+    });
+    const otherRpcs = countRpcs(otherClient);
+    const keys = [{ key: pointer, unguarded: true as const }, { key: keyOf('a') }];
+    const seen = await other.transact(scope, { keys }, (found) => ({
+      writes: [{ put: recordNamed('a', { head: { revision: 5 } }) }],
+      result: found.get(pointer)?.head,
+    }));
+    expect(seen).toEqual({ revision: 1 });
+    expect(otherRpcs.take()).toEqual({ batchGetDocuments: 1, commit: 1 });
+    expect((committed as { writes: unknown[] }).writes).toHaveLength(1);
+    await other.close();
   });
 
   test('a transaction that only reads: one read', async () => {

@@ -2,6 +2,7 @@ import type {
   ClaimDecision,
   ClaimRequest,
   Collection,
+  Find,
   Found,
   KeysSelection,
   ListSelection,
@@ -15,6 +16,7 @@ import type {
   TransactRequest,
   Write,
 } from '../../functions/store/port.ts';
+import type { CountsRequest } from '../../functions/store/search.ts';
 import { FLAWS } from '../simulation/flaws.ts';
 
 /** What the bugs of all instances over one database share. */
@@ -124,6 +126,7 @@ function reading(
   const snapshot: RecordStore['snapshot'] = (scope, work) =>
     work({
       query: ((selection: Selection) => query(scope, selection)) as Moment['query'],
+      find: ((request: CountsRequest) => store.snapshot(scope, (moment) => moment.find(request))) as Find,
       generation: () => store.snapshot(scope, (moment) => moment.generation()),
     });
   return over(store, { query: query as RecordStore['query'], snapshot });

@@ -46,7 +46,7 @@ export class LocalInstance implements Instance {
     const call: Call<Id> = { ...request, number: ++this.#calls, instance: 'local', verdict: undefined };
     try {
       const response = await duringCall(call, () =>
-        handler({ params, query: {}, body: body as OperationInput<Id>['body'] }, callAt(now)),
+        handler({ params, query: {}, body } as unknown as OperationInput<Id>, callAt(now)),
       );
       return { kind: 'answer', body: response.body as Extract<Outcome<Id>, { kind: 'answer' }>['body'] };
     } catch (error) {

@@ -73,23 +73,25 @@ export function textsIn(value: unknown, place = ''): { readonly place: string; r
   );
 }
 
-/** A copy of `infra/` in a folder of its own, with one text of one file replaced. */
-export function copyOfInfra(edit?: {
+export interface Edit {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-}): string {
+}
+
+/** A copy of `infra/` in a folder of its own, with texts of its files replaced, each once. */
+export function copyOfInfra(...edits: readonly Edit[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-infra-'));
   cpSync(infraFolder, folder, {
     recursive: true,
     filter: (source) => !/[\\/](node_modules|\.terraform)([\\/]|$)/.test(source),
   });
-  if (edit !== undefined) {
-    const path = join(folder, edit.file);
+  for (const { file, from, to } of edits) {
+    const path = join(folder, file);
     const text = readFileSync(path, 'utf8');
-    const at = text.indexOf(edit.from);
-    if (at < 0) throw new Error(`${edit.file} does not contain ${edit.from}`);
-    writeFileSync(path, text.slice(0, at) + edit.to + text.slice(at + edit.from.length));
+    const at = text.indexOf(from);
+    if (at < 0) throw new Error(`${file} does not contain ${from}`);
+    writeFileSync(path, text.slice(0, at) + to + text.slice(at + from.length));
   }
   return folder;
 }

@@ -35,3 +35,18 @@ export function neededFields(): Readonly<Record<string, number>> {
     ]),
   );
 }
+
+/** The composite indexes that Terraform must create, as `infra/database.tf` keys them, with the length of their vectors or 0. */
+export function neededComposites(): Readonly<Record<string, number>> {
+  const { indexes } = firestoreIndexes(serviceCollections);
+  return Object.fromEntries(
+    indexes.map(({ collectionGroup, queryScope, fields }) => {
+      const parts = fields.map((field) => {
+        const kind = 'order' in field ? field.order : 'arrayConfig' in field ? field.arrayConfig : 'VECTOR';
+        return `${field.fieldPath} ${kind}`;
+      });
+      const vector = fields.find((field) => 'vectorConfig' in field);
+      return [`${collectionGroup}/${queryScope}/${parts.join()}`, vector?.vectorConfig.dimension ?? 0];
+    }),
+  );
+}

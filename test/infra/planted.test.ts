@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { copyOfInfra, readConfiguration } from './configuration.ts';
+import { copyOfInfra, type Edit, readConfiguration } from './configuration.ts';
 import { indexFaults } from './index-check.ts';
 import { orderFaults } from './order-check.ts';
 import { planted } from './planted.ts';
@@ -12,8 +12,8 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-async function faultsWith(edit: Parameters<typeof copyOfInfra>[0]): Promise<string> {
-  const folder = copyOfInfra(edit);
+async function faultsWith(...edits: readonly Edit[]): Promise<string> {
+  const folder = copyOfInfra(...edits);
   folders.push(folder);
   try {
     const configuration = await readConfiguration(folder);
@@ -30,7 +30,7 @@ async function faultsWith(edit: Parameters<typeof copyOfInfra>[0]): Promise<stri
 
 describe('a defect is found without Terraform', () => {
   test('a copy without a defect has no faults', async () => {
-    expect(await faultsWith(undefined)).toBe('');
+    expect(await faultsWith()).toBe('');
   });
 
   test.each(planted)('$defect', async ({ edit, node }) => {

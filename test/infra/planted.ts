@@ -1,16 +1,16 @@
-import type { copyOfInfra } from './configuration.ts';
+import type { Edit } from './configuration.ts';
 
 /** Defects that the checks of the infrastructure must find. */
 export interface Planted {
   readonly defect: string;
-  readonly edit: NonNullable<Parameters<typeof copyOfInfra>[0]>;
+  readonly edit: Edit;
   /** Text of the fault that the checks in Node report. */
   readonly node: string;
   /** Text that Terraform reports, where it can know. */
   readonly terraform?: string;
 }
 
-const edit = (file: string, from: string, to: string) => ({ file, from, to });
+const edit = (file: string, from: string, to: string): Edit => ({ file, from, to });
 
 export const planted: readonly Planted[] = [
   {
@@ -68,6 +68,12 @@ export const planted: readonly Planted[] = [
     ),
     node: 'firestore.indexes.json lacks {"collectionGroup":"admissions","fieldPath":"order"',
     terraform: 'The store needs other indexes',
+  },
+  {
+    defect: 'an index of vectors of another length',
+    edit: edit('firestore.indexes.json', '"dimension": 384', '"dimension": 385'),
+    node: 'no query needs {"collectionGroup":"records"',
+    terraform: 'Searches need other indexes',
   },
   {
     defect: 'everybody may call an internal function',

@@ -7,8 +7,8 @@ import { functionNames } from '../../functions/compose/functions.ts';
 import { loadConfiguration } from '../../functions/config/load.ts';
 import { catalogPaths } from '../../scripts/public-routes.ts';
 import { terraform, terraformMissing } from '../support/terraform.ts';
-import { copyOfInfra, infraFolder } from './configuration.ts';
-import { neededFields } from './index-check.ts';
+import { copyOfInfra, type Edit, infraFolder } from './configuration.ts';
+import { neededComposites, neededFields } from './index-check.ts';
 import { planted } from './planted.ts';
 import { type StubProvider, startStubProvider } from './provider/stub-provider.ts';
 import { groupFor, readings } from './url-map.ts';
@@ -31,8 +31,8 @@ describe.skipIf(terraformMissing !== undefined)(
       for (const folder of folders) rmSync(folder, { recursive: true });
     });
 
-    function copy(edit?: Parameters<typeof copyOfInfra>[0]): string {
-      const folder = copyOfInfra(edit);
+    function copy(...edits: readonly Edit[]): string {
+      const folder = copyOfInfra(...edits);
       folders.push(folder);
       return folder;
     }
@@ -41,7 +41,12 @@ describe.skipIf(terraformMissing !== undefined)(
       const [command = '', ...rest] = args;
       return terraform(folder, [command, '-no-color', ...rest], provider.environment);
     };
-    const needed = ['-var', `needed_fields=${JSON.stringify(neededFields())}`];
+    const needed = [
+      '-var',
+      `needed_fields=${JSON.stringify(neededFields())}`,
+      '-var',
+      `needed_composites=${JSON.stringify(neededComposites())}`,
+    ];
 
     /** `validate`, and where that finds nothing, `test`. */
     async function findings(folder: string, ...only: readonly string[]): Promise<string> {
@@ -80,14 +85,14 @@ describe.skipIf(terraformMissing !== undefined)(
         const names = [...catalogGroups.map(({ name }) => name), ...functionNames];
         expect(deployment.functions.map(({ name }) => name).sort()).toEqual(names.sort());
         expect(deployment.functions.find(({ name }) => name === 'server')?.invokers).toEqual(['allUsers']);
-        expect(deployment.queues).toMatchObject([{ name: 'svc-runs', enqueuers: { length: 3 } }]);
+        expect(deployment.queues).toMatchObject([{ name: 'svc-runs', enqueuers: { length: 5 } }]);
         expect(deployment.jobs.map(({ name }) => name).sort()).toEqual(['svc-prune', 'svc-reconcile']);
         expect(deployment.secrets.map(({ name }) => name)).toEqual([
           'svc-settings',
           'svc-settings-maintenance',
         ]);
         const artifacts = deployment.buckets.find(({ name }) => name.endsWith('-artifacts'));
-        expect(artifacts?.accounts).toHaveLength(3);
+        expect(artifacts?.accounts).toHaveLength(7);
         expect(deployment.accounts).toHaveLength(names.length + 2);
       });
 
@@ -152,12 +157,36 @@ describe.skipIf(terraformMissing !== undefined)(
       expect(status, output).toBe(0);
     });
 
-    const filters = ['deployment', 'indexes'].map((name) => `-filter=tests/${name}.tftest.hcl`);
     const known = planted.flatMap(({ defect, edit, terraform: text }) =>
-      text === undefined ? [] : [[defect, edit, text] as const],
+      text === undefined ? [] : [{ defect, edit, text }],
     );
-    test.each(known)('finds %s', async (_, edit, text) => {
-      expect((await findings(copy(edit), ...filters)).replace(/\s+/g, ' ')).toContain(text);
+    const ofIndexes = known.filter(({ edit }) => edit.file === 'firestore.indexes.json');
+    test.each(ofIndexes)('finds $defect', async ({ edit, text }) => {
+      expect(await findings(copy(edit), '-filter=tests/indexes.tftest.hcl')).toContain(text);
+    });
+
+    const others = known.filter((each) => !ofIndexes.includes(each));
+    describe('with defects of functions, access and the like', () => {
+      const found = new Map<string, string>();
+      beforeAll(async () => {
+        for (const { defect, edit } of others) {
+          const validated = await run(copy(edit), 'validate');
+          if (validated.status !== 0) found.set(defect, validated.output);
+        }
+        // A test takes ten times as long as `validate`, and tells of all defects at once: each has a text of its own.
+        const valid = others.filter(({ defect }) => !found.has(defect));
+        const together = await findings(copy(...valid.map(({ edit }) => edit)), `-filter=${deploymentTest}`);
+        for (const { defect } of valid) found.set(defect, together);
+      });
+
+      test.each(others)('finds $defect', ({ defect, text }) => {
+        expect(found.get(defect)?.replace(/\s+/g, ' ')).toContain(text);
+      });
+
+      test('each defect that is valid Terraform has a text of its own', () => {
+        const texts = others.map(({ text }) => text);
+        expect(new Set(texts).size).toBe(texts.length);
+      });
     });
   },
 );
@@ -212,6 +241,7 @@ const otherIndexes = {
       fields: [
         { fieldPath: 'status', order: 'ASCENDING' },
         { fieldPath: 'tags', arrayConfig: 'CONTAINS' },
+        { fieldPath: 'meaning', vectorConfig: { dimension: 384, flat: {} } },
       ],
     },
   ],
@@ -238,6 +268,9 @@ run "other" {
       one(values(google_firestore_index.this)).query_scope == "COLLECTION_GROUP" &&
       one(values(google_firestore_index.this)).fields[0].order == "ASCENDING" &&
       one(values(google_firestore_index.this)).fields[1].array_config == "CONTAINS" &&
+      one(one(values(google_firestore_index.this)).fields[2].vector_config).dimension == 384 &&
+      length(one(one(values(google_firestore_index.this)).fields[2].vector_config).flat) == 1 &&
+      length(one(values(google_firestore_index.this)).fields[1].vector_config) == 0 &&
       length(one(values(google_firestore_field.this)).ttl_config) == 1 &&
       length(one(values(google_firestore_field.this)).index_config[0].indexes) == 0
     )

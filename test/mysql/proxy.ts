@@ -6,6 +6,8 @@ import { type MysqlDatabase, mysqlServer, mysqlUrl } from '../support/mysql.ts';
 /** What stands between a store and the server, and can fail as a network does. */
 export interface Proxy {
   readonly connectionString: string;
+  /** Times that a client spoke after the server had: round trips, and what a client sends without waiting. */
+  readonly turns: number;
   /** Commands of the client since the proxy was opened. */
   readonly commands: readonly string[];
   /** The size of the largest of them, in bytes. */
@@ -22,10 +24,11 @@ export async function openProxy(database: MysqlDatabase): Promise<Proxy> {
   const socketPath = join(dirname(mysqlServer().socketPath), `proxy-${randomBytes(4).toString('hex')}`);
   const sockets = new Set<Socket>();
   const commands: string[] = [];
-  const state = { lost: '', swallows: false, largest: 0 };
+  const state = { lost: '', swallows: false, largest: 0, turns: 0 };
   const listener = createServer((client) => {
     const server = connect(mysqlServer().socketPath);
     let cut = false;
+    let clientSpoke = false;
     const end = () => {
       client.destroy();
       server.destroy();
@@ -42,10 +45,13 @@ export async function openProxy(database: MysqlDatabase): Promise<Proxy> {
       cut = true;
     });
     client.on('data', (data) => {
+      if (!clientSpoke) state.turns += 1;
+      clientSpoke = true;
       read(data);
       if (!state.swallows) server.write(data);
     });
     server.on('data', (data) => {
+      clientSpoke = false;
       if (cut) end();
       else if (!state.swallows) client.write(data);
     });
@@ -56,6 +62,9 @@ export async function openProxy(database: MysqlDatabase): Promise<Proxy> {
   return {
     connectionString: mysqlUrl({ ...mysqlServer(), socketPath }, database.name),
     commands,
+    get turns() {
+      return state.turns;
+    },
     get largest() {
       return state.largest;
     },

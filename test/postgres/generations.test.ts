@@ -62,7 +62,7 @@ describe.skipIf(postgresMissing !== undefined)(`spaces in PostgreSQL ${postgresM
     expect(await scanAll(store, scope, ['documents'], 50)).toHaveLength(40);
   });
 
-  test('a load whose process died is swept an hour later, by whoever starts then', async () => {
+  test('a load whose process died is swept an hour later, by the next process that starts', async () => {
     await session.query(`INSERT INTO spaces (kind, name, state) VALUES ('tenants', 'dead', 'loading')`);
     await session.query(
       `INSERT INTO records (space, part_bytes, hidden, collection, id, head, listing_id)

@@ -51,6 +51,45 @@ describe.skipIf(postgresMissing !== undefined)(`locks in PostgreSQL ${postgresMi
     expect(await call).toBe('done');
   });
 
+  test('a record that is unguarded is neither locked nor waited for', async () => {
+    const scope = await usedScope(store);
+    const pointer = { key: keyOf('pointer'), unguarded: true } as const;
+    await put(store, scope, { key: pointer.key, head: { count: 1 } });
+    // Its writer is in the middle of a transaction, and a second call shares it with the first.
+    await rival.query('BEGIN');
+    await rival.query(setHead, [pointer.key.id, '{"count":2}']);
+    const { reached, release } = holdCommit(proxy);
+    const call = store.transact(scope, { keys: [pointer, { key: keyOf('a') }] }, (found) => ({
+      writes: [update(1)],
+      result: countOf(found.get(pointer.key)),
+    }));
+    await reached.opened;
+    const beside = other.transact(scope, { keys: [pointer, { key: keyOf('b') }] }, (found) => ({
+      writes: [{ put: { key: keyOf('b'), head: {} } }],
+      result: countOf(found.get(pointer.key)),
+    }));
+    expect(await beside).toBe(1);
+    await rival.query(`COMMIT; SET lock_timeout = '100ms'`);
+    await rival.query(setHead, [pointer.key.id, '{"count":3}']);
+    release.open();
+    expect(await call).toBe(1);
+    expect((await read(store, scope, pointer.key))?.head).toEqual({ count: 3 });
+  });
+
+  test('an unguarded key that is absent is left to its creator', async () => {
+    const scope = await usedScope(store);
+    const { reached, release } = holdCommit(proxy);
+    const keys = [{ key: keyOf('pointer'), unguarded: true as const }, { key: keyOf('a') }];
+    const call = store.transact(scope, { keys }, (found) => ({
+      writes: [update(1)],
+      result: found.get(keyOf('pointer')),
+    }));
+    await reached.opened;
+    await put(other, scope, { key: keyOf('pointer'), head: {} });
+    release.open();
+    expect(await call).toBeUndefined();
+  });
+
   test('a record that came while the call waited for another is locked before it is relied upon', async () => {
     const scope = await usedScope(store);
     const [here, there] = [keyOf('here'), keyOf('there')];

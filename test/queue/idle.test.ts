@@ -25,7 +25,7 @@ function changeOf(store: RecordStore) {
   };
 }
 
-test('an idle instance asks the database nothing, whoever waits', async () => {
+test('an idle instance asks the database nothing, also while callers wait', async () => {
   const store = await (await file())();
   const stage = new Stage(store);
   const client = stage.client({ mayHaveChanged: changeOf(store) });

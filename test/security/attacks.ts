@@ -13,7 +13,7 @@ export interface Attack {
 type Line = string | readonly [what: string, state: AttackState, reason: string];
 
 const later = (what: string, reason: string): Line => [what, 'later', reason];
-const mcp = 'there is no MCP endpoint yet';
+const mcp = 'the service has no route to the MCP endpoint yet';
 
 /** By the letter of their group, numbered from 01. */
 const groups: Readonly<Record<string, readonly Line[]>> = {
@@ -183,18 +183,18 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
   ],
   O: [
     'headers that contradict the body',
-    'the official scenarios of conformance',
+    later('the official scenarios of conformance', 'run by hand; `test/mcp/conformance-server.ts` says how'),
     'a tool that the caller was not shown',
-    'a server that acts with another identity than its caller’s',
-    'descriptions of tools that change or instruct',
-    'instructions in stored data',
+    later('a server that acts with another identity than its caller’s', mcp),
+    later('descriptions of tools that change or instruct', mcp),
+    later('instructions in stored data', mcp),
     'credentials and huge texts in metadata',
     'a task of a tool without the capability',
     'the task of another caller',
-    'tools that have to be switched on',
-    'batches and floods',
+    later('tools that have to be switched on', mcp),
+    later('batches and floods', mcp),
     'answers in shared caches',
-  ].map((what) => later(what, mcp)),
+  ],
   P: [
     'packages from elsewhere, or changed',
     'scripts that run when packages are installed',

@@ -6,8 +6,10 @@ import type { InjectedResponse } from '../../functions/http/host-inject.ts';
 import { hurried, type RunningService, startService } from '../support/service.ts';
 import type { Answers } from './arbitrary.ts';
 import { forAll, patienceMs } from './effort.ts';
+import { recordGroups } from './matrix-records.ts';
 import { damage, damaged } from './mutations.ts';
 import { BrokenPromise, judge } from './oracle.ts';
+import { RecordSpace } from './record-space.ts';
 import { pathOf, requestOf, validDrafts } from './requests.ts';
 import { contractModels, type SchemaSet } from './schema-set.ts';
 import {
@@ -56,7 +58,15 @@ async function judged(entry: OperationEntry, call: () => Promise<InjectedRespons
   const verdict = judge(set, entry, answer);
   if (!verdict.accepted && watch.version !== version && !(await isKeptRejection(answer)))
     throw new BrokenPromise(`${entry.id}: refused, and wrote`, answer);
+  if (answer.status === 202 && recordGroups.has(entry.group)) await ended(answer);
   return verdict;
+}
+
+/** Waits for the end of a job: its writes are not those of the next request. */
+async function ended(answer: InjectedResponse): Promise<void> {
+  const { id } = answer.json<{ id: string }>();
+  await new RecordSpace(service.call).settled(id);
+  await watch.rested();
 }
 
 /** A run without its handler is refused, and kept as what it is: rejected. Nothing else is kept of what is refused. */
@@ -151,7 +161,12 @@ describe.each(withBody)('$name', ({ entry, route }) => {
         const { body, ...request } = example();
         const foreign = changedAt(JSON.parse(body) as Json, place, other);
         const verdict = await judged(entry, () => service.call({ ...request, body: foreign }));
-        const mismatch = name === 'runId' ? 'run_mismatch' : 'tenant_mismatch';
+        // An import of another collection is a request that lacks `allowCollectionRename`.
+        const codes: Readonly<Record<string, string>> = {
+          runId: 'run_mismatch',
+          collection: 'validation_failed',
+        };
+        const mismatch = codes[name] ?? 'tenant_mismatch';
         const code = set.fault(model, foreign) === null ? mismatch : 'validation_failed';
         expect(verdict, `${place.join('/')} ${other}`).toEqual({ accepted: false, code });
       }

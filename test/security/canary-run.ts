@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Json } from '../../contracts/generate/schema.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
@@ -50,12 +51,15 @@ export async function exercise({ service, canaries, trusted, broken }: CanarySub
   const query = `api_key=${canaries.make('token')}&access_token=${canaries.makeJwt()}`;
   const answers = new Map<string, Json[]>();
   const held = broken === true ? null : await heldRun(call, canaries, Object.fromEntries(headers));
+  const stored = broken === true ? null : await storedRecord(call, canaries, headers);
   for (const entry of allEntries) {
+    // These would remove or replace what the next operations read.
+    const known = changing.has(entry.id) ? held : { ...held, ...stored };
     for (const route of entry.routes) {
       const params = Object.fromEntries(
         route.path.map(({ name }) => [
           name,
-          name === 'tenantId' ? tenantId : (event[name] ?? held?.[name] ?? canaries.make('payload')),
+          name === 'tenantId' ? tenantId : (event[name] ?? known?.[name] ?? canaries.make('payload')),
         ]),
       );
       const draft: Draft = {
@@ -190,6 +194,56 @@ async function heldRun(
   const { ids, proof, tokens } = await furnishRuns((request) => call(named(request), request), owner);
   for (const token of tokens) canaries.plant('lease-token', token);
   return { ...proof, runId: ids.held, artifactRef: ARTIFACT, key: CHECKPOINT };
+}
+
+const changing: ReadonlySet<string> = new Set([
+  'deleteCollection',
+  'deleteRecord',
+  'importCollection',
+  'startCollectionImportJob',
+]);
+
+/** A collection with a record full of secrets, its names too; gives them by the names of path parameters. */
+async function storedRecord(
+  call: (operation: string, request: InjectedRequest) => Promise<InjectedResponse>,
+  canaries: Canaries,
+  headers: readonly (readonly [string, string])[],
+): Promise<Readonly<Record<string, string>>> {
+  const [collection, pk, id] = [canaries.make('payload'), canaries.make('payload'), canaries.make('payload')];
+  const secret = () => canaries.make('payload');
+  const { productId, tenantId } = canaryScope;
+  const query = new URLSearchParams({ productId, tenantId }).toString();
+  const post = (operation: string, path: string, body: object) => {
+    const sent = { ...Object.fromEntries(headers), 'Content-Type': 'application/json' };
+    return call(operation, { method: 'POST', path, headers: sent, body });
+  };
+  const field = secret();
+  const vectorPolicies = [{ name: field, path: `/vectors/${field}/values`, dimensions: 2 }];
+  const policy = { name: collection, vectorPolicies, indexedMetadata: [`/metadata/${secret()}`] };
+  const made = await post('createCollection', `/collections?${query}`, policy);
+  const { id: runId } = made.json<{ id: string }>();
+  const path = `/execution/runs/${runId}`;
+  for (let status = 'queued'; status !== 'succeeded'; ) {
+    const run = await call('getExecutionRun', { method: 'GET', path, headers: Object.fromEntries(headers) });
+    ({ status } = run.json<{ status: string }>());
+    if (status === 'failed' || run.status !== 200) throw new Error(`no collection was made: ${run.body}`);
+    await nextTurn();
+  }
+  const record = { id, partitionKey: pk, type: secret(), metadata: { [secret()]: secret() } };
+  const text = secret();
+  const written = await post('upsertRecord', `/collections/${collection}/records`, {
+    ...record,
+    content: { text },
+    vectors: { [field]: { values: [1, 2] } },
+  });
+  if (written.status !== 201) throw new Error(`no record was written: ${written.body}`);
+  const filter = { path: '/partitionKey', value: pk };
+  await post('queryRecords', `/collections/${collection}/query`, { filter });
+  const search = `/collections/${collection}/search`;
+  for (const value of [[1, 2], [1]]) await post('searchRecords', search, { vector: { field, value } });
+  const lexical = { query: `"${text}"`, fields: ['/content'] };
+  await post('searchRecords', search, { lexical, filter });
+  return { collection, pk, id };
 }
 
 /** The event and the token of a lease, if the answer gives one. The token is a secret from now on. */

@@ -9,6 +9,7 @@ import { startService } from '../support/service.ts';
 import { Canaries, type SearchPlace } from './canary.ts';
 import { type CanarySubject, canaryScope, exercise, filesIn, placesOf, type Spoken } from './canary-run.ts';
 import { executionGrantSettings, executionOperations } from './matrix-execution.ts';
+import { recordGrantSettings, recordOperations } from './matrix-records.ts';
 import { freshTenant } from './target.ts';
 
 const verbose = { 'Server:LogLevel': 'debug' };
@@ -40,6 +41,10 @@ async function withTokens(): Promise<CanarySubject> {
   const service = await startIssuedService([everyone], {
     ...verbose,
     ...executionGrantSettings([[everyone.principal, runs]], serviceAudience),
+    ...recordGrantSettings(
+      [[everyone.principal, { space: canaryScope.tenantId, operations: recordOperations }]],
+      serviceAudience,
+    ),
     'Server:ApiKeys:0': key,
   });
   const mint = () => service.issuer.mint({ email: everyone.principal, audience: serviceAudience });
@@ -101,6 +106,9 @@ describe.each([
       'putExternalExecutionLeaseArtifact',
     ];
     for (const operation of ofRuns) expect(hits(of(operation), ['payload']), operation).not.toEqual([]);
+    // A record was read with all that its owner put there.
+    const ofRecords = ['getCollection', 'getRecord', 'queryRecords', 'searchRecords'];
+    for (const operation of ofRecords) expect(hits(of(operation), ['payload']), operation).not.toEqual([]);
     // What belongs into the database is found there, so the search sees what is in the files.
     expect(hits(places.files, ['payload'])).not.toEqual([]);
   });
@@ -113,8 +121,8 @@ describe.each([
   });
 
   test('no problem holds a secret or a value of a request', () => {
-    // The one exception: a start whose handler is missing is answered with the id that it asked for.
-    const missing = /No handler is registered under the id \\?"\w+\\?"/g;
+    // The exceptions: a handler and a collection that are missing are answered with the name that the request asked for.
+    const missing = /No handler is registered under the id \\?"\w+\\?"|Collection '\w+' does not exist/g;
     const problems = places.problems.map(({ name, content }) => ({
       name,
       content: content.replaceAll(missing, ''),

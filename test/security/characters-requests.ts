@@ -3,16 +3,19 @@ import type { Json } from '../../contracts/generate/schema.ts';
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
 import type { Belongings, Party } from './characters-world.ts';
+import { containerOf, OBJECT } from './object-belongings.ts';
+import { COLLECTION, PARTITION, POLICY, RECORD, recordOf } from './record-belongings.ts';
 import { aligned, requestOf } from './requests.ts';
 import { ARTIFACT, CHECKPOINT, HANDLER } from './runs.ts';
 import type { SchemaSet } from './schema-set.ts';
+import { TRACED_OPERATION, traceOf } from './trace-belongings.ts';
 
 /** The request of an operation that names what belongs to a party: the example of the contract, with the names replaced. */
 
 type Names = Readonly<Record<string, string | undefined>>;
 
 /** Names of members and parameters, in every operation. */
-function common(party: Party, { runs, event }: Belongings): Names {
+function common(party: Party, { runs, event, records }: Belongings): Names {
   return {
     tenantId: party.tenantId,
     productId: party.productId,
@@ -21,6 +24,10 @@ function common(party: Party, { runs, event }: Belongings): Names {
     artifactRef: ARTIFACT,
     key: CHECKPOINT,
     eventId: event.eventId,
+    collection: COLLECTION,
+    container: containerOf(party),
+    pk: PARTITION,
+    jobId: records.jobId,
     documentType: 'order',
     id: 'order-1001',
     // Of a fence.
@@ -46,6 +53,12 @@ interface Variant {
 
 const scopeOf = ({ productId, tenantId }: Party) => ({ productId, tenantId });
 const ofEvent: Special = { names: (_, { event }) => event };
+/** An import with another policy would replace the collection that the next request needs. */
+const ofImport: Special = {
+  body: (party) => ({
+    snapshot: { collection: COLLECTION, policy: { ...POLICY }, records: [recordOf(party, RECORD)] },
+  }),
+};
 const later = '2027-01-01T00:00:00.000Z';
 
 /** Operations whose example is not enough. */
@@ -66,6 +79,8 @@ const special: Readonly<Record<string, Special>> = {
       ],
     }),
   },
+  importCollection: ofImport,
+  startCollectionImportJob: ofImport,
   renewCanonicalOutboxLease: ofEvent,
   acknowledgeCanonicalOutbox: ofEvent,
   releaseCanonicalOutbox: ofEvent,
@@ -87,7 +102,19 @@ const special: Readonly<Record<string, Special>> = {
   },
   queryCanonicalOutbox: { variants: () => [{ body: { state: 'ready' } }, { body: { state: null } }] },
   queryCanonicalDocuments: { variants: () => [{ body: { orderByIndex: null, indexes: null } }] },
+  searchRecords: {
+    body: () => ({ filter: null, orderBy: null, lexical: { query: 'annual' } }),
+    variants: () => [{ body: { lexical: null, vector: { field: 'embedding', value: [0.5, 0.25, 1] } } }],
+  },
   startExecutionRun: { body: (party) => ({ scope: scopeOf(party), idempotencyKey: randomUUID() }) },
+  // Writes and deletes name another key: the next request finds the object again.
+  getObject: { names: () => ({ key: OBJECT }) },
+  getTrace: { names: (party) => ({ id: traceOf(party) }) },
+  listTraces: { variants: () => [{ query: { operation: TRACED_OPERATION, limit: '5000' } }] },
+  summarizeTraces: { variants: () => [{ query: { operation: TRACED_OPERATION } }] },
+  exportTraces: { body: () => ({ operation: null, limit: null, failOnUnsafeContent: false }) },
+  // The next request finds the trace again.
+  pruneTraces: { variants: () => [{ body: { olderThan: null, keepLatest: 0, dryRun: true } }] },
   waitExternalExecutionLease: { body: () => ({ timeoutAtUtc: later }) },
 };
 

@@ -104,17 +104,21 @@ export class StoreContent {
   }
 
   #read(): readonly string[] {
-    return this.#tables.flatMap((table) =>
-      this.#database
-        .prepare(`SELECT * FROM "${table}"`)
-        .all()
-        .map((row) => `${table} ${JSON.stringify(row)}`),
-    );
+    return this.#tables.flatMap((table) => {
+      const rows = this.#database.prepare(`SELECT * FROM "${table}"`);
+      // The index of words numbers its blocks beyond what a double holds.
+      rows.setReadBigInts(true);
+      return rows.all().map((row) => `${table} ${JSON.stringify(row, withWholeNumbers)}`);
+    });
   }
 
   close(): void {
     this.#database.close();
   }
+}
+
+function withWholeNumbers(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }
 
 /** Rows of `before` that hold one of the names, and are missing or changed in `after`. */

@@ -4,7 +4,11 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { type IssuedService, serviceAudience, startIssuedService } from '../support/issued-service.ts';
 import { StoreContent, StoreCount } from './characters-store.ts';
 import { type ExecutionGrantOf, executionGrantSettings, executionOperations } from './matrix-execution.ts';
+import { recordGrantSettings } from './matrix-records.ts';
+import { furnishObjects } from './object-belongings.ts';
+import { furnishRecords, growRecords, type Records } from './record-belongings.ts';
 import { furnishRuns, HANDLER, type Runs } from './runs.ts';
+import { furnishTraces } from './trace-belongings.ts';
 
 /** Two tenants in one deployment, and the callers who try each operation on the first of them. */
 
@@ -24,6 +28,7 @@ export interface Party {
 /** What requests may name of a party. */
 export interface Belongings {
   readonly runs: Runs;
+  readonly records: Records;
   /** A leased outbox event, and its token. */
   readonly event: { readonly eventId: string; readonly leaseToken: string };
   readonly deadLetter: string;
@@ -46,6 +51,12 @@ export interface CharactersWorld {
 /** Access operations of a tenant; the others are of the operator, for all tenants. */
 const canonicalOperations = ['read', 'write', 'dispatch', 'export'];
 const product = 'shop';
+const recordHandlers = [
+  'svc.collections.create',
+  'svc.collections.delete',
+  'svc.records.batch-upsert',
+  'svc.records.collection-import',
+];
 
 export interface CharactersOptions {
   /** Puts a bug between the service and the counted store. */
@@ -61,7 +72,7 @@ export async function startCharacters(options: CharactersOptions = {}): Promise<
     {
       product,
       tenants: [tenantId],
-      handlers: [HANDLER],
+      handlers: [HANDLER, ...recordHandlers],
       worker: `worker-${name}`,
       operations: executionOperations.filter((operation) => operation !== 'maintenance'),
     },
@@ -80,11 +91,25 @@ export async function startCharacters(options: CharactersOptions = {}): Promise<
     operations: canonicalOperations,
   }));
   const count = new StoreCount();
+  let opened: RecordStore | undefined;
   const service = await startIssuedService(
     grants,
-    { ...executionGrantSettings(granted, serviceAudience), ...settings },
+    {
+      ...executionGrantSettings(granted, serviceAudience),
+      ...recordGrantSettings(
+        names.map(({ name, tenantId }) => [
+          principalOf(name),
+          { space: tenantId, operations: ['read', 'write', 'delete', 'maintain'] },
+        ]),
+        serviceAudience,
+      ),
+      ...settings,
+    },
     undefined,
-    (store) => plant(count.watch(store)),
+    (store) => {
+      opened = plant(count.watch(store));
+      return opened;
+    },
   );
   const party = async ({ name, tenantId }: { name: string; tenantId: string }): Promise<Party> => ({
     tenantId,
@@ -96,6 +121,11 @@ export async function startCharacters(options: CharactersOptions = {}): Promise<
   const [victim, neighbour] = (await Promise.all(names.map(party))) as [Party, Party];
   await furnishParty(service.call, victim);
   await furnishParty(service.call, neighbour);
+  if (opened === undefined) throw new Error('no call has opened the store');
+  for (const each of [victim, neighbour]) {
+    await furnishTraces(opened, each);
+    await furnishObjects(service.call, each);
+  }
   const content = new StoreContent(service.folder);
   return {
     service,
@@ -175,6 +205,7 @@ export async function furnishParty(call: Call, party: Party): Promise<Belongings
   const runs = await furnishRuns(call, party);
   return {
     runs,
+    records: await furnishRecords(call, party),
     event: { eventId: held.event.id, leaseToken: held.leaseToken },
     deadLetter: dead.event.id,
     idempotencyKey,
@@ -194,6 +225,7 @@ export async function grow(call: Call, party: Party, count: number): Promise<voi
     });
   }
   const scope = { productId: party.productId, tenantId: party.tenantId };
+  await growRecords(call, party, count);
   for (let made = 0; made < count; made += 1) {
     const body = { handlerId: HANDLER, scope, tags: { mark: party.mark }, payload: { mark: party.mark } };
     const { id } = await post<{ id: string }>('/execution/runs', body);

@@ -9,7 +9,9 @@ import {
   furnishParty,
   type Headers,
 } from './characters-world.ts';
+import { RecordSpace } from './record-space.ts';
 import { pathOf } from './requests.ts';
+import { HANDLER } from './runs.ts';
 import { contractModels } from './schema-set.ts';
 
 /**
@@ -106,6 +108,7 @@ async function tryOnce(
   const answer = await call({ ...request, headers: [...given, ...Object.entries(headers)] });
   const reads = count.taken();
   const after = content.rows();
+  await settle(world, answer, headers);
   const told = `${request.path} ${decodeURIComponent(request.path)} ${JSON.stringify(request.body ?? '')}`;
   const owned = character.startsWith('neighbour');
   return {
@@ -120,12 +123,27 @@ async function tryOnce(
   };
 }
 
+/** Jobs run after their answer, and must not be taken for what the next request did. */
+async function settle(
+  { service }: CharactersWorld,
+  { status, body }: InjectedResponse,
+  headers: Headers,
+): Promise<void> {
+  if (status !== 202) return;
+  const { id, admission } = JSON.parse(body) as { id?: string; admission?: { statusUri?: string } };
+  const path = admission?.statusUri ?? '';
+  if (id === undefined || !/^\/(record-import|execution)\//.test(path) || isStart(body)) return;
+  await new RecordSpace(service.call, headers).settled(id);
+}
+
+const isStart = (body: string) => body.includes(`"${HANDLER}"`);
+
 function namesOf(
   victim: CharactersWorld['victim'],
-  { runs, event, deadLetter }: Belongings,
+  { runs, records, event, deadLetter }: Belongings,
 ): readonly string[] {
   const ids = [...Object.values(runs.ids), runs.artifactId, ...runs.tokens];
-  return [victim.mark, victim.tenantId, ...ids, ...Object.values(event), deadLetter];
+  return [victim.mark, victim.tenantId, ...ids, ...Object.values(event), deadLetter, records.jobId];
 }
 
 function textOf({ headers, body }: InjectedResponse): string {

@@ -10,6 +10,7 @@ import { ServiceError } from '../../functions/kernel/errors.ts';
 import { type Grant, type IssuedService, serviceAudience } from '../support/issued-service.ts';
 import { type CallerKind, type Credential, callerKinds, type MatrixSubject } from './matrix.ts';
 import { executionGrantSettings, own } from './matrix-execution.ts';
+import { recordGrantSettings } from './matrix-records.ts';
 
 /** What the callers of the matrix present, to the service as it is deployed and to one that is made up. */
 
@@ -25,6 +26,10 @@ export const grants: readonly Grant[] = callerKinds.flatMap((kind) =>
 export const executionSettings: Readonly<Record<string, string>> = {
   ...executionGrantSettings(
     callerKinds.flatMap((kind) => (kind.runs ?? []).map((grant) => [principalOf(kind), grant] as const)),
+    serviceAudience,
+  ),
+  ...recordGrantSettings(
+    callerKinds.flatMap((kind) => (kind.records ?? []).map((grant) => [principalOf(kind), grant] as const)),
     serviceAudience,
   ),
   'ExecutionRuntime:ExternalHandlers:0:HandlerId': own.handler,

@@ -234,7 +234,7 @@ describe('the matrix fails for', () => {
       },
     ],
     [
-      'takes whoever may cancel for one who may read',
+      'lets a caller that may cancel read',
       misread((grant) => ({
         ...grant,
         operations: grant.operations.flatMap((each) => (each === 'cancel_run' ? [each, 'read_run'] : [each])),

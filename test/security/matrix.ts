@@ -9,6 +9,13 @@ import {
   own,
   runParams,
 } from './matrix-execution.ts';
+import {
+  expectedOfRecords,
+  type RecordGrantOf,
+  recordAll,
+  recordGroups,
+  recordKinds,
+} from './matrix-records.ts';
 import { pathOf } from './requests.ts';
 import { contractModels } from './schema-set.ts';
 
@@ -46,6 +53,8 @@ export interface CallerKind {
   readonly grants: readonly CallerGrant[];
   /** What is granted of the execution runtime; nothing where it is absent. */
   readonly runs?: readonly ExecutionGrantOf[];
+  /** What is granted of collections and records. */
+  readonly records?: readonly RecordGrantOf[];
 }
 
 export const ownTenant = own.tenant;
@@ -61,17 +70,24 @@ const withToken = (name: string, ...grants: readonly CallerGrant[]): CallerKind 
 });
 const refused = (credential: Credential): CallerKind => ({ name: credential, credential, grants: [] });
 const runs = [executionAll];
+const records = [recordAll];
 
 export const callerKinds: readonly CallerKind[] = [
   refused('none'),
   // These name a principal who may do everything: only the credential is wrong.
-  { name: 'expired token', credential: 'expired', grants: [all], runs },
-  { name: 'wrong audience', credential: 'wrong audience', grants: [all], runs },
-  { name: 'forged token', credential: 'forged', grants: [all], runs },
+  { name: 'expired token', credential: 'expired', grants: [all], runs, records },
+  { name: 'wrong audience', credential: 'wrong audience', grants: [all], runs, records },
+  { name: 'forged token', credential: 'forged', grants: [all], runs, records },
   refused('known API key alone'),
   refused('unknown API key alone'),
-  { name: 'development header outside Development', credential: 'development header', grants: [all], runs },
-  { name: 'headers of a proxy', credential: 'proxy headers', grants: [all], runs },
+  {
+    name: 'development header outside Development',
+    credential: 'development header',
+    grants: [all],
+    runs,
+    records,
+  },
+  { name: 'headers of a proxy', credential: 'proxy headers', grants: [all], runs, records },
   refused('token of a stranger'),
   ...allOperations.slice(0, -1).map((operation) => withToken(`${operation} only`, onOwn(operation))),
   withToken('admin without restore', { tenants: ['*'], operations: ['admin'] }),
@@ -91,25 +107,28 @@ export const callerKinds: readonly CallerKind[] = [
     operations: ['read', 'write', 'dispatch'],
   }),
   withToken('all tenants, reading', { tenants: ['*'], operations: ['read'] }),
-  { ...withToken('all tenants', all), runs },
+  { ...withToken('all tenants', all), runs, records },
   ...Object.entries(executionKinds).map(([name, each]) => ({ ...withToken(name), runs: each })),
+  ...Object.entries(recordKinds).map(([name, each]) => ({ ...withToken(name), ...each })),
 ];
 
 /** `through`: admitted, with any answer of the operation. `open`: the same, without a check of the caller. */
 export type Expectation = 'open' | 'through' | 401 | 403 | 404;
 
-type Entry = Pick<OperationEntry, 'id' | 'authorizationClass' | 'accessOperation' | 'routes'>;
+type Entry = Pick<OperationEntry, 'id' | 'group' | 'authorizationClass' | 'accessOperation' | 'routes'>;
 
 /** The rule of the operation's class for such a caller. Throws for a class without a rule. */
 export function expected(entry: Entry, kind: CallerKind): Expectation {
   if (entry.authorizationClass === 'anonymous') return 'open';
   const { authorizationClass } = entry;
   const isOfRuns = executionClasses.has(authorizationClass);
-  if (authorizationClass !== 'canonical-policy' && !isOfRuns) {
+  const isOfRecords = recordGroups.has(entry.group);
+  if (authorizationClass !== 'canonical-policy' && !isOfRuns && !isOfRecords) {
     throw new Error(`no rule of the matrix covers the class ${authorizationClass} of ${entry.id}`);
   }
   if (unaccepted.has(kind.credential)) return 401;
   if (kind.credential !== 'token') return 403;
+  if (isOfRecords) return expectedOfRecords(entry, { records: kind.records ?? [], runs: kind.runs ?? [] });
   if (isOfRuns) return expectedOfRuns(entry, kind.runs ?? []);
   return granted(entry, kind.grants) ? 'through' : 403;
 }
@@ -167,7 +186,12 @@ export interface Deviation {
 export async function runMatrix({ entries, call, headersOf, runId = 'x' }: MatrixSubject) {
   const deviations: Deviation[] = [];
   let count = 0;
-  const known: Readonly<Record<string, string>> = { tenantId: ownTenant, ...runParams(runId) };
+  // The examples of the contract are about this collection.
+  const known: Readonly<Record<string, string>> = {
+    tenantId: ownTenant,
+    collection: 'articles',
+    ...runParams(runId),
+  };
   for (const kind of callerKinds) {
     const headers = await headersOf(kind);
     for (const entry of entries) {
@@ -192,10 +216,11 @@ export async function runMatrix({ entries, call, headersOf, runId = 'x' }: Matri
   return { count, deviations };
 }
 
-function matches({ authorizationClass }: Entry, wanted: Expectation, status: number): boolean {
+function matches({ authorizationClass, group }: Entry, wanted: Expectation, status: number): boolean {
   if (typeof wanted === 'number') return status === wanted;
   // A record that a caller may not see must exist for other callers, or the refusal would prove nothing.
-  const hidden = executionClasses.has(authorizationClass) && (status === 404 || status === 400);
+  const hidesRuns = executionClasses.has(authorizationClass) && !recordGroups.has(group);
+  const hidden = hidesRuns && (status === 404 || status === 400);
   return status < 500 && status !== 401 && status !== 403 && !hidden;
 }
 
@@ -204,6 +229,8 @@ function matches({ authorizationClass }: Entry, wanted: Expectation, status: num
  * service knows: whether it does is no question of rights.
  */
 function requestFor(entry: OperationEntry): ReturnType<typeof executionRequest> {
+  // The service decides about the tenant of the query once it knows that the body is one of the operation.
+  if (recordGroups.has(entry.group)) return { query: queryOfOwner(entry), body: exampleOf(entry) };
   if (!executionClasses.has(entry.authorizationClass)) return { query: queryOfOwner(entry), body: undefined };
   const { query, body } = executionRequest(entry);
   if (body === undefined || entry.requestSchema === null) return { query, body };
@@ -212,6 +239,11 @@ function requestFor(entry: OperationEntry): ReturnType<typeof executionRequest> 
     query,
     body: Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name))),
   };
+}
+
+function exampleOf({ requestSchema }: OperationEntry): object | undefined {
+  if (requestSchema === null) return undefined;
+  return models.model(requestSchema).examples?.[0] as object | undefined;
 }
 
 const owner: Readonly<Record<string, string>> = { productId: own.product, tenantId: ownTenant };

@@ -180,12 +180,15 @@ function encode(text: string): string {
 function namesFor(spec: ParameterSpec, vocabulary: Vocabulary): fc.Arbitrary<string> {
   if (spec.type !== 'string' || spec.enum !== undefined) return textsOf(spec);
   const { minLength = 1, maxLength = 160 } = spec;
+  const form = spec.pattern === undefined ? null : new RegExp(spec.pattern, 'u');
   const names = fc.oneof(
-    fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._~:@!$&'()*+,;=-]{0,15}$/),
+    fc.stringMatching(form ?? /^[A-Za-z0-9][A-Za-z0-9._~:@!$&'()*+,;=-]{0,15}$/),
     fc.constantFrom('\u00e9', '\u{1f600}', '__proto__', 'con', 'a'.repeat(maxLength), 'read', 'query'),
   );
-  const fitting = names.filter((name) => name.length >= minLength && name.length <= maxLength);
-  const words = vocabulary.get(spec.name) ?? [];
+  const fits = (name: string): boolean =>
+    name.length >= minLength && name.length <= maxLength && (form?.test(name) ?? true);
+  const fitting = names.filter(fits);
+  const words = (vocabulary.get(spec.name) ?? []).filter(fits);
   return words.length === 0
     ? fitting
     : fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...words) }, fitting);
@@ -261,7 +264,7 @@ function badTexts(spec: ParameterSpec): (readonly [rule: string, text: string])[
   if (minimum !== undefined) add('minimum', String(minimum - 1));
   if (maximum !== undefined) add('maximum', String(maximum + 1));
   if (type !== 'string') return bad;
-  add('control characters', 'a\u0000b', 'a\r\nb', 'a\u0085b');
+  if (spec.anyText !== true) add('control characters', 'a\u0000b', 'a\r\nb', 'a\u0085b');
   if (minLength > 0) add('minLength', 'a'.repeat(minLength - 1));
   if (maxLength !== undefined) add('maxLength', 'a'.repeat(maxLength + 1), 'a'.repeat(maxLength * 20));
   if (spec.enum !== undefined)

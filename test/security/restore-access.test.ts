@@ -96,7 +96,7 @@ describe('D07: the two operations that copy a tenant', () => {
     await lenient.close();
   });
 
-  test('whoever may not restore is told so before the body is looked at', async () => {
+  test('a caller that may not restore is refused before the body is read', async () => {
     const body = '{"snapshot":'.padEnd(1_000_000, '[');
     for (const [caller, status] of [
       [await as(restorer), 403],

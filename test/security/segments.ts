@@ -244,6 +244,8 @@ export interface NameRule {
   readonly bytesMax: number;
   /** Whether the parameter refuses separators, invisible characters and text that is not composed. */
   readonly strict: boolean;
+  /** The key of a record takes every text: one that no record has is not found. */
+  readonly anyText: boolean;
 }
 
 /**
@@ -251,7 +253,7 @@ export interface NameRule {
  * either end, spelt plainly, within its limits, and where the rule is strict of visible characters without a separator,
  * composed. Written from the rule, not from the code that obeys it.
  */
-export function nameIn(segment: string, { lengthMax, bytesMax, strict }: NameRule): string | null {
+export function nameIn(segment: string, { lengthMax, bytesMax, strict, anyText }: NameRule): string | null {
   const decoded = decodeOnce(segment);
   if (decoded === null || !isSpeltPlainly(segment)) return null;
   let name: string;
@@ -261,7 +263,9 @@ export function nameIn(segment: string, { lengthMax, bytesMax, strict }: NameRul
     return null;
   }
   if (name.length === 0 || name.length > lengthMax || decoded.length > bytesMax) return null;
-  if (name === '.' || name === '..' || /^\s|\s$/u.test(name)) return null;
+  if (name === '.' || name === '..') return null;
+  if (anyText) return name;
+  if (/^\s|\s$/u.test(name)) return null;
   if (!strict) return Array.from(name).some(isControl) ? null : name;
   if (invisible.test(name)) return null;
   if (['/', '\\', '%', '?', '#'].some((separator) => name.includes(separator))) return null;

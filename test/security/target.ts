@@ -4,6 +4,8 @@ import { operations } from '../../contracts/generated/operations.ts';
 import type { OperationEntry, OperationRoute } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import { type Answers, noAnswers, type Vocabulary } from './arbitrary.ts';
+import { recordGroups } from './matrix-records.ts';
+import { furnishRecordWords } from './record-belongings.ts';
 import { aligned, type Place, requestOf } from './requests.ts';
 import { furnishRuns, wordsOf } from './runs.ts';
 import { salted } from './salt.ts';
@@ -77,12 +79,16 @@ export async function furnish(target: Target, tenantId: string, mark?: string): 
     const answer = await target.call(request);
     if (answer.status === 200) gather(JSON.parse(answer.body) as Json, '', words);
   }
-  const gathered = [...words].map(([name, texts]) => [name, [...texts].slice(0, 20)] as const);
-  if (!target.entries.some(({ id }) => id === 'startExecutionRun')) return new Map(gathered);
+  const gathered = new Map([...words].map(([name, texts]) => [name, [...texts].slice(0, 20)] as const));
+  if (!target.entries.some(({ id }) => id === 'startExecutionRun')) return gathered;
   const owner = { productId: 'billing', tenantId, workerId: `worker-${tenantId}`, mark: mark ?? tenantId };
-  // A name such as `leaseToken` may be one of both; each is drawn about as often.
-  const all = new Map<string, readonly string[]>(gathered);
-  for (const [name, texts] of wordsOf(await furnishRuns(target.call, owner))) {
+  return merged(gathered, wordsOf(await furnishRuns(target.call, owner)));
+}
+
+/** Both; a name such as `leaseToken` may be one of both, and then each is drawn about as often. */
+function merged(gathered: Vocabulary, made: Vocabulary): Vocabulary {
+  const all = new Map(gathered);
+  for (const [name, texts] of made) {
     const known = all.get(name) ?? [];
     const times = Math.max(1, Math.ceil(known.length / texts.length));
     all.set(name, [...Array.from({ length: times }, () => texts).flat(), ...known]);
@@ -109,7 +115,11 @@ function gather(value: Json, parent: string, words: Map<string, Set<string>>): v
 
 export async function placeFor(target: Target, entry: OperationEntry, route: OperationRoute): Promise<Place> {
   const tenantId = freshTenant();
-  const vocabulary = await furnish(target, tenantId);
+  const furnished = await furnish(target, tenantId);
+  // Collections belong to a space, which all tenants here share: each place has one of its own.
+  const vocabulary = recordGroups.has(entry.group)
+    ? merged(furnished, await furnishRecordWords(target.call, tenantId))
+    : furnished;
   const answers = await answersFor(target, entry, tenantId);
   return { set: target.set, entry, route, fixed: { tenantId }, vocabulary, answers };
 }

@@ -27,6 +27,19 @@ export class WriteWatch {
     }
   }
 
+  /** Waits until the service, after the end of a job, has made no write for many turns. */
+  async rested(): Promise<void> {
+    let { version } = this;
+    for (let quiet = 0; quiet < 50; quiet += 1) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      if (this.version === version) continue;
+      ({ version } = this);
+      quiet = 0;
+    }
+  }
+
   close(): void {
     this.#database.close();
   }

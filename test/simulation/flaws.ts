@@ -13,7 +13,8 @@ import type {
 import { StoreError } from '../../functions/store/port.ts';
 import { currentCall } from './cluster.ts';
 import { keyName, type Stored } from './memory-database.ts';
-import { byDue, MemoryStore, type Sight } from './memory-store.ts';
+import { byDue } from './memory-due.ts';
+import { MemoryStore, type Sight } from './memory-store.ts';
 import { Random } from './random.ts';
 
 /** A bug planted on purpose: the simulation is only trusted as far as it finds these. */

@@ -126,7 +126,7 @@ export class JobsCluster {
       handlers: executableJobs([plugin]),
       engine: { workerId: `process-${++this.#started}`, concurrencyMax: 2, leaseMs: LEASE_MS, asks: true },
     });
-    const jobs = { runtime, reserve: (handlerId: string) => engine.reserve(handlerId) };
+    const jobs = { runtime, reserve: engine.reserve.bind(engine) };
     const pageTokens = new PageTokens(() => Promise.resolve(Buffer.from('simulated')));
     const handlers = notesHandlers({ store: openStore, access, jobs, plugin, pageTokens });
     const execution = executionHandlers({ ...jobs, access: null, adapter: TEST_ADAPTER, pageTokens });

@@ -64,12 +64,13 @@ export class MemoryDatabase {
 
 /** The record with what the write leaves out taken over. Parts are written once, when the record is created. */
 function merged(before: Required<RecordData> | undefined, put: RecordData): Required<RecordData> {
-  const { body, listing } = put;
+  const { body, listing, search } = put;
   const record = {
     key: put.key,
     head: { ...put.head },
     body: body === undefined ? (before?.body ?? null) : body,
     listing: listing === undefined ? (before?.listing ?? null) : listing && { ...listing },
+    search: search === undefined ? (before?.search ?? null) : search,
     due: put.due ?? null,
     parts: before?.parts ?? [...(put.parts ?? [])],
   };
@@ -93,6 +94,8 @@ export function spaceName(scope: Scope): string {
 
 /** A caller that changes what it was shown would change the database: let it fail there. */
 function deepFrozen<T extends object>(value: T): T {
+  // The engine cannot freeze the numbers of a vector.
+  if (ArrayBuffer.isView(value)) return value;
   for (const member of Object.values(value)) {
     if (typeof member === 'object' && member !== null) deepFrozen(member as object);
   }

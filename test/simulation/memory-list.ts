@@ -1,3 +1,4 @@
+import { checkGroup } from '../../functions/store/grouping.ts';
 import type {
   ListSelection,
   Part,
@@ -15,6 +16,7 @@ export function listRecords(
   selection: ListSelection,
   pageMax: number,
 ): RecordPage {
+  checkGroup(selection);
   const sign = selection.direction === 'descending' ? -1 : 1;
   const after = selection.after === undefined ? beginOf(selection) : (JSON.parse(selection.after) as Place);
   const rows = stored
@@ -25,7 +27,7 @@ export function listRecords(
   const page = rows.slice(0, Math.min(pageMax, selection.limit));
   const last = page.at(-1);
   return {
-    records: page.map(({ record }) => viewOf(record, 'body')),
+    records: page.map(({ record }) => viewOf(record, selection.view ?? 'body')),
     next: last === undefined || page.length === rows.length ? null : JSON.stringify(last.place),
   };
 }

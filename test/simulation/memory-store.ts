@@ -4,6 +4,7 @@ import {
   type Collection,
   type Decision,
   type DueRequest,
+  type Find,
   type Found,
   type KeyRequest,
   type KeysSelection,
@@ -15,7 +16,6 @@ import {
   type RecordKey,
   type RecordPage,
   type RecordStore,
-  type RecordView,
   type ScanPage,
   type ScanRequest,
   type Scope,
@@ -23,7 +23,12 @@ import {
   type TransactRequest,
   type Write,
 } from '../../functions/store/port.ts';
+import { checkWrites, unguardedNames } from '../../functions/store/requested.ts';
+import type { FindPage, FindRequest } from '../../functions/store/search.ts';
 import { type Change, keyName, type MemoryDatabase, type Stored, viewOf } from './memory-database.ts';
+import { byDue, dueAfter, duePlace } from './memory-due.ts';
+import { findRecords } from './memory-find.ts';
+import { widestViews } from './memory-keys.ts';
 import { compareUtf8, listParts, listRecords } from './memory-list.ts';
 
 export type Trip =
@@ -55,7 +60,7 @@ export interface MemoryHooks {
   readonly replaced?: (scope: Scope, records: readonly Required<RecordData>[]) => void;
 }
 
-/** What an attempt was shown: the version of each requested key, and the records it may see. */
+/** What an attempt was shown: the version of each guarded key, and the records it may see. */
 export interface Sight {
   readonly versions: ReadonlyMap<string, number>;
   readonly records: ReadonlyMap<string, RecordData>;
@@ -101,7 +106,7 @@ export class MemoryStore implements RecordStore {
       let decision: Decision<R>;
       try {
         decision = decide({ get: (key) => sight.records.get(keyName(key)) });
-        checkWrites(decision.writes, sight);
+        checkWrites(decision.writes, request.keys);
       } catch (error) {
         if (sight.unread.size === 0) throw error;
         // A refusal is an answer too, and must not rest on what nobody looked at.
@@ -158,8 +163,9 @@ export class MemoryStore implements RecordStore {
         const records = this.readKeys(scope, selection.keys, (key) => named.get(keyName(key)));
         return { records, next: null };
       });
+    const find = (request: FindRequest) => this.#trip('query', () => this.find(scope, fix().all, request));
     const generation = () => this.#trip('query', () => `${fix().generation}`);
-    return this.#open(() => read({ query: query as Moment['query'], generation }));
+    return this.#open(() => read({ query: query as Moment['query'], find: find as Find, generation }));
   }
 
   claim<R>(
@@ -307,11 +313,12 @@ export class MemoryStore implements RecordStore {
     const versions = new Map<string, number>();
     const records = new Map<string, RecordData>();
     const unread = new Set<string>();
+    const unguarded = unguardedNames(keys);
     for (const [name, { key, view, expectAbsent }] of widestViews(keys)) {
-      const skipped = skips && expectAbsent;
+      const skipped = skips && expectAbsent && !unguarded.has(name);
       if (skipped) unread.add(name);
       const stored = skipped ? undefined : this.database.find(scope, key);
-      versions.set(name, stored?.version ?? ABSENT);
+      if (!unguarded.has(name)) versions.set(name, stored?.version ?? ABSENT);
       if (stored !== undefined) records.set(name, viewOf(stored.record, view));
     }
     return { versions, records, unread };
@@ -349,6 +356,10 @@ export class MemoryStore implements RecordStore {
     return this.database.all(scope);
   }
 
+  protected find(_scope: Scope, all: readonly Stored[], request: FindRequest): FindPage {
+    return findRecords(all, request);
+  }
+
   protected readKeys(
     scope: Scope,
     keys: readonly KeyRequest[],
@@ -383,56 +394,5 @@ export class MemoryStore implements RecordStore {
       .all(scope, collection.name)
       .filter(({ record }) => record.due !== null && record.due <= now && !settled.has(keyName(record.key)))
       .sort(byDue);
-  }
-}
-
-export function byDue(left: Stored, right: Stored): number {
-  const order = (left.record.due ?? 0) - (right.record.due ?? 0);
-  return (
-    order ||
-    compareUtf8(left.record.listing?.id ?? '', right.record.listing?.id ?? '') ||
-    compareUtf8(left.record.key.id, right.record.key.id)
-  );
-}
-
-function duePlace({ record }: Stored): string {
-  return JSON.stringify([record.due, record.listing?.id ?? '', record.key.id]);
-}
-
-/** What stands after the place, also when its own record is no longer due. */
-function dueAfter(records: readonly Stored[], place: string): readonly Stored[] {
-  const [due, listingId, id] = JSON.parse(place) as [number, string, string];
-  return records.filter(({ record }) => {
-    const order =
-      (record.due ?? 0) - due ||
-      compareUtf8(record.listing?.id ?? '', listingId) ||
-      compareUtf8(record.key.id, id);
-    return order > 0;
-  });
-}
-
-const WIDTH: Readonly<Record<RecordView, number>> = { head: 0, body: 1, parts: 2 };
-
-/** A key asked for twice is read once, with the wider of its views. */
-function widestViews(keys: readonly KeyRequest[]): Map<string, Required<KeyRequest>> {
-  const asked = new Map<string, Required<KeyRequest>>();
-  for (const { key, view = 'head', expectAbsent = false } of keys) {
-    const before = asked.get(keyName(key));
-    asked.set(keyName(key), {
-      key,
-      view: before !== undefined && WIDTH[before.view] > WIDTH[view] ? before.view : view,
-      expectAbsent: expectAbsent && (before?.expectAbsent ?? true),
-    });
-  }
-  return asked;
-}
-
-function checkWrites(writes: readonly Write[], sight: Sight): void {
-  const written = new Set<string>();
-  for (const write of writes) {
-    const name = keyName('put' in write ? write.put.key : write.remove);
-    if (!sight.versions.has(name)) throw new Error(`a decision wrote ${name}, which was not requested`);
-    if (written.has(name)) throw new Error(`a decision wrote ${name} twice`);
-    written.add(name);
   }
 }

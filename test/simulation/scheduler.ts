@@ -6,6 +6,8 @@ export const TICK_MS = 50;
 const TICKS_PER_STEP_MAX = 2;
 /** How often a step lets time jump to the next timer, as if everything else had become slow. */
 const JUMP_PROBABILITY = 0.02;
+/** A call that gives others their turn goes on after a turn or two of the event loop, without a step. */
+const IDLE_TURNS_MAX = 10;
 const START = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 /** Something that can die: what it awaits then never goes on, as after `kill -9`. */
@@ -132,6 +134,7 @@ export class Scheduler {
   }
 
   async run(until: () => boolean, stepsMax: number): Promise<Ending> {
+    let idle = 0;
     for (;;) {
       // A macrotask lets everything that the step before set going run up to its next await on the outside.
       do {
@@ -142,7 +145,8 @@ export class Scheduler {
       if (this.failure !== undefined) return 'failed';
       if (until()) return 'done';
       if (this.steps >= stepsMax) return 'steps used up';
-      if (!this.#step()) return 'stuck';
+      idle = this.#step() ? 0 : idle + 1;
+      if (idle > IDLE_TURNS_MAX) return 'stuck';
     }
   }
 

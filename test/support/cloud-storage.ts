@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LocalHttp } from './local-http.ts';
 
 /**
  * The five calls of Cloud Storage's JSON API that the service makes, with the semantics that its documentation gives them:
@@ -52,11 +51,7 @@ export class CloudStorageServer implements AsyncDisposable {
   authorizations: (string | undefined)[] = [];
   endpoint = '';
   #generation = 1_700_000_000_000_000;
-  readonly #server = createServer((request, response) => {
-    void this.#serve(request, response).catch((error: unknown) => {
-      response.writeHead(500).end(String(error));
-    });
-  });
+  #server: LocalHttp | null = null;
 
   constructor(bucket: string) {
     this.bucket = bucket;
@@ -64,21 +59,16 @@ export class CloudStorageServer implements AsyncDisposable {
 
   static async start(bucket: string): Promise<CloudStorageServer> {
     const started = new CloudStorageServer(bucket);
-    started.#server.listen(0, '127.0.0.1');
-    await once(started.#server, 'listening');
-    started.endpoint = `http://127.0.0.1:${(started.#server.address() as AddressInfo).port}`;
+    started.#server = await LocalHttp.start((...call) => started.#serve(...call));
+    started.endpoint = started.#server.url;
     return started;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    await this.#server?.[Symbol.asyncDispose]();
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+  #serve(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
     const { method = '', url = '' } = request;
     this.calls.push(`${method} ${url}`);
     this.authorizations.push(request.headers.authorization);
@@ -89,11 +79,11 @@ export class CloudStorageServer implements AsyncDisposable {
     const [fault] = at === -1 ? [] : this.faults.splice(at, 1);
     if (fault?.hangs !== undefined) return fault.hangs();
     if (fault !== undefined && fault.torn !== true) {
-      if (fault.applied === true) this.#answer(request, new URL(url, this.endpoint), Buffer.concat(chunks));
+      if (fault.applied === true) this.#answer(request, new URL(url, this.endpoint), body);
       if (fault.status === undefined) return void request.socket.destroy();
       return send(response, { ...problem(fault.status, 'injected'), headers: fault.headers ?? {} });
     }
-    const answer = this.#answer(request, new URL(url, this.endpoint), Buffer.concat(chunks));
+    const answer = this.#answer(request, new URL(url, this.endpoint), body);
     if (fault?.torn === true && Buffer.isBuffer(answer.body)) {
       response.writeHead(answer.status, { 'content-length': answer.body.length });
       response.write(answer.body.subarray(0, answer.body.length >> 1), () => request.socket.destroy());

@@ -116,9 +116,7 @@ export function executionInstance(store: RecordStore, given: InstanceOptions = {
     },
   });
   const reserve =
-    handlers.length === 0 || dispatched !== undefined
-      ? {}
-      : { reserve: (handlerId: string) => engine.reserve(handlerId) };
+    handlers.length === 0 || dispatched !== undefined ? {} : { reserve: engine.reserve.bind(engine) };
   const dependencies: ExecutionDependencies = {
     runtime,
     access: given.access ?? null,

@@ -20,7 +20,7 @@ declare module 'vitest' {
   }
 }
 
-const startMaxMs = 60_000;
+const startMaxMs = 120_000;
 
 class ServerNotFound extends Error {}
 
@@ -39,14 +39,21 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /**
  * The shell ends the server and removes its folder when its input ends: when the test closes it, and also when the process
- * that started it has ended in any way.
+ * that started it has ended in any way. On a machine under load the installation sometimes fails, so it is tried three times.
  */
 const keeper = `
   folder=$1 install=$2 server=$3
   shift 3
-  $install --no-defaults --datadir="$folder/data" --auth-root-authentication-method=normal --skip-test-db \\
-    --skip-name-resolve > "$folder/log" 2>&1 &&
-  { "$server" --no-defaults --datadir="$folder/data" "$@" >> "$folder/log" 2>&1 & } && child=$!
+  tries=3
+  until $install --no-defaults --datadir="$folder/data" --auth-root-authentication-method=normal --skip-test-db \\
+    --skip-name-resolve >> "$folder/log" 2>&1
+  do
+    tries=$((tries - 1))
+    [ "$tries" -gt 0 ] || exit 1
+    rm -rf "$folder/data"
+  done
+  "$server" --no-defaults --datadir="$folder/data" "$@" &
+  child=$!
   cat > /dev/null
   kill -TERM "$child" && wait "$child"
   cd / && rm -rf "$folder"
@@ -78,7 +85,7 @@ export async function startMysqlServer(settings: readonly string[] = []) {
       ...settings,
     ],
     // A group of its own: an interrupt from the terminal is meant for the tests.
-    { cwd: folder, detached: true, stdio: ['pipe', 'ignore', 'ignore'], ...account },
+    { cwd: folder, detached: true, stdio: ['pipe', 'ignore', 'pipe'], ...account },
   );
   const ended = new Promise<void>((resolve) => {
     shell.once('exit', () => resolve());
@@ -91,32 +98,39 @@ export async function startMysqlServer(settings: readonly string[] = []) {
   };
   try {
     const server = { socketPath, user: 'svc', password: randomBytes(12).toString('hex') };
-    await createUser(server, shell);
+    await ready(shell);
+    await createUser(server);
     return { server, stop };
   } catch (error) {
     const log = readLog(join(folder, 'log'));
     await stop();
-    throw new Error(`MariaDB did not start:\n${log}`, { cause: error });
+    throw new Error(`MariaDB did not start: ${String(error)}\n${log}`, { cause: error });
   }
 }
 
-/** Waits until the server answers. It does not announce that it is ready, so it is polled. */
-async function createUser({ socketPath, user, password }: MysqlServer, shell: ChildProcess): Promise<void> {
-  const until = Date.now() + startMaxMs;
-  for (;;) {
-    try {
-      const connection = await createConnection({ socketPath, user: 'root' });
-      await connection.query(`CREATE USER ${user}@localhost IDENTIFIED BY '${password}'`);
-      await connection.query(`GRANT ALL ON *.* TO ${user}@localhost WITH GRANT OPTION`);
-      await connection.end();
-      return;
-    } catch (error) {
-      if (Date.now() > until || shell.exitCode !== null) throw error;
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, 100);
-    });
-  }
+/** Waits for the log line of a server that accepts connections, and reads the log on, so that its pipe never fills. */
+function ready(shell: ChildProcess): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let text = '';
+  let isReady = false;
+  const fail = (reason: string) => reject(new Error(`${reason}\n${text.slice(-4_000)}`));
+  const bound = setTimeout(() => fail(`It was not ready after ${startMaxMs} ms`), startMaxMs);
+  shell.once('exit', () => fail('It has ended'));
+  shell.once('error', (error) => fail(error.message));
+  shell.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    if (isReady) return;
+    text += chunk;
+    isReady = text.includes('ready for connections');
+    if (isReady) resolve();
+  });
+  return promise.finally(() => clearTimeout(bound));
+}
+
+async function createUser({ socketPath, user, password }: MysqlServer): Promise<void> {
+  const connection = await createConnection({ socketPath, user: 'root' });
+  await connection.query(`CREATE USER ${user}@localhost IDENTIFIED BY '${password}'`);
+  await connection.query(`GRANT ALL ON *.* TO ${user}@localhost WITH GRANT OPTION`);
+  await connection.end();
 }
 
 /** Debian keeps servers where only the administrator's PATH leads. */
@@ -149,7 +163,7 @@ function unprivileged(): { uid: number; gid: number } | undefined {
 
 function readLog(path: string): string {
   try {
-    return readFileSync(path, 'utf8').split('\n').slice(-20).join('\n');
+    return readFileSync(path, 'utf8').split('\n').slice(-200).join('\n');
   } catch {
     return '(no log)';
   }

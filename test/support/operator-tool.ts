@@ -14,6 +14,7 @@ import { collections, tenantScope } from '../../functions/groups/canonical/recor
 import type { RecordStore } from '../../functions/store/port.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { TenantClient } from './canonical.ts';
+import { compileCache } from './compile-cache.ts';
 
 export interface ToolRun {
   readonly cwd?: string;
@@ -54,7 +55,7 @@ export interface RunningTool {
 
 export function startTool(args: readonly string[], { cwd, env = {}, node = [] }: ToolRun = {}): RunningTool {
   const PATH = process.env['PATH'] ?? '';
-  const how = { env: { PATH, ...env }, ...(cwd === undefined ? {} : { cwd }) };
+  const how = { env: { PATH, ...compileCache, ...env }, ...(cwd === undefined ? {} : { cwd }) };
   return follow(spawn(process.execPath, [...node, toolMain, ...args], how));
 }
 

@@ -21,7 +21,7 @@ class PostgresNotFound extends Error {
 }
 
 const run = promisify(execFile);
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 180_000;
 /** Where Debian and its kin put the programs of each version. */
 const debianFolder = '/usr/lib/postgresql';
 /** The first whose databases may have the order of a language without its being installed. */

@@ -23,6 +23,8 @@ export const directions: Readonly<Record<string, Direction>> = {
   workerRateLimitPermitsDefault: 'up',
   workerRateLimitPermitsDevelopmentDefault: 'up',
   publicRateLimitPermitsDefault: 'up',
+  recordRateLimitPermitsDefault: 'up',
+  recordRateLimitPermitsDevelopmentDefault: 'up',
   rateLimitWindowSecondsDefault: 'down',
   rateLimitQueueDefault: 'up',
   executionPayloadBytesDefault: 'up',
@@ -33,6 +35,13 @@ export const directions: Readonly<Record<string, Direction>> = {
   executionRetainedRunsDefault: 'up',
   executionListLimitDefault: 'nowhere',
   executionHistoryLimitDefault: 'nowhere',
+  recordJobListLimitDefault: 'nowhere',
+  traceListLimitDefault: 'nowhere',
+  objectListLimitDefault: 'nowhere',
+  anomaliesDefault: 'nowhere',
+  searchVectorTopDefault: 'nowhere',
+  searchLexicalTopDefault: 'nowhere',
+  searchScanLimitDefault: 'nowhere',
   executionConcurrencyRetryDelayMsDefault: 'down',
 };
 

@@ -23,6 +23,7 @@ export async function startServer(
     'Server:ExecutionRateLimit:PermitLimit=1000000',
     'Server:WorkerRateLimit:PermitLimit=1000000',
     'Server:PublicRateLimit:PermitLimit=1000000',
+    'Server:RecordRateLimit:PermitLimit=1000000',
   ];
   const flags = [...raised, ...settings].map((setting) => `--${setting}`);
   const child = spawn(process.execPath, ['functions/embedded.ts', ...flags], {

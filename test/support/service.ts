@@ -42,6 +42,7 @@ const common = {
   'Server:ExecutionRateLimit:PermitLimit': '1000000',
   'Server:WorkerRateLimit:PermitLimit': '1000000',
   'Server:PublicRateLimit:PermitLimit': '1000000',
+  'Server:RecordRateLimit:PermitLimit': '1000000',
   'Server:ValidateResponses': 'true',
   'Server:LogLevel': 'error',
 };

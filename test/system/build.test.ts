@@ -133,6 +133,10 @@ const firstRequests: Readonly<Record<string, readonly [method: string, path: str
   server: ['GET', '/health', 200],
   canonical: ['POST', '/canonical/tenants/t/outbox/query', 200],
   execution: ['GET', '/execution/runs', 200],
+  collections: ['GET', '/collections', 200],
+  records: ['GET', '/collections/c/records/p/r', 404],
+  objects: ['GET', '/objects/reports', 200],
+  traces: ['GET', '/traces', 200],
   worker: ['GET', '/health', 200],
   reconcile: ['POST', '/', 200],
   prune: ['POST', '/', 200],
@@ -230,6 +234,8 @@ describe('the bundle behind functions-framework', () => {
     const { program } = await serve('nothing');
     await using _ = program;
     expect((await program.exit).code).toBe(1);
-    expect(program.stderr).toContain('FUNCTION_TARGET must be server or canonical or execution');
+    expect(program.stderr).toContain(
+      'FUNCTION_TARGET must be server or canonical or execution or collections or records',
+    );
   });
 });

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { compileCache } from '../support/compile-cache.ts';
 
 interface Ended {
   readonly code: number;
@@ -13,9 +14,14 @@ function svc(args: readonly string[], env: Record<string, string> = {}): Promise
   const main = resolve(import.meta.dirname, '../../cli/main.ts');
   const PATH = process.env['PATH'] ?? '';
   return new Promise((done) => {
-    execFile(process.execPath, [main, ...args], { env: { PATH, ...env } }, (error, stdout, stderr) => {
-      done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
+    execFile(
+      process.execPath,
+      [main, ...args],
+      { env: { PATH, ...compileCache, ...env } },
+      (error, stdout, stderr) => {
+        done({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
   });
 }
 

@@ -123,7 +123,13 @@ describe('a damaged database file', { timeout: PATIENCE_MS }, () => {
     // Not the first, without which it is no database; that is refused as above.
     const at = PAGE * (1 + random.below(pages - 1));
     await using server = over('stopped', (file) => edit(file, (bytes) => bytes.fill(0, at, at + PAGE)));
-    await server.start();
+    try {
+      await server.start();
+    } catch (error) {
+      // A page that the start itself reads, such as that of the table of versions or of a search index.
+      expect(String(error)).toMatch(/ cannot be opened: SQLite: .*malformed\n?$/);
+      return;
+    }
     for (const { truth, reply } of await readAll(server)) {
       if (!isRefused(reply)) expect(same(reply?.body, truth), JSON.stringify(reply?.body)).toBe(true);
     }

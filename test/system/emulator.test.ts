@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-local-cloud-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const ready =
-  /^The local cloud is ready at (http:\/\/127\.0\.0\.1:(\d+)) \(server, canonical, execution, worker, reconcile, prune\)\nFirestore emulator at \S+:(\d+), Cloud Tasks emulator at \S+:(\d+), issuer of tokens at (\S+)\n.* jobs: (\S+)\n[\s\S]*Ctrl-C stops it$/m;
+  /^The local cloud is ready at (http:\/\/127\.0\.0\.1:(\d+)) \(server, canonical, execution, collections, records, worker, reconcile, prune\)\nFirestore emulator at \S+:(\d+), Cloud Tasks emulator at \S+:(\d+), issuer of tokens at (\S+)\n.* jobs: (\S+)\n[\s\S]*Ctrl-C stops it$/m;
 const queue = 'projects/demo-svc/locations/local/queues/svc-runs';
 
 const plugin = join(folder, 'plugin.mjs');

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { compileCache } from '../support/compile-cache.ts';
 import { Program, root } from './program.ts';
 
 /** What the snippets of a guide are, and where they run. */
@@ -37,13 +38,13 @@ export interface Run {
  */
 export class Reader implements AsyncDisposable {
   readonly folder: string;
+  readonly address: string;
   readonly #server: Program;
-  readonly #address: string;
 
   private constructor(folder: string, server: Program, address: string) {
     this.folder = folder;
     this.#server = server;
-    this.#address = address;
+    this.address = address;
   }
 
   /** `flags`: what the guide says that the service is started with. */
@@ -67,7 +68,7 @@ export class Reader implements AsyncDisposable {
         PATH: `${join(this.folder, 'bin')}:${process.env.PATH}`,
         PYTHONPATH: join(root, 'sdk/python/src'),
         PYTHONDONTWRITEBYTECODE: '1',
-        SVC_BASE_URL: this.#address,
+        SVC_BASE_URL: this.address,
       },
       ...{ ts: {}, python: { command: 'python3' }, sh: { command: 'sh' } }[language],
     });
@@ -100,6 +101,12 @@ export async function compilerOn(programs: readonly string[]): Promise<string> {
   }
 }
 
+function toolScript(): string {
+  const program = `'${process.execPath}' '${join(root, 'cli/main.ts')}'`;
+  const settings = Object.entries(compileCache).map(([name, value]) => `${name}='${value}'`);
+  return `#!/bin/sh\n${settings.join(' ')} exec ${program} "$@"\n`;
+}
+
 /** The parts that the guides require: the client, the folder of the dispatcher, the tool. */
 async function furnish(folder: string): Promise<void> {
   const client = join(folder, 'node_modules/@svc-runtime/client');
@@ -111,11 +118,7 @@ async function furnish(folder: string): Promise<void> {
     writeFile(join(client, 'package.json'), JSON.stringify(source)),
     symlink(join(root, 'sdk/typescript/src'), join(client, 'src')),
     symlink(join(root, 'dispatcher'), join(folder, 'dispatcher')),
-    writeFile(
-      join(folder, 'bin/svc'),
-      `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'cli/main.ts')}' "$@"\n`,
-      { mode: 0o755 },
-    ),
+    writeFile(join(folder, 'bin/svc'), toolScript(), { mode: 0o755 }),
   ]);
 }
 

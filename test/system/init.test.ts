@@ -1,7 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createMysqlDatabase, mysqlMissing } from '../support/mysql.ts';
 import { type Ended, follow, inFolder, runTool, toolCommandLine } from '../support/operator-tool.ts';
@@ -177,9 +185,56 @@ describe('svc init', () => {
         2,
         expect.stringContaining('not a single path segment'),
       ]);
+      const twins = await operator.svc(
+        'init',
+        ...policies,
+        '--principal',
+        'a b',
+        '--worker-principal',
+        'a/b',
+      );
+      expect([twins.code, twins.stderr]).toEqual([
+        2,
+        expect.stringContaining('The principals "a b" and "a/b" need the same token file, a_b.token'),
+      ]);
+      const cased = await operator.svc(
+        'init',
+        ...policies,
+        '--principal',
+        'App',
+        '--worker-principal',
+        'app',
+      );
+      expect([cased.code, cased.stderr]).toEqual([2, expect.stringContaining('the same token file')]);
+      writeFileSync(operator.at('db.url'), 'mysql://u:zq8-not-shown@h/d\n');
+      const database = ['--database', 'postgresql', '--connection-string-file', 'db.url'];
+      const foreign = await operator.svc('init', ...policies, ...database);
+      expect([foreign.code, foreign.stderr]).toEqual([
+        2,
+        expect.stringContaining('is an address of mysql, but the provider is postgresql'),
+      ]);
+      expect(foreign.stderr).not.toContain('zq8');
       const missing = await operator.svc('init', '--yes');
       expect([missing.code, missing.stderr.trim()]).toEqual([2, 'Missing: --tenant, --product']);
-      expect(existsSync(operator.at('svcsettings.json'))).toBe(false);
+      expect(readdirSync(operator.folder)).toEqual(['db.url']);
+    }));
+
+  test('names files by their absolute paths, so that the service starts in any folder', () =>
+    withOperator(async (operator) => {
+      await operator.init('--api-key', '--out', 'conf');
+      const path = operator.at('conf/svcsettings.json');
+      const settings = JSON.parse(readFileSync(path, 'utf8')) as {
+        Server: { ApiKeyFile: string; Oidc: { KeySetFile: string } };
+      };
+      const { ApiKeyFile, Oidc } = settings.Server;
+      expect(
+        [ApiKeyFile, Oidc.KeySetFile].map((file) => relative(realpathSync(operator.folder), file)),
+      ).toEqual(['conf/api-keys.json', 'conf/identity-keys.json']);
+      await inFolder(async (elsewhere) => {
+        const words = [join(root, 'functions/embedded.ts'), '--settings', path];
+        await using server = new Program(words, { cwd: elsewhere });
+        await server.says(/is ready at (\S+) \(Production\)/);
+      });
     }));
 });
 

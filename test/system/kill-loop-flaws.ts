@@ -70,6 +70,8 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
     }`,
       },
     ],
+    // A kill has to meet the moment between the two.
+    kills: 100,
     shows: /is held by undefined|is lost/,
   },
   'early-flip': {

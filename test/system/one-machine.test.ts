@@ -234,9 +234,10 @@ async function writeSettings(machine: Machine, issuer: OidcIssuer): Promise<void
   await done(machine.svc(`${command('svc init --out /etc/svc')} --port 0 --yes --force ${own}`));
   machine.use(releasedVersion);
   const path = machine.at('/etc/svc/svcsettings.json');
-  const written = JSON.parse(readFileSync(path, 'utf8')) as { ExecutionRuntime: object };
+  const written = JSON.parse(readFileSync(path, 'utf8')) as { ExecutionRuntime: object; Server: object };
   const { MinRetainedHours: _, ...runtime } = written.ExecutionRuntime as { MinRetainedHours: number };
-  writeFileSync(path, JSON.stringify({ ...written, ExecutionRuntime: runtime }));
+  const { RecordAccess: __, ...server } = written.Server as { RecordAccess: object };
+  writeFileSync(path, JSON.stringify({ ...written, ExecutionRuntime: runtime, Server: server }));
   writeFileSync(machine.at('/etc/svc/app.token'), await issuer.mint({ audience, email }));
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { resolve } from 'node:path';
+import { compileCache } from '../support/compile-cache.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 
@@ -32,7 +33,11 @@ export class Program implements AsyncDisposable {
     const { PATH, HOME, JAVA_HOME, FIRESTORE_EMULATOR_JAR } = process.env;
     const kept = Object.entries({ PATH, HOME, JAVA_HOME, FIRESTORE_EMULATOR_JAR });
     const base = Object.fromEntries(kept.filter(([, value]) => value !== undefined));
-    this.process = spawn(command, args, { cwd, env: { ...base, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.process = spawn(command, args, {
+      cwd,
+      env: { ...base, ...compileCache, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     this.exit = new Promise((settle) =>
       this.process.once('close', (code, signal) => settle({ code, signal })),
     );

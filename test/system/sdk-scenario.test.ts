@@ -114,7 +114,9 @@ describe('the scenario', () => {
   test('makes every call of the canonical store and of the runtime, by its names in both languages', () => {
     const named = scenario.steps.map(({ method }) => method);
     for (const { group, sdk: names } of catalog.operations) {
-      if (group !== 'server' && names !== null) expect(named).toContainEqual(names);
+      if (group === 'server' || names === null) continue;
+      const { python, typescript } = names;
+      expect(named).toContainEqual({ python, typescript });
     }
   });
 

@@ -7,6 +7,8 @@ const chosen = new Set([
   'etag',
   'requestHash',
   'leaseTokenHash',
+  'expectedHash',
+  'actualHash',
 ]);
 
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;

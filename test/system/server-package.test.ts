@@ -58,6 +58,15 @@ describe('the package of the embedded server and the tool', () => {
     }
   });
 
+  test('names in its help and in the next steps the commands that work there', async () => {
+    await using server = start('svc-server', ['--help']);
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+    expect(server.stdout).toContain('Usage: svc-server [--Key=value …]');
+    const steps = await output(['init', '--out', 'made', '--tenant', 'acme', '--product', 'shop', '--yes']);
+    expect(steps).toContain('2. svc-server --settings made/svcsettings.json');
+    expect(server.stdout + steps).not.toContain('npm ');
+  });
+
   test('has the tool, which needs nothing beside it', async () => {
     expect(await output(['--version'])).toBe(`${description.version}\n`);
     expect(await output(['config', 'check'])).not.toBe('');

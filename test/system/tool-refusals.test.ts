@@ -143,8 +143,8 @@ test('a sweep tells what it leaves', () =>
 
 describe('a refusal', () => {
   test.each([
-    ['mysql', 'postgresql://svc:hunter2@h/d', 'MySQL: the connection string must be a URL'],
-    ['postgresql', 'mysql://svc:hunter2@h/d', 'the connection string of PostgreSQL is not understood'],
+    ['mysql', 'postgresql://svc:hunter2@h/d', 'is an address of postgresql, but the provider is mysql'],
+    ['postgresql', 'mysql://svc:hunter2@h/d', 'is an address of mysql, but the provider is postgresql'],
   ])('of a connection string of another database than %s is one of the settings', (provider, url, said) =>
     onSample(async ({ svc }) => {
       await svc([...exported, '--file', 'a.json']);

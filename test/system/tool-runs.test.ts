@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RUN } from '../../cli/remote/answer-shape.ts';
 import { type Ended, runTool, startTool } from '../support/operator-tool.ts';
 import { type ServerProcess, startServer } from '../support/server-process.ts';
 
@@ -126,11 +127,12 @@ describe('svc runs', () => {
 
   test('follows the pages of a list', async () => {
     const targets: string[] = [];
+    const run = Object.fromEntries(RUN.members.map((name) => [name, null]));
     const paged = createServer((request, response) => {
       targets.push(request.url ?? '');
       const link = targets.length < 3 ? { link: `</execution/runs?page=${targets.length}>; rel="next"` } : {};
       response.writeHead(200, { 'content-type': 'application/json', ...link });
-      response.end(JSON.stringify(Array.from({ length: 2 }, () => ({ id: String(targets.length) }))));
+      response.end(JSON.stringify(Array.from({ length: 2 }, () => ({ ...run, id: String(targets.length) }))));
     });
     paged.listen(0, '127.0.0.1');
     await once(paged, 'listening');

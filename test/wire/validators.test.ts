@@ -26,7 +26,7 @@ const chain = createChain({
 const withBody = Object.values(operations).filter((operation) => operation.requestSchema !== null);
 interface Definition {
   readonly properties?: object;
-  readonly items?: { readonly $ref: string };
+  readonly items?: { readonly $ref?: string };
 }
 const definitions = bundle.$defs as Readonly<Record<string, Definition>>;
 
@@ -35,7 +35,7 @@ describe.each(withBody)('$id', (operation) => {
   const path = `/${route?.segments.map((each) => ('literal' in each ? each.literal : 'x')).join('/')}`;
   const model = definitions[operation.requestSchema ?? ''];
   // Some requests are lists: what is tried then is tried as an item.
-  const item = definitions[model?.items?.$ref.split('/').at(-1) ?? ''];
+  const item = definitions[model?.items?.$ref?.split('/').at(-1) ?? ''];
   const members = Object.keys((item ?? model)?.properties ?? {});
   const inPlace = (body: unknown) => (item === undefined ? body : [body]);
   const sent = async (body: unknown) =>

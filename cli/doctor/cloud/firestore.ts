@@ -62,6 +62,7 @@ interface IndexField {
   readonly fieldPath?: string;
   readonly order?: string;
   readonly arrayConfig?: string;
+  readonly vectorConfig?: { readonly dimension: number };
   readonly queryScope?: string;
 }
 
@@ -169,16 +170,14 @@ function expiryFaults(
 function compositeFaults(wanted: WantedComposite, found: readonly Index[], command: string): Check[] {
   const key = keyOfComposite(wanted.collectionGroup, wanted);
   const index = found.find((each) => keyOfComposite(groupOf(each.name ?? ''), each) === key);
-  const at = `The index of ${wanted.collectionGroup} (${wanted.fields.map(({ fieldPath }) => fieldPath).join(', ')})`;
+  const at = `The index of ${wanted.collectionGroup} (${named(wanted)
+    .map(({ fieldPath }) => fieldPath)
+    .join(', ')})`;
   if (index !== undefined) {
     return index.state === 'READY' ? [] : [notReady(at, index.state ?? 'CREATING', command)];
   }
-  const flags = wanted.fields
-    .map(({ fieldPath, order, arrayConfig }) =>
-      arrayConfig === undefined
-        ? `--field-config=field-path=${fieldPath},order=${order?.toLowerCase()}`
-        : `--field-config=field-path=${fieldPath},array-config=contains`,
-    )
+  const flags = named(wanted)
+    .map((field) => `--field-config=${fieldFlag(field)}`)
     .join(' ');
   const scope = wanted.queryScope.toLowerCase().replace('_', '-');
   const remedy = `gcloud firestore indexes composite create --collection-group=${wanted.collectionGroup} --query-scope=${scope} ${flags} ${command}`;
@@ -205,14 +204,28 @@ function keyOfField({ queryScope = 'COLLECTION', fields = [] }: Index): string {
   return `${queryScope} ${order ?? arrayConfig}`;
 }
 
+function fieldFlag({ fieldPath, order, arrayConfig, vectorConfig }: IndexField): string {
+  const path = `field-path=${fieldPath}`;
+  if (vectorConfig !== undefined) {
+    const config = JSON.stringify({ dimension: String(vectorConfig.dimension), flat: '{}' });
+    return `${path},vector-config=${word(config)}`;
+  }
+  return arrayConfig === undefined
+    ? `${path},order=${order?.toLowerCase()}`
+    : `${path},array-config=contains`;
+}
+
+function keyOfComposite(group: string, index: Index | WantedComposite): string {
+  const parts = named(index).map(
+    ({ fieldPath, order, arrayConfig, vectorConfig }) =>
+      `${fieldPath} ${order ?? arrayConfig ?? `vector of ${vectorConfig?.dimension}`}`,
+  );
+  return [group, index.queryScope, ...parts].join();
+}
+
 /** Firestore adds `__name__` itself. */
-function keyOfComposite(group: string, { queryScope, fields = [] }: Index | WantedComposite): string {
-  const named = fields.filter(({ fieldPath }) => fieldPath !== '__name__');
-  return [
-    group,
-    queryScope,
-    ...named.map(({ fieldPath, order, arrayConfig }) => `${fieldPath} ${order ?? arrayConfig}`),
-  ].join();
+function named({ fields = [] }: Index | WantedComposite): readonly IndexField[] {
+  return fields.filter(({ fieldPath }) => fieldPath !== '__name__');
 }
 
 function groupOf(name: string): string {

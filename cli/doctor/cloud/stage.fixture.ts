@@ -22,6 +22,15 @@ export const wanted: WantedIndexes = {
         { fieldPath: 'due', order: 'DESCENDING' },
       ],
     },
+    {
+      collectionGroup: 'records',
+      queryScope: 'COLLECTION',
+      fields: [
+        { fieldPath: 'searchGroup', order: 'ASCENDING' },
+        { fieldPath: '__name__', order: 'ASCENDING' },
+        { fieldPath: 'v384a', vectorConfig: { dimension: 384 } },
+      ],
+    },
   ],
   fieldOverrides: [
     { collectionGroup: 'runs', fieldPath: '*', indexes: [] },

@@ -59,13 +59,39 @@ export const storeFaults: readonly Fault[] = [
   ],
   [
     'a composite index that is missing',
-    ({ indexes }) => indexes.splice(0),
+    ({ indexes }) => indexes.splice(0, 1),
     {
       id: 'cloud-indexes',
       status: 'failed',
       message: 'The index of runs (status, due) is missing.',
       remedy:
         "gcloud firestore indexes composite create --collection-group=runs --query-scope=collection --field-config=field-path=status,order=ascending --field-config=field-path=due,order=descending --database='(default)' --project=my-project",
+    },
+  ],
+  [
+    'an index of vectors that is missing',
+    ({ indexes }) => indexes.splice(1, 1),
+    {
+      id: 'cloud-indexes',
+      status: 'failed',
+      message: 'The index of records (searchGroup, v384a) is missing.',
+      remedy:
+        'gcloud firestore indexes composite create --collection-group=records --query-scope=collection --field-config=field-path=searchGroup,order=ascending --field-config=field-path=v384a,vector-config=\'{"dimension":"384","flat":"{}"}\' --database=\'(default)\' --project=my-project',
+    },
+  ],
+  [
+    'an index of vectors of another length',
+    ({ indexes }) =>
+      Object.assign(indexes[1] ?? {}, {
+        fields: [
+          { fieldPath: 'searchGroup', order: 'ASCENDING' },
+          { fieldPath: 'v384a', vectorConfig: { dimension: 385, flat: {} } },
+        ],
+      }),
+    {
+      id: 'cloud-indexes',
+      status: 'failed',
+      message: 'The index of records (searchGroup, v384a) is missing.',
     },
   ],
   [

@@ -60,6 +60,7 @@ function modelShape({ name, file, schema }: Model, role: SdkModel['role']): Mode
     description: describe(schema),
     deprecated: schema.deprecated === true,
     role,
+    keepsMembers: schema.additionalProperties === true,
     members: named ? members : null,
     type: named ? null : sdkType(schema),
     example: schema.examples?.[0] ?? null,

@@ -209,7 +209,13 @@ describe('the models', () => {
 describe('pages', () => {
   test('are found where request and answer carry a token, and nowhere else', () => {
     const paged = contract.operations.filter(({ paging }) => paging !== null).map(({ id }) => id);
-    expect(paged).toEqual(['queryCanonicalOutbox', 'queryCanonicalDocuments']);
+    expect(paged).toEqual([
+      'queryCanonicalOutbox',
+      'queryCanonicalDocuments',
+      'queryRecords',
+      'searchRecords',
+      'listObjects',
+    ]);
     expect(of('queryCanonicalDocuments').paging).toEqual({
       tokenIn: 'body',
       requestToken: 'continuationToken',

@@ -67,6 +67,8 @@ export interface SdkOperation {
    * other such answer is a thrown problem.
    */
   readonly responses: readonly SdkResponse[];
+  /** Whether the method returns null where the service answers that something does not exist. */
+  readonly absent: boolean;
   readonly idempotency: SdkIdempotency;
   /**
    * Whether a client may retry the operation: `safe` for reads, `with-key` only with the caller's key in the place of
@@ -92,7 +94,7 @@ export interface SdkDeprecation {
 }
 
 export interface SdkParameter {
-  /** The wire name. For a prefix: the common start of all names, including the last dot. */
+  /** The wire name. For a prefix: the common start of all names, including the last dot or hyphen. */
   readonly name: string;
   /**
    * The SDK name as lower-case words: `['run', 'id']` is `runId` or `run_id`. Unique among the query and header
@@ -182,6 +184,8 @@ export interface SdkModel {
   readonly deprecated: boolean;
   /** A request is closed: the server refuses an unknown member. An answer is open: a release may add members. */
   readonly role: 'request' | 'response' | 'both';
+  /** Whether it keeps members that the contract does not name, in requests and in answers. */
+  readonly keepsMembers: boolean;
   /** Whether only preview operations use it: any release may then change it. */
   readonly preview: boolean;
   /** The members of an object; null if the model is an alias of `type`. */
@@ -258,6 +262,7 @@ function sdkOperation(
     path,
     headers,
     ...shape,
+    absent: sdk.absent === true,
     idempotency,
     paging: pagingOf(shape, models),
     problems: source.problems.map(({ code }) => code).filter((code) => operation.problems.includes(code)),
@@ -288,11 +293,12 @@ function memberAt(pointer: string, id: string): string {
   return member;
 }
 
-function sdkParameter({ name, required, prefix, schema, description }: CatalogParameter): SdkParameter {
+function sdkParameter(parameter: CatalogParameter): SdkParameter {
+  const { name, required, prefix, sdkName, schema, description } = parameter;
   const type = sdkType(schema);
   return {
     name,
-    words: wordsOf(prefix === true ? name.replace(/\.$/, '') : name),
+    words: wordsOf(sdkName ?? name),
     required,
     prefix: prefix === true,
     type,
@@ -315,7 +321,8 @@ function nameOf({ words }: SdkParameter): string {
 }
 
 function inOrderOf(path: string, parameters: readonly SdkParameter[]): readonly SdkParameter[] {
-  const position = ({ name }: SdkParameter) => path.indexOf(`{${name}}`);
+  // A parameter that takes the rest of a path ends with a plus sign.
+  const position = ({ name }: SdkParameter) => path.replace('+}', '}').indexOf(`{${name}}`);
   return parameters.toSorted((a, b) => position(a) - position(b));
 }
 

@@ -17,7 +17,7 @@ import {
 
 /** Client attributes that no operation may use as its name. */
 const TAKEN = new Set(
-  'base_url with_options with_raw_response with_streaming_response pages wait_for_execution_run close aclose'.split(
+  'base_url with_options with_raw_response with_streaming_response pages wait_for_execution_run wait_for_record_import_job close aclose'.split(
     ' ',
   ),
 );
@@ -207,12 +207,14 @@ function resultType(operation: SdkOperation, { pages, streamed }: PythonFlavour,
 }
 
 /** The type of an answer's body; None without a body. */
-export function answerType({ responses }: SdkOperation, bytes: string): string {
+export function answerType({ responses, absent }: SdkOperation, bytes: string): string {
   const types = responses.map(({ body }) => {
     if (body === null) return 'None';
     return body.kind === 'bytes' ? bytes : `models.${body.model}`;
   });
-  return [...new Set(types)].sort((a, b) => Number(a === 'None') - Number(b === 'None')).join(' | ');
+  return [...new Set([...types, ...(absent ? ['None'] : [])])]
+    .sort((a, b) => Number(a === 'None') - Number(b === 'None'))
+    .join(' | ');
 }
 
 function methodText(operation: SdkOperation, contract: SdkContract, flavour: PythonFlavour): string {

@@ -72,10 +72,22 @@ function classText(model: SdkModel): string {
   if (members.some((member) => !isPythonName(member.name) || TYPE_NAMES.has(member.name))) {
     return `\n${functionalText(name, members, place)}${docstring([...doc, memberList(members)])}`;
   }
+  if (model.keepsMembers && place === 'request') return openText(model, members, doc);
   const fields = members.map(
     (member) => `    ${member.name}: ${memberType(member, place)}\n${docstring([memberDoc(member)], '    ')}`,
   );
   return `\n\nclass ${name}(TypedDict):\n${docstring(doc, '    ')}\n${fields.join('') || '    pass\n'}`;
+}
+
+/** A TypedDict allows no further members, so callers may as well send any mapping. */
+function openText({ name }: SdkModel, members: readonly SdkMember[], doc: readonly string[]): string {
+  const known = `_${name}Members`;
+  const fields = members.map(
+    (member) =>
+      `    ${member.name}: ${memberType(member, 'request')}\n${docstring([memberDoc(member)], '    ')}`,
+  );
+  const alias = `${name}: TypeAlias = Union[${known}, Mapping[str, object]]\n${docstring(doc)}`;
+  return `\n\nclass ${known}(TypedDict):\n${docstring(doc, '    ')}\n${fields.join('')}\n\n${alias}`;
 }
 
 function placeOf({ role }: SdkModel): Place {

@@ -53,6 +53,7 @@ function specOf(operation: SdkOperation, contract: SdkContract): readonly string
     pythonLiteral(pathTemplate),
     `retry=${pythonLiteral(retry)}`,
     `answers={${answers.join(', ')}}`,
+    ...(operation.absent ? ['absent=True'] : []),
     ...(query.length === 0 ? [] : [pythonListed('query', query.map(parameterSpec), '    ')]),
     ...(headers.length === 0 ? [] : [pythonListed('headers', headers.map(parameterSpec), '    ')]),
     ...(request === null ? [] : [`body=${bodySpec(request)}`]),

@@ -24,6 +24,23 @@ const WRITTEN_BY_HAND = [
   }
 `,
   },
+  {
+    operation: 'getRecordImportJob',
+    imports: [
+      "import { waitForJob } from '../../wait-job.ts';",
+      "import type { RunWaitOptions } from '../../wait-run.ts';",
+      "import type { RecordImportJob } from '../models.ts';",
+    ],
+    method: `
+  /**
+   * Waits until the import or batch has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
+   */
+  waitForRecordImportJob(jobId: string, options: RunWaitOptions = {}): Promise<RecordImportJob | null> {
+    return waitForJob(this, jobId, options);
+  }
+`,
+  },
 ];
 
 /** `client.ts`: the methods of all groups in one class. */

@@ -10,6 +10,7 @@ const TAKEN = new Set([
   'baseUrl',
   'withOptions',
   'waitForExecutionRun',
+  'waitForRecordImportJob',
   'toJSON',
   'toString',
   'valueOf',
@@ -150,11 +151,13 @@ function joined(parameters: readonly string[], used: number): string {
 }
 
 /** The result type of a call. Without a body: void, or null if another status has a body. */
-export function answerType({ responses }: SdkOperation): string {
+export function answerType({ responses, absent }: SdkOperation): string {
   const bodies = responses.map(({ body }) => {
     if (body === null) return 'null';
     return body.kind === 'bytes' ? 'ReadableStream<Uint8Array>' : `Models.${body.model}`;
   });
-  const distinct = [...new Set(bodies)].sort((a, b) => Number(a === 'null') - Number(b === 'null'));
+  const distinct = [...new Set([...bodies, ...(absent ? ['null'] : [])])].sort(
+    (a, b) => Number(a === 'null') - Number(b === 'null'),
+  );
   return distinct.join() === 'null' ? 'void' : union(distinct);
 }

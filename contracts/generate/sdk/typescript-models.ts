@@ -43,7 +43,10 @@ function modelText(model: SdkModel): string {
     return `\n${doc}export type ${name} = ${type === null ? 'JsonValue' : typeText(type, place)};\n`;
   }
   const texts = members.map((member) => memberText(member, typeText(member.type, place), member.description));
-  return `\n${doc}export type ${name} = {\n${texts.join('')}};\n`;
+  const further = model.keepsMembers
+    ? '  /** Further members, which the service keeps. */\n  readonly [member: string]: unknown;\n'
+    : '';
+  return `\n${doc}export type ${name} = {\n${texts.join('')}${further}};\n`;
 }
 
 /** `problems.ts`: the codes of errors. */

@@ -33,6 +33,7 @@ function specOf(operation: SdkOperation): Json {
     ...(request === null ? {} : { body: bodySpec(request) }),
     ...(place === null ? {} : { key }),
     retry,
+    ...(operation.absent ? { absent: true } : {}),
     answers: Object.fromEntries(responses.map(({ status, body }) => [status, body?.kind ?? 'none'])),
     ...(paging === null
       ? {}

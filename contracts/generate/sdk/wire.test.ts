@@ -22,23 +22,30 @@ function gaps(
   values: readonly unknown[],
   models: ContractSource['models'],
   at: string,
+  above: readonly string[] = [],
 ): string[] {
   const present = values.filter((value) => value !== undefined && value !== null);
   if (present.length === 0) return [at];
   const name = schema.$ref?.split('/').at(-1);
-  if (name !== undefined) return gaps(models.get(name)?.schema ?? {}, present, models, at);
+  if (name !== undefined) {
+    // A model inside itself has no end, so one is enough.
+    return above.includes(name)
+      ? []
+      : gaps(models.get(name)?.schema ?? {}, present, models, at, [...above, name]);
+  }
   const branch = schema.anyOf?.find(({ type }) => type !== 'null');
-  if (branch !== undefined) return gaps(branch, present, models, at);
+  if (branch !== undefined) return gaps(branch, present, models, at, above);
   const members = Object.entries(schema.properties ?? {}).flatMap(([member, inner]) =>
     gaps(
       inner,
       present.filter(isObject).map((value) => value[member]),
       models,
       `${at}.${member}`,
+      above,
     ),
   );
   const { items, additionalProperties: rest } = schema;
-  const entries = items === undefined ? [] : gaps(items, present.flat(), models, `${at}[]`);
+  const entries = items === undefined ? [] : gaps(items, present.flat(), models, `${at}[]`, above);
   const named =
     typeof rest !== 'object'
       ? []
@@ -47,6 +54,7 @@ function gaps(
           present.flatMap((value) => Object.values(value)),
           models,
           `${at}{}`,
+          above,
         );
   return [...members, ...entries, ...named];
 }
@@ -66,7 +74,7 @@ function leftOut(
   const missing = parameters
     .filter((parameter) => parameter.linkOnly !== true)
     .filter((parameter) => parameter.in !== 'path' && !keyHeaders.includes(parameter.name))
-    .map(({ name }) => name.replace(/[^A-Za-z0-9]/g, '').toLowerCase())
+    .map(({ name, sdkName }) => (sdkName ?? name).replace(/[^A-Za-z0-9]/g, '').toLowerCase())
     .filter((name) => !words.has(name));
   const paths = parameters.filter((parameter) => parameter.in === 'path').length;
   const model = operation.request?.schema ?? null;

@@ -74,7 +74,7 @@ function wireCase(operation: SdkOperation, kind: WireCase['case'], models: Model
   const [query, headers] = [taken(operation.query), taken(operation.headers)];
   const values = [...query, ...headers].map(([parameter, value]) => ({
     words: parameter.words,
-    value: parameter.prefix ? entriesOf(value) : value,
+    value: parameter.prefix ? entriesOf(parameter, value) : value,
   }));
   const keyHeader = idempotency.place?.in === 'header' ? idempotency.place.name : null;
   const key =
@@ -97,7 +97,7 @@ function wireCase(operation: SdkOperation, kind: WireCase['case'], models: Model
       target: `${filled(pathTemplate, path)}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`,
       headers: Object.fromEntries([
         ...(request === null ? [] : [['content-type', request.mediaType]]),
-        ...headers.map(([{ name }, value]) => [name.toLowerCase(), String(value)]),
+        ...headers.flatMap(([parameter, value]) => headerFields(parameter, value)),
         ...(key === null || keyHeader === null ? [] : [[keyHeader.toLowerCase(), key]]),
       ]),
       body: body?.sent ?? null,
@@ -180,14 +180,21 @@ function withoutBase64({ name, filename, contentType, body }: WirePart): WirePar
   return { name, filename, contentType, body };
 }
 
-/** For a prefix: two parameters. */
-function entriesOf(value: Scalar): Readonly<Record<string, Scalar>> {
-  return { 'a b': value, c: value };
+/** For a prefix: two parameters. The name of a field holds no white space. */
+function entriesOf({ name }: SdkParameter, value: Scalar): Readonly<Record<string, Scalar>> {
+  return { [name.endsWith('-') ? 'a_b' : 'a b']: value, c: value };
 }
 
-function queryPairs({ name, prefix }: SdkParameter, value: Scalar): readonly string[] {
+function headerFields(parameter: SdkParameter, value: Scalar): readonly (readonly [string, string])[] {
+  const field = parameter.name.toLowerCase();
+  if (!parameter.prefix) return [[field, String(value)]];
+  return Object.entries(entriesOf(parameter, value)).map(([key, each]) => [`${field}${key}`, String(each)]);
+}
+
+function queryPairs(parameter: SdkParameter, value: Scalar): readonly string[] {
+  const { name, prefix } = parameter;
   if (!prefix) return [`${encoded(name)}=${encoded(String(value))}`];
-  return Object.entries(entriesOf(value)).map(
+  return Object.entries(entriesOf(parameter, value)).map(
     ([key, entry]) => `${encoded(`${name}${key}`)}=${encoded(String(entry))}`,
   );
 }

@@ -10,4 +10,8 @@ export const loadOperations: Readonly<
   server: async () => (await import('./server.ts')).operations,
   canonical: async () => (await import('./canonical.ts')).operations,
   execution: async () => (await import('./execution.ts')).operations,
+  collections: async () => (await import('./collections.ts')).operations,
+  records: async () => (await import('./records.ts')).operations,
+  objects: async () => (await import('./objects.ts')).operations,
+  traces: async () => (await import('./traces.ts')).operations,
 };

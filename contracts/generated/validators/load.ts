@@ -15,4 +15,8 @@ export const loadValidators: Readonly<Record<Group, () => Promise<GroupValidator
   server: () => import('./server.js'),
   canonical: () => import('./canonical.js'),
   execution: () => import('./execution.js'),
+  collections: () => import('./collections.js'),
+  records: () => import('./records.js'),
+  objects: () => import('./objects.js'),
+  traces: () => import('./traces.js'),
 };

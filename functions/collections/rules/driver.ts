@@ -33,8 +33,7 @@ export function chooseDriver(
   projected: readonly RecordPath[],
 ): Driver {
   if (partitionKeys !== null) return { by: 'partitions', partitionKeys: [...partitionKeys].sort() };
-  const paths = new Set(projected.map(({ text }) => text));
-  const leaves = requiredLeaves(filter).filter(({ path }) => paths.has(path.text));
+  const leaves = indexedLeaves(filter, projected);
   return (
     first(leaves, equality) ??
     first(leaves, membership) ??
@@ -42,12 +41,61 @@ export function chooseDriver(
   );
 }
 
-function first(leaves: readonly FilterLeaf[], driverOf: (leaf: FilterLeaf) => Driver | undefined) {
+function indexedLeaves(filter: Filter | null, projected: readonly RecordPath[]): readonly FilterLeaf[] {
+  const paths = new Set(projected.map(({ text }) => text));
+  return requiredLeaves(filter).filter(({ path }) => paths.has(path.text));
+}
+
+function first<Found extends Driver>(
+  leaves: readonly FilterLeaf[],
+  driverOf: (leaf: FilterLeaf) => Found | undefined,
+): Found | undefined {
   for (const leaf of leaves) {
     const driver = driverOf(leaf);
     if (driver !== undefined) return driver;
   }
   return undefined;
+}
+
+/** What indexes say of every match, all of it together. */
+export interface IndexedFacts {
+  /** Values by index. */
+  readonly equal: ProjectedValues;
+  readonly range: IndexRange | null;
+}
+
+/** Each further condition costs a search of its index, and the first ones leave few records. */
+const EQUALITIES_MAX = 4;
+
+/** The facts that the required conditions of the filter state; of `in` the range from the least to the greatest value. */
+export function indexedFacts(filter: Filter | null, projected: readonly RecordPath[]): IndexedFacts {
+  const leaves = indexedLeaves(filter, projected);
+  const equalities = leaves.flatMap((leaf) => {
+    const found = equality(leaf);
+    return found === undefined ? [] : [[found.index, found.value] as const];
+  });
+  return {
+    equal: Object.fromEntries(equalities.slice(0, EQUALITIES_MAX)),
+    range:
+      first(leaves, (leaf) => numericRange(leaf, leaves) ?? prefixRange(leaf)) ??
+      first(leaves, (leaf) => {
+        const several = membership(leaf);
+        return several === undefined ? undefined : rangeOf(several);
+      }) ??
+      null,
+  };
+}
+
+/** The least range of an index that holds the values. */
+export function rangeOf({
+  index,
+  values,
+}: {
+  readonly index: string;
+  readonly values: readonly string[];
+}): IndexRange {
+  const sorted = [...values].sort(compareUtf8);
+  return { by: 'range', index, from: sorted[0] ?? '', to: sorted.at(-1) ?? '' };
 }
 
 /** The leaves that every match fulfils: those that no `any` group contains. */
@@ -57,12 +105,12 @@ function requiredLeaves(filter: Filter | null): FilterLeaf[] {
   return filter.combine === 'any' ? [] : filter.children.flatMap(requiredLeaves);
 }
 
-function equality(leaf: FilterLeaf): Driver | undefined {
+function equality(leaf: FilterLeaf): Extract<Driver, { readonly by: 'equal' }> | undefined {
   if (leaf.op !== 'eq') return undefined;
   return { by: 'equal', index: indexName(leaf.path), value: indexValue(leaf.value) ?? '' };
 }
 
-function membership(leaf: FilterLeaf): Driver | undefined {
+function membership(leaf: FilterLeaf): Extract<Driver, { readonly by: 'in' }> | undefined {
   if (leaf.op !== 'in') return undefined;
   const values = new Set([...leaf.values].map((value) => indexValue(value) ?? ''));
   return { by: 'in', index: indexName(leaf.path), values: [...values].sort() };

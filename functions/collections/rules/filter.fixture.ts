@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import type { Json } from '../../kernel/canonical-json.ts';
 import type { FilterNode } from './filter.ts';
+import { judged, type RecordCondition } from './judge.ts';
 import { indexedPaths, numbers, paths, scalars, words } from './record.fixture.ts';
+import type { RecordValue } from './record-key.ts';
 
 const isIndexed = (path: string) => indexedPaths.includes(path.replace(/^\$/, '').replaceAll('.', '/'));
 const anyCase = (word: string) =>
@@ -34,8 +36,17 @@ export const filters: fc.Arbitrary<FilterNode> = fc.letrec<{ node: FilterNode; g
       },
     ),
     group: fc.record({
-      combine: fc.constantFrom('all', 'any', 'ANY', 'other'),
+      combine: fc.constantFrom('all', 'any', 'ANY', ' All '),
       children: fc.array(tie('node'), { maxLength: 4, depthIdentifier: 'filter' }),
     }),
   }),
 ).node;
+
+/** Whether the judge admits the record. */
+export function matches(record: RecordValue, condition: RecordCondition): boolean {
+  const steps = judged(record, condition);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}

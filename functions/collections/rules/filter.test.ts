@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { matches } from './filter.fixture.ts';
 import { type Filter, type FilterNode, readFilter } from './filter.ts';
-import { matches } from './judge.ts';
 
 const read = (node: unknown, indexed: readonly string[] = []) => readFilter(node as FilterNode, indexed);
 const holds = (record: object, node: unknown, indexed: readonly string[] = []) =>
@@ -27,10 +27,14 @@ describe('a filter of a request', () => {
     expect(read(node)).toBeNull();
   });
 
+  test('has no other word than all and any for a group', () => {
+    expect(() => read({ combine: 'or', children: [leaf, leaf] })).toThrow('must be all or any');
+  });
+
   test('keeps only what judges', () => {
     const group = { combine: 'all', children: [{}, { combine: 'ANY', children: [leaf, {}] }] };
     expect(read(group)).toEqual(read(leaf));
-    expect(read({ combine: 'or', children: [leaf, leaf] })).toMatchObject({ combine: 'all' });
+    expect(read({ combine: ' ALL ', children: [leaf, leaf] })).toMatchObject({ combine: 'all' });
     expect(read({ combine: 'Any', children: [leaf, leaf] })).toMatchObject({ combine: 'any' });
     expect(read({ ...leaf, combine: 'any', children: [] })).toBeNull();
     expect(read({ ...leaf, children: [leaf] })).toEqual(read(leaf));
@@ -86,7 +90,7 @@ describe('a filter of a request', () => {
     expect(() => read({ path: '/a', op: 'in', value: [1, [2]] })).toThrow(fault('/filter/value/1', 'scalar'));
   });
 
-  test('compares an indexed path with numbers alone, whatever its spelling', () => {
+  test('compares an indexed path with numbers alone, in any spelling', () => {
     for (const path of ['/metadata/a', '$.metadata.a']) {
       const node = { path, op: 'gt', value: 'x' };
       expect(() => read(node, ['/metadata/a'])).toThrow(fault('/filter/value', 'must be a number'));

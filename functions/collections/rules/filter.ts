@@ -1,5 +1,6 @@
 import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
+import { SearchedText } from './contains.ts';
 import { isScalar, type Scalar } from './index-value.ts';
 import { type RecordPath, readPath } from './path.ts';
 
@@ -28,7 +29,8 @@ export type FilterLeaf =
   | { readonly op: 'in'; readonly path: RecordPath; readonly values: ReadonlySet<Scalar> }
   | { readonly op: ComparisonOp; readonly path: RecordPath; readonly value: NonNullScalar }
   | { readonly op: 'exists'; readonly path: RecordPath; readonly present: boolean }
-  | { readonly op: 'contains' | 'startsWith'; readonly path: RecordPath; readonly text: string };
+  | { readonly op: 'contains'; readonly path: RecordPath; readonly text: SearchedText }
+  | { readonly op: 'startsWith'; readonly path: RecordPath; readonly text: string };
 
 export type ComparisonOp = 'gt' | 'gte' | 'lt' | 'lte';
 export type NonNullScalar = string | number | boolean;
@@ -66,7 +68,10 @@ class FilterReader {
     }
     const combine = (node.combine ?? '').trim().toLowerCase();
     if (node.children !== null && node.children !== undefined && combine !== '') {
-      return this.#group(combine === 'any' ? 'any' : 'all', node.children, pointer, depth);
+      // A misspelt word must not turn "one of these" into "all of these".
+      if (combine !== 'all' && combine !== 'any')
+        throw invalidMember(`${pointer}/combine`, 'must be all or any');
+      return this.#group(combine, node.children, pointer, depth);
     }
     const path = node.path ?? '';
     return path.trim() === '' ? null : this.#leaf(node, path, pointer);
@@ -113,7 +118,9 @@ class FilterReader {
       case 'startswith':
         if (typeof value !== 'string')
           throw invalidMember(valuePointer, 'must be a string for this operator');
-        return { op: op === 'contains' ? op : 'startsWith', path, text: value };
+        return op === 'contains'
+          ? { op, path, text: new SearchedText(value) }
+          : { op: 'startsWith', path, text: value };
       default:
         throw invalidMember(
           `${pointer}/op`,

@@ -19,22 +19,34 @@ export class FirstItems<Item> {
     return this.#offered;
   }
 
-  offer(item: Item): void {
+  /** Returns the item that is not kept: the offered one, or the one that makes way for it. */
+  offer(item: Item): Item | undefined {
     this.#offered += 1;
     if (this.#heap.length < this.#countMax) {
       this.#heap.push(item);
       this.#rise(this.#heap.length - 1);
-      return;
+      return undefined;
     }
     const last = this.#heap[0];
-    if (last === undefined || this.#compare(item, last) >= 0) return;
+    if (last === undefined || this.#compare(item, last) >= 0) return item;
     this.#heap[0] = item;
     this.#sink(0);
+    return last;
   }
 
-  /** The kept items in order. */
-  sorted(): Item[] {
-    return [...this.#heap].sort(this.#compare);
+  get kept(): number {
+    return this.#heap.length;
+  }
+
+  /** Returns the last of the kept items, which is kept no longer. */
+  takeLast(): Item | undefined {
+    const [last] = this.#heap;
+    const end = this.#heap.pop();
+    if (end !== undefined && this.#heap.length > 0) {
+      this.#heap[0] = end;
+      this.#sink(0);
+    }
+    return last;
   }
 
   #rise(from: number): void {

@@ -1,7 +1,8 @@
 import type { Json } from '../../kernel/canonical-json.ts';
 import { cutToBytes } from './text-order.ts';
 
-const TEXT_BYTES_MAX = 800;
+/** Firestore indexes 1,500 bytes: the value, the beginning of an incarnation and the longest order key fit. */
+const TEXT_BYTES_MAX = 700;
 export type Scalar = string | number | boolean | null;
 
 export function isScalar(value: Json | undefined): value is Scalar {

@@ -2,14 +2,16 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { chooseDriver, type Driver, isCandidate } from './driver.ts';
-import { filters } from './filter.fixture.ts';
+import { filters, matches } from './filter.fixture.ts';
 import { type FilterNode, readFilter } from './filter.ts';
-import { matches, readPartitionKeys } from './judge.ts';
+import { readPartitionKeys } from './judge.ts';
 import { projectedPaths, projectValues } from './projection.ts';
 import { indexedPaths, records } from './record.fixture.ts';
 import type { RecordValue } from './record-key.ts';
 
 const runs = { numRuns: 6_000 };
+/** A search for a planted fault ends when it finds one, so it may be long. */
+const search = { numRuns: 100_000 };
 const partitions = fc.option(fc.array(fc.constantFrom('p', 'q', '😀', 'other'), { maxLength: 2 }), {
   freq: 3,
 });
@@ -87,11 +89,11 @@ function naiveLeaf(found: { value?: Json }, node: FilterNode): boolean {
   return answer();
 }
 
-function disagreement(other: Judge) {
+function disagreement(other: Judge, parameters = runs) {
   const property = fc.property(records, filters, partitions, (record, node, keys) => {
     expect(other(record, node, keys)).toBe(naive(record, node, keys));
   });
-  return fc.check(property, runs).counterexample;
+  return fc.check(property, parameters).counterexample;
 }
 
 describe('the judge', () => {
@@ -109,20 +111,20 @@ describe('the judge', () => {
     ['numbers as texts', (record, node, keys) => judge(withTexts(record), node, keys)],
   ];
   test.each(planted)('and the comparison finds %s', (_, wrong) => {
-    expect(disagreement(wrong)).not.toBeNull();
+    expect(disagreement(wrong, search)).not.toBeNull();
   });
 });
 
 describe('the candidates of a driver', () => {
   type Choice = typeof chooseDriver;
-  const missed = (choose: Choice) => {
+  const missed = (choose: Choice, parameters = runs) => {
     const property = fc.property(records, filters, partitions, (record, node, keys) => {
       const condition = { partitionKeys: readPartitionKeys(keys), filter: readFilter(node, indexedPaths) };
       const entry = { partitionKey: record.partitionKey, indexes: projectValues(record, projected) };
       const driver = choose(condition, projected);
       if (matches(record, condition)) expect(isCandidate(entry, driver)).toBe(true);
     });
-    return fc.check(property, runs).counterexample;
+    return fc.check(property, parameters).counterexample;
   };
 
   test('contain every match', () => {
@@ -148,13 +150,14 @@ describe('the candidates of a driver', () => {
     ],
   ];
   test.each(planted)('and the comparison finds %s', (_, wrong) => {
-    expect(missed((condition, paths) => wrong(chooseDriver(condition, paths)))).not.toBeNull();
+    const faulty = (...args: Parameters<Choice>) => wrong(chooseDriver(...args));
+    expect(missed(faulty, search)).not.toBeNull();
   });
 
   test('and it finds a driver from a leaf that is not required', () => {
-    expect(
-      missed((condition, paths) => chooseDriver({ ...condition, filter: anyAsAll(condition.filter) }, paths)),
-    ).not.toBeNull();
+    const faulty: Choice = (condition, paths) =>
+      chooseDriver({ ...condition, filter: anyAsAll(condition.filter) }, paths);
+    expect(missed(faulty, search)).not.toBeNull();
   });
 });
 

@@ -17,21 +17,26 @@ export function readPartitionKeys(keys: readonly string[] | null | undefined): R
   return keys === null || keys === undefined || keys.length === 0 ? null : new Set(keys);
 }
 
-/** The one judge of all providers: a store may offer any superset of the records that match. */
-export function matches(record: RecordValue, { partitionKeys, filter }: RecordCondition): boolean {
+/**
+ * The one judge of all providers: a store may offer any superset of the records that match. It judges in steps: before
+ * `contains` searches a text, it yields the characters of the text.
+ */
+export function* judged(
+  record: RecordValue,
+  { partitionKeys, filter }: RecordCondition,
+): Generator<number, boolean, undefined> {
   if (partitionKeys !== null && !partitionKeys.has(record.partitionKey)) return false;
-  return filter === null || matchesFilter(record, filter);
+  return filter === null || (yield* judgedFilter(record, filter));
 }
 
-function matchesFilter(record: JsonObject, filter: Filter): boolean {
-  if (!('combine' in filter)) return matchesLeaf(valueAt(record, filter.path), filter);
-  const { combine, children } = filter;
-  return combine === 'any'
-    ? children.some((child) => matchesFilter(record, child))
-    : children.every((child) => matchesFilter(record, child));
+function* judgedFilter(record: JsonObject, filter: Filter): Generator<number, boolean, undefined> {
+  if (!('combine' in filter)) return yield* judgedLeaf(valueAt(record, filter.path), filter);
+  const isAny = filter.combine === 'any';
+  for (const child of filter.children) if ((yield* judgedFilter(record, child)) === isAny) return isAny;
+  return !isAny;
 }
 
-function matchesLeaf(value: Json | undefined, leaf: FilterLeaf): boolean {
+function* judgedLeaf(value: Json | undefined, leaf: FilterLeaf): Generator<number, boolean, undefined> {
   switch (leaf.op) {
     case 'eq':
       return value === leaf.value;
@@ -42,7 +47,9 @@ function matchesLeaf(value: Json | undefined, leaf: FilterLeaf): boolean {
     case 'exists':
       return (value !== undefined) === leaf.present;
     case 'contains':
-      return typeof value === 'string' && value.includes(leaf.text);
+      if (typeof value !== 'string') return false;
+      yield value.length;
+      return leaf.text.isIn(value);
     case 'startsWith':
       return typeof value === 'string' && value.startsWith(leaf.text);
     default:

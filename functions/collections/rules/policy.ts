@@ -132,14 +132,20 @@ function checkUnique(values: readonly string[], pointerOf: (index: number) => st
 /** The one form of all equivalent policies: the contract's spelling, sorted by name and by path. */
 export function normalPolicy(policy: CollectionPolicy): CollectionPolicy {
   const vectorPolicies = policy.vectorPolicies
-    .map((each) => ({
-      ...each,
-      datatype: canonicalSpelling(datatypes, each.datatype) ?? each.datatype,
-      distanceFunction: canonicalSpelling(distanceFunctions, each.distanceFunction) ?? each.distanceFunction,
-      indexType: canonicalSpelling(indexTypes, each.indexType) ?? each.indexType,
-    }))
+    .map(normalVectorPolicy)
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   return { ...policy, vectorPolicies, indexedMetadata: [...policy.indexedMetadata].sort() };
+}
+
+/** With the contract's spelling of all words. */
+export function normalVectorPolicy(policy: VectorPolicy): VectorPolicy {
+  const { datatype, distanceFunction, indexType } = policy;
+  return {
+    ...policy,
+    datatype: canonicalSpelling(datatypes, datatype) ?? datatype,
+    distanceFunction: canonicalSpelling(distanceFunctions, distanceFunction) ?? distanceFunction,
+    indexType: canonicalSpelling(indexTypes, indexType) ?? indexType,
+  };
 }
 
 /** Whether a collection that has the policy `a` may be created again with `b`. */

@@ -12,11 +12,18 @@ const ragPaths = ['/metadata/documentId', '/metadata/textHash', '/metadata/embed
 export type ProjectedValues = Readonly<Record<string, string>>;
 
 /** The paths of a collection whose values have an index: at most 32, each once. Further paths are found by scans. */
-export function projectedPaths(indexedMetadata: readonly string[]): RecordPath[] {
+export function projectedPaths(indexedMetadata: readonly string[]): readonly RecordPath[] {
+  const known = pathsOf.get(indexedMetadata);
+  if (known !== undefined) return known;
   const texts = ['/type', ...ragPaths, ...indexedMetadata.slice(0, POLICY_PATHS_MAX)];
   const paths = texts.map((text) => readPath(text, ''));
-  return [...new Map(paths.map((path) => [path.text, path])).values()];
+  const unique = [...new Map(paths.map((path) => [path.text, path])).values()];
+  pathsOf.set(indexedMetadata, unique);
+  return unique;
 }
+
+/** By the list of a policy, which is asked for with each record. */
+const pathsOf = new WeakMap<readonly string[], readonly RecordPath[]>();
 
 /** What the indexes hold of `record`. A missing value, an array and an object have no entry. */
 export function projectValues(record: JsonObject, paths: readonly RecordPath[]): ProjectedValues {

@@ -5,6 +5,7 @@ import {
   checkRecordId,
   compareRecordKeys,
   orderKey,
+  partitionPrefix,
   type RecordKey,
 } from './record-key.ts';
 import { compareUtf8, cutToBytes } from './text-order.ts';
@@ -21,11 +22,11 @@ const texts = fc
 const runs = { numRuns: 5_000 };
 
 describe('a record id', () => {
-  test.each(['1', ' a ', 'ü', '😀', '..', 'a:b%', 'x'.repeat(1023), 'é'.repeat(511)])('may be %j', (id) => {
+  test.each(['1', ' a ', 'ü', '😀', '...', 'a:b%', 'x'.repeat(1023), 'é'.repeat(511)])('may be %j', (id) => {
     expect(checkRecordId(id, '/id')).toBe(id);
   });
 
-  test.each(['', ' ', '\t\n', 'a/b', 'a\\b', 'a?', '#a', 'a\0', '\uD800', 'a\uDC00'])(
+  test.each(['', ' ', '\t\n', '.', '..', 'a/b', 'a\\b', 'a?', '#a', 'a\0', '\uD800', 'a\uDC00'])(
     'may not be %j',
     (id) => {
       expect(() => checkRecordId(id, '/records/3/id')).toThrow(fault('/records/3/id'));
@@ -42,7 +43,7 @@ describe('a partition key', () => {
     expect(checkPartitionKey(key, '/partitionKey')).toBe(key);
   });
 
-  test.each(['', '  ', '\0', 'a\0b', '\uDC00'])('may not be %j', (key) => {
+  test.each(['', '  ', '.', '..', '\0', 'a\0b', '\uDC00'])('may not be %j', (key) => {
     expect(() => checkPartitionKey(key, '/partitionKey')).toThrow(fault('/partitionKey'));
   });
 
@@ -87,16 +88,16 @@ describe('an order key', () => {
   const isCutForm = (text: string) => /^.{1,316}~[A-Za-z0-9_-]{43}$/su.test(text);
 
   test('holds short parts whole', () => {
-    expect(orderKey({ partitionKey: 'p/1', id: 'é' })).toBe('p/1\0é');
+    expect(orderKey({ partitionKey: 'p/1', id: 'é' })).toBe('p/1\u0001é');
     const longest = 'x'.repeat(360);
-    expect(orderKey({ partitionKey: longest, id: longest })).toBe(`${longest}\0${longest}`);
+    expect(orderKey({ partitionKey: longest, id: longest })).toBe(`${longest}\u0001${longest}`);
   });
 
   test('cuts a part of more than 360 bytes to 316, ~ and its hash', () => {
     expect(orderKey({ partitionKey: 'p', id: 'x'.repeat(361) })).toBe(
-      `p\0${'x'.repeat(316)}~t5zG0kC6m7mC3kGIrO1T8B2hbU7A_f1WL4qwWw2WzWA`,
+      `p\u0001${'x'.repeat(316)}~t5zG0kC6m7mC3kGIrO1T8B2hbU7A_f1WL4qwWw2WzWA`,
     );
-    const [part = ''] = orderKey({ partitionKey: `xx${'😀'.repeat(100)}`, id: '1' }).split('\0');
+    const [part = ''] = orderKey({ partitionKey: `xx${'😀'.repeat(100)}`, id: '1' }).split('\u0001');
     expect(isCutForm(part)).toBe(true);
     expect(Buffer.byteLength(part)).toBe(358);
   });
@@ -111,6 +112,32 @@ describe('an order key', () => {
       fc.property(keys, keys, (a, b) => {
         const expected = bytesOrder(a.partitionKey, b.partitionKey) || bytesOrder(a.id, b.id);
         expect(Math.sign(compareRecordKeys(a, b))).toBe(expected);
+      }),
+      runs,
+    );
+  });
+
+  test('orders parts that hold its separator and its escape as they are, and joins no two keys', () => {
+    const odd = fc.string({ unit: fc.constantFrom('\u0001', '\u0002', '\u0003', 'a'), maxLength: 4 });
+    const oddKeys = fc.record({ partitionKey: odd, id: odd });
+    const holds = (compare: (a: RecordKey, b: RecordKey) => number) =>
+      !fc.check(
+        fc.property(oddKeys, oddKeys, (a, b) => {
+          const expected = bytesOrder(a.partitionKey, b.partitionKey) || bytesOrder(a.id, b.id);
+          return Math.sign(compare(a, b)) === expected;
+        }),
+        { numRuns: 5_000 },
+      ).failed;
+    expect(holds(compareRecordKeys)).toBe(true);
+    const plain = ({ partitionKey, id }: RecordKey) => `${partitionKey}\u0001${id}`;
+    expect(holds((a, b) => compareUtf8(plain(a), plain(b)))).toBe(false);
+  });
+
+  test('begins with the prefix of its partition, and no other partition has that prefix', () => {
+    fc.assert(
+      fc.property(keys, texts, (key, other) => {
+        expect(orderKey(key).startsWith(partitionPrefix(key.partitionKey))).toBe(true);
+        if (other !== key.partitionKey) expect(orderKey(key).startsWith(partitionPrefix(other))).toBe(false);
       }),
       runs,
     );
@@ -141,6 +168,6 @@ describe('an order key', () => {
   });
 
   function partOf(key: RecordKey): string {
-    return orderKey(key).split('\0')[1] ?? '';
+    return orderKey(key).split('\u0001')[1] ?? '';
   }
 });

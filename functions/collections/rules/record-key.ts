@@ -8,6 +8,9 @@ const ID_BYTES_MAX = 1_023;
 const PARTITION_KEY_BYTES_MAX = 2_048;
 /** MySQL keys hold 768 bytes: two parts of 360 and a separator fit. */
 const PART_BYTES_MAX = 360;
+/** Sorts below all characters of a part: U+0001 of a part stands behind U+0002, which is doubled, so the order stays. */
+const SEPARATOR = '\u0001';
+const ESCAPE = '\u0002';
 const CUT_BYTES = 316;
 const CUT_FORM = /~[A-Za-z0-9_-]{43}$/;
 /** A cut loses at most three bytes more than it must, where a code point crosses its end. */
@@ -41,7 +44,9 @@ export function checkPartitionKey(partitionKey: string, pointer: string): string
 
 function checkKeyText(text: string, pointer: string): void {
   if (text.trim().length === 0) throw invalidMember(pointer, 'must not be blank');
-  // U+0000 separates the parts of an order key, and no SQL database stores it in a text.
+  // Every client resolves such a segment of a path, also percent-encoded, so no request would reach the record.
+  if (text === '.' || text === '..') throw invalidMember(pointer, 'must not be . or ..');
+  // PostgreSQL stores no such text, and the store's own keys are separated by it.
   if (text.includes('\0')) throw invalidMember(pointer, 'must not hold U+0000');
   if (!text.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
 }
@@ -51,10 +56,16 @@ function checkKeyText(text: string, pointer: string): void {
  * keys. Long parts are cut, so records that differ only beyond the cut are listed in the order of their hashes.
  */
 export function orderKey({ partitionKey, id }: RecordKey): string {
-  return `${orderPart(partitionKey)}\0${orderPart(id)}`;
+  return partitionPrefix(partitionKey) + orderPart(id);
 }
 
-function orderPart(text: string): string {
+/** How the order keys of a partition begin, and no others. The first of them sorts above it. */
+export function partitionPrefix(partitionKey: string): string {
+  return orderPart(partitionKey) + SEPARATOR;
+}
+
+function orderPart(given: string): string {
+  const text = given.replaceAll(ESCAPE, ESCAPE + ESCAPE).replaceAll(SEPARATOR, ESCAPE + SEPARATOR);
   const bytes = Buffer.byteLength(text);
   // A short part that looks like a cut one is cut too: it could equal the cut form of a longer part.
   const cut = bytes > PART_BYTES_MAX || (bytes >= CUT_FORM_BYTES_MIN && CUT_FORM.test(text));

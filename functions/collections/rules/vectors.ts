@@ -3,7 +3,7 @@ import type { CollectionPolicy, VectorPolicy } from './policy.ts';
 
 /** A vector of a request, whose members have the types that its schema names. */
 export interface VectorRequest {
-  readonly values: readonly number[];
+  readonly values?: readonly number[] | null;
   readonly dimensions?: number | null;
   readonly model?: string | null;
   readonly datatype?: string | null;
@@ -45,14 +45,16 @@ export function readVectors(
 
 function readVector(vector: VectorRequest, policy: VectorPolicy, pointer: string): RecordVector {
   const { dimensions } = policy;
-  if (vector.values.length !== dimensions) {
+  const given = vector.values ?? [];
+  if (given.length !== dimensions) {
     throw invalidMember(`${pointer}/values`, `must have the ${dimensions} dimensions of its policy`);
   }
   // An absent number of dimensions and 0 mean those of the policy.
   if ((vector.dimensions ?? 0) !== 0 && vector.dimensions !== dimensions) {
     throw invalidMember(`${pointer}/dimensions`, `must be the ${dimensions} dimensions of its policy`);
   }
-  const values = Float32Array.from(vector.values);
+  // Much faster than Float32Array.from, which asks for an iterator first.
+  const values = new Float32Array(given);
   const infinite = values.findIndex((value) => !Number.isFinite(value));
   if (infinite >= 0) throw invalidMember(`${pointer}/values/${infinite}`, 'must be a finite float32');
   return {

@@ -7,4 +7,8 @@ export const loadGroupModule: Readonly<Record<Group, () => Promise<GroupModule>>
   server: async () => (await import('../groups/server.ts')).group,
   canonical: async () => (await import('../groups/canonical.ts')).group,
   execution: async () => (await import('../groups/execution.ts')).group,
+  collections: async () => (await import('../groups/collections.ts')).group,
+  records: async () => (await import('../groups/records.ts')).group,
+  objects: async () => (await import('../groups/objects.ts')).group,
+  traces: async () => (await import('../groups/traces.ts')).group,
 };

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { groupOff } from '../../config/groups-off.ts';
 import { isOpen, needsApiKey, unservedRuns } from '../../config/rules.ts';
 import type { Settings } from '../../config/table.ts';
 import type { ServerDependencies } from '../../groups/server/dependencies.ts';
@@ -48,6 +49,7 @@ async function loadDocs(settings: Settings) {
 
 function dependenciesOf({ settings, world, store }: GroupParts): ServerDependencies {
   const { service, security, canonicalStore, execution, rateLimit } = settings;
+  const off = groupOff(settings, 'records');
   return {
     world,
     release,
@@ -60,6 +62,7 @@ function dependenciesOf({ settings, world, store }: GroupParts): ServerDependenc
       unserved: unservedRuns(settings)?.reason ?? null,
       adapter: execution.adapter,
     },
+    records: { off: off?.reason ?? null, provider: canonicalStore.provider, store: store.get },
     apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },
     documents: {
       openApi: async () =>

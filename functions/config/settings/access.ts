@@ -19,6 +19,14 @@ export interface ExecutionIdentityPolicy {
   readonly AllowedOperations: readonly string[];
 }
 
+/** One grant of the record plane: the operations of a principal in its space. */
+export interface RecordIdentityPolicy {
+  readonly Principal: string;
+  readonly Space: string;
+  readonly ProductId: string;
+  readonly AllowedOperations: readonly string[];
+}
+
 /** The issuer of Google's identity tokens, in both spellings, and its keys. */
 export const googleIssuers = ['https://accounts.google.com', 'accounts.google.com'] as const;
 export const googleKeySetUrl = 'https://www.googleapis.com/oauth2/v3/certs';
@@ -46,7 +54,7 @@ export const oidc = {
   keySetUrl: setting('Server:Oidc:KeySetUrl', url, googleKeySetUrl,
     'Where the issuer publishes its keys, as a JSON Web Key Set or a map of PEM texts.'),
   keySetFile: setting<string | null>('Server:Oidc:KeySetFile', anyText, null,
-    'File with the public keys of the issuer, instead of an address. The service reads it again every minute. npm run -s svc -- init makes one.'),
+    'File with the public keys of the issuer, instead of an address. The service reads it again every minute. svc init makes one.'),
   verification: setting<'application' | 'platform'>('Server:Oidc:Verification', choice({ application: [], platform: [] }), 'application',
     'What verifies the signature of a token: the application, or the platform in front, which must then refuse every request without a valid token.'),
   authorizedParties: setting<readonly string[]>('Server:Oidc:AuthorizedParties', list(anyText), [],
@@ -73,4 +81,13 @@ export const executionAccess = {
   identityPolicies: setting<readonly Partial<ExecutionIdentityPolicy>[]>('Server:ExecutionAccess:IdentityPolicies',
     list(members<ExecutionIdentityPolicy>({ Principal: anyText, ProductId: identifier, WorkerId: identifier, AllowedTenantIds: list(identifier), AllowedHandlerIds: list(identifier), AllowedOperations: list(anyText) })), [],
     'Grants of principals for the runs of products: start_run, read_run, cancel_run, raise_event, worker, maintenance. Outside Development the service serves the execution runtime only where this list has an entry.'),
+} as const;
+
+/** Who may use collections and records. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const recordAccess = {
+  ...accessSettings('Server:RecordAccess'),
+  identityPolicies: setting<readonly Partial<RecordIdentityPolicy>[]>('Server:RecordAccess:IdentityPolicies',
+    list(members<RecordIdentityPolicy>({ Principal: anyText, Space: identifier, ProductId: identifier, AllowedOperations: list(anyText) })), [],
+    'Grants of principals for collections and records: read, write, delete, maintain. Each principal has one Space; ProductId owns its jobs where the query names no product. Outside Development, and where other identity policies exist, the service serves records only where this list has an entry.'),
 } as const;

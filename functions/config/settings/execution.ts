@@ -85,7 +85,7 @@ export const execution = {
   workerId: setting<string | null>('ExecutionRuntime:WorkerId', identifier, null,
     'Worker id of this process in traces and leases. Default: a random id for each process; a log line at start names its host and process id.'),
   maxConcurrentRuns: setting('ExecutionRuntime:MaxConcurrentRuns', integer(1, 10_000), 64,
-    'Runs that this process executes at a time.', { unit: 'runs' }),
+    'Runs that this process executes at a time. The last free slot is for a product and tenant without one, so one of them never holds all of several slots, and more than half only while no run of another waits. Runs without a scope have no share; jobs without one share by the data that they work on.', { unit: 'runs' }),
   leaseSeconds: setting('ExecutionRuntime:LeaseSeconds', integer(1, 86_400), 30,
     'Lease duration of runs that this process executes. After it, another process may take the run over.', { unit: 'seconds' }),
   recheckSeconds: setting('ExecutionRuntime:RecheckSeconds', integer(1, 3_600), 5,

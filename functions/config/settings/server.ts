@@ -37,6 +37,8 @@ export const server = {
     'Memory that bodies and answers of requests under way may hold together. Further large requests are refused with 503.', { unit: 'bytes' }),
   bytesInFlightPerCallerMax: setting('Server:BytesInFlightPerCallerMax', integer(1_048_576, 68_719_476_736), inDevelopment(268_435_456, 67_108_864),
     'Memory that bodies and answers of one caller may hold. Further large requests of the caller are refused with 429.', { unit: 'bytes' }),
+  refusalDelayMs: setting('Server:RefusalDelayMs', integer(0, 10_000), onFunctions<number>(0, 1_000),
+    'Delay of a refusal by a rate limit for an address that was refused more than ten times in its window; 0 for none. Cloud functions have none: a delayed answer keeps its place in an instance.', { unit: 'milliseconds' }),
   validateResponses: setting('Server:ValidateResponses', truth(), inDevelopment(true, false),
     'Whether the server checks every answer against its model before it sends it.'),
 } as const;
@@ -47,7 +49,7 @@ export const security = {
   apiKeys: setting<readonly Secret[]>('Server:ApiKeys', list(apiKey), [],
     'API keys of callers in plain text, for development. In other environments the service warns: set hashes or a file instead.'),
   apiKeyHashes: setting<readonly string[]>('Server:ApiKeyHashes', list(keyHash), [],
-    'Hashes of the API keys of callers. npm run -s svc -- api-key create makes a key and prints its hash.'),
+    'Hashes of the API keys of callers. svc api-key create makes a key and prints its hash.'),
   apiKeyFile: setting<string | null>('Server:ApiKeyFile', anyText, null,
     'File with the hashes of the API keys of callers. The service reads it every 30 seconds and refuses a removed key within a minute.', { variables: ['SVC_API_KEY_FILE'] }),
   apiKey: setting<Secret | null>('Server:ApiKey', apiKey, null,
@@ -93,6 +95,15 @@ export const publicRateLimit = {
   permitLimit: setting('Server:PublicRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.rateLimitPermitsDevelopmentDefault, limits.publicRateLimitPermitsDefault),
     'Permits per window of one source address for readiness, contract, schemas and documentation. Each request takes one, and one more for each further 64 KiB of a document that it gets.', { unit: 'requests' }),
   windowSeconds: setting<number>('Server:PublicRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
+    'Length of a window.', { unit: 'seconds' }),
+} as const;
+
+/** The rate limit of the routes of collections and records. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const recordRateLimit = {
+  permitLimit: setting('Server:RecordRateLimit:PermitLimit', integer(1, 1_000_000), inDevelopment<number>(limits.recordRateLimitPermitsDevelopmentDefault, limits.recordRateLimitPermitsDefault),
+    'Permits per window of one source address for collections and records. Each request takes one; a body takes one more for each further 64 KiB.', { unit: 'requests' }),
+  windowSeconds: setting<number>('Server:RecordRateLimit:WindowSeconds', integer(1, 86_400), limits.rateLimitWindowSecondsDefault,
     'Length of a window.', { unit: 'seconds' }),
 } as const;
 

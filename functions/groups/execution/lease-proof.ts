@@ -34,7 +34,7 @@ export function heldBy({ access }: ExecutionDependencies, caller: Caller, proof:
 
 const PROOF = ['leaseKey', 'leaseToken', 'workerId'] as const;
 
-/** Bytes of a body within which the proof must come. Workers write it first; more is read for nobody without a lease. */
+/** Bytes of a body within which the proof must come. Workers write it first; a caller without a lease gets no more read. */
 const PROOF_BYTES_MAX = 1024 * 1024;
 
 /** Refuses a large body whose sender holds no active lease, before the server reads it to its end. */

@@ -10,8 +10,9 @@ import type { Run } from '../../runs/run.ts';
 import type { Runtime } from '../../runs/runtime.ts';
 import { isIndexedByScope, lanesOf } from '../../runs/scope-index.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
+import { wireRuns, withinAnswer } from './library/wire-run.ts';
 import { readable, verified } from './run-operations.ts';
-import { traceWithinAnswer, wireRuns, wireTrace, withinAnswer } from './wire.ts';
+import { traceWithinAnswer, wireTrace } from './wire.ts';
 
 type ListQuery = Parameters<Handler<'listExecutionRuns'>>[0]['query'];
 

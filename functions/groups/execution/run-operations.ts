@@ -13,7 +13,8 @@ import { payloadLimit, readStartRequest } from '../../runs/start-request.ts';
 import { checkJson, checkName } from '../../runs/text-checks.ts';
 import { eventResult } from '../../runs/wait-result.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
-import { asReceipt, wireArtifact, wireCheckpoint, wireRun } from './wire.ts';
+import { asReceipt, wireRun } from './library/wire-run.ts';
+import { wireArtifact, wireCheckpoint } from './wire.ts';
 
 export function startExecutionRun(dependencies: ExecutionDependencies): Handler<'startExecutionRun'> {
   const { runtime, access } = dependencies;

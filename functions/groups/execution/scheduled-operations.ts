@@ -2,6 +2,7 @@ import type { OperationEntry } from '../../../contracts/operation.ts';
 import type { CallContext } from '../../http/handler.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import { accountForRuns } from '../../runs/maintenance/account.ts';
+import { runUpkeep } from '../../runs/maintenance/automatic-upkeep.ts';
 import { pruneAll } from '../../runs/maintenance/prune.ts';
 import { reconcileAll } from '../../runs/maintenance/reconcile.ts';
 import { routeOf } from './delivery-operation.ts';
@@ -47,12 +48,20 @@ async function accountOfRuns(runtime: ExecutionDependencies['runtime'], isOver: 
   return { runs, more, faulty: faults.length, faults: faults.slice(0, FAULTS_TOLD) };
 }
 
-export function scheduledHandler(name: ScheduledFunction, { runtime, access }: ExecutionDependencies) {
+export function scheduledHandler(
+  name: ScheduledFunction,
+  { runtime, access, upkeep = [] }: ExecutionDependencies,
+) {
   const work = {
-    reconcile: (now: number, deadline: number) => reconcileAll(runtime, now, { deadline }),
+    reconcile: async (now: number, deadline: number) => ({
+      ...(await reconcileAll(runtime, now, { deadline })),
+      // A large collection that is removed takes many calls: once a day would not keep up.
+      upkeep: await runUpkeep(runtime, upkeep),
+    }),
     // The check for forgotten runs reads every run, so it happens with the daily prune only.
     prune: async (now: number, deadline: number) => ({
       ...(await pruneAll(runtime, now, { deadline, ageMsMin: runtime.options.retainedAgeMsMin })),
+      upkeep: await runUpkeep(runtime, upkeep),
       account: await accountOfRuns(runtime, () => runtime.world.clock.now() >= deadline),
     }),
   }[name];

@@ -23,8 +23,9 @@ import { waitResult } from '../../runs/wait-result.ts';
 import { complete, heartbeat, recordEvent, release, report, wait } from '../../runs/work.ts';
 import type { ExecutionDependencies } from './dependencies.ts';
 import { heldBy, judgeByLease } from './lease-proof.ts';
+import { wireRun } from './library/wire-run.ts';
 import { verified } from './run-operations.ts';
-import { wireArtifact, wireCheckpoint, wireLease, wireRun } from './wire.ts';
+import { wireArtifact, wireCheckpoint, wireLease } from './wire.ts';
 
 const TOKEN_BYTES = 32;
 

@@ -12,6 +12,8 @@ export interface ServerDependencies {
   readonly canonical: CanonicalConfiguration | null;
   /** Absent where the service has no operations on runs to report. */
   readonly execution?: ExecutionConfiguration;
+  /** Absent where the service has no operations on records to report. */
+  readonly records?: RecordsConfiguration;
   readonly apiKey: { readonly required: boolean; readonly header: string };
   readonly documents: ContractDocuments;
 }
@@ -40,6 +42,13 @@ export interface ExecutionConfiguration {
   /** Why the operations on runs do not exist although the runtime is enabled; `null` if they exist. */
   readonly unserved: string | null;
   readonly adapter: string;
+}
+
+export interface RecordsConfiguration {
+  /** Why collections and records do not exist; `null` if they exist. */
+  readonly off: string | null;
+  readonly provider: string;
+  readonly store: () => Promise<RecordStore>;
 }
 
 /** The generated documents, each loaded by the first request that asks for it. */

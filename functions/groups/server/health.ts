@@ -12,9 +12,11 @@ export function getHealth(dependencies: ServerDependencies): Handler<'getHealth'
 }
 
 export function healthStatus(
-  { release, canonical, apiKey }: ServerDependencies,
+  { release, canonical, records, apiKey }: ServerDependencies,
   now: number,
 ): ServerHealthStatus {
+  // One database holds records, objects and traces.
+  const recordStore = records?.off === null ? records.provider : DISABLED;
   return {
     status: 'ok',
     service: release.service,
@@ -22,9 +24,9 @@ export function healthStatus(
     contractPath: pathOf('getOpenApiContract'),
     schemaContractPath: pathOf('getPublicSchemaContract'),
     storage: {
-      recordStore: DISABLED,
-      objectStore: DISABLED,
-      traceStore: DISABLED,
+      recordStore,
+      objectStore: recordStore,
+      traceStore: recordStore,
       canonicalStore: canonical?.provider ?? DISABLED,
     },
     embedding: null,

@@ -1,19 +1,18 @@
 import type { ServerReadinessCheck, ServerReadinessReport } from '../../../contracts/generated/models.ts';
 import type { Handler } from '../../http/handler.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
-import type { Timers } from '../../kernel/world.ts';
-import { StoreError } from '../../store/port.ts';
-import type { CanonicalConfiguration, ServerDependencies } from './dependencies.ts';
+import type { ServerDependencies } from './dependencies.ts';
 import { healthStatus } from './health.ts';
-
-/** A database that takes longer is of no use to a caller either. */
-const PING_TIMEOUT_MS = 5000;
+import { recordsCheck } from './records-check.ts';
+import { failureWithin } from './store-ping.ts';
 
 /** Checks the configured parts. The answer is 200 in any case; `ready` is the outcome. */
 export function getReadiness(dependencies: ServerDependencies): Handler<'getReadiness'> {
   const storage = sharedCheck(() => storageCheck(dependencies));
+  const records = recordsCheck(dependencies);
   return async (_, { now }) => {
-    const checks = [await storage(), ...executionChecks(dependencies), ...securityChecks(dependencies)];
+    const stores = await Promise.all([storage(), records(now)]);
+    const checks = [...stores.flat(), ...executionChecks(dependencies), ...securityChecks(dependencies)];
     return { status: 200, body: readinessReport(dependencies, checks, now) };
   };
 }
@@ -72,42 +71,13 @@ async function storageCheck({
     return { id, status: 'ok', message: 'The canonical store is disabled.', details: { enabled: false } };
   }
   const details = { enabled: true, store: canonical.provider };
-  const failure = await failureWithin(world.timers, canonical);
+  const failure = await failureWithin(world.timers, canonical.store);
   if (failure === undefined) return { id, status: 'ok', message: 'The canonical store answers.', details };
   const shownDetails = development ? { ...details, reason: failure.reason.slice(0, 1024) } : details;
   const message = failure.full
     ? 'The canonical store has no room for new data. It answers reads.'
     : 'The canonical store does not answer.';
   return { id, status: 'failed', message, details: shownDetails };
-}
-
-interface PingFailure {
-  readonly reason: string;
-  /** It answers, but has no room for writes. */
-  readonly full: boolean;
-}
-
-/** Why the store does not answer in time, `undefined` when it does. */
-function failureWithin(timers: Timers, canonical: CanonicalConfiguration): Promise<PingFailure | undefined> {
-  return new Promise((resolve) => {
-    const late = { reason: `no answer within ${PING_TIMEOUT_MS} ms`, full: false };
-    const cancel = timers.after(PING_TIMEOUT_MS, () => resolve(late));
-    void failureOf(canonical).then((failure) => {
-      cancel();
-      resolve(failure);
-    });
-  });
-}
-
-async function failureOf(canonical: CanonicalConfiguration): Promise<PingFailure | undefined> {
-  try {
-    const store = await canonical.store();
-    await store.ping();
-    return undefined;
-  } catch (error) {
-    const full = error instanceof StoreError && error.failure === 'full';
-    return { reason: error instanceof Error ? error.message : 'unknown', full };
-  }
 }
 
 function executionChecks({ execution }: ServerDependencies): ServerReadinessCheck[] {

@@ -71,6 +71,13 @@ describe('health', () => {
   });
 });
 
+test('health names the database of records for objects and traces too', async () => {
+  const store = () => Promise.reject(new Error('health must not open the store'));
+  const { getHealth } = handlers({ records: { off: null, provider: 'sqlite', store } });
+  const { body } = await getHealth(nothing, context);
+  expect(body.storage).toMatchObject({ recordStore: 'sqlite', objectStore: 'sqlite', traceStore: 'sqlite' });
+});
+
 describe('readiness', () => {
   test('is ok when everything that is configured works', async () => {
     const report = await readiness({});

@@ -76,3 +76,56 @@ test('of handlers without a run the thousand that were asked about last are reme
   expect(lanes.isComplete(['waiting'])).toBe(true);
   expect(lanes.take(['waiting'])).toBe('1');
 });
+
+test('of owners that may not have a run none is taken, and the others keep their order', () => {
+  const lanes = new Lanes();
+  for (const [runId, owner] of [
+    ['1', 'ada'],
+    ['2', 'ada'],
+    ['3', 'bob'],
+    ['4', null],
+    ['5', 'bob'],
+  ] as const) {
+    lanes.add('a', runId, owner);
+  }
+  const butAda = (owner: string | null) => owner !== 'ada';
+  expect(lanes.holdsOther(['a'], 'ada')).toBe(true);
+  expect([lanes.take(both, butAda), lanes.take(both, butAda)]).toEqual(['3', '4']);
+  expect([lanes.take(both), lanes.take(both, butAda), lanes.take(both, butAda)]).toEqual(['1', '5', null]);
+  expect([lanes.holdsOther(['a'], 'ada'), lanes.holdsOther(['a'], 'bob')]).toEqual([false, true]);
+  expect(lanes.take(both)).toBe('2');
+  expect(lanes.holdsAny(both)).toBe(false);
+});
+
+test('a lane that lacks the runs of some owners is complete for the others', () => {
+  const lanes = new Lanes();
+  const owners = new Set(['ada']);
+  const butAda = (owner: string | null) => owner !== 'ada';
+  lanes.learn('a', [], true, { owners, isWhole: true });
+  expect([lanes.isComplete(['a']), lanes.isComplete(['a'], butAda)]).toEqual([false, true]);
+  // A search for the runs that it lacks finds some of them, and says nothing about others.
+  lanes.learn('a', [{ runId: '1', owner: 'ada' }], false);
+  expect([lanes.isComplete(['a']), lanes.isComplete(['a'], butAda)]).toEqual([false, true]);
+  lanes.learn('a', [{ runId: '2', owner: 'bob' }], false);
+  expect(lanes.isComplete(['a'], butAda)).toBe(false);
+  // Where the first search saw a part of the queue, the next one may be about another part.
+  lanes.learn('a', [], true, { owners, isWhole: false });
+  expect(lanes.isComplete(['a'], butAda)).toBe(true);
+  lanes.learn('a', [{ runId: '3', owner: 'ada' }], false);
+  expect(lanes.isComplete(['a'], butAda)).toBe(false);
+  lanes.learn('a', [], true);
+  expect(lanes.isComplete(['a'])).toBe(true);
+});
+
+test('a full lane takes runs of a further owner, and lacks those of the owner that fills it', () => {
+  const lanes = new Lanes();
+  lanes.setComplete('a', true);
+  const id = (index: number) => String(index).padStart(5, '0');
+  for (let index = 0; index <= 4_096; index += 1) lanes.add('a', id(index), 'ada');
+  lanes.add('a', '90000', 'bob');
+  const butAda = (owner: string | null) => owner !== 'ada';
+  expect([lanes.isComplete(['a']), lanes.isComplete(['a'], butAda)]).toEqual([false, true]);
+  expect(lanes.take(['a'], butAda)).toBe('90000');
+  for (let index = 0; index <= 4_096; index += 1) lanes.add('a', `9${id(index)}`, `owner ${index}`);
+  expect(lanes.isComplete(['a'], butAda)).toBe(false);
+});

@@ -1,6 +1,15 @@
 import { WaitingCall } from '../../kernel/waiting-call.ts';
 import type { World } from '../../kernel/world.ts';
-import type { ReadyCall, ReadyRuns, RunMessage, RunQueue } from '../port.ts';
+import type {
+  HeldBack,
+  MayTake,
+  ReadyCall,
+  ReadyRun,
+  ReadyRuns,
+  RunMessage,
+  RunOwner,
+  RunQueue,
+} from '../port.ts';
 import { DueTimes } from './due-times.ts';
 import { Lanes } from './lanes.ts';
 
@@ -93,7 +102,7 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#executors.add(executor);
   }
 
-  enqueue({ runId, handlerId, reason, notBefore, repeatKey }: RunMessage): void {
+  enqueue({ runId, handlerId, owner = null, reason, notBefore, repeatKey }: RunMessage): void {
     const isReady = reason === 'run_ready' || reason === 'external_event';
     const isPast = notBefore <= this.#options.world.clock.now();
     // A late message about a lease that is over says nothing of the time since: the run may be queued again.
@@ -106,7 +115,9 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     }
     // The sender of a repeated message read the run earlier: meanwhile a worker may hold it, and its lease will end.
     if (repeatKey === undefined) this.#dues.forget(runId);
-    this.#offer(handlerId, runId);
+    this.#lanes.add(handlerId, runId, owner);
+    // An executor may have no free slot.
+    if (!this.#wakeSearcher(handlerId)) this.#options.unclaimed?.(handlerId);
   }
 
   /** The store may have `runs` runs of the handler that this queue does not know. */
@@ -125,10 +136,8 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#dues.forget(runId);
   }
 
-  /** Adds ready runs that a search found; `all` if the handler has no others. */
-  learn(handlerId: string, runIds: readonly string[], all: boolean, mark: number): void {
-    for (const runId of runIds) this.#lanes.add(handlerId, runId);
-    this.#lanes.setComplete(handlerId, all && mark === this.#mark);
+  learn(handlerId: string, runs: readonly ReadyRun[], all: boolean, mark: number, heldBack?: HeldBack): void {
+    this.#lanes.learn(handlerId, runs, all && mark === this.#mark, heldBack);
   }
 
   get mark(): number {
@@ -145,17 +154,24 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#lanes.doubtAll();
   }
 
-  take(handlerIds: Iterable<string>): string | null {
-    return this.#lanes.take(handlerIds);
+  take(handlerIds: Iterable<string>, mayTake?: MayTake): string | null {
+    return this.#lanes.take(handlerIds, mayTake);
+  }
+
+  putBack(handlerId: string, { runId, owner }: ReadyRun): void {
+    this.#lanes.add(handlerId, runId, owner);
+  }
+
+  holdsOther(handlerIds: Iterable<string>, owner: RunOwner): boolean {
+    return this.#lanes.holdsOther(handlerIds, owner);
   }
 
   mayHave(handlerIds: Iterable<string>): boolean {
     return this.#lanes.holdsAny(handlerIds) || this.mustSearch(handlerIds);
   }
 
-  /** Whether the store may have a ready run that this queue does not know. */
-  mustSearch(handlerIds: Iterable<string>): boolean {
-    return !this.#lanes.isComplete(handlerIds);
+  mustSearch(handlerIds: Iterable<string>, mayTake?: MayTake): boolean {
+    return !this.#lanes.isComplete(handlerIds, mayTake);
   }
 
   /** Enters a call before its first search, so that it misses no run that arrives during the search. */
@@ -174,12 +190,6 @@ export class LocalQueue implements RunQueue, ReadyRuns {
     this.#calls.add(call);
     if (this.#stopped) call.expire();
     return call;
-  }
-
-  #offer(handlerId: string, runId: string): void {
-    this.#lanes.add(handlerId, runId);
-    // An executor may have no free slot.
-    if (!this.#wakeSearcher(handlerId)) this.#options.unclaimed?.(handlerId);
   }
 
   /** Wakes the executor of the handler, or the call that has waited longest. Returns whether a call was woken. */

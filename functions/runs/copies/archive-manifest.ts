@@ -1,3 +1,4 @@
+import { canonicalValue, utf8Text } from '../../archives/canonical-value.ts';
 import {
   count,
   hashText,
@@ -15,7 +16,6 @@ import {
 } from '../../archives/chunk-list.ts';
 import { placed, SnapshotError } from '../../archives/snapshot-error.ts';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
-import { parseJson } from '../../kernel/json-text.ts';
 import { COUNTED, type RunCounts, type RunsOf } from './archive-lines.ts';
 
 export const RUNS_PROFILE = 'svc.runs.archive.v1';
@@ -29,8 +29,6 @@ export interface RunsManifest extends RunsOf {
   /** SHA-256 of the canonical manifest without this member. */
   readonly contentHash: string;
 }
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function sealed(manifest: Omit<RunsManifest, 'contentHash'>): RunsManifest {
   return { ...manifest, contentHash: sha256(textOf(manifest)) };
@@ -57,28 +55,6 @@ export function readManifest(bytes: Uint8Array): RunsManifest {
     throw new SnapshotError('hash_mismatch', 'is not the hash of this manifest', { ...place, pointer });
   }
   return manifest;
-}
-
-function utf8Text(bytes: Uint8Array, place: { readonly object: string }): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw new SnapshotError('malformed', 'is not UTF-8', place);
-  }
-}
-
-/** A text is its value's one canonical text: anything else, such as a member that stands twice, is refused. */
-export function canonicalValue(
-  json: string,
-  place: { readonly object?: string; readonly line?: number },
-): Json {
-  try {
-    const value = parseJson(json) as Json;
-    if (canonicalJson(value) === json) return value;
-  } catch {
-    // Refused below, as what parses and is not canonical.
-  }
-  throw new SnapshotError('malformed', 'is not canonical JSON', place);
 }
 
 function checkedManifest(value: Json): RunsManifest {

@@ -1,8 +1,10 @@
+import { canonicalValue } from '../../archives/canonical-value.ts';
 import { count, flag, members, nullOr, same, text } from '../../archives/checks.ts';
 import { placed, SnapshotError } from '../../archives/snapshot-error.ts';
+import { bodyValue, headFrom, idFrom, listingFrom } from '../../archives/stored-record.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { invalidMember } from '../../kernel/errors.ts';
-import { type Head, type Listing, type RecordData, StoreError } from '../../store/port.ts';
+import { type Head, type RecordData, StoreError } from '../../store/port.ts';
 import { artifactKey, checkpointKey, readRun, runKey, timerRecordKey } from '../records.ts';
 import type { Run } from '../run.ts';
 import {
@@ -20,9 +22,7 @@ import {
   type RunsOf,
   runIdOf,
 } from './archive-lines.ts';
-import { canonicalValue } from './archive-manifest.ts';
 
-const ID = /^[0-9a-f]{32}$/;
 const ORDERED_ID = /^[0-9]{20}$/;
 const PIECES_MAX = 4_096;
 
@@ -109,33 +109,6 @@ function pieceFrom(value: Json): RunEntry {
   };
 }
 
-function idFrom(value: unknown): string {
-  const id = text(value, '/id');
-  if (!ID.test(id)) throw invalidMember('/id', 'must be 32 hexadecimal digits');
-  return id;
-}
-
-function headFrom(value: unknown): Head {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalidMember('/head', 'must be an object');
-  for (const held of Object.values(value))
-    if (typeof held === 'object' && held !== null)
-      throw invalidMember('/head', 'must hold plain values only');
-  return value as Head;
-}
-
-function listingFrom(value: unknown, pointer: string): Listing {
-  const given = members(value, ['group', 'hidden', 'id', 'indexes'], pointer);
-  const indexes = headFrom(given.indexes);
-  for (const held of Object.values(indexes)) text(held, `${pointer}/indexes`);
-  return {
-    group: text(given.group, `${pointer}/group`),
-    hidden: flag(given.hidden, `${pointer}/hidden`),
-    id: text(given.id, `${pointer}/id`),
-    indexes: indexes as Listing['indexes'],
-  };
-}
-
 function noteFrom(value: unknown, pointer: string): BytesNote {
   if (typeof value === 'object' && value !== null && 'missing' in value) {
     same(members(value, ['missing'], pointer).missing, true, 'true', `${pointer}/missing`);
@@ -153,18 +126,10 @@ function checkRecord(entry: RecordEntry): void {
   const { collection, head, body, id } = entry;
   const runId = runIdOf(recordOfEntry(entry));
   if (!ORDERED_ID.test(runId)) throw invalidMember('/head', 'names no run');
-  if (body !== null) parsed(body);
+  if (body !== null) bodyValue(body);
   const named = keyNamed(collection, runId, head);
   if (named !== null && named !== id) throw invalidMember('/id', 'must be the id of what the record names');
   if (collection === 'runs') archivedRun(recordOfEntry(entry));
-}
-
-function parsed(body: string): void {
-  try {
-    JSON.parse(body);
-  } catch {
-    throw invalidMember('/body', 'must be the text of JSON');
-  }
 }
 
 function keyNamed(collection: string, runId: string, head: Head): string | null {

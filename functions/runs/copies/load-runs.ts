@@ -1,11 +1,11 @@
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
+import { CopyRefusal } from '../../archives/copy-refusal.ts';
 import type { Found, RecordData, RecordKey, Write } from '../../store/port.ts';
 import { incremented } from '../active-runs.ts';
 import { ADMISSIONS, RUNS, remainsKey, runKey } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
 import { type RunsOf, runIdOf } from './archive-lines.ts';
 import { putBytes } from './artifact-bytes.ts';
-import { CopyRefusal } from './copy-refusal.ts';
 import { readRecords } from './read-archive.ts';
 import { restoreMarkKey, restoreMarkRecord, restoreRemains } from './restore-mark.ts';
 import { type CheckedRuns, type RestoreOptions, stepper } from './restore-options.ts';

@@ -1,10 +1,10 @@
-import { chunkName, MANIFEST_BYTES_MAX, MANIFEST_NAME } from '../../archives/chunk-list.ts';
+import { MANIFEST_BYTES_MAX, MANIFEST_NAME } from '../../archives/chunk-list.ts';
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
-import { checkNames, linesOf, readChunks } from '../../archives/chunk-reader.ts';
+import { checkNames } from '../../archives/chunk-reader.ts';
+import { checkTotals, readEntries } from '../../archives/entry-reader.ts';
 import { SnapshotError } from '../../archives/snapshot-error.ts';
-import { canonicalJson } from '../../kernel/canonical-json.ts';
 import type { RecordData } from '../../store/port.ts';
-import { isPiece, type RecordEntry, type RunEntry, RunTally } from './archive-lines.ts';
+import { isPiece, type RecordEntry, RunTally } from './archive-lines.ts';
 import { type RunsManifest, readManifest } from './archive-manifest.ts';
 import { checkBytes } from './artifact-bytes.ts';
 import { LineReader, recordOfEntry } from './line-reader.ts';
@@ -38,7 +38,7 @@ export async function* readRecords(
 ): AsyncGenerator<ArchivedRecord, void, undefined> {
   const tally = new RunTally();
   let open: Assembly | null = null;
-  for await (const entry of readEntries(manifest, source, tally)) {
+  for await (const entry of readEntries(manifest, source, new LineReader(manifest), tally)) {
     if (isPiece(entry)) {
       if (open === null || open.entry.id !== entry.id || open.pieces.length !== entry.piece)
         throw new SnapshotError('order', 'bytes do not follow their artifact');
@@ -52,14 +52,7 @@ export async function* readRecords(
     open = null;
   }
   assertWhole(open);
-  if (tally.contentHash() !== manifest.snapshotContentHash) {
-    const place = { object: MANIFEST_NAME, pointer: '/snapshotContentHash' };
-    throw new SnapshotError('hash_mismatch', 'is not the hash of the lines', place);
-  }
-  if (canonicalJson(tally.counts) !== canonicalJson(manifest.counts)) {
-    const place = { object: MANIFEST_NAME, pointer: '/counts' };
-    throw new SnapshotError('invalid', 'does not count the lines', place);
-  }
+  checkTotals(manifest, tally);
 }
 
 interface Assembly {
@@ -83,29 +76,4 @@ function assembled({ entry, pieces }: Assembly): ArchivedRecord {
   const bytes = Buffer.concat(pieces);
   checkBytes(record, bytes);
   return { record, blob: { bytes, text: note.text } };
-}
-
-async function* readEntries(
-  manifest: RunsManifest,
-  source: ChunkSource,
-  tally: RunTally,
-): AsyncGenerator<RunEntry, void, undefined> {
-  const reader = new LineReader(manifest);
-  for await (const { chunk, content } of readChunks(manifest.chunks, source)) {
-    const object = chunkName(chunk.index);
-    let records = 0;
-    for (const line of linesOf(content, object)) {
-      const entry = reader.read(line);
-      tally.addEntry(entry);
-      if (entry === null) continue;
-      records += 1;
-      yield entry;
-    }
-    tally.addText(content);
-    if (records !== chunk.records)
-      throw new SnapshotError('invalid', 'holds another number of records than the manifest says', {
-        object,
-      });
-  }
-  reader.end();
 }

@@ -1,3 +1,4 @@
+import { CopyRefusal } from '../../archives/copy-refusal.ts';
 import { listPages } from '../../store/pages.ts';
 import type { Head } from '../../store/port.ts';
 import { changeRun } from '../change-run.ts';
@@ -7,7 +8,6 @@ import { endForRemoval } from '../rules/end-for-removal.ts';
 import type { Run } from '../run.ts';
 import type { Runtime } from '../runtime.ts';
 import { belongsTo, type RunsOf } from './archive-lines.ts';
-import { CopyRefusal } from './copy-refusal.ts';
 import type { CopyOptions } from './export-runs.ts';
 import { forgetRestores, isRestore, isRestoreOf } from './restore-mark.ts';
 

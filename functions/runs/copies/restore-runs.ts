@@ -1,10 +1,10 @@
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
+import { CopyRefusal } from '../../archives/copy-refusal.ts';
 import { SnapshotError } from '../../archives/snapshot-error.ts';
 import { listPages, recordsOf } from '../../store/pages.ts';
 import { isActive, RUN_GROUP, RUNS, readRun } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
 import { belongsTo, isAll, type RunsOf } from './archive-lines.ts';
-import { CopyRefusal } from './copy-refusal.ts';
 import { archivedRun } from './line-reader.ts';
 import { loadRuns } from './load-runs.ts';
 import { openRunsArchive, readRecords } from './read-archive.ts';

@@ -1,4 +1,5 @@
 import type { ChunkSource } from '../../archives/chunk-objects.ts';
+import { CopyRefusal } from '../../archives/copy-refusal.ts';
 import { listPages } from '../../store/pages.ts';
 import type { Collection, RecordData } from '../../store/port.ts';
 import { type ActiveCounter, newCounter } from '../active-runs.ts';
@@ -7,7 +8,6 @@ import { REMAINS, RUN_GROUP, RUNS } from '../records.ts';
 import type { Runtime } from '../runtime.ts';
 import { runIdOf } from './archive-lines.ts';
 import { putBytes } from './artifact-bytes.ts';
-import { CopyRefusal } from './copy-refusal.ts';
 import { readRecords } from './read-archive.ts';
 import { type CheckedRuns, type RestoreOptions, stepper } from './restore-options.ts';
 import { restoredRecord } from './restored-record.ts';

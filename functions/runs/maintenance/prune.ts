@@ -79,7 +79,7 @@ export async function pruneAll(
     resumed = await resumeRemains(runtime, now, RESUMED_MAX);
   } while (resumed === RESUMED_MAX);
   const endedBefore = ageMsMin === 0 ? null : now - ageMsMin;
-  // Lists and starts of callers need it; here it goes on where nobody lists.
+  // Lists and starts of callers need it; here it goes on where no caller lists.
   await isIndexedByScope(runtime, now);
   const search = { isCut: false };
   const isCut = () => {

@@ -4,6 +4,7 @@ import { settledEach } from '../../kernel/settled-each.ts';
 import { listPages } from '../../store/pages.ts';
 import { RUN_GROUP, RUN_INDEX, RUNS, readRun } from '../records.ts';
 import type { Run } from '../run.ts';
+import { slotOwner } from '../run-job.ts';
 import type { Runtime } from '../runtime.ts';
 import { dueRuns, settleSome } from '../settle.ts';
 import { type AccountFault, accountForRuns } from './account.ts';
@@ -177,6 +178,7 @@ async function redrive(
     await runtime.queue.enqueue({
       runId,
       handlerId,
+      owner: slotOwner(run),
       attempt,
       reason: 'run_ready',
       notBefore: now,

@@ -179,7 +179,7 @@ function movesOn({ wait }: Run): boolean {
   return wait?.kind === 'external_event' || (wait?.dueAt ?? null) !== null;
 }
 
-test('whatever anybody does to a run in whatever order, it stays sound', () => {
+test('a run stays sound after all changes in any order', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 4 }),

@@ -8,7 +8,7 @@ import { inLiveGeneration } from './read.ts';
 import { nameOf, recordOf, storedOf } from './records.ts';
 import { nonce, Patience, type Session } from './session.ts';
 import { assertFits } from './size.ts';
-import { type PlannedWrite, updateWrite } from './writes.ts';
+import { type PlannedWrite, updateWrites } from './writes.ts';
 
 /** Documents read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 const batchMin = 16;
@@ -106,7 +106,9 @@ function offered<R>(
   if (nameOf(decision.put.key) !== nameOf(stored.key)) {
     throw new Error(`a claim of ${nameOf(stored.key)} wrote ${nameOf(decision.put.key)}`);
   }
-  const write = updateWrite(session, stored, decision.put, stamp);
+  const [write, ...more] = updateWrites(session, stored, decision.put, stamp);
+  // The writes of a round are made each on its own.
+  if (more.length > 0) throw new TypeError('a claim changes no search entry');
   const { result } = decision;
   return { path: stored.path, write, ...(result === undefined ? {} : { result }) };
 }

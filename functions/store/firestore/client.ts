@@ -1,4 +1,10 @@
-import { Firestore, type WriteBatch } from '@google-cloud/firestore';
+import {
+  Firestore,
+  type Timestamp,
+  type VectorQuery,
+  type VectorQuerySnapshot,
+  type WriteBatch,
+} from '@google-cloud/firestore';
 import { type Timers } from '../../kernel/world.ts';
 import { StoreError } from '../port.ts';
 
@@ -52,8 +58,8 @@ export interface BatchReply {
 /**
  * Sends the batch once. The public `commit()` retries for up to ten minutes, even a batch that was refused for its size,
  * and may apply a write long after its caller got the answer that the outcome is unknown. `BulkWriter` sends 20 writes in a
- * request, whatever their size. The library's own transaction and BulkWriter use this same method; `client.test.ts` fails
- * when a release changes it.
+ * request of any size. The library's own transaction and BulkWriter use this same method; every write of the
+ * tests on the emulator fails when a release changes it.
  */
 export function sendBatch(batch: WriteBatch, methodName: 'commit' | 'batchWrite'): Promise<BatchReply> {
   const sender = batch as unknown as {
@@ -61,6 +67,26 @@ export function sendBatch(batch: WriteBatch, methodName: 'commit' | 'batchWrite'
   };
   // oxlint-disable-next-line no-underscore-dangle
   return sender._commit({ methodName, retryCodes: [] });
+}
+
+/**
+ * The nearest as of a moment. A transaction of the library reads every other query at one, and refuses those by vector;
+ * the library sends both by this same method, which takes the moment.
+ */
+export async function nearestAt(query: VectorQuery, readTime: Timestamp): Promise<VectorQuerySnapshot> {
+  const sender = query as unknown as {
+    readonly _queryUtil: {
+      _getResponse(
+        query: VectorQuery,
+        readTime: Timestamp,
+        retryWithCursor: boolean,
+      ): Promise<{ readonly result?: VectorQuerySnapshot }>;
+    };
+  };
+  // oxlint-disable-next-line no-underscore-dangle
+  const { result } = await sender._queryUtil._getResponse(query, readTime, false);
+  if (result === undefined) throw new StoreError('unavailable', 'Firestore gave no answer to a search');
+  return result;
 }
 
 export function withinTime<T>(timers: Timers, work: Promise<T>, timeoutMs = readsTimeoutMs): Promise<T> {

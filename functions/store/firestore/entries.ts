@@ -26,21 +26,21 @@ export function token({ group, orderBy, equal, includeHidden = false }: Question
   return `k${hash('sha256', JSON.stringify(words), 'hex').slice(0, 12)}`;
 }
 
-/** For k indexes: 2 + k entries over all groups, and 2 + k (paired: 2 + k²) within the group. */
-export function orderEntries(listing: Listing, paired: boolean): Record<string, string> {
+/** For k indexes: 2 + k entries over all groups (grouped: none), and 2 + k (paired: 2 + k²) within the group. */
+export function orderEntries(listing: Listing, paired: boolean, grouped = false): Record<string, string> {
   const { group, id, hidden } = listing;
   const entries: Record<string, string> = {};
   const typed = id;
   const untyped = `${group}\0${id}`;
   entries[token({ group, includeHidden: true })] = typed;
-  entries[token({ includeHidden: true })] = untyped;
+  if (!grouped) entries[token({ includeHidden: true })] = untyped;
   if (hidden) return entries;
   entries[token({ group })] = typed;
-  entries[token({})] = untyped;
+  if (!grouped) entries[token({})] = untyped;
   const indexes = Object.entries(listing.indexes);
   for (const [orderBy, value] of indexes) {
     entries[token({ group, orderBy })] = sortKey(value, typed);
-    entries[token({ orderBy })] = sortKey(value, untyped);
+    if (!grouped) entries[token({ orderBy })] = sortKey(value, untyped);
     if (!paired) continue;
     for (const equal of indexes) {
       if (equal[0] !== orderBy) entries[token({ group, orderBy, equal })] = sortKey(value, typed);

@@ -15,7 +15,7 @@ import {
 const odd = fc.constantFrom('.', '..', '__x__', 'a/b', 'a%2Fb', '%', '%25', '/', ' ', 'é', '😀', 't-', '~');
 const names = fc.oneof(odd, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 160 }));
 const scopes: fc.Arbitrary<Scope> = fc.record({
-  kind: fc.constantFrom('tenants' as const, 'system' as const),
+  kind: fc.constantFrom('tenants' as const, 'spaces' as const, 'system' as const),
   name: names,
 });
 
@@ -47,6 +47,7 @@ describe('scope names', () => {
 
   test('ordinary names stay readable', () => {
     expect(headPath({ kind: 'tenants', name: 'acme.eu' })).toBe('tenants/t-acme.eu');
+    expect(headPath({ kind: 'spaces', name: 'default' })).toBe('spaces/d-default');
     expect(headPath({ kind: 'system', name: 'migrations' })).toBe('system/s-migrations');
   });
 });

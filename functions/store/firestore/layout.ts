@@ -1,12 +1,15 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { VectorValue } from '@google-cloud/firestore';
 import { type Head, type RecordKey, type Scope, StoreError } from '../port.ts';
 
 /**
  * Where records lie, and in which words; operators meet both in the console.
  *
- *     {tenants|system}/{scope}                                        the scope's head; absent: generation 0, no swap yet
- *     {tenants|system}/{scope}/generations/{generation}/{collection}/{record id}
- *     {tenants|system}/{scope}/generations/{generation}/{collection}/{record id}~1   parts that had no room in it
+ *     {kind}/{scope}                                                     the scope's head; absent: generation 0, no swap yet
+ *     {kind}/{scope}/generations/{generation}/{collection}/{record id}
+ *     {kind}/{scope}/generations/{generation}/{collection}/{record id}~1   parts, or a search entry, that had no room in it
+ *
+ * `kind` is `tenants`, `spaces` or `system`.
  */
 export interface Fields {
   readonly head: Readonly<Record<string, string | number | boolean | null>>;
@@ -27,8 +30,20 @@ export interface Fields {
   /** What the entries of `order` and `partOrder` take in the index: a later write frees them, which counts too. */
   readonly orderBytes?: number;
   readonly partOrderBytes?: number;
+  /** Where the search entry is (`search-fields.ts`), and what a later write has to know of it. */
+  readonly searched?: Searched;
   /** Names the attempt that wrote last, so that a caller recognises its own write after a lost answer. */
   readonly writtenBy: string;
+}
+
+export interface Searched {
+  /** The number of the document that holds it: 0 is the record's own. */
+  readonly document: number;
+  /** What it takes of its document, and in the index. */
+  readonly bytes: number;
+  readonly indexBytes: number;
+  /** The names of its vector fields, with spaces between. */
+  readonly vectorFields: string;
 }
 
 /** JSON text: readable in the console while it is short, raw-deflated when long. */
@@ -40,8 +55,14 @@ export type StoredValue =
   | boolean
   | null
   | Uint8Array
+  | VectorValue
+  | readonly string[]
   | { readonly [name: string]: StoredValue };
 export type StoredFields = Readonly<Record<string, StoredValue>>;
+
+/** The top-level collections, and what the names of their scopes begin with: always two characters. */
+const scopePrefixes: Readonly<Record<Scope['kind'], string>> = { tenants: 't-', spaces: 'd-', system: 's-' };
+export const scopeKinds = Object.keys(scopePrefixes) as readonly Scope['kind'][];
 
 export const FIRST_GENERATION = '0';
 
@@ -94,8 +115,7 @@ export function decodeScope(kind: Scope['kind'], documentId: string): Scope {
 
 /** The prefix makes `.`, `..` and `__x__` ordinary names; `/` would end the segment, `%` begins an escape. */
 export function encodeScopeName(scope: Scope): string {
-  const prefix = scope.kind === 'tenants' ? 't-' : 's-';
-  return prefix + scope.name.replaceAll('%', '%25').replaceAll('/', '%2F');
+  return scopePrefixes[scope.kind] + scope.name.replaceAll('%', '%25').replaceAll('/', '%2F');
 }
 
 /** Firestore reserves `__x__` and refuses the empty name, in maps too; `~` makes way for them. */

@@ -1,9 +1,10 @@
 import { FieldPath, type Query, type QueryDocumentSnapshot } from '@google-cloud/firestore';
+import { checkGroup } from '../grouping.ts';
 import type { ListSelection, RecordData, RecordPage, Scope } from '../port.ts';
 import { type Driver, driversOf, matches, sortKey } from './entries.ts';
 import { collectionPath } from './layout.ts';
 import { type ReadTime, reading, runAt } from './read.ts';
-import { fieldsOf, recordOf, storedOf } from './records.ts';
+import { listFieldsOf, listingOf, recordOf, storedOf } from './records.ts';
 import type { Session } from './session.ts';
 
 /** How many documents one page may look at when its driver is not exact. */
@@ -21,6 +22,8 @@ export async function listRecords(
   selection: ListSelection,
   at: ReadTime = {},
 ): Promise<RecordPage> {
+  checkGroup(selection);
+  const { view = 'body' } = selection;
   const collection = collectionPath(scope, generation, selection.collection.name);
   const after = selection.after === undefined ? undefined : placeOf(selection.after);
   const driver = await chooseDriver(session, collection, selection, after);
@@ -32,7 +35,7 @@ export async function listRecords(
     const wanted = selection.limit + 1 - found.length;
     const step = driver.exact ? wanted : Math.min(scanBudget - scanned, Math.max(scanStep, wanted));
     const ordered = walk(session, collection, selection, driver, last).limit(step);
-    const snapshot = await runAt(session, ordered.select(...fieldsOf('body'), field), at);
+    const snapshot = await runAt(session, ordered.select(...listFieldsOf(view), field), at);
     for (const document of snapshot.docs) {
       last = [driver.token, String(document.get(field)), document.id];
       const record = matching(document, selection);
@@ -99,8 +102,8 @@ async function chooseDriver(
 function matching(document: QueryDocumentSnapshot, selection: ListSelection): RecordData | undefined {
   const stored = storedOf(document, { collection: selection.collection.name, id: document.id });
   if (stored === undefined) return undefined;
-  const record = recordOf(stored, 'body');
-  return matches(record.listing, selection) ? record : undefined;
+  if (!matches(listingOf(stored.fields), selection)) return undefined;
+  return recordOf(stored, selection.view ?? 'body');
 }
 
 function cursorOf(place: Place | undefined): string | null {

@@ -1,5 +1,5 @@
-import type { Timestamp } from '@google-cloud/firestore';
 import type {
+  Find,
   KeysSelection,
   ListSelection,
   Moment,
@@ -9,9 +9,12 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
+import type { FindPage, FindRequest } from '../search.ts';
+import { findByTerm, findCounts } from './find.ts';
 import { listRecords } from './list.ts';
+import { findNearest } from './nearest.ts';
 import { listParts } from './parts.ts';
-import { inLiveGeneration, type Reading, type ReadTime, readKeys, readKeysAt } from './read.ts';
+import { type Fixed, inLiveGeneration, type Reading, type ReadTime, readKeys, readKeysAt } from './read.ts';
 import { distinctKeys, nameOf } from './records.ts';
 import type { ScopeState, Session } from './session.ts';
 
@@ -34,17 +37,13 @@ export async function snapshot<R>(
 
 type Selection = KeysSelection | ListSelection | PartsSelection;
 
-/** A generation that was live, and when it was read: its records at that time are the scope at one moment. */
-interface Fixed {
-  readonly state: ScopeState;
-  readonly at: Timestamp;
-}
-
 /** The first query finds the generation and the moment; all others read there. */
 class FirestoreMoment implements Moment {
   readonly #session: Session;
   readonly #scope: Scope;
   #fixed: Fixed | undefined;
+  // Each request has the page of its kind, which `#find` gives.
+  readonly find = ((request: FindRequest) => this.#find(request)) as Find;
 
   constructor(session: Session, scope: Scope) {
     this.#session = session;
@@ -61,8 +60,19 @@ class FirestoreMoment implements Moment {
   }
 
   async generation(): Promise<string> {
-    if (this.#fixed === undefined) await this.query({ by: 'keys', keys: [] });
-    return this.#fixed?.state.generation ?? '';
+    return (await this.#fix()).state.generation;
+  }
+
+  async #fix(): Promise<Fixed> {
+    this.#fixed ??= await readKeys(this.#session, this.#scope, []);
+    return this.#fixed;
+  }
+
+  async #find(request: FindRequest): Promise<FindPage> {
+    const fixed = await this.#fix();
+    if (request.by === 'counts') return findCounts(this.#session, this.#scope, fixed, request);
+    if (request.by === 'term') return findByTerm(this.#session, this.#scope, fixed, request);
+    return findNearest(this.#session, this.#scope, fixed, request);
   }
 
   async #again({ state, at }: Fixed, selection: Selection): Promise<RecordPage | PartPage> {

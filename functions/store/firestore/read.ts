@@ -1,9 +1,9 @@
 import { type DocumentSnapshot, type Query, type QuerySnapshot, Timestamp } from '@google-cloud/firestore';
-import { type KeyRequest, type RecordData, type Scope, StoreError } from '../port.ts';
+import { type RecordData, type Scope, StoreError } from '../port.ts';
 import { withinTime } from './client.ts';
 import { readFailure } from './failures.ts';
 import { continuationPath, FIRST_GENERATION, type Fields, headPath, recordPath } from './layout.ts';
-import { fieldsOf, nameOf, recordOf, type Stored, storedOf, widest } from './records.ts';
+import { type AskedKey, fieldsOf, nameOf, recordOf, type Stored, storedOf, widest } from './records.ts';
 import type { ScopeState, Session } from './session.ts';
 
 /** Records as of one moment, in the generation that was live at that moment. */
@@ -15,6 +15,12 @@ export interface Reading {
   readonly records: ReadonlyMap<string, RecordData>;
 }
 
+/** A generation that was live, and when it was read: its records at that time are the scope at one moment. */
+export interface Fixed {
+  readonly state: ScopeState;
+  readonly at: Timestamp;
+}
+
 const stateFields = ['generation'];
 
 /** A scope is swapped rarely; a guess that stays wrong means that something rewrites its head all the time. */
@@ -24,11 +30,7 @@ const guessesMax = 5;
  * The scope's head and the records of these keys in one BatchGet. Their paths hold the generation, so it is guessed from
  * the last read, and the read is repeated when the head names another.
  */
-export async function readKeys(
-  session: Session,
-  scope: Scope,
-  keys: readonly Required<KeyRequest>[],
-): Promise<Reading> {
+export async function readKeys(session: Session, scope: Scope, keys: readonly AskedKey[]): Promise<Reading> {
   for (let guesses = 0; guesses < guessesMax; guesses += 1) {
     const { generation } = session.states.guess(scope);
     const refs = [headPath(scope), ...keys.map(({ key }) => recordPath(scope, generation, key))];
@@ -51,7 +53,7 @@ export async function readKeys(
 
 async function withRecords(
   session: Session,
-  keys: readonly Required<KeyRequest>[],
+  keys: readonly AskedKey[],
   state: ScopeState,
   at: Timestamp,
   snapshots: readonly DocumentSnapshot[],
@@ -73,8 +75,8 @@ async function withRecords(
 export async function readKeysAt(
   session: Session,
   scope: Scope,
-  keys: readonly Required<KeyRequest>[],
-  { state, at }: Pick<Reading, 'state' | 'at'>,
+  keys: readonly AskedKey[],
+  { state, at }: Fixed,
 ): Promise<Reading> {
   const refs = keys.map(({ key }) => session.db.doc(recordPath(scope, state.generation, key)));
   const fieldMask = fieldsOf(widest(keys.map(({ view }) => view)));
@@ -105,6 +107,13 @@ export async function runAt(session: Session, query: Query, time: ReadTime): Pro
     session,
     session.db.runTransaction((transaction) => transaction.get(query), options),
   );
+}
+
+/** Counts what a query finds at a moment: one billed read for up to a thousand. */
+export async function countAt(session: Session, query: Query, readTime: Timestamp): Promise<number> {
+  const options = { readOnly: true, readTime } as const;
+  const counted = session.db.runTransaction((transaction) => transaction.get(query.count()), options);
+  return (await reading(session, counted)).data().count;
 }
 
 /** At the moment of the record itself: parts go when the record goes. */

@@ -20,7 +20,7 @@ export interface Stored {
 }
 
 const smallFields = ['head', 'group', 'listingId', 'hidden', 'due', 'writtenBy'];
-const writeFields = ['continuations', 'orderBytes', 'partOrderBytes'];
+const writeFields = ['continuations', 'orderBytes', 'partOrderBytes', 'searched'];
 const bodyFields = [...smallFields, ...writeFields, 'body', 'indexes'];
 
 /** One mask serves a whole BatchGet, so it is the widest view that any key asks for. */
@@ -29,21 +29,37 @@ export function fieldsOf(view: RecordView): string[] {
   return view === 'body' ? bodyFields : [...bodyFields, 'parts', 'partOrder'];
 }
 
+/** A list judges each document by its indexes, also where it shows heads alone. */
+export function listFieldsOf(view: 'head' | 'body'): string[] {
+  return view === 'head' ? [...smallFields, ...writeFields, 'indexes'] : bodyFields;
+}
+
 const width: Readonly<Record<RecordView, number>> = { head: 0, body: 1, parts: 2 };
 
 export function widest(views: readonly RecordView[]): RecordView {
   return views.reduce((wide, view) => (width[view] > width[wide] ? view : wide), 'head');
 }
 
-/** A key asked for twice is read once, with the wider view, and is expected absent only if every request expects it. */
-export function distinctKeys(keys: readonly KeyRequest[]): Required<KeyRequest>[] {
-  const distinct = new Map<string, Required<KeyRequest>>();
-  for (const { key, view = 'head', expectAbsent = false } of keys) {
+export interface AskedKey {
+  readonly key: RecordKey;
+  readonly view: RecordView;
+  readonly expectAbsent: boolean;
+  readonly unguarded: boolean;
+}
+
+/**
+ * A key asked for twice is read once, with the wider view. It is expected absent, or unguarded, only if every request says
+ * so. An unguarded key is always read, since no Commit checks it.
+ */
+export function distinctKeys(keys: readonly KeyRequest[]): AskedKey[] {
+  const distinct = new Map<string, AskedKey>();
+  for (const { key, view = 'head', expectAbsent = false, unguarded = false } of keys) {
     const before = distinct.get(nameOf(key));
     distinct.set(nameOf(key), {
       key,
       view: before === undefined ? view : widest([before.view, view]),
-      expectAbsent: expectAbsent && (before?.expectAbsent ?? true),
+      expectAbsent: expectAbsent && !unguarded && (before?.expectAbsent ?? true),
+      unguarded: unguarded && (before?.unguarded ?? true),
     });
   }
   return [...distinct.values()];

@@ -14,6 +14,8 @@ export interface Session {
   readonly states: ScopeStates;
   /** Whether equalities of this collection are combined with orders in its index entries. */
   paired(collection: string): boolean;
+  /** The collections whose lists always name a group. */
+  readonly grouped: ReadonlySet<string>;
 }
 
 /** The part of a scope's head that readers and writers of its records need. */

@@ -1,3 +1,4 @@
+import { FieldValue } from '@google-cloud/firestore';
 import { protos } from '@google-cloud/firestore-api';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,7 +8,18 @@ import { assertFits, documentBytes, indexBytes, messageBytes } from './size.ts';
 
 const texts = fc.string({ unit: 'grapheme', maxLength: 60 });
 const names = fc.stringMatching(/^[a-z][a-zA-Z]{0,20}$/);
-const values = fc.oneof(texts, fc.integer(), fc.double(), fc.boolean(), fc.constant(null), fc.uint8Array());
+const lists = fc.array(texts);
+const vectors = fc.array(fc.double()).map((each) => FieldValue.vector(each));
+const values = fc.oneof(
+  lists,
+  vectors,
+  texts,
+  fc.integer(),
+  fc.double(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.uint8Array(),
+);
 const fields: fc.Arbitrary<StoredFields> = fc.dictionary(
   names,
   fc.oneof(values, fc.dictionary(names, values, { noNullPrototype: true, maxKeys: 300 })),
@@ -62,4 +74,13 @@ test('each bound is kept on its own', () => {
     tooLarge,
   );
   expect(() => assertFits([{ message: 0, index: 0, document: 1024 * 1024 + 1 }], limits)).toThrow(tooLarge);
+});
+
+test('lists of texts and vectors weigh what Firestore stores', () => {
+  const empty = documentBytes('c/a', {});
+  // The name of the field, and each text with one byte more.
+  expect(documentBytes('c/a', { terms: ['ab', 'é'] }) - empty).toBe(6 + 3 + 3);
+  const bytes = (length: number) => documentBytes('c/a', { v: FieldValue.vector(Array(length).fill(1)) });
+  expect(bytes(65) - bytes(64)).toBe(8);
+  expect(messageBytes('c/a', { v: FieldValue.vector(Array(64).fill(1)) }, 0)).toBeGreaterThan(64 * 11);
 });

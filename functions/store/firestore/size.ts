@@ -1,3 +1,4 @@
+import { VectorValue } from '@google-cloud/firestore';
 import { StoreError } from '../port.ts';
 import type { StoredFields, StoredValue } from './layout.ts';
 
@@ -23,6 +24,9 @@ export interface Limits {
 /** https://firebase.google.com/docs/firestore/quotas */
 const documentBytesMax = 1024 * 1024;
 
+/** Of the map that a vector is stored as. */
+const vectorFramingBytes = 32;
+
 /** Tag, length and type bytes around one field, at the most. */
 const framingBytes = 20;
 
@@ -39,15 +43,22 @@ function nameBytes(path: string): number {
   return path.split('/').reduce((sum, segment) => sum + utf8Bytes(segment) + 1, 16);
 }
 
-function storedBytes(value: StoredValue): number {
+export function storedBytes(value: StoredValue): number {
   if (value === null || typeof value === 'boolean') return 1;
   if (typeof value === 'number') return 8;
   if (typeof value === 'string') return utf8Bytes(value) + 1;
   if (value instanceof Uint8Array) return value.byteLength;
+  if (value instanceof VectorValue) return vectorFramingBytes + 8 * value.toArray().length;
+  if (isList(value)) return value.reduce((sum, text) => sum + utf8Bytes(text) + 1, 0);
   return Object.entries(value).reduce(
     (sum, [name, member]) => sum + utf8Bytes(name) + 1 + storedBytes(member),
     0,
   );
+}
+
+/** One entry of these bytes. */
+export function entryBytes(path: string, valueBytes: number): number {
+  return nameBytes(path) + nameBytes(parentOf(path)) + 34 + valueBytes;
 }
 
 /** One entry a direction for every member of an indexed map. */
@@ -57,11 +68,14 @@ export function indexBytes(
   map: Readonly<Record<string, string>>,
   directions: number,
 ): number {
-  const parent = path.slice(0, path.lastIndexOf('/', path.lastIndexOf('/') - 1));
-  const fixed = nameBytes(path) + nameBytes(parent) + utf8Bytes(field) + 2 + 32;
+  const fixed = entryBytes(path, utf8Bytes(field));
   let sum = 0;
   for (const [name, value] of Object.entries(map)) sum += fixed + utf8Bytes(name) + utf8Bytes(value) + 1;
   return sum * directions;
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/', path.lastIndexOf('/') - 1));
 }
 
 /** An upper bound of the protocol buffer of one write; `root` is the length of the database's own name. */
@@ -73,10 +87,17 @@ function encodedBytes(value: StoredValue): number {
   if (typeof value === 'string') return utf8Bytes(value) + framingBytes;
   if (value instanceof Uint8Array) return value.byteLength + framingBytes;
   if (value === null || typeof value !== 'object') return framingBytes;
+  if (value instanceof VectorValue)
+    return vectorFramingBytes + 2 * framingBytes + 11 * value.toArray().length;
+  if (isList(value)) return value.reduce((sum, text) => sum + utf8Bytes(text) + 8, framingBytes);
   return Object.entries(value).reduce(
     (sum, [name, member]) => sum + utf8Bytes(name) + framingBytes + encodedBytes(member),
     framingBytes,
   );
+}
+
+function isList(value: StoredValue): value is readonly string[] {
+  return Array.isArray(value);
 }
 
 export function assertFits(weights: readonly Weight[], limits: Limits): void {

@@ -1,5 +1,6 @@
 import type { Firestore } from '@google-cloud/firestore';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
+import { groupedNames } from '../grouping.ts';
 import {
   type ClaimDecision,
   type ClaimRequest,
@@ -61,6 +62,7 @@ export function openFirestoreStore(options: FirestoreStoreOptions): RecordStore 
 /** `client` is a parameter for tests, which count or break its calls. */
 export class FirestoreStore implements RecordStore {
   readonly provider = 'firestore';
+  readonly weighsIndexEntries = true;
   readonly #session: Session;
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
@@ -76,6 +78,7 @@ export class FirestoreStore implements RecordStore {
       limits: limitsOf(options),
       states: new ScopeStates(),
       paired: (collection) => paired.get(collection) ?? collections === undefined,
+      grouped: groupedNames(collections),
     };
   }
 

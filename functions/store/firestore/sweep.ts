@@ -1,6 +1,6 @@
 import type { Scope } from '../port.ts';
 import { changeHead, without } from './head.ts';
-import { decodeScope, generationPath } from './layout.ts';
+import { decodeScope, generationPath, scopeKinds } from './layout.ts';
 import { Loader } from './load.ts';
 import { reading } from './read.ts';
 import type { Session } from './session.ts';
@@ -14,7 +14,7 @@ const pageSize = 300;
 
 /** Sweeps every scope that has something to sweep. Reads the head of every scope that was ever swapped, and no record. */
 export async function sweepEverywhere(session: Session, stopped: () => boolean): Promise<void> {
-  for (const kind of ['tenants', 'system'] as const) {
+  for (const kind of scopeKinds) {
     const heads = session.db
       .collection(kind)
       .select('pending', 'retired')

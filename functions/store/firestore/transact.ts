@@ -1,20 +1,11 @@
-import type { Timestamp } from '@google-cloud/firestore';
-import {
-  type Decision,
-  type Found,
-  type KeyRequest,
-  type RecordData,
-  type RecordKey,
-  type Scope,
-  StoreError,
-  type TransactRequest,
-  type Write,
-} from '../port.ts';
+import type { Decision, Found, RecordData, RecordKey, Scope, TransactRequest, Write } from '../port.ts';
+import { checkWrites } from '../requested.ts';
 import { sendBatch } from './client.ts';
+import { type Doubt, shownAfter, wasApplied } from './doubts.ts';
 import { type CommitFailure, commitFailure } from './failures.ts';
 import { recordPath } from './layout.ts';
 import { type Reading, readKeys } from './read.ts';
-import { distinctKeys, nameOf } from './records.ts';
+import { type AskedKey, distinctKeys, nameOf } from './records.ts';
 import { nonce, Patience, type Session } from './session.ts';
 import { assertFits } from './size.ts';
 import {
@@ -23,11 +14,11 @@ import {
   type PlannedWrite,
   presentGuard,
   removeWrites,
-  updateWrite,
+  updateWrites,
 } from './writes.ts';
 
 /**
- * One BatchGet, one Commit, no lock: every requested key is named in the Commit with its state as read (its update time, or
+ * One BatchGet, one Commit, no lock: every guarded key is named in the Commit with its state as read (its update time, or
  * its absence), and all of it is written or nothing. A lost race shows at once and is decided again.
  *
  * The scope's head is read with the keys, yet not named in the Commit. Why a swap in between does no harm: this call read
@@ -55,12 +46,13 @@ export async function transact<R>(
     const applied = doubts.find((doubt) => wasApplied(doubt, reading));
     if (applied !== undefined) return applied.result;
     const unread = asked === keys ? [] : keys.filter(({ expectAbsent }) => expectAbsent);
-    const decision = decideOn(reading, unread, decide);
+    const decision = decideOn(shownAfter(doubts, reading, keys), unread, decide);
     if (decision === undefined) {
       asked = keys;
       continue;
     }
     if (decision.writes.length === 0) return decision.result;
+    checkWrites(decision.writes, request.keys);
     const stamp = `${call}.${attempt}`;
     const plan = planCommit(session, scope, reading, keys, decision.writes, stamp);
     const { failure, error } = await commit(session, plan);
@@ -79,8 +71,8 @@ export async function transact<R>(
  * a key, as one that answers from a receipt, holds.
  */
 function decideOn<R>(
-  { records }: Reading,
-  unread: readonly KeyRequest[],
+  records: ReadonlyMap<string, RecordData>,
+  unread: readonly AskedKey[],
   decide: (found: Found) => Decision<R>,
 ): Decision<R> | undefined {
   const unreadNames = new Set(unread.map(({ key }) => nameOf(key)));
@@ -98,60 +90,26 @@ function decideOn<R>(
   }
 }
 
-/** A Commit whose answer was lost. */
-interface Doubt<R> {
-  readonly stamp: string;
-  readonly reading: Reading;
-  readonly writes: readonly Write[];
-  readonly result: R;
-}
-
-/**
- * Whether the lost Commit was made after all: a record carries its stamp. It was not made when something that it would have
- * changed is as it was; and it cannot be made later, once another try has changed one of the keys that both are conditioned
- * on. When rivals have since overwritten all evidence, the caller has to find out.
- */
-function wasApplied<R>({ stamp, reading, writes }: Doubt<R>, now: Reading): boolean {
-  let untouched = false;
-  for (const write of writes) {
-    const name = nameOf('put' in write ? write.put.key : write.remove);
-    const before = reading.stored.get(name)?.updateTime;
-    const after = now.stored.get(name);
-    if (after?.fields.writtenBy === stamp) return true;
-    if ('put' in write || before !== undefined) untouched ||= sameVersion(before, after?.updateTime);
-  }
-  if (untouched && reading.state.generation === now.state.generation) return false;
-  throw new StoreError(
-    'unavailable',
-    'Firestore did not confirm the write, and its records have changed since',
-  );
-}
-
-function sameVersion(before: Timestamp | undefined, after: Timestamp | undefined): boolean {
-  return before === undefined || after === undefined ? before === after : before.isEqual(after);
-}
-
 function planCommit(
   session: Session,
   scope: Scope,
   reading: Reading,
-  keys: readonly KeyRequest[],
+  keys: readonly AskedKey[],
   writes: readonly Write[],
   stamp: string,
 ): PlannedWrite[] {
-  const unwritten = new Map(keys.map(({ key }) => [nameOf(key), key]));
+  const guarded = keys.filter(({ unguarded }) => !unguarded);
+  const unwritten = new Map(guarded.map(({ key }) => [nameOf(key), key]));
   const pathOf = (key: RecordKey): string => recordPath(scope, reading.state.generation, key);
   const plan: PlannedWrite[] = [];
   for (const write of writes) {
     const key = 'put' in write ? write.put.key : write.remove;
-    if (!unwritten.delete(nameOf(key))) {
-      throw new Error(`a decision wrote ${nameOf(key)} twice, or without having requested it`);
-    }
+    unwritten.delete(nameOf(key));
     const stored = reading.stored.get(nameOf(key));
     if ('remove' in write)
       plan.push(...(stored === undefined ? [absentGuard(pathOf(key))] : removeWrites(stored)));
     else if (stored === undefined) plan.push(...createWrites(session, pathOf(key), write.put, stamp));
-    else plan.push(updateWrite(session, stored, write.put, stamp));
+    else plan.push(...updateWrites(session, stored, write.put, stamp));
   }
   for (const [name, key] of unwritten) {
     const stored = reading.stored.get(name);

@@ -11,6 +11,7 @@ import {
   type StoredValue,
 } from './layout.ts';
 import type { Stored } from './records.ts';
+import { createdEntry, type SearchChange, updatedEntry } from './search-writes.ts';
 import type { Session } from './session.ts';
 import { documentBytes, indexBytes, messageBytes, utf8Bytes, type Weight } from './size.ts';
 
@@ -46,6 +47,7 @@ export function createWrites(
   };
   const fields = defined(changes);
   const [own = {}, ...more] = splitParts(put.parts ?? [], partBytesMax - messageBytes(path, fields, 0));
+  const search = createdEntry(path, put, documentBytes(path, { ...fields, ...own }), more.length);
   const partOrderBytes =
     own['partOrder'] === undefined ? 0 : indexBytes(path, 'partOrder', textMap(own['partOrder']), 2);
   const main: StoredFields = {
@@ -53,45 +55,52 @@ export function createWrites(
     ...own,
     ...(partOrderBytes > 0 ? { partOrderBytes } : {}),
     ...(more.length > 0 ? { continuations: more.length } : {}),
+    ...defined(search.changes),
   };
   const dueBytes = 'due' in fields ? indexBytes(path, 'due', textMap(fields['due']), 1) : 0;
   return [
-    newDocument(path, main, listed.indexBytes + partOrderBytes + dueBytes),
+    newDocument(path, main, listed.indexBytes + partOrderBytes + dueBytes + search.indexBytes),
     ...more.map((part, index) => {
       const continuation = continuationPath(path, index + 1);
       const bytes = indexBytes(continuation, 'partOrder', textMap(part['partOrder']), 2);
       return newDocument(continuation, { ...part, writtenBy }, bytes);
     }),
+    ...besideWrites(search, writtenBy),
   ];
 }
 
-/** Names only the changed fields, so that an unchanged body is neither sent nor read. Parts never change. */
-export function updateWrite(
+/**
+ * Names only the changed fields, so that an unchanged body is neither sent nor read. Parts never change. The first write
+ * is conditioned on the record as it was read, and carries all others with it.
+ */
+export function updateWrites(
   session: Session,
   stored: Stored,
   put: RecordData,
   writtenBy: string,
-): PlannedWrite {
+): readonly [PlannedWrite, ...PlannedWrite[]] {
   const { fields, path } = stored;
   const listed = put.listing === undefined ? undefined : listingChanges(session, path, put);
   const listingId = put.listing === undefined ? fields.listingId : put.listing?.id;
   const due = put.due ?? null;
   const nextDue = due === null ? undefined : { [LANE]: dueEntry(due, listingId ?? '', put.key) };
-  const changes: Changes = {
+  const listedChanges: Changes = {
     head: encodeHead(put.head),
     ...(put.body === undefined ? {} : { body: put.body === null ? undefined : encodeText(put.body) }),
     ...listed?.changes,
     ...(nextDue?.[LANE] === fields.due?.[LANE] ? {} : { due: nextDue }),
     writtenBy,
   };
+  const search = updatedEntry(path, fields, put, documentBytes(path, defined(listedChanges)));
+  const changes = { ...listedChanges, ...search.changes };
   const freed = listed === undefined ? 0 : (fields.orderBytes ?? 0);
   const dueBytes = 'due' in changes ? dueIndexBytes(path, fields.due) + dueIndexBytes(path, nextDue) : 0;
   const sent = defined(changes);
-  return {
+  const own: PlannedWrite = {
     path,
     message: messageBytes(path, sent, rootBytes) + 20 * Object.keys(changes).length,
-    index: freed + (listed?.indexBytes ?? 0) + dueBytes,
-    document: documentBytes(path, sent),
+    index: freed + (listed?.indexBytes ?? 0) + dueBytes + search.indexBytes,
+    document: documentBytes(path, sent) + search.keptBytes,
     addTo(batch, db) {
       const data = Object.fromEntries(
         Object.entries(changes).map(([name, value]) => [
@@ -102,11 +111,22 @@ export function updateWrite(
       batch.update(db.doc(path), data, { lastUpdateTime: stored.updateTime });
     },
   };
+  return [own, ...besideWrites(search, writtenBy)];
+}
+
+/** The document beside the record's own that its search entry has, or had. */
+function besideWrites({ beside, left }: SearchChange, writtenBy: string): PlannedWrite[] {
+  if (left !== null) return [plain(left, 0, (batch, db) => batch.delete(db.doc(left)))];
+  if (beside === null) return [];
+  const { path } = beside;
+  const fields = { ...beside.fields, writtenBy };
+  return [{ ...newDocument(path, fields, 0), addTo: (batch, db) => batch.set(db.doc(path), fields) }];
 }
 
 export function removeWrites(stored: Stored): PlannedWrite[] {
   const { fields, path, updateTime } = stored;
-  const index = (fields.orderBytes ?? 0) + (fields.partOrderBytes ?? 0) + dueIndexBytes(path, fields.due);
+  const listed = (fields.orderBytes ?? 0) + (fields.partOrderBytes ?? 0);
+  const index = listed + (fields.searched?.indexBytes ?? 0) + dueIndexBytes(path, fields.due);
   return Array.from({ length: 1 + (fields.continuations ?? 0) }, (_, number) => {
     const target = continuationPath(path, number);
     if (number > 0) return plain(target, 0, (batch, db) => batch.delete(db.doc(target)));
@@ -150,7 +170,8 @@ function listingChanges(
     const none = { group: undefined, listingId: undefined, hidden: undefined, indexes: undefined };
     return { changes: { ...none, order: undefined, orderBytes: undefined }, indexBytes: 0 };
   }
-  const order = orderEntries(listing, session.paired(put.key.collection));
+  const { collection } = put.key;
+  const order = orderEntries(listing, session.paired(collection), session.grouped.has(collection));
   const orderBytes = indexBytes(path, 'order', order, 2);
   const { group, id: listingId, hidden } = listing;
   return {

@@ -3,8 +3,10 @@ import type { ClaimDecision, ClaimRequest, Collection, Scope, Write } from '../p
 import type { Connection } from './connection.ts';
 import { dueStatement, placeOf } from './due.ts';
 import { nameOf, type RecordRow, recordOf } from './rows.ts';
+import type { SearchTables } from './search-schema.ts';
+import { entriesReading, searchWrites, storedEntries } from './search-write.ts';
 import { lockScope } from './space.ts';
-import { BEGIN } from './statement.ts';
+import { BEGIN, type Statement } from './statement.ts';
 import { writesOf } from './write.ts';
 
 /** Offers of one call at most: a backlog that is only parked must not hold the tenant. The next call continues. */
@@ -16,6 +18,7 @@ const batchMax = 128;
 /** Under the scope's lock, which makes every offer exclusive. Won records are returned only after the commit. */
 export async function claimIn<R>(
   connection: Connection,
+  search: SearchTables,
   scope: Scope,
   collection: Collection,
   request: ClaimRequest,
@@ -52,7 +55,8 @@ export async function claimIn<R>(
       if (decision.result !== undefined) won.push(decision.result);
     }
     changed ||= writes.length > 0;
-    const statements = writesOf(space, writes, stored);
+    const searches = await searchesOf(connection, search, scope, space, writes);
+    const statements = [...writesOf(space, writes, stored), ...searches];
     if (rows.length < size || won.length >= limit || stored.size >= offersMax || last === undefined) {
       if (changed) await connection.commit(...statements);
       else connection.leave();
@@ -63,6 +67,26 @@ export async function claimIn<R>(
     size = sizeNow();
     [{ rows }] = await connection.send(dueStatement(scope, collection, { until: now, after: last, size }));
   }
+}
+
+/** Claims seldom change how a record is found: what is stored of it is read where one does. */
+async function searchesOf(
+  connection: Connection,
+  search: SearchTables,
+  scope: Scope,
+  space: number,
+  writes: readonly Write[],
+): Promise<Statement[]> {
+  const changed = writes.flatMap((write) =>
+    'put' in write && write.put.search !== undefined ? [write] : [],
+  );
+  if (changed.length === 0) return [];
+  const takesPart = await search.takesPart(connection, scope);
+  search.check(changed, scope);
+  if (!takesPart) return [];
+  const keys = changed.map(({ put }) => put.key);
+  const stored = storedEntries(await connection.send(...entriesReading(scope, keys)));
+  return searchWrites(space, changed, stored);
 }
 
 function checkKey(row: RecordRow, key: { readonly collection: string; readonly id: string }): void {

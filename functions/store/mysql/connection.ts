@@ -195,6 +195,9 @@ function inSeconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000));
 }
 
+/** The one column that holds no text. */
+const bytesColumn = 'vector';
+
 function answerOf(result: unknown): Answer {
   if (!Array.isArray(result)) {
     const { affectedRows, insertId } = result as ResultSetHeader;
@@ -203,7 +206,7 @@ function answerOf(result: unknown): Answer {
   const rows = result as Record<string, unknown>[];
   for (const row of rows) {
     for (const [name, value] of Object.entries(row)) {
-      if (Buffer.isBuffer(value)) row[name] = value.toString();
+      if (Buffer.isBuffer(value) && name !== bytesColumn) row[name] = value.toString();
     }
   }
   return { rows, matched: 0, insertId: 0 };

@@ -35,6 +35,10 @@ const lostRaces = new Set([1205, 1213]);
 const createdTwice = 1062;
 const noSuchTable = 1146;
 const generalFailure = 1030;
+const forbidden = new Set([
+  1044, // DBACCESS_DENIED_ERROR
+  1142, // TABLEACCESS_DENIED_ERROR
+]);
 
 /**
  * A failure that knows what the server said. Its message names the error by number and code only: the server's own text
@@ -70,6 +74,11 @@ export function isCreatedTwice(error: unknown): boolean {
 
 export function isNoSuchTable(error: unknown): boolean {
   return error instanceof StatementError && error.number === noSuchTable;
+}
+
+/** The account may not do this. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof StatementError && error.number !== undefined && forbidden.has(error.number);
 }
 
 export function closedError(): StoreError {

@@ -123,7 +123,7 @@ function addEntries(sql: Sql, scope: Scope, question: ListQuestion, predicate: P
 function addRows(sql: Sql, scope: Scope, plan: ListPlan, joins: Sql): void {
   addTable(sql, scope, plan.question, plan.driver, joins);
   // Each page is one range of the index whether the bound is repeated or not.
-  addDriver(sql, plan, { skipsToCursor: false });
+  addDriver(sql, plan, { skipsToCursor: false, groupsNames: false });
   addGroup(sql, plan.question.selection);
 }
 

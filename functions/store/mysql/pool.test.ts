@@ -52,7 +52,7 @@ async function broken({ pool, finish }: ReturnType<typeof poolOf>) {
   return { connection, waiter };
 }
 
-test('a replacement goes to whoever waited for it', async () => {
+test('a replacement goes to the call that waited for it', async () => {
   const parts = poolOf(1);
   const { connection, waiter } = await broken(parts);
   parts.pool.release(connection);

@@ -40,7 +40,8 @@ async function readList(snapshot: Snapshot, scope: Scope, selection: ListSelecti
   const question = questionOf(selection);
   if (question === undefined || selection.limit <= 0) return { records: [], next: null };
   const { rows, stopped } = await placesIn(snapshot, scope, question);
-  const page = pageOf(rows, selection.limit);
+  const { view = 'body', limit } = selection;
+  const page = pageOf(rows, limit, view === 'head' ? Number.POSITIVE_INFINITY : pageBytesMax);
   const { shown } = page;
   const last = page.last ?? stopped;
   const next = last === undefined ? null : encodedCursorOf(last);
@@ -51,7 +52,7 @@ async function readList(snapshot: Snapshot, scope: Scope, selection: ListSelecti
   const keys = shown.map(({ id }) => ({ collection: selection.collection.name, id }));
   const reading = readingOf(
     scope,
-    keys.map((key) => ({ key, view: 'body' })),
+    keys.map((key) => ({ key, view })),
   );
   const found = reading.records(await snapshot.finish(...reading.statements));
   const records: RecordData[] = [];
@@ -107,7 +108,7 @@ async function readParts(snapshot: Snapshot, scope: Scope, selection: PartsSelec
   if (limit <= 0) return { parts: [], next: null };
   const sizes = partsOf<PartSize>(scope, selection, 'p.part_order, p.body_bytes', limit + 1);
   const [{ rows }] = await snapshot.send(sizes);
-  const { shown, last } = pageOf(rows, limit);
+  const { shown, last } = pageOf(rows, limit, pageBytesMax);
   if (shown.length === 0) {
     snapshot.leave();
     return { parts: [], next: null };
@@ -148,11 +149,12 @@ function partsOf<Row>(
 function pageOf<Row extends { readonly body_bytes: number }>(
   rows: readonly Row[],
   limit: number,
+  bytesMax: number,
 ): { shown: readonly Row[]; last: Row | undefined } {
   let bytes = 0;
   let count = 0;
   for (const row of rows) {
-    if (count === limit || (count > 0 && bytes + row.body_bytes > pageBytesMax)) break;
+    if (count === limit || (count > 0 && bytes + row.body_bytes > bytesMax)) break;
     bytes += row.body_bytes;
     count += 1;
   }

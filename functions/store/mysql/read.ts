@@ -77,13 +77,13 @@ function partsBy(scope: Scope, keys: readonly RecordKey[]): Statement {
  * The keys as a table that leads: each row is looked up by the whole of its key. Of a list of values in a condition the
  * server thinks otherwise where its statistics speak of small tenants and this one is large: it then reads all of it.
  */
-function listOf(keys: readonly RecordKey[]): [string, ...string[]] {
+export function listOf(keys: readonly RecordKey[]): [string, ...string[]] {
   const rows = keys.map((_, index) => (index === 0 ? 'SELECT ? AS collection, ? AS id' : 'SELECT ?, ?'));
   const text = `(${rows.join(' UNION ALL ')}) AS k`;
   return [text, ...keys.flatMap(({ collection, id }) => [collection, id])];
 }
 
-function slices(keys: readonly RecordKey[]): RecordKey[][] {
+export function slices(keys: readonly RecordKey[]): RecordKey[][] {
   const count = Math.ceil(keys.length / keysPerStatement);
   return Array.from({ length: count }, (_, index) =>
     keys.slice(index * keysPerStatement, (index + 1) * keysPerStatement),

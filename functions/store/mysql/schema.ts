@@ -56,7 +56,8 @@ const steps: readonly (readonly string[])[] = [
 ];
 
 /** Set explicitly, because the database's defaults may differ. */
-const tableOptions = 'ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
+export const tableOptions =
+  'ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 const versions = statement(`CREATE TABLE IF NOT EXISTS {schema_versions} (
   version INT NOT NULL, PRIMARY KEY (version)
@@ -77,6 +78,23 @@ export async function migrate(
   if (found === steps.length) return;
   // The version 0 has a first step that was cut off.
   if (!create && (found ?? 0) === 0) throw new NoStoreError();
+  await withSchemaLock(connection, tablePrefix, async () => {
+    await connection.send(versions);
+    const version = (await versionOf(connection)) ?? 0;
+    for (const [index, step] of steps.entries()) {
+      if (index < version) continue;
+      for (const command of step) await connection.send(statement(`${command} ${tableOptions}`));
+      await connection.send(statement('INSERT INTO {schema_versions} (version) VALUES (?)', index + 1));
+    }
+  });
+}
+
+/** One process at a time changes the tables of a prefix. */
+export async function withSchemaLock(
+  connection: Connection,
+  tablePrefix: string,
+  work: () => Promise<void>,
+): Promise<void> {
   const lock = await lockName(connection, tablePrefix);
   const [taken] = await connection.send(
     statement<{ taken: number | null }>(`SELECT GET_LOCK(?, ${lockWaitSeconds}) AS taken`, lock),
@@ -85,13 +103,7 @@ export async function migrate(
     throw new StoreError('unavailable', 'MySQL: another process has been changing the schema for too long');
   }
   try {
-    await connection.send(versions);
-    const version = (await versionOf(connection)) ?? 0;
-    for (const [index, step] of steps.entries()) {
-      if (index < version) continue;
-      for (const command of step) await connection.send(statement(`${command} ${tableOptions}`));
-      await connection.send(statement('INSERT INTO {schema_versions} (version) VALUES (?)', index + 1));
-    }
+    await work();
   } finally {
     // When this fails, the connection is closed and the server releases the lock.
     await connection

@@ -1,6 +1,7 @@
 import type { Scope } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { isCreatedTwice } from './errors.ts';
+import { sweepSearches } from './search-sweep.ts';
 import { BEGIN, COMMIT, ROLLBACK, type Statement, statement } from './statement.ts';
 
 /**
@@ -66,14 +67,20 @@ export function retire(space: number, now: number): Statement {
   return statement(`UPDATE {spaces} SET state = 'retired', touched_ms = ? WHERE space = ?`, now, space);
 }
 
+interface SweepBounds {
+  readonly abandonedBefore: number;
+  readonly rows: number;
+  /** Whether the tables of searches are there. */
+  readonly searched: boolean;
+}
+
 /**
  * Deletes at most `rows` of each table from one space that was retired, or whose load has not been heard of since
  * `abandonedBefore`. False when there is none, or others are at it.
  */
 export async function sweepSome(
   connection: Connection,
-  abandonedBefore: number,
-  rows: number,
+  { abandonedBefore, rows, searched }: SweepBounds,
 ): Promise<boolean> {
   const [found] = await connection.send(
     statement<{ space: number }>(
@@ -106,7 +113,8 @@ export async function sweepSome(
     deleteFrom('entries'),
     deleteFrom('parts'),
   );
-  const gone = deleted.every(({ matched }) => matched === 0);
+  const left = searched && (await sweepSearches(connection, space, rows));
+  const gone = !left && deleted.every(({ matched }) => matched === 0);
   await connection.commit(...(gone ? [deleteFrom('spaces')] : []));
   return true;
 }

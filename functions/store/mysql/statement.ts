@@ -1,10 +1,10 @@
 import type { Scope } from '../port.ts';
 
-export type Value = string | number | null;
+export type Value = string | number | null | Buffer;
 
 /**
  * One command: `?` stands for a value, `{records}` for the table of that name under the store's prefix. `Row` is the shape
- * of the rows that it answers with; binary columns are read as text.
+ * of the rows that it answers with; binary columns are read as text, save for `vector`.
  */
 export interface Statement<Row = unknown> {
   readonly text: string;

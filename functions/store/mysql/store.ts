@@ -1,6 +1,7 @@
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
 import { Lanes } from '../lanes.ts';
+import { NearestSearch } from '../nearest/nearest-search.ts';
 import type {
   ClaimDecision,
   ClaimRequest,
@@ -26,11 +27,12 @@ import { claimIn } from './claim.ts';
 import { Connection } from './connection.ts';
 import { readDue } from './due.ts';
 import { closedError, isLostRace } from './errors.ts';
-import { readAtOnce } from './moment.ts';
+import { readAtOnce, type Searching } from './moment.ts';
 import { Pool } from './pool.ts';
 import { readPage } from './query.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
+import { SearchTables } from './search-schema.ts';
 import { Snapshot } from './snapshot.ts';
 import { createScope } from './space.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
@@ -53,6 +55,8 @@ export interface MysqlStoreOptions {
   readonly queryTimeoutMs?: number;
   /** How long one attempt waits for the locks of others. */
   readonly lockTimeoutMs?: number;
+  /** Memory for the vectors of searches, in bytes. */
+  readonly vectorBytesMax?: number;
 }
 
 const defaults = {
@@ -62,6 +66,7 @@ const defaults = {
   connectTimeoutMs: 5_000,
   queryTimeoutMs: 15_000,
   lockTimeoutMs: 5_000,
+  vectorBytesMax: 512 * 1024 * 1024,
 } as const;
 
 const attemptsMax = 4;
@@ -85,6 +90,7 @@ class MysqlStore implements RecordStore {
   readonly #pool: Pool;
   readonly #scans: Pool;
   readonly #lanes: Lanes;
+  readonly #search: Searching;
   readonly #underWay = new Set<Promise<unknown>>();
   #ready: Promise<void> | undefined;
   #sweeping: Promise<void> = Promise.resolve();
@@ -106,6 +112,8 @@ class MysqlStore implements RecordStore {
     const address = addressOf(connectionString);
     // Longer than a broken connection takes to fail, so that callers get that error and not a timeout of the pool.
     const waitMaxMs = queryTimeoutMs + 2 * connectTimeoutMs;
+    const nearest = new NearestSearch({ bytesMax: this.#options.vectorBytesMax, clock: this.#options.clock });
+    this.#search = { tables: new SearchTables(), nearest };
     const pool = (size: number, silence: number) =>
       new Pool({
         open: () =>
@@ -129,10 +137,10 @@ class MysqlStore implements RecordStore {
 
   transact<R>(scope: Scope, request: TransactRequest, decide: (found: Found) => Decision<R>): Promise<R> {
     return this.#changing(scope, async (connection) => {
-      const outcome = await transactIn(connection, scope, request, decide);
+      const outcome = await transactIn(connection, this.#search.tables, scope, request, decide);
       if (outcome !== undefined) return outcome.result;
       await createScope(connection, scope, this.#options.clock.now());
-      const again = await transactIn(connection, scope, request, decide);
+      const again = await transactIn(connection, this.#search.tables, scope, request, decide);
       if (again === undefined) throw new Error('the row of a scope is never removed');
       return again.result;
     });
@@ -148,7 +156,7 @@ class MysqlStore implements RecordStore {
   }
 
   snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {
-    return this.#work((connection) => readAtOnce(connection, scope, read));
+    return this.#work((connection) => readAtOnce(this.#search, connection, scope, read));
   }
 
   claim<R>(
@@ -157,7 +165,9 @@ class MysqlStore implements RecordStore {
     request: ClaimRequest,
     decide: ClaimDecision<R>,
   ): Promise<R[]> {
-    return this.#changing(scope, (connection) => claimIn(connection, scope, collection, request, decide));
+    return this.#changing(scope, (connection) =>
+      claimIn(connection, this.#search.tables, scope, collection, request, decide),
+    );
   }
 
   due(scope: Scope, collection: Collection, request: DueRequest): Promise<RecordPage> {
@@ -178,10 +188,9 @@ class MysqlStore implements RecordStore {
     records: AsyncIterable<RecordData>,
     verify: () => void | Promise<void>,
   ): Promise<void> {
+    const parts = { clock: this.#options.clock, search: this.#search.tables };
     try {
-      await swapRecords(this.#run, this.#options.clock, scope, records, verify, (flip) =>
-        this.#changing(scope, flip),
-      );
+      await swapRecords(this.#run, parts, scope, records, verify, (flip) => this.#changing(scope, flip));
     } finally {
       this.#sweepBehind();
     }
@@ -189,7 +198,7 @@ class MysqlStore implements RecordStore {
 
   /** One sweep at a time; it ends when the store closes. */
   sweep(): Promise<void> {
-    const swept = this.#sweeping.then(() => sweepSpaces(this.#run, this.#options.clock));
+    const swept = this.#sweeping.then(() => sweepSpaces(this.#run, this.#options.clock, this.#search.tables));
     this.#sweeping = swept.catch(() => undefined);
     return swept;
   }
@@ -249,7 +258,10 @@ class MysqlStore implements RecordStore {
   /** The tables are there. Many first calls wait for one look; after a failure the next call looks again. */
   #prepared(): Promise<void> {
     this.#ready ??= this.#pool
-      .run((connection) => migrate(connection, this.#options))
+      .run(async (connection) => {
+        await migrate(connection, this.#options);
+        await this.#search.tables.prepare(connection, this.#options.tablePrefix);
+      })
       .then(
         () => this.#sweepBehind(),
         (error: unknown) => {

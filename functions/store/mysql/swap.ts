@@ -2,6 +2,9 @@ import type { Clock } from '../../kernel/world.ts';
 import { abandonedLoad, batches } from '../loading.ts';
 import type { RecordData, Scope } from '../port.ts';
 import type { Connection } from './connection.ts';
+import type { SearchTables } from './search-schema.ts';
+import { sweepRemains } from './search-sweep.ts';
+import { searchWrites } from './search-write.ts';
 import {
   abandonLoading,
   createLoading,
@@ -29,7 +32,7 @@ export type Run = <R>(work: (connection: Connection) => Promise<R>) => Promise<R
 /** Loads into a hidden space without a lock on the scope, then makes that space the live one. */
 export async function swapRecords(
   run: Run,
-  clock: Clock,
+  { clock, search }: { readonly clock: Clock; readonly search: SearchTables },
   scope: Scope,
   records: AsyncIterable<RecordData>,
   verify: () => void | Promise<void>,
@@ -38,7 +41,7 @@ export async function swapRecords(
   const space = await run((connection) => createLoading(connection, scope, clock.now()));
   try {
     for await (const batch of batches(records, bounds)) {
-      await run((connection) => load(connection, space, clock.now(), batch));
+      await run((connection) => load(connection, search, scope, space, { now: clock.now(), batch }));
     }
     await verify();
     await flip((connection) => flipTo(connection, scope, space, clock.now()));
@@ -52,22 +55,29 @@ export async function swapRecords(
 }
 
 /** Deletes the content of retired and abandoned spaces, a bounded batch at a time; ends when the store closes or fails. */
-export async function sweepSpaces(run: Run, clock: Clock): Promise<void> {
-  let more = true;
-  while (more) {
-    more = await run((connection) => sweepSome(connection, clock.now() - abandonedAfterMs, sweepRowsMax));
-  }
+export async function sweepSpaces(run: Run, clock: Clock, search: SearchTables): Promise<void> {
+  const most = () => ({ abandonedBefore: clock.now() - abandonedAfterMs, rows: sweepRowsMax });
+  const remains = search.takeFirstSweep();
+  const some = async (connection: Connection): Promise<boolean> =>
+    (await sweepSome(connection, { ...most(), searched: search.ready })) ||
+    (remains && (await sweepRemains(connection, sweepRowsMax)));
+  while (await run(some));
 }
 
 async function load(
   connection: Connection,
+  search: SearchTables,
+  scope: Scope,
   space: number,
-  now: number,
-  batch: readonly RecordData[],
+  { now, batch }: { readonly now: number; readonly batch: readonly RecordData[] },
 ): Promise<void> {
+  const writes = batch.map((put) => ({ put }));
+  const takesPart = await search.takesPart(connection, scope);
+  search.check(writes, scope);
   const [, touched] = await connection.send(BEGIN, touchLoading(space, now));
   if (touched.matched === 0) throw abandonedLoad();
-  await connection.commit(...insertRecords(space, batch));
+  const searches = takesPart ? searchWrites(space, writes, new Map()) : [];
+  await connection.commit(...insertRecords(space, batch), ...searches);
 }
 
 async function flipTo(connection: Connection, scope: Scope, space: number, now: number): Promise<void> {

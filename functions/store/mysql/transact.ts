@@ -1,7 +1,10 @@
-import type { Decision, Found, Scope, TransactRequest, Write } from '../port.ts';
+import type { Decision, Found, Scope, TransactRequest } from '../port.ts';
+import { checkWrites } from '../requested.ts';
 import type { Connection } from './connection.ts';
 import { readingOf } from './read.ts';
 import { nameOf, type RecordRow } from './rows.ts';
+import type { SearchTables } from './search-schema.ts';
+import { entriesReading, searchWrites, storedEntries } from './search-write.ts';
 import { lockScope } from './space.ts';
 import { BEGIN } from './statement.ts';
 import { writesOf } from './write.ts';
@@ -14,15 +17,20 @@ export interface Outcome<R> {
 /** Two round trips: lock and read, write and commit. The lock of the scope guards every key. */
 export async function transactIn<R>(
   connection: Connection,
+  search: SearchTables,
   scope: Scope,
   request: TransactRequest,
   decide: (found: Found) => Decision<R>,
 ): Promise<Outcome<R> | undefined> {
   const reading = readingOf(scope, request.keys);
-  const [, locked, ...answers] = await connection.send(BEGIN, lockScope(scope), ...reading.statements);
-  const found = reading.records(answers);
+  const guarded = request.keys.filter(({ unguarded }) => unguarded !== true).map(({ key }) => key);
+  const searched = (await search.takesPart(connection, scope)) ? entriesReading(scope, guarded) : [];
+  const asked = [...reading.statements, ...searched];
+  const [, locked, ...answers] = await connection.send(BEGIN, lockScope(scope), ...asked);
+  const found = reading.records(answers.slice(0, reading.statements.length));
   const { writes, result } = decide({ get: (key) => found.get(nameOf(key))?.record });
-  checkWrites(writes, new Set(request.keys.map(({ key }) => nameOf(key))));
+  checkWrites(writes, request.keys);
+  search.check(writes, scope);
   if (writes.length === 0) {
     connection.leave();
     return { result };
@@ -34,16 +42,8 @@ export async function transactIn<R>(
     return undefined;
   }
   const stored = new Map<string, RecordRow>([...found].map(([name, { row }]) => [name, row]));
-  await connection.commit(...writesOf(space, writes, stored));
+  const entries = storedEntries(answers.slice(reading.statements.length));
+  const searches = searched.length === 0 ? [] : searchWrites(space, writes, entries);
+  await connection.commit(...writesOf(space, writes, stored), ...searches);
   return { result };
-}
-
-function checkWrites(writes: readonly Write[], requested: ReadonlySet<string>): void {
-  const written = new Set<string>();
-  for (const write of writes) {
-    const name = nameOf('put' in write ? write.put.key : write.remove);
-    if (!requested.has(name)) throw new Error(`a decision wrote ${name}, which was not requested`);
-    if (written.has(name)) throw new Error(`a decision wrote ${name} twice`);
-    written.add(name);
-  }
 }

@@ -158,24 +158,34 @@ function insertEntries(space: number, entries: readonly EntryRow[]): Statement[]
   );
 }
 
-function insertRows(text: string, rows: readonly (readonly Value[])[]): Statement[] {
+/** `behind` stands after the rows; `marks` is one row of them, where not every column is a mark. */
+export function insertRows(
+  text: string,
+  rows: readonly (readonly Value[])[],
+  behind = '',
+  marks?: string,
+): Statement[] {
   const statements: Statement[] = [];
+  const insertOf = (some: readonly (readonly Value[])[]): Statement => {
+    const places = some.map((row) => marks ?? `(${row.map(() => '?').join(', ')})`).join(', ');
+    return statement(`${text} ${places} ${behind}`.trimEnd(), ...some.flat());
+  };
   let some: (readonly Value[])[] = [];
   let characters = 0;
   for (const row of rows) {
-    const size = row.reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 8), 0);
+    const size = row.reduce((sum: number, value) => sum + charactersOf(value), 0);
     if (some.length === rowsPerStatement || (some.length > 0 && characters + size > statementCharacters)) {
-      statements.push(insertOf(text, some));
+      statements.push(insertOf(some));
       [some, characters] = [[], 0];
     }
     some.push(row);
     characters += size;
   }
-  if (some.length > 0) statements.push(insertOf(text, some));
+  if (some.length > 0) statements.push(insertOf(some));
   return statements;
 }
 
-function insertOf(text: string, rows: readonly (readonly Value[])[]): Statement {
-  const marks = rows.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ');
-  return statement(`${text} ${marks}`, ...rows.flat());
+function charactersOf(value: Value): number {
+  if (typeof value === 'string') return value.length;
+  return Buffer.isBuffer(value) ? 2 * value.length : 8;
 }

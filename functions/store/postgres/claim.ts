@@ -1,10 +1,11 @@
 import type { ClaimDecision, ClaimRequest, Collection, Scope } from '../port.ts';
 import { arrayOf, BEGIN, type Connection, statement } from './connection.ts';
 import { afterPlace, due, firstDue, inOrder, placeOf, selectDue } from './due.ts';
+import { nothing, type Plan } from './plan.ts';
 import { nameOf, type RecordRow, recordOf } from './rows.ts';
 import { persistently, type Session } from './session.ts';
 import { shareScope } from './space.ts';
-import { nothing, type Plan, writesOf } from './write.ts';
+import { writesOf } from './write.ts';
 
 /** Rows read at a time: enough for the wins asked for, yet bounded, because bodies come with them. */
 const batchMin = 8;
@@ -82,7 +83,7 @@ async function pass<R>(call: Call<R>, connection: Connection): Promise<Pass<R>> 
   for (let first = true; ; first = false) {
     const size = Math.min(batchMax, Math.max(batchMin, limit - won.length));
     const place = [call.scope.kind, call.scope.name, call.collection.name, call.request.now, ...after, size];
-    const before = first ? opening : writesOf(space, plan, call.session.paired);
+    const before = first ? opening : writesOf(space, plan, call.session);
     const answers = await connection.send(
       ...before,
       statement(takeDue, ...place),
@@ -103,10 +104,11 @@ async function pass<R>(call: Call<R>, connection: Connection): Promise<Pass<R>> 
       if (decision.result !== undefined) won.push(decision.result);
     }
     plan = { ...nothing, updates };
+    plan = { ...plan, searched: await call.session.search.change(connection, call.scope, plan) };
     wrote ||= updates.length > 0;
     if (won.length >= limit || rows.length < size || offered.size >= offersMax) break;
   }
-  if (wrote) await connection.commit(...writesOf(space, plan, call.session.paired));
+  if (wrote) await connection.commit(...writesOf(space, plan, call.session));
   else connection.leave();
   return { won, offered, passedOver };
 }

@@ -1,3 +1,4 @@
+import { listedName } from '../grouping.ts';
 import {
   addDriver,
   addOrder,
@@ -36,7 +37,11 @@ export function countStatement(
   for (const [index, predicate] of predicates.entries()) {
     sql.add(index === 0 ? '(' : ', (');
     sql.add(`SELECT count(*)::int FROM (SELECT 1 FROM entries AS d WHERE d.space = ${liveSpace}`);
-    sql.add('AND d.collection = ? AND d.name = ?', selection.collection.name, predicate.name);
+    sql.add(
+      'AND d.collection = ? AND d.name = ?',
+      selection.collection.name,
+      listedName(selection, predicate.name),
+    );
     addBounds(sql, 'd.value', predicate);
     addGroup(sql, selection, 'entries');
     sql.add(`LIMIT ${countMax}) AS few) AS c${index}`);
@@ -49,15 +54,17 @@ export function countStatement(
  * which the next page starts. Every level is read row by row, so the walk goes no further than necessary.
  */
 export function pageStatement(scope: Scope, plan: ListPlan, bytesMax: number): Statement<ListRow> {
+  const { view = 'body', limit } = plan.question.selection;
+  const [shown, size] = view === 'head' ? [columns, '0'] : [`${columns}, r.body`, sizeOf];
   const sql = new Sql(scope);
-  sql.add(`SELECT * FROM (SELECT w.n, w.matched, w.value, ${columns}, r.body, ${sizeOf} AS own,`);
-  sql.add(`sum(${sizeOf}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes`);
+  sql.add(`SELECT * FROM (SELECT w.n, w.matched, w.value, ${shown}, ${size} AS own,`);
+  sql.add(`sum(${size}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes`);
   sql.add('FROM (SELECT d.*, (row_number() OVER ())::int AS n FROM (');
   addWalk(sql, plan);
   sql.add(`LIMIT ${walkMax}) AS d) AS w`);
   sql.add('CROSS JOIN LATERAL (SELECT r.* FROM records AS r');
   sql.add('WHERE r.space = w.space AND r.collection = w.collection AND r.id = w.id OFFSET 0) AS r');
-  sql.add(`WHERE w.matched OR w.n = ${walkMax} LIMIT ?::bigint) AS p`, plan.question.selection.limit + 1);
+  sql.add(`WHERE w.matched OR w.n = ${walkMax} LIMIT ?::bigint) AS p`, limit + 1);
   sql.add(`WHERE p.bytes - p.own < ${bytesMax}`);
   return sql.statement();
 }
@@ -68,7 +75,7 @@ function addWalk(sql: Sql, plan: ListPlan): void {
   const value = orderValue(plan);
   sql.add(`SELECT d.space, d.collection, d.id, ${value ?? 'NULL::text'} AS value, (true`);
   if (plan.skipsHidden) sql.add('AND NOT d.hidden');
-  for (const predicate of others) addPredicate(sql, predicate);
+  for (const predicate of others) addPredicate(sql, question.selection, predicate);
   sql.add(') AS matched FROM');
   // Few rows that still have to be sorted are fetched by their predicate, not by an index that would sort all.
   if (!inOrder) sql.add('(SELECT d.* FROM');
@@ -76,7 +83,7 @@ function addWalk(sql: Sql, plan: ListPlan): void {
     `${table} AS d WHERE d.space = ${liveSpace} AND d.collection = ?`,
     question.selection.collection.name,
   );
-  addDriver(sql, plan, { skipsToCursor: true });
+  addDriver(sql, plan, { skipsToCursor: true, groupsNames: true });
   addGroup(sql, question.selection, table);
   if (!inOrder) sql.add('OFFSET 0) AS d');
   if (sorted && question.orderBy !== undefined) {
@@ -102,11 +109,11 @@ function addGroup(sql: Sql, { collection, group }: ListSelection, table: 'record
 }
 
 /** One probe for an equality. A range would scan its entries, so it is judged by the record. */
-function addPredicate(sql: Sql, predicate: Predicate): void {
+export function addPredicate(sql: Sql, selection: ListSelection, predicate: Predicate): void {
   // A scalar subquery is asked row by row; of an EXISTS the server might read all entries beforehand into a table.
   if (isEquality(predicate)) {
     sql.add('AND (SELECT 1 FROM entries AS e WHERE e.space = d.space AND e.collection = d.collection');
-    sql.add('AND e.name = ?', predicate.name);
+    sql.add('AND e.name = ?', listedName(selection, predicate.name));
     addBounds(sql, 'e.value', predicate);
     sql.add('AND e.listing_group = d.listing_group AND e.listing_id = d.listing_id LIMIT 1) IS NOT NULL');
     return;
@@ -123,7 +130,7 @@ function addPredicate(sql: Sql, predicate: Predicate): void {
 }
 
 /** A statement under construction: each question mark takes the next value. The scope is `$1` and `$2`. */
-class Sql {
+export class Sql {
   #text = '';
   readonly #values: (string | number)[];
 

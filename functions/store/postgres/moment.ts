@@ -1,4 +1,5 @@
 import type {
+  Find,
   KeysSelection,
   ListSelection,
   Moment,
@@ -7,19 +8,24 @@ import type {
   RecordPage,
   Scope,
 } from '../port.ts';
+import type { FindPage, FindRequest } from '../search.ts';
 import { type Connection, type Reader, SNAPSHOT, type Statement, statement } from './connection.ts';
 import { readPage } from './query.ts';
+import { findCounts, findEntries } from './search-terms.ts';
+import { SlotRows } from './search-vectors.ts';
+import type { Session } from './session.ts';
 
 const selectGeneration = 'SELECT s.space FROM scopes AS s WHERE s.kind = $1 AND s.name = $2';
 
 /** Reads in one transaction, whose snapshot is one moment. It begins with the first read and ends without a wait. */
 export async function readAtOnce<R>(
+  session: Session,
   connection: Connection,
   scope: Scope,
   read: (moment: Moment) => Promise<R>,
 ): Promise<R> {
   const reader = new SnapshotReader(connection, scope);
-  const result = await read(new SnapshotMoment(reader, scope));
+  const result = await read(new SnapshotMoment(session, reader, scope));
   reader.end();
   return result;
 }
@@ -56,10 +62,12 @@ class SnapshotReader implements Reader {
 }
 
 class SnapshotMoment implements Moment {
+  readonly #session: Session;
   readonly #reader: SnapshotReader;
   readonly #scope: Scope;
 
-  constructor(reader: SnapshotReader, scope: Scope) {
+  constructor(session: Session, reader: SnapshotReader, scope: Scope) {
+    this.#session = session;
     this.#reader = reader;
     this.#scope = scope;
   }
@@ -68,6 +76,17 @@ class SnapshotMoment implements Moment {
   query(selection: PartsSelection): Promise<PartPage>;
   query(selection: KeysSelection | ListSelection | PartsSelection): Promise<RecordPage | PartPage> {
     return readPage(this.#reader, this.#scope, selection);
+  }
+
+  readonly find: Find = ((request: FindRequest) => this.#find(request)) as Find;
+
+  async #find(request: FindRequest): Promise<FindPage> {
+    await this.#session.search.mustExist(this.#reader);
+    if (request.by === 'counts') return findCounts(this.#reader, this.#scope, request);
+    if (request.by === 'term') return findEntries(this.#reader, this.#scope, request);
+    const { paired, grouped, nearest } = this.#session;
+    const rules = { paired: paired(request.collection), grouped: grouped.has(request.collection) };
+    return nearest.find(new SlotRows(this.#reader, this.#scope, request, rules), request);
   }
 
   async generation(): Promise<string> {

@@ -53,17 +53,17 @@ async function readList(reader: Reader, scope: Scope, selection: ListSelection):
     question.predicates.map((_, index) => counts[`c${index}`]),
   );
   const [rows] = await reader.send(pageStatement(scope, plan, pageBytesMax));
-  return pageOf(rows, selection.limit);
+  return pageOf(rows, selection);
 }
 
-function pageOf(rows: readonly ListRow[], limit: number): RecordPage {
+function pageOf(rows: readonly ListRow[], { limit, view = 'body' }: ListSelection): RecordPage {
   const records: RecordData[] = [];
   let last: ListRow | undefined;
   for (const row of rows.toSorted((left, right) => left.n - right.n)) {
     // One match more than the limit shows that there is a next page.
     if (row.matched && records.length === limit)
       return { records, next: last === undefined ? null : cursorOf(last) };
-    if (row.matched) records.push(recordOf(row, 'body'));
+    if (row.matched) records.push(recordOf(row, view));
     last = row;
   }
   if (last === undefined || (last.n < walkMax && Number(last.bytes) < pageBytesMax))

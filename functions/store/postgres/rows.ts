@@ -73,14 +73,19 @@ const width: Readonly<Record<RecordView, number>> = { head: 0, body: 1, parts: 2
 export interface AskedKey {
   readonly key: RecordKey;
   readonly view: RecordView;
+  readonly guarded: boolean;
 }
 
-/** Each key once, with the widest of its views, in the one order in which all transactions lock records. */
+/** Each key once, with the widest of its views, guarded if one request guards it, in the one order in which all transactions lock records. */
 export function askedKeys(keys: readonly KeyRequest[]): AskedKey[] {
   const asked = new Map<string, AskedKey>();
-  for (const { key, view = 'head' } of keys) {
+  for (const { key, view = 'head', unguarded = false } of keys) {
     const before = asked.get(nameOf(key));
-    if (before === undefined || width[before.view] < width[view]) asked.set(nameOf(key), { key, view });
+    asked.set(nameOf(key), {
+      key,
+      view: before !== undefined && width[before.view] > width[view] ? before.view : view,
+      guarded: !unguarded || before?.guarded === true,
+    });
   }
   return [...asked.values()].sort((left, right) => compareKeys(left.key, right.key));
 }

@@ -55,20 +55,23 @@ const steps: readonly string[] = [
 interface Server {
   readonly encoding: string;
   readonly known: boolean;
+  readonly searched: boolean;
 }
 
 /**
  * Brings the schema to the version that this code knows; safe beside other instances that do the same. Without `create` it
- * must be there.
+ * must be there. Answers whether it also has tables of searches.
  */
 export async function migrate(
   connection: Connection,
   { schema, locks, create }: { readonly schema: string; readonly locks: Locks; readonly create: boolean },
-): Promise<void> {
+): Promise<boolean> {
   const [[server]] = await connection.send(
     statement<Server>(
-      `SELECT current_setting('server_encoding') AS encoding, to_regclass($1) IS NOT NULL AS known`,
+      `SELECT current_setting('server_encoding') AS encoding, to_regclass($1) IS NOT NULL AS known,
+        to_regclass($2) IS NOT NULL AS searched`,
       `${schema}.schema_versions`,
+      `${schema}.search_versions`,
     ),
   );
   if (server?.encoding !== 'UTF8') {
@@ -79,7 +82,7 @@ export async function migrate(
   }
   if (!server.known && !create) throw new NoStoreError();
   // Nothing to do, and then no lock to wait for, nor a right to change the schema to have.
-  if (server.known && (await versionOf(connection)) === steps.length) return;
+  if (server.known && (await versionOf(connection)) === steps.length) return server.searched;
   await connection.send(BEGIN, statement('SELECT pg_advisory_xact_lock($1)', locks.schema()));
   await connection.send(
     script(`CREATE SCHEMA IF NOT EXISTS ${schema}`),
@@ -94,6 +97,7 @@ export async function migrate(
     writes.push(script(step), statement('INSERT INTO schema_versions (version) VALUES ($1)', index + 1));
   }
   await connection.commit(...writes);
+  return server.searched;
 }
 
 /** Several commands in one text, which must not be prepared. */

@@ -1,19 +1,25 @@
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
+import type { NearestSearch } from '../nearest/nearest-search.ts';
 import { StoreError } from '../port.ts';
 import type { Connection, Database } from './connection.ts';
 import { isLostRace } from './errors.ts';
 import type { Locks } from './locks.ts';
+import type { SearchTables } from './search-schema.ts';
 
 /** What every verb works with. */
 export interface Session {
   readonly database: Database;
   readonly locks: Locks;
+  readonly search: SearchTables;
+  readonly nearest: NearestSearch;
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly timers: Timers;
   /** Whether lists of this collection combine an equality with an order. Set when the store is opened. */
   readonly paired: (collection: string) => boolean;
+  /** The collections whose lists always name a group. Set when the store is opened. */
+  readonly grouped: ReadonlySet<string>;
 }
 
 /** Nothing was written, and another try with fresh reads may succeed. */

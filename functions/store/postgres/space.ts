@@ -1,5 +1,6 @@
 import type { RecordKey, Scope } from '../port.ts';
 import { BEGIN, type Connection, statement } from './connection.ts';
+import { sweepSearches } from './search-sweep.ts';
 import type { Session } from './session.ts';
 
 /** Held to the end of the transaction: the scope's space does not change meanwhile. */
@@ -74,19 +75,19 @@ export async function flipTo(
 
 /** A load that wrote nothing for so long belongs to a process that died. */
 const abandonedAfter = '1 hour';
-const rowsMax = 1_000;
+export const rowsMax = 1_000;
 
 /**
  * Deletes a bounded number of rows of one retired space, or of one whose load has not been heard of for long; the space
  * itself once it is empty. False when there is none, or other instances are at it already.
  */
-export async function sweepOnce(connection: Connection): Promise<boolean> {
+export async function sweepOnce(connection: Connection, searched: boolean): Promise<boolean> {
   const pick = `SELECT space FROM spaces WHERE state <> 'live'
     AND (state = 'retired' OR touched_at < now() - interval '${abandonedAfter}')
     ORDER BY space LIMIT 1 FOR UPDATE SKIP LOCKED`;
   const [, [picked]] = await connection.send(BEGIN, statement<{ space: string }>(pick));
   if (picked === undefined) {
-    connection.leave();
+    await connection.rollback();
     return false;
   }
   const { space } = picked;
@@ -97,6 +98,7 @@ export async function sweepOnce(connection: Connection): Promise<boolean> {
         RETURNING 1`;
       return statement(text, space, rowsMax);
     }),
+    ...(searched ? sweepSearches(space, rowsMax) : []),
   );
   const left = swept.some((rows) => rows.length > 0);
   await connection.commit(...(left ? [] : [statement('DELETE FROM spaces WHERE space = $1', space)]));

@@ -1,5 +1,7 @@
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
+import { groupedNames } from '../grouping.ts';
 import { Lanes } from '../lanes.ts';
+import { NearestSearch } from '../nearest/nearest-search.ts';
 import {
   type ClaimDecision,
   type ClaimRequest,
@@ -32,6 +34,7 @@ import { Notifications, notificationsConfig } from './notifications.ts';
 import { readPage } from './query.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
+import { SearchTables } from './search-schema.ts';
 import type { Session } from './session.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
 import { transact } from './transact.ts';
@@ -47,7 +50,11 @@ export interface PostgresStoreOptions extends DatabaseOptions {
    * Changing the declaration of a collection that holds records needs a swap.
    */
   readonly collections?: readonly Collection[];
+  /** Memory for the vectors of searches, in bytes. */
+  readonly vectorBytesMax?: number;
 }
+
+const vectorBytesDefault = 512 * 1024 * 1024;
 
 const pingTimeoutMs = 5_000;
 
@@ -82,8 +89,14 @@ class PostgresStore implements RecordStore {
     const { clock, random, timers } = options;
     const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
     const paired = (collection: string) => !unpaired.has(collection);
+    const grouped = groupedNames(options.collections);
     const database = new Database(options);
-    this.#session = { database, locks: new Locks(schema), clock, random, timers, paired };
+    const tables = { locks: new Locks(schema), search: new SearchTables() };
+    const nearest = new NearestSearch({
+      bytesMax: options.vectorBytesMax ?? vectorBytesDefault,
+      clock: options.clock,
+    });
+    this.#session = { database, ...tables, nearest, clock, random, timers, paired, grouped };
     const { poolSize, connectTimeoutMs, statementTimeoutMs } = { ...defaults, ...options };
     const connection = notificationsConfig(driverUrl(options.connectionString), connectTimeoutMs);
     this.notices = new Notifications({ connection, schema, random, timers });
@@ -110,7 +123,9 @@ class PostgresStore implements RecordStore {
   }
 
   snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {
-    return this.#call(() => this.#session.database.run((connection) => readAtOnce(connection, scope, read)));
+    return this.#call(() =>
+      this.#session.database.run((connection) => readAtOnce(this.#session, connection, scope, read)),
+    );
   }
 
   claim<R>(
@@ -191,9 +206,12 @@ class PostgresStore implements RecordStore {
   }
 
   async #prepare(): Promise<void> {
-    const { database, locks } = this.#session;
+    const { database, locks, search } = this.#session;
     const how = { schema: this.#schema, locks, create: this.#create };
-    await database.run((connection) => migrate(connection, how));
+    await database.run(async (connection) => {
+      const searched = await migrate(connection, how);
+      await search.prepare(connection, locks, searched);
+    });
     this.#sweepBehind();
   }
 

@@ -1,8 +1,11 @@
 import { abandonedLoad, batches } from '../loading.ts';
 import type { RecordData, Scope } from '../port.ts';
+import type { Connection } from './connection.ts';
+import { nothing } from './plan.ts';
+import { sweepRemains, trimOnce } from './search-sweep.ts';
 import { persistently, type Session } from './session.ts';
-import { abandonLoading, beginLoading, createLoading, flipTo, sweepOnce } from './space.ts';
-import { nothing, writesOf } from './write.ts';
+import { abandonLoading, beginLoading, createLoading, flipTo, rowsMax, sweepOnce } from './space.ts';
+import { writesOf } from './write.ts';
 
 /** One load transaction: bounded, so that memory stays flat and a statement ends in time. */
 const bounds = { records: 500, characters: 2 * 1024 * 1024 };
@@ -17,7 +20,7 @@ export async function swapRecords(
   const { database } = session;
   const space = await database.run((connection) => createLoading(connection, scope));
   try {
-    for await (const batch of batches(records, bounds)) await load(session, space, batch);
+    for await (const batch of batches(records, bounds)) await load(session, scope, space, batch);
     await verify();
     await persistently(session, async (connection) => {
       if (!(await flipTo(session, connection, scope, space))) throw abandonedLoad();
@@ -30,13 +33,20 @@ export async function swapRecords(
 }
 
 /** Deletes the content of retired and abandoned spaces, a bounded batch at a time, until `stopped` answers true. */
-export async function sweepSpaces({ database }: Session, stopped: () => boolean): Promise<void> {
-  while (!stopped() && (await database.run(sweepOnce)));
+export async function sweepSpaces({ database, search }: Session, stopped: () => boolean): Promise<void> {
+  const remains = search.takeFirstSweep();
+  const some = async (connection: Connection): Promise<boolean> =>
+    (await sweepOnce(connection, search.ready)) ||
+    (remains && (await sweepRemains(connection, rowsMax))) ||
+    (search.ready && (await trimOnce(connection)));
+  while (!stopped() && (await database.run(some)));
 }
 
-function load(session: Session, space: string, batch: readonly RecordData[]): Promise<void> {
+function load(session: Session, scope: Scope, space: string, batch: readonly RecordData[]): Promise<void> {
   return session.database.run(async (connection) => {
     if (!(await beginLoading(connection, space))) throw abandonedLoad();
-    await connection.commit(...writesOf(space, { ...nothing, creates: batch }, session.paired));
+    const plan = { ...nothing, creates: batch };
+    const searched = await session.search.change(connection, scope, plan);
+    await connection.commit(...writesOf(space, { ...plan, searched }, session));
   });
 }

@@ -1,5 +1,7 @@
 import type { Decision, Found, RecordData, Scope, TransactRequest, Write } from '../port.ts';
+import { checkWrites } from '../requested.ts';
 import { arrayOf, BEGIN, type Connection, statement } from './connection.ts';
+import { nothing, type Plan } from './plan.ts';
 import {
   type AskedKey,
   askedKeys,
@@ -12,7 +14,7 @@ import {
 } from './rows.ts';
 import { LostRace, persistently, type Session } from './session.ts';
 import { ensureSpace, shareScope, shareScopeAndGate } from './space.ts';
-import { nothing, type Plan, writesOf } from './write.ts';
+import { writesOf } from './write.ts';
 
 /**
  * Two round trips: locks and reads, then writes and COMMIT.
@@ -21,7 +23,8 @@ import { nothing, type Plan, writesOf } from './write.ts';
  * in one order of keys. The read comes after the locks and is one snapshot, so it shows the locked records as they stay,
  * and which keys were absent at that moment; a record that came after the locks is not among them, and the try begins
  * again. A decision without writes, or a refusal, is true of that moment. Before writes are committed each absent key is
- * created, for good or to be removed at once: where a rival was first, the unique index refuses it.
+ * created, for good or to be removed at once: where a rival was first, the unique index refuses it. An unguarded key is
+ * read in the same snapshot and is neither locked nor created.
  */
 export async function transact<R>(
   session: Session,
@@ -56,7 +59,7 @@ async function attempt<R>(
   let decision: Decision<R>;
   try {
     decision = decide({ get: (key) => records.get(nameOf(key)) });
-    checkWrites(decision.writes, keys);
+    checkWrites(decision.writes, request.keys);
   } catch (error) {
     connection.leave();
     throw error;
@@ -66,7 +69,9 @@ async function attempt<R>(
     connection.leave();
     return writes.length === 0 ? { result } : 'no space';
   }
-  await connection.commit(...writesOf(live, planOf(writes, keys, rows), session.paired));
+  const plan = planOf(writes, keys, rows);
+  const searched = await session.search.change(connection, scope, plan);
+  await connection.commit(...writesOf(live, { ...plan, searched }, session));
   return { result };
 }
 
@@ -93,18 +98,22 @@ async function readLocked(
   keys: readonly AskedKey[],
 ): Promise<Reading> {
   const place = [scope.kind, scope.name] as const;
-  const collections = arrayOf(keys.map(({ key }) => key.collection));
-  const ids = arrayOf(keys.map(({ key }) => key.id));
+  const guarded = keys.filter((asked) => asked.guarded);
   const [, , locked, read] = await connection.send(
     BEGIN,
     gate === undefined ? shareScope(session, scope) : shareScopeAndGate(session, scope, gate),
-    statement<RecordRow>(lockKeys, ...place, collections, ids),
-    statement<KeyRow>(selectKeys, ...place, collections, ids, arrayOf(keys.map(({ view }) => view))),
+    statement<RecordRow>(lockKeys, ...place, ...columnsOf(guarded)),
+    statement<KeyRow>(selectKeys, ...place, ...columnsOf(keys), arrayOf(keys.map(({ view }) => view))),
   );
   const found = recordRows(read);
+  const free = new Set(keys.filter((asked) => !asked.guarded).map(({ key }) => nameOf(key)));
   const held = new Set(locked.map(nameOf));
-  if (found.some((row) => !held.has(nameOf(row)))) throw new LostRace();
+  if (found.some((row) => !held.has(nameOf(row)) && !free.has(nameOf(row)))) throw new LostRace();
   return { live: read[0]?.live, rows: new Map(found.map((row) => [nameOf(row), row])) };
+}
+
+function columnsOf(keys: readonly AskedKey[]): [string, string] {
+  return [arrayOf(keys.map(({ key }) => key.collection)), arrayOf(keys.map(({ key }) => key.id))];
 }
 
 function planOf(
@@ -115,7 +124,7 @@ function planOf(
   const creates: RecordData[] = [];
   const updates: { row: RecordRow; record: RecordData }[] = [];
   const removes: RecordRow[] = [];
-  const absent = new Map(keys.map(({ key }) => [nameOf(key), key]));
+  const absent = new Map(keys.filter(({ guarded }) => guarded).map(({ key }) => [nameOf(key), key]));
   for (const name of rows.keys()) absent.delete(name);
   for (const write of writes) {
     const name = nameOf('put' in write ? write.put.key : write.remove);
@@ -130,15 +139,4 @@ function planOf(
     }
   }
   return { ...nothing, creates, updates, removes, absent: [...absent.values()] };
-}
-
-function checkWrites(writes: readonly Write[], keys: readonly AskedKey[]): void {
-  const requested = new Set(keys.map(({ key }) => nameOf(key)));
-  const written = new Set<string>();
-  for (const write of writes) {
-    const name = nameOf('put' in write ? write.put.key : write.remove);
-    if (!requested.has(name)) throw new Error(`a decision wrote ${name}, which was not requested`);
-    if (written.has(name)) throw new Error(`a decision wrote ${name} twice`);
-    written.add(name);
-  }
 }

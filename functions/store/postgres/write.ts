@@ -1,17 +1,15 @@
+import { entryName } from '../grouping.ts';
+import { entrySize } from '../loading.ts';
 import { type Listing, type RecordData, type RecordKey, StoreError } from '../port.ts';
+
 import { arrayOf, type Statement, statement } from './connection.ts';
+import type { Plan } from './plan.ts';
 import { compareKeys, listingOf, partPlaces, type RecordRow } from './rows.ts';
+import { searchWrites } from './search-write.ts';
+import type { Session } from './session.ts';
 
-/** What one transaction writes into one space. */
-export interface Plan {
-  readonly creates: readonly RecordData[];
-  readonly updates: readonly { readonly row: RecordRow; readonly record: RecordData }[];
-  readonly removes: readonly RecordRow[];
-  /** Keys that were found absent and stay so: rivals that would create them have to wait for this transaction. */
-  readonly absent: readonly RecordKey[];
-}
-
-export const nothing: Plan = { creates: [], updates: [], removes: [], absent: [] };
+/** How the entries of a collection are kept. */
+export type EntryRules = Pick<Session, 'paired' | 'grouped'>;
 
 /** Well below the gigabyte that a value may have in the server, even were every character three bytes. */
 const charactersMax = 64 * 1024 * 1024;
@@ -20,27 +18,33 @@ const charactersMax = 64 * 1024 * 1024;
  * The statements of a plan. Removals go first, so that a record may take the listing id of one that leaves. The number of
  * statements does not grow with that of the records: values travel as arrays.
  */
-export function writesOf(space: string, plan: Plan, paired: (collection: string) => boolean): Statement[] {
+export function writesOf(space: string, plan: Plan, session: EntryRules): Statement[] {
   const { creates, updates, removes, absent } = plan;
   assertFits(plan);
   const entries = changedEntries(plan);
+  // Last: it locks the rows that all writers of a group share.
+  const searches = plan.searched ? searchWrites(space, plan) : [];
   if (removes.length === 0 && absent.length === 0 && entries.gone.length === 0) {
-    return together([
-      ...updateRecords(space, updates),
-      ...insertEntries(space, entries.fresh, paired),
-      ...insertParts(space, creates),
-      ...insertRecords(space, creates, []),
-    ]);
+    return [
+      ...together([
+        ...updateRecords(space, updates),
+        ...insertEntries(space, entries.fresh, session),
+        ...insertParts(space, creates),
+        ...insertRecords(space, creates, []),
+      ]),
+      ...searches,
+    ];
   }
   return [
-    ...deleteEntries(space, entries.gone),
+    ...deleteEntries(space, entries.gone, session),
     ...deleteParts(space, removes),
     ...deleteRecords(space, removes.map(keyOf)),
     ...updateRecords(space, updates),
     ...insertRecords(space, creates, absent),
     ...deleteRecords(space, absent),
-    ...insertEntries(space, entries.fresh, paired),
+    ...insertEntries(space, entries.fresh, session),
     ...insertParts(space, creates),
+    ...searches,
   ];
 }
 
@@ -64,8 +68,8 @@ function together(statements: readonly Statement[]): Statement[] {
 
 function assertFits({ creates, updates }: Plan): void {
   let characters = 0;
-  for (const { body, parts = [] } of [...creates, ...updates.map(({ record }) => record)]) {
-    characters += body?.length ?? 0;
+  for (const { body, search, parts = [] } of [...creates, ...updates.map(({ record }) => record)]) {
+    characters += (body?.length ?? 0) + entrySize(search);
     for (const part of parts) characters += part.body.length;
   }
   if (characters > charactersMax) {
@@ -110,7 +114,7 @@ function keyOf({ collection, id }: RecordRow): RecordKey {
 }
 
 /** What is deleted or updated is looked up by its key first and then by its place, which leaves the planner no choice. */
-function deleteEntries(space: string, entries: readonly Entry[]): Statement[] {
+function deleteEntries(space: string, entries: readonly Entry[], { grouped }: EntryRules): Statement[] {
   if (entries.length === 0) return [];
   const text = `DELETE FROM entries WHERE ctid = ANY (ARRAY(
     SELECT e.place FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
@@ -120,13 +124,13 @@ function deleteEntries(space: string, entries: readonly Entry[]): Statement[] {
       WHERE e.space = $1 AND e.collection = k.collection AND e.name = k.name AND e.value = k.value
         AND e.listing_group = k.listing_group AND e.listing_id = k.listing_id OFFSET 0
     ) AS e))`;
-  return [statement(text, space, ...placeColumns(entries))];
+  return [statement(text, space, ...placeColumns(entries, grouped))];
 }
 
 function insertEntries(
   space: string,
   entries: readonly Entry[],
-  paired: (collection: string) => boolean,
+  { paired, grouped }: EntryRules,
 ): Statement[] {
   if (entries.length === 0) return [];
   const text = `INSERT INTO entries
@@ -135,13 +139,15 @@ function insertEntries(
       unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[])`;
   const ids = arrayOf(entries.map(({ id }) => id));
   const pairs = arrayOf(entries.map(({ collection }) => paired(collection)));
-  return [statement(text, space, ...placeColumns(entries), ids, pairs)];
+  return [statement(text, space, ...placeColumns(entries, grouped), ids, pairs)];
 }
 
-function placeColumns(entries: readonly Entry[]): string[] {
+function placeColumns(entries: readonly Entry[], grouped: ReadonlySet<string>): string[] {
   return [
     arrayOf(entries.map(({ collection }) => collection)),
-    arrayOf(entries.map(({ name }) => name)),
+    arrayOf(
+      entries.map(({ collection, name, listing }) => entryName(grouped.has(collection), listing.group, name)),
+    ),
     arrayOf(entries.map(({ value }) => value)),
     arrayOf(entries.map(({ listing }) => listing.group)),
     arrayOf(entries.map(({ listing }) => listing.id)),

@@ -2,6 +2,7 @@ import type { ClaimDecision, ClaimRequest, Collection, Scope } from '../port.ts'
 import type { Connection } from './connection.ts';
 import { dueRows, firstDue } from './due.ts';
 import { recordOf } from './rows.ts';
+import { SearchWrites } from './search-write.ts';
 import { liveSpace } from './space.ts';
 import { updateRecord } from './write.ts';
 
@@ -22,6 +23,7 @@ export function claimIn<R>(
   const space = liveSpace(connection, scope);
   const won: R[] = [];
   if (space === undefined) return won;
+  const searches = new SearchWrites(connection, space);
   // A record whose write leaves it due comes up again behind the place where it was offered; it is offered once.
   const offered = new Set<number>();
   let after = firstDue;
@@ -41,9 +43,11 @@ export function claimIn<R>(
         throw new Error(`a claim of ${row.collection}/${row.id} wrote ${key.collection}/${key.id}`);
       }
       updateRecord(connection, space, row, decision.put);
+      searches.put(row.record, decision.put);
       if (decision.result !== undefined) won.push(decision.result);
     }
     if (rows.length < size) break;
   }
+  searches.finish();
   return won;
 }

@@ -4,12 +4,18 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 export class Connection {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  /** Those that answer rows as lists. */
+  readonly #tuples = new Map<string, StatementSync>();
   /** Characters of bodies written so far; the write queue bounds a group by their growth. */
   written = 0;
+  /** Pages of the index of terms that are to be merged. */
+  unmergedPages = 0;
   onClose: () => void = () => undefined;
 
   /** Whether lists of this collection combine an equality with an order. Set when the store is opened. */
   paired: (collection: string) => boolean = () => true;
+  /** Whether lists of this collection always name a group. Set when the store is opened. */
+  grouped: (collection: string) => boolean = () => false;
 
   constructor(path: string, options: { readonly readOnly: boolean; readonly busyTimeoutMs: number }) {
     this.#database = new DatabaseSync(path, { readOnly: options.readOnly, timeout: options.busyTimeoutMs });
@@ -31,6 +37,11 @@ export class Connection {
 
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#prepared(sql).all(...values) as Row[];
+  }
+
+  /** The rows as lists of their columns: many rows cost half as much as with names. */
+  tuples<Row extends readonly unknown[]>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#tupled(sql).all(...values) as unknown as Row[];
   }
 
   iterate<Row>(sql: string, ...values: SQLInputValue[]): Iterable<Row> {
@@ -58,6 +69,7 @@ export class Connection {
 
   close(): void {
     this.#statements.clear();
+    this.#tuples.clear();
     if (this.#database.isOpen) this.#database.close();
     this.onClose();
   }
@@ -67,6 +79,16 @@ export class Connection {
     if (statement === undefined) {
       statement = this.#database.prepare(sql);
       this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #tupled(sql: string): StatementSync {
+    let statement = this.#tuples.get(sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#tuples.set(sql, statement);
     }
     return statement;
   }

@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite';
+import { listedName } from '../grouping.ts';
 import {
   addDriver,
   addOrder,
@@ -44,7 +45,7 @@ export function findPlaces(connection: Connection, space: number, selection: Lis
   return { places, next: undefined };
 }
 
-function planOf(connection: Connection, space: number, question: ListQuestion): ListPlan {
+export function planOf(connection: Connection, space: number, question: ListQuestion): ListPlan {
   const counts = predicatesToCount(question).map((predicate) =>
     countEntries(connection, space, question.selection, predicate),
   );
@@ -54,12 +55,14 @@ function planOf(connection: Connection, space: number, question: ListQuestion): 
 function countEntries(
   connection: Connection,
   space: number,
-  { collection, group }: ListSelection,
+  selection: ListSelection,
   predicate: Predicate,
 ): number {
+  const { collection, group } = selection;
+  const name = listedName(selection, predicate.name);
   const sql = new Sql();
   sql.add('SELECT count(*) AS entries FROM (SELECT 1 FROM entries AS d WHERE');
-  sql.add('d.space = ? AND d.collection = ? AND d.name = ?', space, collection.name, predicate.name);
+  sql.add('d.space = ? AND d.collection = ? AND d.name = ?', space, collection.name, name);
   if (collection.pairedIndexes) sql.add('AND d.paired = 1');
   addBounds(sql, 'd.value', predicate);
   if (group !== undefined) sql.add('AND d.listing_group = ?', group);
@@ -75,7 +78,7 @@ function statementOf(space: number, plan: ListPlan): Sql {
   const sql = new Sql();
   sql.add(`SELECT d.record, ${value ?? 'NULL'} AS value, d.listing_group, d.listing_id, (1`);
   if (plan.skipsHidden) sql.add('AND d.hidden = 0');
-  for (const predicate of others) addPredicate(sql, predicate);
+  for (const predicate of others) addPredicate(sql, selection, predicate);
   sql.add(`) AS matched FROM ${table} AS d`);
   if (sorted && orderBy !== undefined) {
     // CROSS JOIN keeps the driver outermost. Its few rows are looked up in the records and sorted.
@@ -83,20 +86,24 @@ function statementOf(space: number, plan: ListPlan): Sql {
     sql.add('CROSS JOIN json_each(r.indexes) AS o ON o.key = ?', orderBy);
   }
   sql.add('WHERE d.space = ? AND d.collection = ?', space, selection.collection.name);
-  addDriver(sql, plan, { skipsToCursor: true });
+  addDriver(sql, plan, { skipsToCursor: true, groupsNames: true });
   // The index of the second order holds paired entries only; the entries of a collection are all paired, or none is.
   if (table === 'entries' && selection.collection.pairedIndexes) sql.add('AND d.paired = 1');
-  if (selection.group !== undefined) sql.add('AND d.listing_group = ?', selection.group);
+  // Where the index is ordered by value and then by group, SQLite sorts equal values again unless the order has the group as
+  // a column: the plus hides that it is fixed. The name of the entries holds it.
+  const namesGroup = selection.collection.listedByGroup === true && value !== undefined;
+  if (selection.group !== undefined)
+    sql.add(`AND ${namesGroup ? '+' : ''}d.listing_group = ?`, selection.group);
   // A plus keeps SQLite from walking all of another index to get the order.
-  addOrder(sql, question, value, { compares: 'rows', prefix: inOrder ? '' : '+' });
+  addOrder(sql, question, value, { compares: 'rows', prefix: inOrder ? '' : '+', namesGroup });
   return sql;
 }
 
 /** One probe for an equality. A range would scan its entries, so it is judged by the record, where it is one of few. */
-function addPredicate(sql: Sql, predicate: Predicate): void {
+export function addPredicate(sql: Sql, selection: ListSelection, predicate: Predicate): void {
   if (isEquality(predicate)) {
     sql.add('AND EXISTS (SELECT 1 FROM entries AS e WHERE e.space = d.space AND e.collection = d.collection');
-    sql.add('AND e.name = ?', predicate.name);
+    sql.add('AND e.name = ?', listedName(selection, predicate.name));
     addBounds(sql, 'e.value', predicate);
     sql.add('AND e.listing_group = d.listing_group AND e.listing_id = d.listing_id)');
     return;
@@ -108,7 +115,7 @@ function addPredicate(sql: Sql, predicate: Predicate): void {
 }
 
 /** A statement under construction: the text, and its values in the order of their marks. */
-class Sql {
+export class Sql {
   text = '';
   readonly values: SQLInputValue[] = [];
 

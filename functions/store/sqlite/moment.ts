@@ -1,4 +1,6 @@
+import type { NearestSearch } from '../nearest/nearest-search.ts';
 import type {
+  Find,
   KeysSelection,
   ListSelection,
   Moment,
@@ -9,7 +11,9 @@ import type {
 } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
+import { finder } from './find.ts';
 import { readPage } from './query.ts';
+import type { Read } from './search-vectors.ts';
 import { liveSpace } from './space.ts';
 
 type Selection = KeysSelection | ListSelection | PartsSelection;
@@ -22,12 +26,14 @@ export class MomentPassed extends Error {
 /** Reads without a lock on the shared connection, and ends when the database changed since its first read. */
 export class UnlockedMoment implements Moment {
   readonly #scope: Scope;
-  readonly #read: <R>(work: (connection: Connection) => R) => Promise<R>;
+  readonly #read: Read;
+  readonly find: Find;
   #version: string | undefined;
 
-  constructor(scope: Scope, read: <R>(work: (connection: Connection) => R) => Promise<R>) {
+  constructor(scope: Scope, nearest: NearestSearch, read: Read) {
     this.#scope = scope;
     this.#read = read;
+    this.find = finder(nearest, scope, (work) => this.#unchanged(work));
   }
 
   query(selection: KeysSelection | ListSelection): Promise<RecordPage>;
@@ -53,15 +59,16 @@ export class UnlockedMoment implements Moment {
 /** Reads in one transaction, on a connection that nothing is written through. */
 export async function readLocked<R>(
   open: () => Promise<Connection>,
-  scope: Scope,
+  { scope, nearest }: { readonly scope: Scope; readonly nearest: NearestSearch },
   read: (moment: Moment) => Promise<R>,
 ): Promise<R> {
   const connection = await open();
   const query = async (selection: Selection) => readPage(connection, scope, selection);
+  const find = finder(nearest, scope, async (work) => work(connection));
   const generation = async () => generationOf(connection, scope);
   try {
     connection.run('BEGIN');
-    return await read({ query: query as Moment['query'], generation });
+    return await read({ query: query as Moment['query'], find, generation });
   } catch (error) {
     throw asStoreError(error);
   } finally {

@@ -31,7 +31,7 @@ async function writtenStore(path: string) {
 }
 
 const isWindows = process.platform === 'win32';
-const reason = isWindows ? ': Windows has no modes of files' : '';
+const reason = isWindows ? ' (skipped: Windows has no modes of files)' : '';
 
 describe.skipIf(isWindows)(`the files of a database${reason}`, () => {
   test('and the folders that the store makes are for its user alone', async () => {

@@ -11,7 +11,7 @@ import type {
 } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { findPlaces, type Place } from './list.ts';
-import { columns, findRow, type RecordRow, recordOf } from './rows.ts';
+import { columnsOf, findRow, type RecordRow, recordOf } from './rows.ts';
 import { liveSpace } from './space.ts';
 
 /** A page ends early once it holds this many characters, so that memory stays flat with large bodies. */
@@ -42,15 +42,16 @@ function readList(connection: Connection, scope: Scope, selection: ListSelection
   const space = liveSpace(connection, scope);
   const records: RecordData[] = [];
   if (space === undefined) return { records, next: null };
+  const { view = 'body' } = selection;
   const { places, next } = findPlaces(connection, space, selection);
-  const sql = `SELECT ${columns} FROM records WHERE record = ?`;
+  const sql = `SELECT ${columnsOf(view)} FROM records WHERE record = ?`;
   let characters = 0;
   let last: Place | undefined;
   for (const place of places) {
     if (last !== undefined && characters >= pageCharactersMax) return { records, next: cursorOf(last) };
     const row = connection.get<RecordRow>(sql, place.record);
     if (row === undefined) continue;
-    records.push(recordOf(connection, space, row, 'body'));
+    records.push(recordOf(connection, space, row, view));
     characters += row.body?.length ?? 0;
     last = place;
   }

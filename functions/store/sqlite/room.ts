@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { entrySize } from '../loading.ts';
 import { type RecordData, StoreError } from '../port.ts';
 import type { Connection } from './connection.ts';
 
@@ -96,8 +97,9 @@ function lacks(connection: Connection, disk: Disk, bytes: number): boolean {
 }
 
 /** The approximate size of a record with its entries in indexes; most bodies are ASCII. */
-function sizeOf({ body, parts }: RecordData): number {
-  return (parts ?? []).reduce((sum, part) => sum + part.body.length, recordBytes + (body?.length ?? 0));
+function sizeOf({ body, parts, search }: RecordData): number {
+  const own = recordBytes + (body?.length ?? 0) + entrySize(search);
+  return (parts ?? []).reduce((sum, part) => sum + part.body.length, own);
 }
 
 function keptBytes({ totalBytes }: Disk): number {

@@ -20,9 +20,11 @@ export interface RecordRow {
 const smallColumns = 'record, collection, id, head, listing_group, listing_id, hidden, indexes, due, parts';
 export const columns = `${smallColumns}, body`;
 
+export function columnsOf(view: RecordView): string {
+  return view === 'head' ? smallColumns : columns;
+}
+
 const byKey = 'FROM records WHERE space = ? AND collection = ? AND id = ?';
-const selectSmall = `SELECT ${smallColumns} ${byKey}`;
-const selectWhole = `SELECT ${columns} ${byKey}`;
 
 export function findRow(
   connection: Connection,
@@ -30,7 +32,7 @@ export function findRow(
   key: RecordKey,
   view: RecordView,
 ): RecordRow | undefined {
-  return connection.get(view === 'head' ? selectSmall : selectWhole, space, key.collection, key.id);
+  return connection.get(`SELECT ${columnsOf(view)} ${byKey}`, space, key.collection, key.id);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Scope } from '../port.ts';
 import type { Connection } from './connection.ts';
+import { sweepSearches, sweptSpace } from './search-write.ts';
 
 /** The space that holds the scope's records now; `undefined` until the first write. */
 export function liveSpace(connection: Connection, scope: Scope): number | undefined {
@@ -53,7 +54,7 @@ export function flipTo(connection: Connection, scope: Scope, space: number, now:
 export function spaceToSweep(connection: Connection, abandonedBefore: number): number | undefined {
   const sql = `SELECT space FROM spaces
     WHERE state = 'retired' OR (state = 'loading' AND touched_ms < ?) ORDER BY space LIMIT 1`;
-  return connection.get<{ space: number }>(sql, abandonedBefore)?.space;
+  return connection.get<{ space: number }>(sql, abandonedBefore)?.space ?? sweptSpace(connection);
 }
 
 /** Deletes at most `rows` of each table; true when nothing was left, and the space itself is gone. */
@@ -65,7 +66,7 @@ export function sweepSpace(connection: Connection, space: number, rows: number):
     (SELECT space, collection, name, value, listing_group, listing_id FROM entries WHERE space = ? LIMIT ?)`;
   let deleted = 0;
   for (const sql of [records, parts, entries]) deleted += connection.run(sql, space, rows).changes;
-  if (deleted > 0) return false;
+  if (sweepSearches(connection, space, rows) || deleted > 0) return false;
   connection.run('DELETE FROM spaces WHERE space = ?', space);
   return true;
 }

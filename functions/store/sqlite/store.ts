@@ -2,6 +2,8 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, RandomSource, Timers } from '../../kernel/world.ts';
 import { delay } from '../../kernel/world.ts';
+import { groupedNames } from '../grouping.ts';
+import { NearestSearch } from '../nearest/nearest-search.ts';
 import {
   type ClaimDecision,
   type ClaimRequest,
@@ -33,6 +35,7 @@ import { readPage } from './query.ts';
 import { Room } from './room.ts';
 import { scanRecords } from './scan.ts';
 import { migrate } from './schema.ts';
+import { migrateSearches } from './search-schema.ts';
 import { swapRecords, sweepSpaces } from './swap.ts';
 import { transactIn } from './transact.ts';
 import { checkWholePages } from './whole-pages.ts';
@@ -53,7 +56,11 @@ export interface SqliteStoreOptions {
   readonly collections?: readonly Collection[];
   /** Pages in the write-ahead log before they are copied into the database file. */
   readonly checkpointPages?: number;
+  /** Memory for the vectors of searches, in bytes. */
+  readonly vectorBytesMax?: number;
 }
+
+const vectorBytesDefault = 512 * 1024 * 1024;
 
 /** Opening may wait on the spot; later, waiting would stop the event loop, so it is done between tries. */
 const openBusyMs = 100;
@@ -92,10 +99,13 @@ function openWriter(options: SqliteStoreOptions): Connection {
   const writer = new Connection(options.path, { readOnly: false, busyTimeoutMs: openBusyMs });
   const unpaired = new Set(options.collections?.filter((c) => !c.pairedIndexes).map(({ name }) => name));
   writer.paired = (collection) => !unpaired.has(collection);
+  const grouped = groupedNames(options.collections);
+  writer.grouped = (collection) => grouped.has(collection);
   try {
     const pages = options.checkpointPages ?? checkpointPagesDefault;
     prepareWriter(writer, new Room(options.path).logPages(pages));
     migrate(writer);
+    migrateSearches(writer);
     writer.exec(`PRAGMA busy_timeout = ${busySliceMs}`);
     return writer;
   } catch (error) {
@@ -128,6 +138,7 @@ class SqliteStore implements RecordStore {
   readonly #writer: Connection;
   readonly #queue: WriteQueue;
   readonly #room: Room;
+  readonly #nearest: NearestSearch;
   readonly #scans = new Set<Connection>();
   #sweeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -139,6 +150,10 @@ class SqliteStore implements RecordStore {
     const { random, grouping = true } = options;
     this.#queue = new WriteQueue({ connection: writer, timers, random, grouping });
     this.#room = new Room(options.path);
+    this.#nearest = new NearestSearch({
+      bytesMax: options.vectorBytesMax ?? vectorBytesDefault,
+      clock: options.clock,
+    });
     this.#sweepBehind();
   }
 
@@ -171,11 +186,11 @@ class SqliteStore implements RecordStore {
   /** Most calls read once, or nothing is written between their reads; the others read again on a connection of their own. */
   async snapshot<R>(scope: Scope, read: (moment: Moment) => Promise<R>): Promise<R> {
     try {
-      return await read(new UnlockedMoment(scope, (work) => this.#read(work)));
+      return await read(new UnlockedMoment(scope, this.#nearest, (work) => this.#read(work)));
     } catch (error) {
       if (!(error instanceof MomentPassed)) throw error;
     }
-    return readLocked(this.#openScan, scope, read);
+    return readLocked(this.#openScan, { scope, nearest: this.#nearest }, read);
   }
 
   claim<R>(
@@ -267,6 +282,8 @@ class SqliteStore implements RecordStore {
   readonly #openScan = async (): Promise<Connection> => {
     if (this.#closing !== undefined) throw closedError();
     const scan = new Connection(this.#options.path, { readOnly: true, busyTimeoutMs: openBusyMs });
+    scan.paired = this.#writer.paired;
+    scan.grouped = this.#writer.grouped;
     this.#scans.add(scan);
     scan.onClose = () => this.#scans.delete(scan);
     return scan;

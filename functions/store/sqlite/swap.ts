@@ -2,6 +2,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { abandonedLoad, batches } from '../loading.ts';
 import type { RecordData, Scope } from '../port.ts';
 import type { Room } from './room.ts';
+import { SearchWrites } from './search-write.ts';
 import { abandonLoading, createSpace, flipTo, spaceToSweep, sweepSpace, touchLoading } from './space.ts';
 import { insertRecord } from './write.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -32,7 +33,9 @@ export async function swapRecords(
       await queue.run((connection) => {
         if (!touchLoading(connection, space, clock.now())) throw abandonedLoad();
         room.checkLoad(connection, batch);
-        for (const record of batch) insertRecord(connection, space, record);
+        const searches = new SearchWrites(connection, space);
+        for (const record of batch) searches.put(insertRecord(connection, space, record), record);
+        searches.finish();
       });
     }
     await verify();

@@ -8,8 +8,10 @@ import type {
   TransactRequest,
   Write,
 } from '../port.ts';
+import { checkWrites } from '../requested.ts';
 import type { Connection } from './connection.ts';
 import { findRow, type RecordRow, recordOf } from './rows.ts';
+import { SearchWrites } from './search-write.ts';
 import { createLiveSpace, liveSpace } from './space.ts';
 import { insertRecord, removeRecord, updateRecord } from './write.ts';
 
@@ -34,7 +36,7 @@ export function transactIn<R>(
     if (row !== undefined && live !== undefined) records.set(name, recordOf(connection, live, row, view));
   }
   const { writes, result } = decide({ get: (key) => records.get(nameOf(key)) });
-  checkWrites(writes, rows);
+  checkWrites(writes, request.keys);
   if (request.frees !== true && writes.some((write) => adds(write, rows))) admit();
   if (writes.length > 0) apply(connection, live ?? createLiveSpace(connection, scope, now), writes, rows);
   return result;
@@ -47,32 +49,28 @@ function apply(
   writes: readonly Write[],
   rows: ReadonlyMap<string, RecordRow | undefined>,
 ): void {
+  const searches = new SearchWrites(connection, space);
   for (const write of writes) {
     const row = 'remove' in write ? rows.get(nameOf(write.remove)) : undefined;
-    if (row !== undefined) removeRecord(connection, space, row);
+    if (row === undefined) continue;
+    searches.remove(row.record);
+    removeRecord(connection, space, row);
   }
   for (const write of writes) {
     if (!('put' in write)) continue;
     const row = rows.get(nameOf(write.put.key));
-    if (row === undefined) insertRecord(connection, space, write.put);
-    else updateRecord(connection, space, row, write.put);
+    if (row !== undefined) updateRecord(connection, space, row, write.put);
+    searches.put(row?.record ?? insertRecord(connection, space, write.put), write.put);
   }
+  searches.finish();
 }
 
 /** New records and new bodies take room; a change of a head, such as the end of a lease, hardly does. */
 function adds(write: Write, rows: ReadonlyMap<string, unknown>): boolean {
   if (!('put' in write)) return false;
-  return typeof write.put.body === 'string' || rows.get(nameOf(write.put.key)) === undefined;
-}
-
-function checkWrites(writes: readonly Write[], rows: ReadonlyMap<string, unknown>): void {
-  const written = new Set<string>();
-  for (const write of writes) {
-    const name = nameOf('put' in write ? write.put.key : write.remove);
-    if (!rows.has(name)) throw new Error(`a decision wrote ${name}, which was not requested`);
-    if (written.has(name)) throw new Error(`a decision wrote ${name} twice`);
-    written.add(name);
-  }
+  const { body, search } = write.put;
+  if (typeof body === 'string' || (search !== undefined && search !== null)) return true;
+  return rows.get(nameOf(write.put.key)) === undefined;
 }
 
 const width: Readonly<Record<RecordView, number>> = { head: 0, body: 1, parts: 2 };

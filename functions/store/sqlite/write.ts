@@ -1,9 +1,11 @@
 import type { SQLInputValue } from 'node:sqlite';
+import { entryName } from '../grouping.ts';
 import type { Listing, Part, RecordData } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { listingOf, partPlaces, type RecordRow } from './rows.ts';
 
-export function insertRecord(connection: Connection, space: number, record: RecordData): void {
+/** Answers the number of the record's row. */
+export function insertRecord(connection: Connection, space: number, record: RecordData): number {
   const listing = record.listing ?? null;
   const parts = record.parts ?? [];
   const sql = `INSERT INTO records
@@ -25,6 +27,7 @@ export function insertRecord(connection: Connection, space: number, record: Reco
   for (const [name, value] of entriesOf(listing)) {
     if (listing !== null) insertEntry(connection, { space, record, listing, rowid, name, value });
   }
+  return rowid;
 }
 
 /** Only columns that change are named, because SQLite rewrites the entries of every index over a named column. */
@@ -126,8 +129,10 @@ function insertEntry(connection: Connection, entry: Entry): void {
   const sql = `INSERT INTO entries (space, collection, name, value, listing_group, listing_id, record, paired)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
   const { listing } = entry;
-  const place: SQLInputValue[] = [entry.space, entry.record.key.collection, entry.name, entry.value];
-  const paired = connection.paired(entry.record.key.collection) ? 1 : 0;
+  const { collection } = entry.record.key;
+  const name = entryName(connection.grouped(collection), listing.group, entry.name);
+  const place: SQLInputValue[] = [entry.space, collection, name, entry.value];
+  const paired = connection.paired(collection) ? 1 : 0;
   connection.run(sql, ...place, listing.group, listing.id, entry.rowid, paired);
   connection.written += entry.value.length;
 }
@@ -141,5 +146,7 @@ function deleteEntry(
 ): void {
   const sql = `DELETE FROM entries
     WHERE space = ? AND collection = ? AND name = ? AND value = ? AND listing_group = ? AND listing_id = ?`;
-  connection.run(sql, space, row.collection, name, value, row.listing_group, row.listing_id);
+  const group = row.listing_group ?? '';
+  const entry = entryName(connection.grouped(row.collection), group, name);
+  connection.run(sql, space, row.collection, entry, value, group, row.listing_id);
 }

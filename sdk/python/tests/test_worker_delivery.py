@@ -181,6 +181,7 @@ def test_is_not_made_without_who_knows_the_queue(worker: Worker, verify: Any) ->
     with pytest.raises(SvcError, match="needs verify"):
         delivery_app(worker, verify=verify)
     with pytest.raises(TypeError, match="verify"):
+        # A caller without a type checker may leave it out.
         delivery_app(worker)  # type: ignore[call-arg]
 
 

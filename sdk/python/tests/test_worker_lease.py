@@ -47,6 +47,7 @@ class Beats:
         with Stage(self.protocol) as stage:
             client = client_of(stage, world=jumping(self.clock))
             world = client._link.world
+            # The lease is a plain dict, and the class takes the generated type.
             self.held = HeldLease(world, lease_of(), seconds=seconds, until=world.now() + seconds)  # type: ignore[arg-type]
             heartbeat = Heartbeat(lambda: client, seconds / 3, world, Log(self.told))
             heartbeat.keep(self.held, self.done)

@@ -79,6 +79,7 @@ def test_takes_the_largest_and_the_smallest() -> None:
     assert (worker._settings.heartbeat_seconds, worker.stopping) == (10 / 3, False)
     for grace in (-1, float("nan"), "1", 90_000):
         with pytest.raises(SvcError, match="grace_seconds"):
+            # The text is refused at run time: a caller may have no type checker.
             worker.stop(grace)  # type: ignore[arg-type]
 
 
@@ -86,6 +87,7 @@ def test_refuses_failures_that_the_service_would_refuse() -> None:
     with pytest.raises(SvcError, match="failure_class"):
         RunFailure("no", failure_class="")
     with pytest.raises(SvcError, match="status is one of"):
+        # The type refuses this status, and so does the class.
         RunFailure("no", status="succeeded")  # type: ignore[arg-type]
 
 
@@ -176,6 +178,6 @@ def test_control_c_stops_it() -> None:
             threading.Thread(target=press).start()
             with pytest.raises(Interrupted):
                 worker.run()
-            assert worker._idle.is_set()
+            assert worker._idle.wait(10)
     finally:
         signal.signal(signal.SIGUSR1, before)

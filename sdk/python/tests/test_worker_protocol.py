@@ -299,6 +299,7 @@ def test_refuses_what_no_wait_can_be() -> None:
                 context.wait_for_timer("t", **wrong)
         for seconds in (-1, float("nan"), "soon", True):
             with pytest.raises(SvcError):
+                # The text is refused at run time: a caller may have no type checker.
                 context.wait_for_external_event("e", timeout_seconds=seconds)  # type: ignore[arg-type]
 
     protocol = Protocol()

@@ -55,6 +55,11 @@ export async function refusal(
   return statusError({ operation, status, headers, problem, retryAfter, isRedirect });
 }
 
+/** Whether the service says that something does not exist; a 404 of a proxy or of another route does not say so. */
+export function isAbsence(error: SvcError): boolean {
+  return error instanceof APIStatusError && /^(collection_)?not_found$/.test(error.code ?? '');
+}
+
 /** The text of UTF-8 bytes; `null` if they are not valid UTF-8. */
 function decoded(bytes: ArrayBuffer): string | null {
   try {

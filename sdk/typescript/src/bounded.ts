@@ -35,7 +35,7 @@ export async function boundedBody(
 /** The service nests no answer more deeply. */
 const DEPTH_MAX = 1000;
 
-/** A shorter text costs little memory, whatever it holds. */
+/** A shorter text costs little memory with any content. */
 const SHALLOW_LENGTH_MAX = 1024 * 1024;
 
 /** Whether a long JSON text is nested so deeply that its value would take a hundred times the memory of the text. */

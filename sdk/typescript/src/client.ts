@@ -1,7 +1,8 @@
 import { changedOptions } from './core.ts';
 import { Operations } from './generated/client.ts';
-import type { ExecutionRun } from './generated/models.ts';
+import type { ExecutionRun, RecordImportJob } from './generated/models.ts';
 import type { ClientOptions } from './options.ts';
+import { waitForJob } from './wait-job.ts';
 import { type RunWaitOptions, waitForRun } from './wait-run.ts';
 
 /** A client of one service, with every operation. It holds no connection, so nothing needs to be closed. */
@@ -12,10 +13,18 @@ export class SvcClient extends Operations {
   }
 
   /**
-   * Waits until the run has ended and returns it, whatever its `status`. Each read waits at the service, so the end arrives
+   * Waits until the run has ended and returns it with any final `status`. Each read waits at the service, so the end arrives
    * without delay. Throws `APITimeoutError` if `waitTimeout` passes first; the run then continues.
    */
   waitForExecutionRun(runId: string, options: RunWaitOptions = {}): Promise<ExecutionRun> {
     return waitForRun(this, runId, options);
+  }
+
+  /**
+   * Waits until the import or batch has ended and returns it, also a failed one; `null` if there is no such job. Throws
+   * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForRecordImportJob(jobId: string, options: RunWaitOptions = {}): Promise<RecordImportJob | null> {
+    return waitForJob(this, jobId, options);
   }
 }

@@ -18,6 +18,8 @@ export interface OperationSpec {
     | { readonly in: 'body'; readonly member: string };
   /** Whether the client may send it again: always for reads, for writes only with the caller's key. */
   readonly retry: 'safe' | 'with-key' | 'never';
+  /** Whether a 404 of the service for something that does not exist is the result null. */
+  readonly absent?: true;
   /** The form of the answers that the method returns, by status. Every other answer is thrown. */
   readonly answers: Readonly<Record<number, 'json' | 'bytes' | 'none'>>;
   readonly paging?: PagingSpec;

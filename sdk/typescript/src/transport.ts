@@ -1,4 +1,4 @@
-import { connected, failureOf, formOf, parsed, refusal } from './answer.ts';
+import { connected, failureOf, formOf, isAbsence, parsed, refusal } from './answer.ts';
 import { boundedBody } from './bounded.ts';
 import { CallTime } from './call-time.ts';
 import { withCredentials } from './credentials.ts';
@@ -137,7 +137,11 @@ async function attempt(
   );
   const form = formOf(operation, response);
   const { world } = settings;
-  if (form === null) throw await refusal(operation.id, response, { world, maxResponseBytes });
+  if (form === null) {
+    const error = await refusal(operation.id, response, { world, maxResponseBytes });
+    if (raw || operation.absent !== true || !isAbsence(error)) throw error;
+    return { response, data: null };
+  }
   const streamed = () =>
     response.body === null
       ? null

@@ -71,7 +71,7 @@ describe('the package', () => {
     });
     const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
     const modules =
-      'address answer bounded call call-time client common core credentials errors flatten idle index json-text link multipart operation options problem request retry transport wait-run world'
+      'address answer bounded call call-time client common core credentials errors flatten idle index json-text link multipart operation options problem request retry transport wait-job wait-run world'
         .split(' ')
         .concat('client models problems version'.split(' ').map((name) => `generated/${name}`))
         .concat(
@@ -112,7 +112,7 @@ export const code: string | null = error instanceof ConflictError ? error.code :
 export type Used = [Problem, World];
 `;
 
-describe('whoever compiles against it', () => {
+describe('a program that compiles against it', () => {
   test.each([
     ['nodenext', 'nodenext', ['es2022', 'dom']],
     ['esnext', 'bundler', ['es2022', 'dom', 'dom.iterable']],
@@ -139,7 +139,7 @@ describe('whoever compiles against it', () => {
   });
 });
 
-test('whoever compiles a worker finds its types beside those of Node', async () => {
+test('a program with a worker finds its types beside those of Node', async () => {
   const place = join(folder, 'worker');
   mkdirSync(place);
   writeFileSync(join(place, 'package.json'), '{"type":"module"}');
@@ -190,8 +190,8 @@ describe('a browser', () => {
 
   test('pays little for it', async () => {
     const whole = await minified("export * from '@svc-runtime/client';");
-    // 45 operations weigh some 30,700 bytes with the runtime; one more weighs about 260.
-    expect(whole).toBeLessThan(33_000);
+    // 72 operations weigh some 40,000 bytes with the runtime; one more weighs about 300.
+    expect(whole).toBeLessThan(42_000);
     // A program that uses only errors bundles only those.
     expect(await minified("export { ConflictError } from '@svc-runtime/client';")).toBeLessThan(1_500);
   });

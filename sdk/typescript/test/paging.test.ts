@@ -84,7 +84,7 @@ describe('a list in pages', () => {
     expect(stage.seen).toHaveLength(1);
   });
 
-  test('is used by whoever asks how it ended', async () => {
+  test('is used by every reader of its end', async () => {
     await using stage = await Stage.open(page([1], null));
     const list = () => stage.client().queryCanonicalDocuments('t', query);
     expect(await list().finally(() => {})).toMatchObject({ items: [1] });

@@ -64,7 +64,7 @@ const MIGRATION = { namespace: 'n', id: '1', checksum: 'c' };
 const open: Claim = { status: 'open', amountCents: 125_000 };
 
 describe('a real service', () => {
-  test('commits once, whoever repeats it', async () => {
+  test('commits once, also when several callers repeat it', async () => {
     const tenant = freshTenant();
     const first = await client.commitCanonicalTransaction(tenant, creation(tenant, '1', open));
     expect(first).toMatchObject({ tenantId: tenant, replayed: false });

@@ -36,7 +36,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** Headers that the platform adds. */
 const platform = new Set(
-  'host connection content-length transfer-encoding accept accept-language accept-encoding sec-fetch-mode user-agent'.split(
+  'host connection content-length transfer-encoding accept accept-language accept-encoding sec-fetch-mode user-agent cache-control pragma'.split(
     ' ',
   ),
 );

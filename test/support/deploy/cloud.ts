@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { OidcIssuer } from '../../../emulator/oidc-issuer.ts';
 import { serviceCollections } from '../../../functions/compose/collections.ts';
 import { firestoreIndexes } from '../../../functions/store/firestore/indexes.ts';
 import { exampleDeployment, exampleOutput, functionNames } from '../google-cloud/deployment.ts';
 import { type CloudProject, deployInto, emptyProject } from '../google-cloud/project.ts';
+import { LocalHttp } from '../local-http.ts';
 import { runGcloud } from './gcloud.ts';
 import type { Platform } from './platform.ts';
 import { type Command, type Plan, refused, type Said, Terraform } from './terraform.ts';
@@ -29,12 +28,11 @@ export class DeployCloud implements AsyncDisposable {
   readonly commands: string[] = [];
   /** The bundles that were deployed, by hash. */
   readonly deployed: string[] = [];
-  address = '';
   readonly #options: DeployCloudOptions;
   readonly #terraform: Terraform;
   #isProtected = true;
   #isDeployed = false;
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  #server: LocalHttp | null = null;
 
   private constructor(options: DeployCloudOptions) {
     this.#options = options;
@@ -50,22 +48,20 @@ export class DeployCloud implements AsyncDisposable {
 
   static async start(options: DeployCloudOptions): Promise<DeployCloud> {
     const cloud = new DeployCloud(options);
-    cloud.#server.listen(0, '127.0.0.1');
-    await once(cloud.#server, 'listening');
-    cloud.address = `http://127.0.0.1:${(cloud.#server.address() as AddressInfo).port}`;
+    cloud.#server = await LocalHttp.start((_, body, response) => cloud.#serve(body, response));
     return cloud;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+  get address(): string {
+    return this.#server?.url ?? '';
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const command = JSON.parse(Buffer.concat(chunks).toString()) as Command & { readonly program: string };
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.[Symbol.asyncDispose]();
+  }
+
+  async #serve(body: Buffer, response: ServerResponse): Promise<void> {
+    const command = JSON.parse(body.toString()) as Command & { readonly program: string };
     this.commands.push([command.program, ...command.args].join(' '));
     const said = await this.#run(command.program, command).catch((error: unknown) => refused(String(error)));
     const { stdout = '', stderr = '', code = 0 } = said;

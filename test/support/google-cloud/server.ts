@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LocalHttp } from '../local-http.ts';
 import type { CloudProject } from './project.ts';
 import { type Answer, answerOf, problem } from './routes.ts';
 
@@ -20,7 +19,7 @@ export class GoogleCloudServer implements AsyncDisposable {
   tokenRefusal: string | undefined;
   /** Host and path of each call. */
   readonly calls: string[] = [];
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  #server: LocalHttp | null = null;
 
   constructor(project: CloudProject) {
     this.project = project;
@@ -28,9 +27,8 @@ export class GoogleCloudServer implements AsyncDisposable {
 
   static async start(project: CloudProject): Promise<GoogleCloudServer> {
     const started = new GoogleCloudServer(project);
-    started.#server.listen(0, '127.0.0.1');
-    await once(started.#server, 'listening');
-    started.endpoint = `http://127.0.0.1:${(started.#server.address() as AddressInfo).port}`;
+    started.#server = await LocalHttp.start((...call) => started.#serve(...call));
+    started.endpoint = started.#server.url;
     return started;
   }
 
@@ -46,18 +44,13 @@ export class GoogleCloudServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    await this.#server?.[Symbol.asyncDispose]();
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks).toString();
+  #serve(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
     const { method = '', url = '' } = request;
     this.calls.push(`${method} ${url}`);
-    const { status, json } = this.#answer(request, method, new URL(url, this.endpoint), body);
+    const { status, json } = this.#answer(request, method, new URL(url, this.endpoint), body.toString());
     response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8' });
     response.end(`${JSON.stringify(json, null, 2)}\n`);
   }

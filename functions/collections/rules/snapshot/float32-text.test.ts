@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { float32Text } from './float32-text.ts';
+import { float32Text, float32Texts } from './float32-text.ts';
 import { normalTime } from './wire-time.ts';
 
 const floats = fc.oneof(
@@ -69,6 +69,24 @@ describe('the text of a float32', () => {
   test('is the shortest that reads back', () => {
     expect(isRight(float32Text)).toBe(true);
   });
+
+  test('is the same where many are printed together', () => {
+    fc.assert(
+      fc.property(fc.array(floats), (values) => {
+        const given = Float32Array.from(values);
+        expect(float32Texts(given)).toBe(Array.from(given, float32Text).join(','));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test.each([0.0001, 0.00011, 0.099999994, 9.999999, 999_999.94, 1_000_000, 100, 0.5, -0.001, -0])(
+    '%d is printed alike among others',
+    (value) => {
+      const given = Float32Array.of(1, value, 2);
+      expect(float32Texts(given)).toBe(Array.from(given, float32Text).join(','));
+    },
+  );
 
   test('and the comparison finds nine digits, six digits and the text of the double', () => {
     expect(isRight((value) => Math.fround(value).toPrecision(9))).toBe(false);

@@ -5,6 +5,23 @@ const DIGITS_MAX = 9;
 /** Numbers of so many digits before the point are written plainly, shorter ones too. */
 const PLAIN_DIGITS = 7;
 const LEADING_ZEROS_MAX = 3;
+/** Numbers from here up to the end are scaled by a power of ten that is a whole double, and written plainly. */
+const PLAIN_EXPONENT_MIN = -4;
+const PLAIN_POWERS = [1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4, 1e5];
+const PLAIN_MIN = 1e-4;
+const PLAIN_END = 1e6;
+const SCALES = Array.from({ length: 15 }, (_, power) => 10 ** power);
+/** Characters of `-1.1754944E-38`, and some. */
+const TEXT_MAX = 16;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const float = new Float32Array(1);
+const bits = new Uint32Array(float.buffer);
+const MANTISSA = 0x7fffff;
+/** Far more than a product of at most nine digits is off by. */
+const TIE = 2 ** -20;
 
 /**
  * The shortest decimal that reads back as the float32 `value`, as snapshot hashes write vectors: `0.1`, `-0`, `1E-05`,
@@ -19,14 +36,102 @@ export function float32Text(value: number): string {
   return sign + format(digits, exponent);
 }
 
+/** The texts of float32 values with commas between them, in a small part of the time: vectors have hundreds of values. */
+export function float32Texts(values: Float32Array): string {
+  const bytes = Buffer.allocUnsafe(values.length * (TEXT_MAX + 1));
+  const plain = { digits: 0, decimals: 0 };
+  let end = 0;
+  for (const value of values) {
+    if (end > 0) bytes[end++] = COMMA;
+    const size = Math.abs(value);
+    if (!findPlain(size, plain)) {
+      end += bytes.write(float32Text(value), end, 'latin1');
+      continue;
+    }
+    if (value < 0) bytes[end++] = MINUS;
+    end = writePlain(bytes, end, plain);
+  }
+  return bytes.toString('latin1', 0, end);
+}
+
+/** The whole number `digits`, the last `decimals` of which stand behind the point. */
+interface Plain {
+  digits: number;
+  decimals: number;
+}
+
+/** The shortest decimal by double arithmetic. `false`: its text has an exponent, or doubles cannot tell which is nearest. */
+function findPlain(value: number, found: Plain): boolean {
+  if (!(value >= PLAIN_MIN && value < PLAIN_END)) return false;
+  let exponent = PLAIN_EXPONENT_MIN;
+  while (value >= (PLAIN_POWERS[exponent - PLAIN_EXPONENT_MIN + 1] ?? PLAIN_END)) exponent += 1;
+  for (let count = SAFE_DIGITS; count <= DIGITS_MAX; count += 1) {
+    const decimals = count - 1 - exponent;
+    const scale = SCALES[decimals]!;
+    const scaled = value * scale;
+    const nearest = Math.round(scaled);
+    if (Math.abs(scaled - Math.floor(scaled) - 0.5) < TIE) return false;
+    if (Math.fround(nearest / scale) === value) {
+      found.digits = nearest;
+      found.decimals = decimals;
+      return true;
+    }
+    // Next to a power of two a farther decimal may fit where the nearest does not.
+    if (count > SAFE_DIGITS && isPowerOfTwo(value)) return false;
+  }
+  return false;
+}
+
+function isPowerOfTwo(value: number): boolean {
+  float[0] = value;
+  return (bits[0]! & MANTISSA) === 0;
+}
+
+/** Returns the place behind the text. */
+function writePlain(bytes: Buffer, start: number, { digits, decimals }: Plain): number {
+  // Whole numbers of 31 bits, whose division is far faster than that of doubles.
+  let rest = digits | 0;
+  let behind = decimals;
+  for (; behind > 0 && rest % 10 === 0; behind -= 1) rest = (rest / 10) | 0;
+  let whole = 1;
+  for (let power = SCALES[behind + 1]!; rest >= power; power *= 10) whole += 1;
+  const end = start + whole + (behind === 0 ? 0 : behind + 1);
+  let at = end - 1;
+  for (let count = 0; count < behind; count += 1, at -= 1) {
+    bytes[at] = ZERO + (rest % 10);
+    rest = (rest / 10) | 0;
+  }
+  if (behind > 0) bytes[at--] = POINT;
+  for (; at >= start; at -= 1) {
+    bytes[at] = ZERO + (rest % 10);
+    rest = (rest / 10) | 0;
+  }
+  return end;
+}
+
 /** `d.ddd` times ten to the power of `exponent`. */
 interface Decimal {
   readonly digits: string;
   readonly exponent: number;
 }
 
+/** A float32 that is not subnormal keeps any six digits: where six do, fewer are the six without their zeros. */
+const SAFE_DIGITS = 6;
+const LEAST_NORMAL = 2 ** -126;
+
 function shortest(value: number): Decimal {
-  for (let count = 1; ; count++) {
+  if (value >= LEAST_NORMAL) {
+    const [mantissa = '', exponent = ''] = value.toExponential(SAFE_DIGITS - 1).split('e');
+    if (Math.fround(Number(`${mantissa}e${exponent}`)) === value) {
+      return { digits: withoutTrailingZeros(mantissa.replace('.', '')), exponent: Number(exponent) };
+    }
+    return shortestFrom(SAFE_DIGITS + 1, value);
+  }
+  return shortestFrom(1, value);
+}
+
+function shortestFrom(least: number, value: number): Decimal {
+  for (let count = least; ; count++) {
     const [mantissa = '', exponent = ''] = value.toExponential(count - 1).split('e');
     const nearest = Number(mantissa.replace('.', ''));
     const unit = Number(exponent) - count + 1;

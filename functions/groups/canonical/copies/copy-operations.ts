@@ -52,6 +52,7 @@ const CODES = {
   invalid: 'validation_failed',
   over_limit: 'limit_exceeded',
   other_tenant: 'tenant_mismatch',
+  other_space: 'tenant_mismatch',
   duplicate: 'duplicate_in_request',
   order: 'validation_failed',
   incomplete: 'validation_failed',

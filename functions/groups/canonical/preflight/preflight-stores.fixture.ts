@@ -25,7 +25,11 @@ export function surrounded(store: RecordStore, around: Around): () => Promise<Re
     snapshot: (scope, read) =>
       store.snapshot(scope, (moment) => {
         const inside = (selection: never) => pass('query', scope, () => moment.query(selection));
-        return read({ query: inside as Moment['query'], generation: () => moment.generation() });
+        return read({
+          query: inside as Moment['query'],
+          find: moment.find,
+          generation: () => moment.generation(),
+        });
       }),
     claim: (...given) => store.claim(...given),
     due: (...given) => store.due(...given),

@@ -136,7 +136,7 @@ describe('over HTTP outside Development', () => {
   });
   afterAll(() => service.close());
 
-  test('answers to whoever may administer, and to nobody else', async () => {
+  test('answers to callers with the operation admin, and to no others', async () => {
     const as = async (email: string) => ({
       headers: { authorization: `Bearer ${await service.issuer.mint({ email, audience: serviceAudience })}` },
     });

@@ -63,6 +63,13 @@ def refusal(operation: str, status: int, headers: Headers, content: bytes, now: 
     return status_error(operation, status, headers, problem, asked)
 
 
+def refused(operation: OperationSpec, error: APIStatusError, *, unread: bool) -> None:
+    """Raises the refusal, unless it says that something does not exist and the method returns None for that. A 404
+    of a proxy or of another route does not say so. An answer that the caller reads itself has no such result."""
+    if unread or not (operation.absent and error.code in ("not_found", "collection_not_found")):
+        raise error
+
+
 def parsed(operation: str, form: AnswerForm, content: bytes) -> object:
     """The content of a body."""
     if form == "bytes":

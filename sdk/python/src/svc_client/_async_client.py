@@ -20,7 +20,7 @@ from ._options import AsyncCallOptions, AsyncClientOptions, check_call, check_ti
 from ._paging import AsyncPages, as_it_is, begin_of, paging_of, with_token
 from ._settings import settle
 from ._transport import Mode
-from ._waiting import Wait
+from ._waiting import JobWait, Wait, is_working
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -89,7 +89,7 @@ class AsyncClient(AsyncOperations):
     async def wait_for_execution_run(
         self, run_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
     ) -> models.ExecutionRun:
-        """Waits until the run has ended and returns it, whatever its `status`. Each read waits at the service, so the
+        """Waits until the run has ended and returns it with any final `status`. Each read waits at the service, so the
         end arrives without delay. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the run then
         continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
         options, settings, world = check_call(options), self._link.settings, self._link.world
@@ -102,6 +102,20 @@ class AsyncClient(AsyncOperations):
             pause = wait.pause_after(begun, world.now())
             if pause > 0:
                 await world.sleep(pause)
+
+    async def wait_for_record_import_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
+    ) -> models.RecordImportJob | None:
+        """Waits until the import or batch has ended and returns it, also a failed one; None if there is no such
+        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues. Without it
+        the wait is unlimited. `options` apply to each read, `timeout` included."""
+        options, world = check_call(options), self._link.world
+        wait = JobWait.begin(world.now(), wait_timeout)
+        while True:
+            job = await self.get_record_import_job(job_id, options=options)
+            if job is None or not is_working(job):
+                return job
+            await world.sleep(wait.pause_after(world.now()))
 
     async def aclose(self) -> None:
         """Closes the idle connections. A later call opens new ones."""

@@ -18,7 +18,7 @@ except ImportError as error:
         "AsyncClient needs httpx2: install the package with its extra 'async'.", name=error.name
     ) from error
 
-from ._answer import Plan, form_of, is_readable, is_said_by_status, parsed, refusal
+from ._answer import Plan, form_of, is_readable, is_said_by_status, parsed, refusal, refused
 from ._async_connections import Connections as Connections
 from ._body import Body, ContentError
 from ._bounded import BoundedBody
@@ -146,8 +146,9 @@ async def _attempt(link: AsyncLink, plan: Plan, idle: float, mode: Mode) -> obje
         if not handed_over:
             await response.aclose()
     if form is None:
-        raise refusal(plan.operation.id, status, answered, content, link.world.now())
-    data = parsed(plan.operation.id, form, content)
+        problem = refusal(plan.operation.id, status, answered, content, link.world.now())
+        refused(plan.operation, problem, unread=mode == "stream")
+    data = None if form is None else parsed(plan.operation.id, form, content)
     return APIResponse(data, status, answered, content) if mode == "raw" else data
 
 

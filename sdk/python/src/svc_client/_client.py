@@ -17,7 +17,7 @@ from ._options import CallOptions, ClientOptions, check_call, check_timeout, kee
 from ._paging import Pages, as_it_is, begin_of, paging_of, with_token
 from ._settings import settle
 from ._transport import Link, Mode, exchange
-from ._waiting import Wait, aborted
+from ._waiting import JobWait, Wait, aborted, is_working, job_aborted
 from ._world import MACHINE
 
 P = ParamSpec("P")
@@ -86,7 +86,7 @@ class Client(Operations):
     def wait_for_execution_run(
         self, run_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
     ) -> models.ExecutionRun:
-        """Waits until the run has ended and returns it, whatever its `status`. Each read waits at the service, so the
+        """Waits until the run has ended and returns it with any final `status`. Each read waits at the service, so the
         end arrives without delay. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the run then
         continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
         options, settings, world = check_call(options), self._link.settings, self._link.world
@@ -102,6 +102,24 @@ class Client(Operations):
                 world.sleep(pause, Event() if cancellation is None else cancellation.event)
             if cancellation is not None and cancellation.cancelled:
                 raise aborted()
+
+    def wait_for_record_import_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.RecordImportJob | None:
+        """Waits until the import or batch has ended and returns it, also a failed one; None if there is no such
+        job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues. Without it
+        the wait is unlimited. `options` apply to each read, `timeout` included."""
+        options, world = check_call(options), self._link.world
+        cancellation = options.get("cancellation")
+        wait = JobWait.begin(world.now(), wait_timeout)
+        while True:
+            job = self.get_record_import_job(job_id, options=options)
+            if job is None or not is_working(job):
+                return job
+            pause = wait.pause_after(world.now())
+            world.sleep(pause, Event() if cancellation is None else cancellation.event)
+            if cancellation is not None and cancellation.cancelled:
+                raise job_aborted()
 
     def close(self) -> None:
         """Closes the idle connections. A later call opens new ones."""

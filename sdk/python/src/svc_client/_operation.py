@@ -74,6 +74,8 @@ class OperationSpec:
     retry: RetryRule
     answers: Mapping[int, AnswerForm]
     """The form of the answers that the method returns, by status. Every other answer is raised."""
+    absent: bool = False
+    """Whether a 404 of the service for something that does not exist is the result None."""
     query: tuple[ParameterSpec, ...] = ()
     headers: tuple[ParameterSpec, ...] = ()
     body: BodySpec | None = None

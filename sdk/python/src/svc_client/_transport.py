@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Literal
 
-from ._answer import Plan, form_of, is_readable, is_said_by_status, parsed, refusal
+from ._answer import Plan, form_of, is_readable, is_said_by_status, parsed, refusal, refused
 from ._body import ContentError
 from ._bounded import BoundedBody
 from ._connection import Connection, Pool
@@ -128,8 +128,9 @@ class _Attempt:
             if not handed_over:
                 self._give_up()
         if form is None:
-            raise refusal(plan.operation.id, status, answered, content, self._link.world.now())
-        data = parsed(plan.operation.id, form, content)
+            problem = refusal(plan.operation.id, status, answered, content, self._link.world.now())
+            refused(plan.operation, problem, unread=mode == "stream")
+        data = None if form is None else parsed(plan.operation.id, form, content)
         return APIResponse(data, status, answered, content) if mode == "raw" else data
 
     def _content(

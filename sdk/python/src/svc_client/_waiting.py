@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ._errors import APIAbortError, APITimeoutError, SvcError
+
+if TYPE_CHECKING:
+    from . import models
 
 READ_SECONDS_MAX = 20.0
 """The longest wait of one read at the service."""
@@ -14,6 +18,12 @@ PAUSE_SECONDS_MAX = 8.0
 """The pause after a read that the service answered at once: it has too many waiting calls."""
 
 _OPERATION = "getExecutionRun"
+
+JOB_PAUSE_SECONDS_MIN = 0.25
+JOB_PAUSE_SECONDS_MAX = 4.0
+"""The pause between two reads of a job."""
+
+_JOB_OPERATION = "getRecordImportJob"
 
 
 @dataclass
@@ -46,6 +56,37 @@ class Wait:
         pause = self.pause_seconds if self.until is None else min(self.pause_seconds, self.until - now)
         self.pause_seconds = min(2 * self.pause_seconds, PAUSE_SECONDS_MAX)
         return pause
+
+
+@dataclass
+class JobWait:
+    """Decides the next pause between two reads of a job: it doubles while the job works."""
+
+    until: float | None
+    pause_seconds: float = JOB_PAUSE_SECONDS_MIN
+
+    @classmethod
+    def begin(cls, now: float, wait_timeout: float | None) -> JobWait:
+        return cls(None if wait_timeout is None else now + _check_wait(wait_timeout))
+
+    def pause_after(self, now: float) -> float:
+        """The pause after a read of an unfinished job. Raises if the time is over."""
+        if self.until is not None and now >= self.until:
+            message = "The job did not end in the time to wait for it; it goes on."
+            raise APITimeoutError(message, operation=_JOB_OPERATION)
+        pause = self.pause_seconds if self.until is None else min(self.pause_seconds, self.until - now)
+        self.pause_seconds = min(2 * self.pause_seconds, JOB_PAUSE_SECONDS_MAX)
+        return pause
+
+
+def is_working(job: models.RecordImportJob) -> bool:
+    """Whether the job has not ended."""
+    return job["status"] in ("queued", "running")
+
+
+def job_aborted() -> APIAbortError:
+    """The error of a cancelled wait for a job."""
+    return APIAbortError("The wait for the job was aborted.", operation=_JOB_OPERATION)
 
 
 def aborted() -> APIAbortError:

@@ -5,6 +5,10 @@ import { flatten } from '../flatten.ts';
 import { ServerOperations } from './groups/server.ts';
 import { CanonicalOperations } from './groups/canonical.ts';
 import { ExecutionOperations } from './groups/execution.ts';
+import { CollectionsOperations } from './groups/collections.ts';
+import { RecordsOperations } from './groups/records.ts';
+import { ObjectsOperations } from './groups/objects.ts';
+import { TracesOperations } from './groups/traces.ts';
 
 export type {
   GetEffectiveExecutionRuntimeParameters,
@@ -12,10 +16,32 @@ export type {
   GetExecutionRunParameters,
   GetExecutionRunHistoryParameters,
 } from './groups/execution.ts';
+export type {
+  CreateCollectionParameters,
+  DeleteCollectionParameters,
+  ImportCollectionParameters,
+  StartCollectionImportJobParameters,
+  InspectCollectionParameters,
+  ListRecordImportJobsParameters,
+} from './groups/collections.ts';
+export type {
+  UpsertRecordParameters,
+  UpsertRecordsParameters,
+  StartRecordBatchUpsertJobParameters,
+} from './groups/records.ts';
+export type {
+  ListObjectsParameters,
+  PutObjectParameters,
+  DeleteObjectParameters,
+} from './groups/objects.ts';
+export type {
+  ListTracesParameters,
+  SummarizeTracesParameters,
+} from './groups/traces.ts';
 
 /** Every operation of the contract. `SvcClient` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
-export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations {}
+export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, TracesOperations {}
 
-flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations]);
+flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, TracesOperations]);

@@ -9,6 +9,8 @@ export type ProblemCode =
   | 'tenant_mismatch'
   | 'duplicate_in_request'
   | 'continuation_token_invalid'
+  | 'query_budget_exceeded'
+  | 'search_budget_exceeded'
   | 'content_hash_mismatch'
   | 'handler_missing'
   | 'plugin_mismatch'
@@ -17,6 +19,7 @@ export type ProblemCode =
   | 'permission_denied'
   | 'product_policy_violation'
   | 'not_found'
+  | 'collection_not_found'
   | 'route_not_found'
   | 'method_not_allowed'
   | 'request_timeout'
@@ -44,4 +47,5 @@ export type ProblemCode =
   | 'store_contention'
   | 'storage_full'
   | 'handler_not_routed'
-  | 'unavailable';
+  | 'unavailable'
+  | 'search_index_building';

@@ -3,6 +3,7 @@
 from collections.abc import Coroutine, Mapping
 from typing import Any, Literal
 from .._async_transport import AsyncStreamedResponse
+from .._operation import BinaryContent
 from .._options import AsyncCallOptions
 from .._paging import AsyncPages
 from .._responses import APIResponse
@@ -358,6 +359,246 @@ class AsyncOperations:
         *,
         options: AsyncCallOptions | None = None,
     ) -> models.ExecutionCheckpoint: ...
+
+    # ---- Collections
+
+    async def list_collections(self, *, options: AsyncCallOptions | None = None) -> models.CollectionNameList: ...
+
+    async def create_collection(
+        self,
+        request: models.RecordCollectionPolicyInput,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun: ...
+
+    async def get_collection_policy(
+        self,
+        collection: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RecordCollectionPolicy | None: ...
+
+    async def delete_collection(
+        self,
+        collection: str,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun: ...
+
+    async def export_collection(
+        self,
+        collection: str,
+        request: models.CollectionExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.CollectionExportEnvelope | None: ...
+
+    async def import_collection(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RecordImportJob: ...
+
+    async def start_collection_import_job(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RecordImportJob: ...
+
+    async def inspect_collection(
+        self,
+        collection: str,
+        *,
+        include_anomalies: bool | None = None,
+        anomaly_limit: int | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.CollectionInspectionResult: ...
+
+    async def list_record_import_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RecordImportJobList: ...
+
+    async def get_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RecordImportJob | None: ...
+
+    async def cancel_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RecordImportJob | None: ...
+
+    # ---- Records
+
+    async def get_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcRecord | None: ...
+
+    async def delete_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> None: ...
+
+    async def upsert_record(
+        self,
+        collection: str,
+        request: models.SvcRecordInput,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcRecord: ...
+
+    async def upsert_records(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RecordImportJob: ...
+
+    async def start_record_batch_upsert_job(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RecordImportJob: ...
+
+    def query_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncPages[models.SvcRecord, models.RecordQueryResult]: ...
+
+    def search_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncPages[models.SvcRecordMatch, models.RecordSearchResult]: ...
+
+    # ---- Objects
+
+    def list_objects(
+        self,
+        container: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        continuation_token: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncPages[models.ObjectInfo, models.ObjectListResult]: ...
+
+    async def put_object(
+        self,
+        container: str,
+        key: str,
+        request: BinaryContent,
+        *,
+        content_type: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ObjectInfo: ...
+
+    async def get_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse | None: ...
+
+    async def delete_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        if_match: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> None: ...
+
+    # ---- Traces
+
+    async def list_traces(
+        self,
+        *,
+        operation: str | None = None,
+        limit: int | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.TraceRecordList: ...
+
+    async def summarize_traces(
+        self,
+        *,
+        operation: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.TraceSummary: ...
+
+    async def prune_traces(
+        self,
+        request: models.TracePruneRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.TracePruneResult: ...
+
+    async def export_traces(
+        self,
+        request: models.TraceExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.TraceExportBundle: ...
+
+    async def get_trace(
+        self,
+        id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.TraceRecord | None: ...
 
 class AsyncOperationsWithRawResponse:
     def __init__(self, caller: Any) -> None: ...
@@ -722,6 +963,250 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.ExecutionCheckpoint]: ...
 
+    # ---- Collections
+
+    async def list_collections(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.CollectionNameList]: ...
+
+    async def create_collection(
+        self,
+        request: models.RecordCollectionPolicyInput,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ExecutionRun]: ...
+
+    async def get_collection_policy(
+        self,
+        collection: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RecordCollectionPolicy | None]: ...
+
+    async def delete_collection(
+        self,
+        collection: str,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ExecutionRun]: ...
+
+    async def export_collection(
+        self,
+        collection: str,
+        request: models.CollectionExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.CollectionExportEnvelope | None]: ...
+
+    async def import_collection(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob]: ...
+
+    async def start_collection_import_job(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob]: ...
+
+    async def inspect_collection(
+        self,
+        collection: str,
+        *,
+        include_anomalies: bool | None = None,
+        anomaly_limit: int | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.CollectionInspectionResult]: ...
+
+    async def list_record_import_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJobList]: ...
+
+    async def get_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob | None]: ...
+
+    async def cancel_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob | None]: ...
+
+    # ---- Records
+
+    async def get_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcRecord | None]: ...
+
+    async def delete_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[None]: ...
+
+    async def upsert_record(
+        self,
+        collection: str,
+        request: models.SvcRecordInput,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcRecord]: ...
+
+    async def upsert_records(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob]: ...
+
+    async def start_record_batch_upsert_job(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob]: ...
+
+    def query_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> Coroutine[Any, Any, APIResponse[models.RecordQueryResult]]: ...
+
+    def search_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> Coroutine[Any, Any, APIResponse[models.RecordSearchResult]]: ...
+
+    # ---- Objects
+
+    def list_objects(
+        self,
+        container: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        continuation_token: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> Coroutine[Any, Any, APIResponse[models.ObjectListResult]]: ...
+
+    async def put_object(
+        self,
+        container: str,
+        key: str,
+        request: BinaryContent,
+        *,
+        content_type: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ObjectInfo]: ...
+
+    async def get_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[bytes | None]: ...
+
+    async def delete_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        if_match: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[None]: ...
+
+    # ---- Traces
+
+    async def list_traces(
+        self,
+        *,
+        operation: str | None = None,
+        limit: int | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.TraceRecordList]: ...
+
+    async def summarize_traces(
+        self,
+        *,
+        operation: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.TraceSummary]: ...
+
+    async def prune_traces(
+        self,
+        request: models.TracePruneRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.TracePruneResult]: ...
+
+    async def export_traces(
+        self,
+        request: models.TraceExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.TraceExportBundle]: ...
+
+    async def get_trace(
+        self,
+        id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.TraceRecord | None]: ...
+
 class AsyncOperationsWithStreamingResponse:
     def __init__(self, caller: Any) -> None: ...
 
@@ -1072,3 +1557,238 @@ class AsyncOperationsWithStreamingResponse:
         *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
+
+    # ---- Collections
+
+    async def list_collections(self, *, options: AsyncCallOptions | None = None) -> AsyncStreamedResponse: ...
+
+    async def create_collection(
+        self,
+        request: models.RecordCollectionPolicyInput,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_collection_policy(
+        self,
+        collection: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def delete_collection(
+        self,
+        collection: str,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def export_collection(
+        self,
+        collection: str,
+        request: models.CollectionExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def import_collection(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_collection_import_job(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def inspect_collection(
+        self,
+        collection: str,
+        *,
+        include_anomalies: bool | None = None,
+        anomaly_limit: int | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_record_import_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def cancel_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    # ---- Records
+
+    async def get_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def delete_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def upsert_record(
+        self,
+        collection: str,
+        request: models.SvcRecordInput,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def upsert_records(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_record_batch_upsert_job(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    def query_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> Coroutine[Any, Any, AsyncStreamedResponse]: ...
+
+    def search_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> Coroutine[Any, Any, AsyncStreamedResponse]: ...
+
+    # ---- Objects
+
+    def list_objects(
+        self,
+        container: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        continuation_token: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> Coroutine[Any, Any, AsyncStreamedResponse]: ...
+
+    async def put_object(
+        self,
+        container: str,
+        key: str,
+        request: BinaryContent,
+        *,
+        content_type: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def delete_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        if_match: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    # ---- Traces
+
+    async def list_traces(
+        self,
+        *,
+        operation: str | None = None,
+        limit: int | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def summarize_traces(
+        self,
+        *,
+        operation: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def prune_traces(
+        self,
+        request: models.TracePruneRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def export_traces(
+        self,
+        request: models.TraceExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_trace(self, id: str, *, options: AsyncCallOptions | None = None) -> AsyncStreamedResponse: ...

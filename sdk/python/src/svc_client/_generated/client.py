@@ -10,8 +10,10 @@ from . import operations as spec
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Literal
+    from .._operation import BinaryContent
     from .._options import CallOptions
     from .._paging import Pages
+    from .._responses import StreamedResponse
     from . import models
 
 
@@ -1753,6 +1755,1161 @@ class Operations:
         """
         given = Given(path=(run_id, key))
         return self._caller.call(spec.GET_EXECUTION_RUN_CHECKPOINT, given, options)
+
+    # ---- Collections
+
+    def list_collections(self, *, options: CallOptions | None = None) -> models.CollectionNameList:
+        """List collections. The names of the collections of the space, in the order of their UTF-8 bytes.
+
+        `GET /collections`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `CollectionNameList`. The names.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `listCollections` of the contract, here `list_collections`:
+        docs/reference/operations.md#listcollections
+        """
+        given = Given()
+        return self._caller.call(spec.LIST_COLLECTIONS, given, options)
+
+    def create_collection(
+        self,
+        request: models.RecordCollectionPolicyInput,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """Create a collection. Admits a run that creates the collection. A collection with an equivalent
+        policy stays as it is and the run succeeds; one with another policy makes the run fail with the
+        failure class `validation`. The result of the run is the stored policy.
+
+        `POST /collections`; needs the access operation `write` of `server-authenticated`.
+
+        The request is JSON, at most 262,144 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            request: `RecordCollectionPolicyInput`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `ExecutionRun`. The run is admitted, by this request or an earlier one with the same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `createCollection` of the contract, here `create_collection`:
+        docs/reference/operations.md#createcollection
+        """
+        given = Given(
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.CREATE_COLLECTION, given, options)
+
+    def get_collection_policy(
+        self,
+        collection: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RecordCollectionPolicy | None:
+        """Read the policy of a collection. The policy as first stored.
+
+        `GET /collections/{collection}`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RecordCollectionPolicy`. The policy.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
+                `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `getCollection` of the contract, here `get_collection_policy`:
+        docs/reference/operations.md#getcollection
+        """
+        given = Given(path=(collection,))
+        return self._caller.call(spec.GET_COLLECTION_POLICY, given, options)
+
+    def delete_collection(
+        self,
+        collection: str,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """Delete a collection. Admits a run that deletes the collection with all its records. Once the run
+        has succeeded, no call sees any of them; a collection of the same name may be created at once.
+        Succeeds for a collection that does not exist.
+
+        `DELETE /collections/{collection}`; needs the access operation `delete` of `server-authenticated`.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `ExecutionRun`. The run is admitted, by this request or an earlier one with the same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `deleteCollection` of the contract, here `delete_collection`:
+        docs/reference/operations.md#deletecollection
+        """
+        given = Given(
+            path=(collection,),
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.DELETE_COLLECTION, given, options)
+
+    def export_collection(
+        self,
+        collection: str,
+        request: models.CollectionExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.CollectionExportEnvelope | None:
+        """Export a collection. The policy and the records of one moment, in the order of the query, with the
+        hash of the content. More records than `maxRecords` are refused, or cut with a continuation token.
+        An answer that would be larger than the server sends is refused or cut in the same way.
+
+        `POST /collections/{collection}/export`; needs the access operation `read` of
+        `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `CollectionExportRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `CollectionExportEnvelope`. The export.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `continuation_token_invalid` (400),
+                `query_budget_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
+                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `exportCollectionBounded` of the contract, here `export_collection`:
+        docs/reference/operations.md#exportcollectionbounded
+        """
+        given = Given(path=(collection,), request=request)
+        return self._caller.call(spec.EXPORT_COLLECTION, given, options)
+
+    def import_collection(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob:
+        """Import a collection. Admits a job that writes the records of an export. With `replaceExisting`
+        readers see the old collection until the job ends, and then the new one. Needs the access operation
+        `write` of the records too, and with `replaceExisting` also `delete`.
+
+        `POST /collections/{collection}/import`; needs the access operation `start_run` of
+        `execution-policy`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `CollectionImportRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RecordImportJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `content_hash_mismatch` (400),
+                `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
+
+        Operation `importCollection` of the contract, here `import_collection`:
+        docs/reference/operations.md#importcollection
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.IMPORT_COLLECTION, given, options)
+
+    def start_collection_import_job(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob:
+        """Start the import of a collection. Admits a job that writes the records of an export. With
+        `replaceExisting` readers see the old collection until the job ends, and then the new one, and the
+        caller also needs the access operation `delete`. The same as `importCollection`, for callers with
+        record access alone.
+
+        `POST /collections/{collection}/import/jobs`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `CollectionImportRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RecordImportJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `content_hash_mismatch` (400),
+                `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
+
+        Operation `startCollectionImportJob` of the contract, here `start_collection_import_job`:
+        docs/reference/operations.md#startcollectionimportjob
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.START_COLLECTION_IMPORT_JOB, given, options)
+
+    def inspect_collection(
+        self,
+        collection: str,
+        *,
+        include_anomalies: bool | None = None,
+        anomaly_limit: int | None = None,
+        options: CallOptions | None = None,
+    ) -> models.CollectionInspectionResult:
+        """Inspect a collection. Counts over the records of the collection, and the records that do not fit
+        its policy.
+
+        `GET /collections/{collection}/inspect`; needs the access operation `read` of
+        `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            include_anomalies: Whether the answer lists anomalies. (true when absent)
+            anomaly_limit: At most so many anomalies. (0 to 500, 50 when absent)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `CollectionInspectionResult`. The counts.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
+
+        Operation `inspectCollection` of the contract, here `inspect_collection`:
+        docs/reference/operations.md#inspectcollection
+        """
+        given = Given(
+            path=(collection,),
+            parameters={"include_anomalies": include_anomalies, "anomaly_limit": anomaly_limit},
+        )
+        return self._caller.call(spec.INSPECT_COLLECTION, given, options)
+
+    def list_record_import_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJobList:
+        """List imports and batches. Jobs of the space that the caller may read, newest first. Where more
+        follow, the header `Link` names the next page. Needs the access operation `read` of the records
+        too.
+
+        `GET /record-import/jobs`; needs the access operation `read_run` of `execution-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            limit: At most so many jobs. (1 to 200, 50 when absent)
+            include_result: Whether the answer includes results; they are null otherwise. (false when
+                absent)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RecordImportJobList`. The jobs.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `listRecordImportJobs` of the contract, here `list_record_import_jobs`:
+        docs/reference/operations.md#listrecordimportjobs
+        """
+        given = Given(parameters={"limit": limit, "include_result": include_result})
+        return self._caller.call(spec.LIST_RECORD_IMPORT_JOBS, given, options)
+
+    def get_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob | None:
+        """Read an import or a batch. The state of one job, with its result. Needs the access operation `read`
+        of the records too.
+
+        `GET /record-import/jobs/{jobId}`; needs the access operation `read_run` of `execution-policy`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RecordImportJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getRecordImportJob` of the contract, here `get_record_import_job`:
+        docs/reference/operations.md#getrecordimportjob
+        """
+        given = Given(path=(job_id,))
+        return self._caller.call(spec.GET_RECORD_IMPORT_JOB, given, options)
+
+    def cancel_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob | None:
+        """Cancel an import or a batch. Cancels a queued job at once, and asks a running one to stop. Records
+        that it has written stay written; an import with `replaceExisting` leaves the old collection. A
+        finished job stays unchanged. Needs the access operation `write` of the records too.
+
+        `DELETE /record-import/jobs/{jobId}`; needs the access operation `cancel_run` of
+        `execution-policy`.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RecordImportJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `cancelRecordImportJob` of the contract, here `cancel_record_import_job`:
+        docs/reference/operations.md#cancelrecordimportjob
+        """
+        given = Given(path=(job_id,))
+        return self._caller.call(spec.CANCEL_RECORD_IMPORT_JOB, given, options)
+
+    # ---- Records
+
+    def get_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcRecord | None:
+        """Read a record. The record in the order and the spelling of its members as it was written.
+
+        `GET /collections/{collection}/records/{pk}/{id}`; needs the access operation `read` of
+        `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            pk: The partition key. A slash in it is percent-encoded. (1 to 2048 characters)
+            id: The id of the record. (1 to 1023 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `SvcRecord`. The record.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
+
+        Operation `getRecord` of the contract, here `get_record`: docs/reference/operations.md#getrecord
+        """
+        given = Given(path=(collection, pk, id))
+        return self._caller.call(spec.GET_RECORD, given, options)
+
+    def delete_record(self, collection: str, pk: str, id: str, *, options: CallOptions | None = None) -> None:
+        """Delete a record. Deletes the record and forgets its revision. Succeeds for a record that does not
+        exist.
+
+        `DELETE /collections/{collection}/records/{pk}/{id}`; needs the access operation `delete` of
+        `server-authenticated`.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            pk: The partition key. A slash in it is percent-encoded. (1 to 2048 characters)
+            id: The id of the record. (1 to 1023 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            204: None. There is no such record any more.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
+                `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
+
+        Operation `deleteRecord` of the contract, here `delete_record`:
+        docs/reference/operations.md#deleterecord
+        """
+        given = Given(path=(collection, pk, id))
+        return self._caller.call(spec.DELETE_RECORD, given, options)
+
+    def upsert_record(
+        self,
+        collection: str,
+        request: models.SvcRecordInput,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.SvcRecord:
+        """Write a record. Replaces the whole record, or creates it. The headers `If-Match` and
+        `If-None-Match` make the write conditional; the check and the write are one transaction.
+
+        `POST /collections/{collection}/records`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 2,097,152 bytes.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcRecordInput`.
+            if_match: The etag that the record must have, or `*` for any existing record. (1 to 256
+                characters)
+            if_none_match: The etag that the record must not have, or `*` if no record may exist. (1 to
+                256 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            201: `SvcRecord`. The stored record.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
+                `request_timeout` (408), `precondition_failed` (412), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `upsertRecord` of the contract, here `upsert_record`:
+        docs/reference/operations.md#upsertrecord
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"if_match": if_match, "if_none_match": if_none_match},
+        )
+        return self._caller.call(spec.UPSERT_RECORD, given, options)
+
+    def upsert_records(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob:
+        """Write many records. Admits a job that writes the records one after the other and stops at the first
+        failure unless `continueOnError` is true. Needs the access operation `write` of the records too.
+
+        `POST /collections/{collection}/records/batch`; needs the access operation `start_run` of
+        `execution-policy`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `RecordBatchUpsertRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RecordImportJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
+
+        Operation `upsertRecords` of the contract, here `upsert_records`:
+        docs/reference/operations.md#upsertrecords
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.UPSERT_RECORDS, given, options)
+
+    def start_record_batch_upsert_job(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob:
+        """Start a batch of writes. Admits a job that writes the records one after the other and stops at the
+        first failure unless `continueOnError` is true. The same as `upsertRecords`, for callers with
+        record access alone.
+
+        `POST /collections/{collection}/records/batch/jobs`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `RecordBatchUpsertRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RecordImportJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+                `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422),
+                `rate_limited` (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500),
+                `store_contention` (503), `storage_full` (503), `handler_not_routed` (503), `unavailable`
+                (503).
+
+        Operation `startRecordBatchUpsertJob` of the contract, here `start_record_batch_upsert_job`:
+        docs/reference/operations.md#startrecordbatchupsertjob
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.START_RECORD_BATCH_UPSERT_JOB, given, options)
+
+    def query_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> Pages[models.SvcRecord, models.RecordQueryResult]:
+        """Query records. Records that meet the filter, a page at a time. A query that would read more records
+        than one call may is refused with `query_budget_exceeded`, never answered in part. Each page reads
+        the current records: one that changes between two pages may appear twice or not at all.
+
+        `POST /collections/{collection}/query`; needs the access operation `read` of
+        `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        A paged list, requested on demand. `first()` is the first page; iterated, every entry of `items` up
+        to the last page.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `QueryEnvelope`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RecordQueryResult`. A page of records.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `continuation_token_invalid` (400),
+                `query_budget_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
+                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `queryRecords` of the contract, here `query_records`:
+        docs/reference/operations.md#queryrecords
+        """
+        given = Given(path=(collection,), request=request)
+        return self._caller.pages(spec.QUERY_RECORDS, given, options)
+
+    def search_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> Pages[models.SvcRecordMatch, models.RecordSearchResult]:
+        """Search records. Ranks the records that meet the filter by a vector or by words, a page at a time. A
+        search by a vector compares every record, or is refused with `search_budget_exceeded`. A search by
+        words scores at most `scanLimit` candidates. Where there are others, each match says so in its
+        diagnostics, and a page without matches is refused with `search_budget_exceeded`. Records that are
+        equal in score follow in the order of partition key and id. Without `vector` and `lexical` it
+        answers the page of a query, each record with score 1.
+
+        `POST /collections/{collection}/search`; needs the access operation `read` of
+        `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        A paged list, requested on demand. `first()` is the first page; iterated, every entry of `items` up
+        to the last page.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `QueryEnvelope`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RecordSearchResult`. A page of matches.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `continuation_token_invalid` (400),
+                `query_budget_exceeded` (400), `search_budget_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `collection_not_found` (404), `method_not_allowed` (405),
+                `request_timeout` (408), `payload_too_large` (413), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503), `search_index_building` (503).
+
+        Operation `searchRecords` of the contract, here `search_records`:
+        docs/reference/operations.md#searchrecords
+        """
+        given = Given(path=(collection,), request=request)
+        return self._caller.pages(spec.SEARCH_RECORDS, given, options)
+
+    # ---- Objects
+
+    def list_objects(
+        self,
+        container: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        continuation_token: str | None = None,
+        options: CallOptions | None = None,
+    ) -> Pages[models.ObjectInfo, models.ObjectListResult]:
+        """List the objects of a container. Objects in the order of the bytes of their keys. A container
+        without objects answers an empty page. Objects that are written or deleted meanwhile move no page.
+
+        `GET /objects/{container}`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        A paged list, requested on demand. `first()` is the first page; iterated, every entry of `items` up
+        to the last page.
+
+        Args:
+            container: The container. It needs no creation: it exists while it holds objects. (3 to 63
+                characters)
+            prefix: Only objects whose keys begin with this text, which need not end at a slash. (at most
+                700 characters)
+            limit: Objects of a page, at most. A page of many large names may have fewer. (1 to 5000, 100
+                when absent)
+            continuation_token: The token of the page before. (1 to 4096 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ObjectListResult`. A page of objects.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `continuation_token_invalid` (400),
+                `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `listObjects` of the contract, here `list_objects`:
+        docs/reference/operations.md#listobjects
+        """
+        given = Given(
+            path=(container,),
+            parameters={"prefix": prefix, "limit": limit, "continuation_token": continuation_token},
+        )
+        return self._caller.pages(spec.LIST_OBJECTS, given, options)
+
+    def put_object(
+        self,
+        container: str,
+        key: str,
+        request: BinaryContent,
+        *,
+        content_type: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ObjectInfo:
+        """Write an object. Writes the bytes of the body under the key and replaces an object that is there.
+        The answer comes when the object survives a crash. Metadata comes in fields `X-Svc-Meta-<name>`:
+        names begin with a letter or `_`, then letters, digits and `_`, in lower case; names that begin
+        with `svc_` are reserved; values are printable ASCII.
+
+        `PUT /objects/{container}/{key+}`; needs the access operation `write` of `server-authenticated`.
+
+        The request is bytes, at most 67,108,864 bytes.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            container: The container. It needs no creation: it exists while it holds objects. (3 to 63
+                characters)
+            key: The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
+                characters)
+            request: application/octet-stream.
+            content_type: The media type of the bytes, which readers get back; `application/octet-stream`
+                for one that was written without. (1 to 255 characters)
+            if_match: The etag that the object must have, or `*` for any existing object. (1 to 256
+                characters)
+            if_none_match: The etag that the object must not have, or `*` if no object may exist. (1 to
+                256 characters)
+            metadata: Metadata of the object by name; at most 32 entries with 8,192 bytes together. (at
+                most 8192 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ObjectInfo`. The object as it is stored.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `precondition_failed` (412), `payload_too_large` (413), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `putObject` of the contract, here `put_object`: docs/reference/operations.md#putobject
+        """
+        given = Given(
+            path=(container, key),
+            request=request,
+            parameters={
+                "content_type": content_type,
+                "if_match": if_match,
+                "if_none_match": if_none_match,
+                "metadata": metadata,
+            },
+        )
+        return self._caller.call(spec.PUT_OBJECT, given, options)
+
+    def get_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse | None:
+        """Read an object. The bytes, or the one range that `Range` asks for. `If-None-Match` with the current
+        etag answers 304, and `HEAD` answers the fields alone.
+
+        `GET /objects/{container}/{key+}`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            container: The container. It needs no creation: it exists while it holds objects. (3 to 63
+                characters)
+            key: The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
+                characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: application/octet-stream. The bytes, with the media type with which they were written.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `range_not_satisfiable` (416), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `getObject` of the contract, here `get_object`: docs/reference/operations.md#getobject
+        """
+        given = Given(path=(container, key))
+        return self._caller.call(spec.GET_OBJECT, given, options)
+
+    def delete_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        if_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> None:
+        """Delete an object. Removes the object. Without effect where there is none, unless `If-Match` asks
+        for one.
+
+        `DELETE /objects/{container}/{key+}`; needs the access operation `delete` of
+        `server-authenticated`.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            container: The container. It needs no creation: it exists while it holds objects. (3 to 63
+                characters)
+            key: The key of the object: a relative path. A slash in it may be percent-encoded. (1 to 700
+                characters)
+            if_match: The etag that the object must have, or `*` for any existing object. (1 to 256
+                characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            204: None. There is no such object any more.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `precondition_failed` (412), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
+
+        Operation `deleteObject` of the contract, here `delete_object`:
+        docs/reference/operations.md#deleteobject
+        """
+        given = Given(path=(container, key), parameters={"if_match": if_match})
+        return self._caller.call(spec.DELETE_OBJECT, given, options)
+
+    # ---- Traces
+
+    def list_traces(
+        self,
+        *,
+        operation: str | None = None,
+        limit: int | None = None,
+        options: CallOptions | None = None,
+    ) -> models.TraceRecordList:
+        """List traces. The newest traces of the space; those of one moment in the order of their ids. An
+        answer that would be too large ends early and says so.
+
+        `GET /traces`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            operation: Only traces of this operation, such as `provider.run`. (1 to 128 characters)
+            limit: At most so many traces. (1 to 5000, 100 when absent)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `TraceRecordList`. The traces, the newest first.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
+
+        Operation `listTraces` of the contract, here `list_traces`: docs/reference/operations.md#listtraces
+        """
+        given = Given(parameters={"operation": operation, "limit": limit})
+        return self._caller.call(spec.LIST_TRACES, given, options)
+
+    def summarize_traces(
+        self,
+        *,
+        operation: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.TraceSummary:
+        """Summarize traces. How many traces the space has, by their values, in all and for each operation.
+        The cost does not grow with the number of traces.
+
+        `GET /traces/summary`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            operation: Only traces of this operation, such as `provider.run`. (1 to 128 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `TraceSummary`. The counts.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention`
+                (503), `unavailable` (503).
+
+        Operation `summarizeTraces` of the contract, here `summarize_traces`:
+        docs/reference/operations.md#summarizetraces
+        """
+        given = Given(parameters={"operation": operation})
+        return self._caller.call(spec.SUMMARIZE_TRACES, given, options)
+
+    def prune_traces(
+        self,
+        request: models.TracePruneRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.TracePruneResult:
+        """Remove old traces. Removes traces of a selection, or tells which it would remove. The selection is
+        sorted from the newest; the newest `keepLatest` stay, and at most `limit` of the others are
+        removed. It needs `operation`, `olderThan` or `keepLatest`. Safe to repeat, also concurrently.
+
+        `POST /traces/prune`; needs the access operation `maintain` of `server-authenticated`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            request: `TracePruneRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `TracePruneResult`. The removed traces, or those that would be removed.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `query_budget_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `storage_full`
+                (503), `unavailable` (503).
+
+        Operation `pruneTraces` of the contract, here `prune_traces`:
+        docs/reference/operations.md#prunetraces
+        """
+        given = Given(request=request)
+        return self._caller.call(spec.PRUNE_TRACES, given, options)
+
+    def export_traces(
+        self,
+        request: models.TraceExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.TraceExportBundle:
+        """Export traces. The newest traces as they are stored, with a hash of the content and a warning
+        wherever a trace may hold a secret. Nothing is left out or replaced.
+
+        `POST /traces/export`; needs the access operation `read` of `server-authenticated`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            request: `TraceExportRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `TraceExportBundle`. The export.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `exportTraces` of the contract, here `export_traces`:
+        docs/reference/operations.md#exporttraces
+        """
+        given = Given(request=request)
+        return self._caller.call(spec.EXPORT_TRACES, given, options)
+
+    def get_trace(self, id: str, *, options: CallOptions | None = None) -> models.TraceRecord | None:
+        """Read a trace. The trace as it is stored.
+
+        `GET /traces/{id}`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            id: The id of the trace. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `TraceRecord`. The trace.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getTrace` of the contract, here `get_trace`: docs/reference/operations.md#gettrace
+        """
+        given = Given(path=(id,))
+        return self._caller.call(spec.GET_TRACE, given, options)
 
 
 class OperationsWithRawResponse(Operations):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, Literal
+from .._operation import BinaryContent
 from .._options import CallOptions
 from .._paging import Pages
 from .._responses import APIResponse, StreamedResponse
@@ -344,6 +345,234 @@ class Operations:
         *,
         options: CallOptions | None = None,
     ) -> models.ExecutionCheckpoint: ...
+
+    # ---- Collections
+
+    def list_collections(self, *, options: CallOptions | None = None) -> models.CollectionNameList: ...
+
+    def create_collection(
+        self,
+        request: models.RecordCollectionPolicyInput,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionRun: ...
+
+    def get_collection_policy(
+        self,
+        collection: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RecordCollectionPolicy | None: ...
+
+    def delete_collection(
+        self,
+        collection: str,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionRun: ...
+
+    def export_collection(
+        self,
+        collection: str,
+        request: models.CollectionExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.CollectionExportEnvelope | None: ...
+
+    def import_collection(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob: ...
+
+    def start_collection_import_job(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob: ...
+
+    def inspect_collection(
+        self,
+        collection: str,
+        *,
+        include_anomalies: bool | None = None,
+        anomaly_limit: int | None = None,
+        options: CallOptions | None = None,
+    ) -> models.CollectionInspectionResult: ...
+
+    def list_record_import_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJobList: ...
+
+    def get_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob | None: ...
+
+    def cancel_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob | None: ...
+
+    # ---- Records
+
+    def get_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcRecord | None: ...
+
+    def delete_record(self, collection: str, pk: str, id: str, *, options: CallOptions | None = None) -> None: ...
+
+    def upsert_record(
+        self,
+        collection: str,
+        request: models.SvcRecordInput,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.SvcRecord: ...
+
+    def upsert_records(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob: ...
+
+    def start_record_batch_upsert_job(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RecordImportJob: ...
+
+    def query_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> Pages[models.SvcRecord, models.RecordQueryResult]: ...
+
+    def search_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> Pages[models.SvcRecordMatch, models.RecordSearchResult]: ...
+
+    # ---- Objects
+
+    def list_objects(
+        self,
+        container: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        continuation_token: str | None = None,
+        options: CallOptions | None = None,
+    ) -> Pages[models.ObjectInfo, models.ObjectListResult]: ...
+
+    def put_object(
+        self,
+        container: str,
+        key: str,
+        request: BinaryContent,
+        *,
+        content_type: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ObjectInfo: ...
+
+    def get_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse | None: ...
+
+    def delete_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        if_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> None: ...
+
+    # ---- Traces
+
+    def list_traces(
+        self,
+        *,
+        operation: str | None = None,
+        limit: int | None = None,
+        options: CallOptions | None = None,
+    ) -> models.TraceRecordList: ...
+
+    def summarize_traces(
+        self,
+        *,
+        operation: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.TraceSummary: ...
+
+    def prune_traces(
+        self,
+        request: models.TracePruneRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.TracePruneResult: ...
+
+    def export_traces(
+        self,
+        request: models.TraceExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.TraceExportBundle: ...
+
+    def get_trace(self, id: str, *, options: CallOptions | None = None) -> models.TraceRecord | None: ...
 
 class OperationsWithRawResponse:
     def __init__(self, caller: Any) -> None: ...
@@ -696,6 +925,250 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.ExecutionCheckpoint]: ...
 
+    # ---- Collections
+
+    def list_collections(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.CollectionNameList]: ...
+
+    def create_collection(
+        self,
+        request: models.RecordCollectionPolicyInput,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ExecutionRun]: ...
+
+    def get_collection_policy(
+        self,
+        collection: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordCollectionPolicy | None]: ...
+
+    def delete_collection(
+        self,
+        collection: str,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ExecutionRun]: ...
+
+    def export_collection(
+        self,
+        collection: str,
+        request: models.CollectionExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.CollectionExportEnvelope | None]: ...
+
+    def import_collection(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob]: ...
+
+    def start_collection_import_job(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob]: ...
+
+    def inspect_collection(
+        self,
+        collection: str,
+        *,
+        include_anomalies: bool | None = None,
+        anomaly_limit: int | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.CollectionInspectionResult]: ...
+
+    def list_record_import_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJobList]: ...
+
+    def get_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob | None]: ...
+
+    def cancel_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob | None]: ...
+
+    # ---- Records
+
+    def get_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcRecord | None]: ...
+
+    def delete_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[None]: ...
+
+    def upsert_record(
+        self,
+        collection: str,
+        request: models.SvcRecordInput,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcRecord]: ...
+
+    def upsert_records(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob]: ...
+
+    def start_record_batch_upsert_job(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordImportJob]: ...
+
+    def query_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordQueryResult]: ...
+
+    def search_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RecordSearchResult]: ...
+
+    # ---- Objects
+
+    def list_objects(
+        self,
+        container: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        continuation_token: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ObjectListResult]: ...
+
+    def put_object(
+        self,
+        container: str,
+        key: str,
+        request: BinaryContent,
+        *,
+        content_type: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ObjectInfo]: ...
+
+    def get_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[bytes | None]: ...
+
+    def delete_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        if_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[None]: ...
+
+    # ---- Traces
+
+    def list_traces(
+        self,
+        *,
+        operation: str | None = None,
+        limit: int | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.TraceRecordList]: ...
+
+    def summarize_traces(
+        self,
+        *,
+        operation: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.TraceSummary]: ...
+
+    def prune_traces(
+        self,
+        request: models.TracePruneRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.TracePruneResult]: ...
+
+    def export_traces(
+        self,
+        request: models.TraceExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.TraceExportBundle]: ...
+
+    def get_trace(
+        self,
+        id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.TraceRecord | None]: ...
+
 class OperationsWithStreamingResponse:
     def __init__(self, caller: Any) -> None: ...
 
@@ -1017,3 +1490,227 @@ class OperationsWithStreamingResponse:
         *,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
+
+    # ---- Collections
+
+    def list_collections(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def create_collection(
+        self,
+        request: models.RecordCollectionPolicyInput,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_collection_policy(
+        self,
+        collection: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def delete_collection(
+        self,
+        collection: str,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def export_collection(
+        self,
+        collection: str,
+        request: models.CollectionExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def import_collection(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_collection_import_job(
+        self,
+        collection: str,
+        request: models.CollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def inspect_collection(
+        self,
+        collection: str,
+        *,
+        include_anomalies: bool | None = None,
+        anomaly_limit: int | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def list_record_import_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_record_import_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def cancel_record_import_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    # ---- Records
+
+    def get_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def delete_record(
+        self,
+        collection: str,
+        pk: str,
+        id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def upsert_record(
+        self,
+        collection: str,
+        request: models.SvcRecordInput,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def upsert_records(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_record_batch_upsert_job(
+        self,
+        collection: str,
+        request: models.RecordBatchUpsertRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def query_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def search_records(
+        self,
+        collection: str,
+        request: models.QueryEnvelope | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    # ---- Objects
+
+    def list_objects(
+        self,
+        container: str,
+        *,
+        prefix: str | None = None,
+        limit: int | None = None,
+        continuation_token: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def put_object(
+        self,
+        container: str,
+        key: str,
+        request: BinaryContent,
+        *,
+        content_type: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_object(self, container: str, key: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def delete_object(
+        self,
+        container: str,
+        key: str,
+        *,
+        if_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    # ---- Traces
+
+    def list_traces(
+        self,
+        *,
+        operation: str | None = None,
+        limit: int | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def summarize_traces(
+        self,
+        *,
+        operation: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def prune_traces(
+        self,
+        request: models.TracePruneRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def export_traces(
+        self,
+        request: models.TraceExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_trace(self, id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...

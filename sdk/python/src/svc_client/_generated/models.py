@@ -52,6 +52,15 @@ __all__ = [
     "CanonicalTransactionRequest",
     "CanonicalTransactionResult",
     "CanonicalWritePrecondition",
+    "CollectionExportEnvelope",
+    "CollectionExportEnvelopeInput",
+    "CollectionExportRequest",
+    "CollectionImportRequest",
+    "CollectionImportResult",
+    "CollectionInspectionAnomaly",
+    "CollectionInspectionResult",
+    "CollectionNameList",
+    "CollectionSnapshotHashComparison",
     "EffectiveExecutionRuntimeSurface",
     "ExecutionArtifact",
     "ExecutionArtifactList",
@@ -102,14 +111,35 @@ __all__ = [
     "ExecutionWaitKind",
     "ExecutionWaitOutcome",
     "ExecutionWaitResult",
+    "FilterNode",
     "Identifier",
     "IdentifierInput",
     "JsonObject",
     "JsonValue",
+    "LexicalSearchOptions",
+    "ObjectInfo",
+    "ObjectListResult",
     "OpenApiDocument",
+    "OrderExpression",
     "ProblemDetails",
     "ProblemFault",
     "PublicSchemaBundle",
+    "QueryEnvelope",
+    "RagCollectionInspection",
+    "RecordBatchUpsertItemResult",
+    "RecordBatchUpsertRequest",
+    "RecordBatchUpsertResult",
+    "RecordCollectionPolicy",
+    "RecordCollectionPolicyInput",
+    "RecordImportJob",
+    "RecordImportJobList",
+    "RecordQueryResult",
+    "RecordSearchResult",
+    "RecordWritePrecondition",
+    "RetrievalDiagnostics",
+    "RetrievalResultIdentity",
+    "RetrievalScoreNormalization",
+    "RetrievalTraceReference",
     "ServerCheckStatus",
     "ServerEmbeddingStatus",
     "ServerHealthStatus",
@@ -118,7 +148,27 @@ __all__ = [
     "ServerReadinessReport",
     "ServerSecurityStatus",
     "ServerStorageStatus",
+    "SvcRecord",
+    "SvcRecordInput",
+    "SvcRecordMatch",
+    "SvcSourceReference",
+    "SvcSourceReferenceInput",
+    "SvcVector",
+    "SvcVectorInput",
     "Timestamp",
+    "TraceExportBundle",
+    "TraceExportRequest",
+    "TraceExportWarning",
+    "TraceOperationSummary",
+    "TracePruneRequest",
+    "TracePruneResult",
+    "TraceRecord",
+    "TraceRecordList",
+    "TraceSummary",
+    "VectorFieldInspection",
+    "VectorFieldPolicy",
+    "VectorFieldPolicyInput",
+    "VectorSearchOptions",
 ]
 
 JsonValue: TypeAlias = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"]
@@ -759,6 +809,368 @@ class CanonicalRestoreRequest(TypedDict):
     expectedContentHash: NotRequired[str | None]
     """Expected hash of the content, checked in addition to the hash in the snapshot. (at most 71 characters)
     """
+
+
+# ---- collections
+
+
+class VectorFieldPolicyInput(TypedDict):
+    """The rules of one vector of the records of a collection."""
+
+    name: str
+    """Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters)"""
+    path: str
+    """Where the numbers are: `/vectors/<name>/values`. (at most 160 characters)"""
+    dimensions: int
+    """How many numbers each vector has. (1 to 65536)"""
+    datatype: NotRequired[str | None]
+    """Type of the numbers: `float32`; upper and lower case are the same. (at most 32 characters, "float32"
+    when absent)
+    """
+    distanceFunction: NotRequired[str | None]
+    """`cosine`, `dotProduct` or `euclidean`; upper and lower case are the same. (at most 32 characters,
+    "cosine" when absent)
+    """
+    indexType: NotRequired[str | None]
+    """`flat`, `quantizedFlat` or `diskANN`; upper and lower case are the same. The service compares vectors
+    exactly with each of the three. (at most 32 characters, "flat" when absent)
+    """
+
+
+class VectorFieldPolicy(TypedDict):
+    """The rules of one vector of the records of a collection, as first stored."""
+
+    name: str
+    """Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters)"""
+    path: str
+    """Where the numbers are: `/vectors/<name>/values`. (at most 160 characters)"""
+    dimensions: int
+    """How many numbers each vector has. (1 to 65536)"""
+    datatype: str
+    """Type of the numbers: `float32`; upper and lower case are the same. (at most 32 characters)"""
+    distanceFunction: str
+    """`cosine`, `dotProduct` or `euclidean`; upper and lower case are the same. (at most 32 characters)"""
+    indexType: str
+    """`flat`, `quantizedFlat` or `diskANN`; upper and lower case are the same. The service compares vectors
+    exactly with each of the three. (at most 32 characters)
+    """
+
+
+class RecordCollectionPolicyInput(TypedDict):
+    """The policy of a collection. The policy of an existing collection never changes; create accepts an
+    equivalent one again.
+    """
+
+    name: str
+    """The collection: 1 to 255 letters, digits, `-`, `_` and `.`; the first and the last are a letter or a
+    digit. (at most 255 characters)
+    """
+    partitionKeyPath: NotRequired[str | None]
+    """Where a record holds its partition key; always `/partitionKey`. (at most 64 characters, "/partitionKey"
+    when absent)
+    """
+    vectorPolicies: NotRequired[Sequence[VectorFieldPolicyInput] | None]
+    """The vectors that records may have; names are unique. (at most 64 items)"""
+    indexedMetadata: NotRequired[Sequence[str] | None]
+    """Paths that queries find records by without reading the others: unique JSON Pointers whose segments hold
+    letters, digits, `_` and `-`. The service projects the first 28. (at most 256 items)
+    """
+
+
+class RecordCollectionPolicy(TypedDict):
+    """The policy of a collection, as first stored."""
+
+    name: str
+    """The collection. (at most 255 characters)"""
+    partitionKeyPath: str
+    """Where a record holds its partition key. (at most 64 characters)"""
+    vectorPolicies: list[VectorFieldPolicy]
+    """The vectors that records may have. (at most 64 items)"""
+    indexedMetadata: list[str]
+    """Paths that queries find records by. (at most 256 items)"""
+
+
+class CollectionExportRequest(TypedDict):
+    """Which records an export holds."""
+
+    query: NotRequired[QueryEnvelope | None]
+    """Filter and order of the records; all in the order of partition key and id if absent. Its `limit` and
+    `continuationToken` apply as in a query.
+    """
+    maxRecords: NotRequired[int | None]
+    """The largest number of records. (1 to 10000, 10000 when absent)"""
+    failOnLimitExceeded: NotRequired[bool | None]
+    """Whether more records than `maxRecords` are refused. If false, the export is truncated and has a
+    continuation token. (true when absent)
+    """
+
+
+class CollectionExportEnvelope(TypedDict):
+    """A collection as of one moment: its policy and its records, with the hash of both."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    policy: RecordCollectionPolicy
+    """Its policy."""
+    records: list[SvcRecord]
+    """The records. (at most 10000 items)"""
+    query: JsonObject | None
+    """The query of the request, as given."""
+    maxRecords: int | None
+    """The limit of the export. (1 to 10000)"""
+    recordCount: int | None
+    """How many records it holds. (at least 0)"""
+    truncated: bool
+    """Whether further records match."""
+    continuationToken: str | None
+    """Continues a truncated export in `query.continuationToken`; null otherwise. (at most 1024 characters)"""
+    exportedAt: str | None
+    """When it was made. (at most 40 characters, RFC 3339)"""
+    contentHash: str | None
+    """SHA-256 of collection, policy and records. (at most 71 characters)"""
+
+
+class CollectionExportEnvelopeInput(TypedDict):
+    """An export to import: as a server answered it, or made by the caller."""
+
+    collection: NotRequired[str | None]
+    """The exported collection; the name of the policy if absent. (at most 255 characters)"""
+    policy: RecordCollectionPolicyInput
+    """The policy. Its name is replaced by that of the collection of the route."""
+    records: NotRequired[Sequence[SvcRecordInput] | None]
+    """The records, in the order in which the import writes them. (at most 10000 items)"""
+    query: NotRequired[Mapping[str, object] | None]
+    """The query of the export; not read."""
+    maxRecords: NotRequired[int | None]
+    """The limit of the export; not read. (1 to 10000)"""
+    recordCount: NotRequired[int | None]
+    """How many records it holds; must be the length of `records`. (at least 0)"""
+    truncated: NotRequired[bool | None]
+    """Whether further records matched; needs `allowPartialSnapshot`. (false when absent)"""
+    continuationToken: NotRequired[str | None]
+    """The token of the export; not read. (at most 1024 characters)"""
+    exportedAt: NotRequired[str | None]
+    """When it was made; not read. (at most 40 characters, RFC 3339)"""
+    contentHash: NotRequired[str | None]
+    """SHA-256 of collection, policy and records: `sha256:` and 64 hexadecimal digits; upper and lower case
+    are the same. Checked before the import is admitted and again before it writes. (at most 71 characters)
+    """
+
+
+class CollectionImportRequest(TypedDict):
+    """An export to write into a collection."""
+
+    snapshot: CollectionExportEnvelopeInput
+    """The export."""
+    expectedContentHash: NotRequired[str | None]
+    """The expected hash of the content; `snapshot.contentHash` if absent. (at most 71 characters)"""
+    replaceExisting: NotRequired[bool | None]
+    """Whether the import replaces an existing collection, all at once at its end. Otherwise it adds to a
+    collection with an equivalent policy. (false when absent)
+    """
+    continueOnError: NotRequired[bool | None]
+    """Whether the import goes on after a record that fails. (false when absent)"""
+    allowCollectionRename: NotRequired[bool | None]
+    """Whether the export may be of a collection with another name. (false when absent)"""
+    allowPartialSnapshot: NotRequired[bool | None]
+    """Whether the export may be truncated. (false when absent)"""
+
+
+class CollectionSnapshotHashComparison(TypedDict):
+    """The expected and the actual hash of an import."""
+
+    kind: str
+    """What is compared: `collectionSnapshot`. (at most 64 characters)"""
+    expectedHash: str | None
+    """The expected hash. (at most 71 characters)"""
+    actualHash: str | None
+    """The hash of the content. (at most 71 characters)"""
+    compared: bool
+    """Whether there were two hashes."""
+    matches: bool
+    """Whether they are equal."""
+    status: Literal["not_provided", "actual_missing", "matched", "drifted"]
+    """The outcome."""
+
+
+class CollectionImportResult(TypedDict):
+    """What an import wrote."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    sourceCollection: str
+    """The exported collection. (at most 255 characters)"""
+    policyStatus: Literal["created", "existing_equivalent", "replaced"]
+    """What happened to the policy."""
+    recordCount: int
+    """Records of the export. (at least 0)"""
+    contentHash: str
+    """Hash of the content. (at most 71 characters)"""
+    contentHashComparison: CollectionSnapshotHashComparison
+    """The expected and the actual hash."""
+    records: RecordBatchUpsertResult
+    """What happened to the records."""
+
+
+class RecordImportJob(TypedDict):
+    """A batch or an import as a job. A job whose records partly failed still ends as succeeded; its result
+    names them.
+    """
+
+    admission: AdmissionReceipt
+    """The receipt of its admission."""
+    id: str
+    """The job; also the id of its run. (at most 160 characters)"""
+    kind: Literal["batch_upsert", "collection_import"]
+    """What it does."""
+    status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
+    """The status of the job. A job that some records failed in succeeds too: `failed` counts them."""
+    collection: str
+    """The collection that it writes. (at most 255 characters)"""
+    sourceCollection: str | None
+    """The exported collection of an import. (at most 255 characters)"""
+    requestHash: str
+    """SHA-256 of the request. (at most 71 characters)"""
+    createdAt: Timestamp
+    """When it was admitted."""
+    startedAt: str | None
+    """When it began. (at most 40 characters, RFC 3339)"""
+    completedAt: str | None
+    """When it ended. (at most 40 characters, RFC 3339)"""
+    durationMs: float | None
+    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    cancellationRequested: bool
+    """Whether a caller asked it to stop."""
+    requested: int
+    """Records of the request. (at least 0)"""
+    attempted: int
+    """Records that it tried so far. (at least 0)"""
+    succeeded: int
+    """Records that it wrote so far. (at least 0)"""
+    failed: int
+    """Records that it could not write so far; the result says why, each with its index. (at least 0)"""
+    progress: float
+    """Share of the work that is done; 1 once it succeeded. (0 to 1)"""
+    stoppedOnError: bool
+    """Whether a failed record stopped it before the last one: the records behind it were not tried. The job
+    succeeds all the same.
+    """
+    failureClass: str | None
+    """Kind of the failure. (at most 160 characters)"""
+    error: str | None
+    """Description of the failure of the whole job. The errors of single records are in the result. (at most
+    4096 characters)
+    """
+    batchResult: RecordBatchUpsertResult | None
+    """What a batch wrote; null in lists unless `includeResult` is true."""
+    importResult: CollectionImportResult | None
+    """What an import wrote; null in lists unless `includeResult` is true."""
+
+
+class RagCollectionInspection(TypedDict):
+    """Records of retrieval-augmented generation in a collection."""
+
+    documentCount: int
+    """Different document ids. (at least 0)"""
+    chunkCount: int
+    """Records of the type `rag.chunk`. (at least 0)"""
+    manifestCount: int
+    """Records of the type `rag.manifest`. (at least 0)"""
+    chunkRecordsWithDocumentIdCount: int
+    """Chunks that name their document. (at least 0)"""
+    chunkRecordsWithVectorCount: int
+    """Chunks with a vector. (at least 0)"""
+    chunkRecordsWithoutVectorCount: int
+    """Chunks without a vector. (at least 0)"""
+
+
+class VectorFieldInspection(TypedDict):
+    """One vector of the policy over all records."""
+
+    field: str
+    """Its name. (at most 128 characters)"""
+    path: str
+    """Where the numbers are. (at most 160 characters)"""
+    policyDimensions: int
+    """Dimensions of the policy. (at least 1)"""
+    datatype: str
+    """Type of the numbers. (at most 32 characters)"""
+    distanceFunction: str
+    """Distance function of the policy. (at most 32 characters)"""
+    indexType: str
+    """Index type of the policy. (at most 32 characters)"""
+    recordCount: int
+    """Records of the collection. (at least 0)"""
+    presentCount: int
+    """Records with the vector. (at least 0)"""
+    missingCount: int
+    """Records without the vector, manifests apart. (at least 0)"""
+    notApplicableCount: int
+    """Manifests without the vector. (at least 0)"""
+    emptyCount: int
+    """Vectors without numbers. (at least 0)"""
+    dimensionMismatchCount: int
+    """Vectors of other dimensions. (at least 0)"""
+    policyCoverage: float
+    """Share of the records with the vector; 1 if it applies to none. (0 to 1)"""
+    modelCounts: dict[str, int]
+    """Vectors by model, the most frequent first. (at most 10000 entries)"""
+    sourceFieldCounts: dict[str, int]
+    """Vectors by source field, the most frequent first. (at most 10000 entries)"""
+
+
+class CollectionInspectionAnomaly(TypedDict):
+    """A record that does not fit the policy, or that searches do not find by all of its words."""
+
+    kind: str
+    """`missingPolicyVector`, `emptyVector`, `dimensionMismatch`, `undeclaredVectorField` or `termsLeftOut`.
+    (at most 64 characters)
+    """
+    id: str
+    """The record. (at most 1023 characters)"""
+    partitionKey: str
+    """Its partition key. (at most 2048 characters)"""
+    type: str | None
+    """Its type. (at most 900000 characters)"""
+    field: str | None
+    """The vector; null for `termsLeftOut`. (at most 900000 characters)"""
+    message: str
+    """The anomaly in words. (at most 4096 characters)"""
+    details: JsonObject
+    """Its numbers."""
+
+
+class CollectionInspectionResult(TypedDict):
+    """Counts over the records of a collection, and the records that do not fit its policy."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    generatedAt: Timestamp
+    """When the records were read."""
+    policy: RecordCollectionPolicy
+    """Its policy."""
+    recordCount: int
+    """Records. (at least 0)"""
+    partitionCount: int
+    """Different partition keys. (at least 0)"""
+    typeCounts: dict[str, int]
+    """Records by type, the most frequent first; `(none)` without a type. (at most 10000 entries)"""
+    embeddingProviderCounts: dict[str, int]
+    """Records by `metadata.embeddingProvider`. (at most 10000 entries)"""
+    embeddingModelCounts: dict[str, int]
+    """Records by embedding model. (at most 10000 entries)"""
+    rag: RagCollectionInspection
+    """Records of retrieval-augmented generation."""
+    vectors: list[VectorFieldInspection]
+    """The vectors of the policy. (at most 64 items)"""
+    extraVectorFieldCounts: dict[str, int]
+    """Vectors that the policy does not name. (at most 10000 entries)"""
+    anomalyCount: int
+    """All anomalies. (at least 0)"""
+    returnedAnomalyCount: int
+    """Anomalies of this answer. (0 to 500)"""
+    anomalies: list[CollectionInspectionAnomaly]
+    """The first anomalies. (at most 500 items)"""
 
 
 # ---- common
@@ -1741,6 +2153,493 @@ class ExecutionMaintenanceDispatchReconcileResult(TypedDict):
     """Failures by run id. (at most 1000 entries)"""
 
 
+# ---- objects
+
+
+class ObjectInfo(TypedDict):
+    """An object without its bytes."""
+
+    container: str
+    """Its container. (at most 63 characters)"""
+    key: str
+    """Its key. (at most 700 characters)"""
+    contentType: str | None
+    """The media type with which it was written; null for one that was written without. (at most 255
+    characters)
+    """
+    contentLength: int
+    """The number of its bytes. (at least 0)"""
+    etag: str
+    """Its content hash: objects with the same bytes have the same etag. (at most 71 characters)"""
+    contentHash: str
+    """`sha256:` and the SHA-256 of its bytes in hexadecimal digits. (at most 71 characters)"""
+    metadata: dict[str, str]
+    """Its metadata by name. (at most 32 entries)"""
+    updatedAt: str
+    """When it was written. (at most 40 characters, RFC 3339)"""
+
+
+class ObjectListResult(TypedDict):
+    """A page of objects."""
+
+    items: list[ObjectInfo]
+    """The objects in the order of the bytes of their keys. (at most 5000 items)"""
+    continuationToken: str | None
+    """Gives the next page; null on the last. (at most 4096 characters)"""
+
+
+# ---- records
+
+
+class RecordBatchUpsertItemResult(TypedDict):
+    """What happened to one record of a batch."""
+
+    index: int
+    """Its place in the request. (at least 0)"""
+    id: str | None
+    """Its id. (at most 1023 characters)"""
+    partitionKey: str | None
+    """Its partition key. (at most 2048 characters)"""
+    status: Literal["succeeded", "failed"]
+    """Whether it was written."""
+    etag: str | None
+    """Its new etag. (at most 64 characters)"""
+    revision: int | None
+    """Its new revision. (at least 1)"""
+    error: str | None
+    """Why it was not written; it begins with the JSON Pointer of the member that is at fault, if one is. (at
+    most 4096 characters)
+    """
+
+
+class RecordBatchUpsertResult(TypedDict):
+    """What a batch or an import wrote. A batch is not atomic: records before a failed one stay written."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    requested: int
+    """Records of the request. (at least 0)"""
+    attempted: int
+    """Records that it tried. (at least 0)"""
+    succeeded: int
+    """Records that it wrote. (at least 0)"""
+    failed: int
+    """Records that it could not write. (at least 0)"""
+    stoppedOnError: bool
+    """Whether a failed record stopped it before the last one: the records behind it were not tried."""
+    items: list[RecordBatchUpsertItemResult]
+    """The records that it tried, in order. Where `stoppedOnError` is true, the last one is the failed one.
+    (at most 10000 items)
+    """
+
+
+class _SvcSourceReferenceInputMembers(TypedDict):
+    """A source of a record. The service keeps further members."""
+
+    id: NotRequired[str | None]
+    """Id of the source. (at most 900000 characters)"""
+    kind: NotRequired[str | None]
+    """Kind of the source. (at most 900000 characters)"""
+    uri: NotRequired[str | None]
+    """Where the source is. (at most 900000 characters)"""
+    label: NotRequired[str | None]
+    """Name of the source for people. (at most 900000 characters)"""
+    span: NotRequired[Mapping[str, object] | None]
+    """The part of the source, with any members."""
+
+
+SvcSourceReferenceInput: TypeAlias = Union[_SvcSourceReferenceInputMembers, Mapping[str, object]]
+"""A source of a record. The service keeps further members."""
+
+
+class SvcSourceReference(TypedDict):
+    """A source of a record, with the members that its writer sent."""
+
+    id: NotRequired[str | None]
+    """Id of the source. (at most 900000 characters)"""
+    kind: NotRequired[str | None]
+    """Kind of the source. (at most 900000 characters)"""
+    uri: NotRequired[str | None]
+    """Where the source is. (at most 900000 characters)"""
+    label: NotRequired[str | None]
+    """Name of the source for people. (at most 900000 characters)"""
+    span: NotRequired[JsonObject | None]
+    """The part of the source, with any members."""
+
+
+class SvcVectorInput(TypedDict):
+    """A vector of a record."""
+
+    values: NotRequired[Sequence[float] | None]
+    """The numbers, kept as float32. (at most 65536 items)"""
+    dimensions: NotRequired[int | None]
+    """How many numbers; that of the policy if absent or 0. (at least 0)"""
+    model: NotRequired[str | None]
+    """Model that made it. (at most 900000 characters)"""
+    datatype: NotRequired[str | None]
+    """As in the policy. (at most 32 characters, "float32" when absent)"""
+    distanceFunction: NotRequired[str | None]
+    """As in the policy. (at most 32 characters, "cosine" when absent)"""
+    generatedAt: NotRequired[str | None]
+    """When it was made. (at most 40 characters, RFC 3339)"""
+    sourceField: NotRequired[str | None]
+    """Field that it was made from. (at most 900000 characters)"""
+
+
+class SvcVector(TypedDict):
+    """A vector of a record."""
+
+    values: list[float]
+    """The numbers, kept as float32. (at most 65536 items)"""
+    dimensions: int
+    """How many numbers. (at least 1)"""
+    model: str | None
+    """Model that made it. (at most 900000 characters)"""
+    datatype: str
+    """As in the policy. (at most 32 characters)"""
+    distanceFunction: str
+    """As in the policy. (at most 32 characters)"""
+    generatedAt: str | None
+    """When it was made. (at most 40 characters, RFC 3339)"""
+    sourceField: str | None
+    """Field that it was made from. (at most 900000 characters)"""
+
+
+class _SvcRecordInputMembers(TypedDict):
+    """A record to write. The service keeps further members, and the order and the spelling of all."""
+
+    id: str
+    """The record within its partition: at most 1,023 bytes of UTF-8, none of `/`, `\\`, `?` and `#`, not
+    blank. (at most 1023 characters)
+    """
+    partitionKey: str
+    """The partition: at most 2,048 bytes of UTF-8, not blank. (at most 2048 characters)"""
+    type: NotRequired[str | None]
+    """The type; empty if absent. (at most 900000 characters)"""
+    schemaVersion: NotRequired[str | None]
+    """Version of the form of the content. (at most 900000 characters)"""
+    metadata: NotRequired[Mapping[str, object] | None]
+    """Facts to query by."""
+    content: NotRequired[Mapping[str, object] | None]
+    """The content."""
+    sources: NotRequired[Sequence[SvcSourceReferenceInput] | None]
+    """Where the content comes from. (at most 10000 items)"""
+    vectors: NotRequired[Mapping[str, SvcVectorInput] | None]
+    """Vectors by name; the policy of the collection names them. (at most 64 entries)"""
+    embedding: NotRequired[Mapping[str, object] | None]
+    """Facts about the embedding."""
+    etag: NotRequired[str | None]
+    """Ignored: the service assigns it. (at most 900000 characters)"""
+    revision: NotRequired[int | None]
+    """Ignored: the service assigns it."""
+    createdAt: NotRequired[str | None]
+    """When the record was made, for a record that does not exist yet; now if absent. (at most 40 characters,
+    RFC 3339)
+    """
+    updatedAt: NotRequired[str | None]
+    """Ignored: the service assigns it. (at most 40 characters, RFC 3339)"""
+
+
+SvcRecordInput: TypeAlias = Union[_SvcRecordInputMembers, Mapping[str, object]]
+"""A record to write. The service keeps further members, and the order and the spelling of all."""
+
+
+class SvcRecord(TypedDict):
+    """A record, with further members as its writer sent them."""
+
+    id: str
+    """The record within its partition. (at most 1023 characters)"""
+    partitionKey: str
+    """The partition. (at most 2048 characters)"""
+    type: str
+    """The type; empty without one. (at most 900000 characters)"""
+    schemaVersion: str | None
+    """Version of the form of the content. (at most 900000 characters)"""
+    metadata: JsonObject | None
+    """Facts to query by."""
+    content: JsonObject | None
+    """The content."""
+    sources: list[SvcSourceReference] | None
+    """Where the content comes from. (at most 10000 items)"""
+    vectors: dict[str, SvcVector] | None
+    """Vectors by name; the policy of the collection names them. (at most 64 entries)"""
+    embedding: NotRequired[JsonObject | None]
+    """Facts about the embedding."""
+    etag: str
+    """`rev:` and the revision. (at most 64 characters)"""
+    revision: int
+    """Counts the writes, from 1; a deleted record begins again. (at least 1)"""
+    createdAt: Timestamp
+    """When the record was made."""
+    updatedAt: Timestamp
+    """When it was last written."""
+
+
+class RecordWritePrecondition(TypedDict):
+    """The condition of one write. All given members must hold."""
+
+    ifMatch: NotRequired[str | None]
+    """The etag that the record must have; `*` for any existing record. One pair of quotes around it is
+    ignored. (at most 256 characters)
+    """
+    ifNoneMatch: NotRequired[str | None]
+    """The etag that the record must not have; `*`: no record exists. (at most 256 characters)"""
+    expectedEtag: NotRequired[str | None]
+    """The etag that the record must have. (at most 256 characters)"""
+    expectedRevision: NotRequired[int | None]
+    """The revision that the record must have. (at least 0)"""
+
+
+class RecordBatchUpsertRequest(TypedDict):
+    """Records to write one after the other."""
+
+    records: Sequence[SvcRecordInput]
+    """The records. (1 to 1000 items)"""
+    preconditions: NotRequired[Sequence[RecordWritePrecondition] | None]
+    """One condition for each record, or none at all. (at most 1000 items)"""
+    continueOnError: NotRequired[bool | None]
+    """Whether the batch goes on after a record that fails. (false when absent)"""
+
+
+class FilterNode(TypedDict):
+    """A condition on one path, or a group of conditions. A node without `children` and without `path` is
+    ignored.
+    """
+
+    path: NotRequired[str | None]
+    """Where the value is in the record: a JSON Pointer such as `/metadata/year`, or `$.metadata.year`. Its
+    segments hold letters, digits, `_` and `-`. (at most 1024 characters)
+    """
+    op: NotRequired[str | None]
+    """`eq`, `neq`, `in`, `gt`, `gte`, `lt`, `lte`, `exists`, `contains` or `startsWith`; upper and lower case
+    are the same. (at most 32 characters, "eq" when absent)
+    """
+    value: NotRequired[object]
+    """The value to compare with: a scalar, or an array of scalars for `in`."""
+    combine: NotRequired[str | None]
+    """How `children` are combined: `all`, or `any` for at least one. (at most 32 characters)"""
+    children: NotRequired[Sequence[FilterNode] | None]
+    """The conditions of a group. At most 100 nodes in all, nested at most 16 deep. (at most 100 items)"""
+
+
+class OrderExpression(TypedDict):
+    """One key of the order."""
+
+    path: str
+    """Where the value is in the record, as in a filter. (at most 1024 characters)"""
+    direction: NotRequired[str | None]
+    """`asc` or `desc`; upper and lower case are the same. (at most 32 characters, "asc" when absent)"""
+
+
+class QueryEnvelope(TypedDict):
+    """Which records a query or a search answers, and in which order."""
+
+    partitionKeys: NotRequired[Sequence[str] | None]
+    """Only records of these partitions; of all if empty or absent. (at most 1000 items)"""
+    filter: NotRequired[FilterNode | None]
+    """The condition that records must meet."""
+    vector: NotRequired[VectorSearchOptions | None]
+    """Only in a search: ranks the records by a vector. At most one of `vector` and `lexical`."""
+    lexical: NotRequired[LexicalSearchOptions | None]
+    """Only in a search: ranks the records by words."""
+    orderBy: NotRequired[Sequence[OrderExpression] | None]
+    """The order. Records that are equal in it follow in the order of partition key and id, which is the order
+    without it. Missing values come first, numbers before texts. A search by `vector` or `lexical` orders
+    by score and takes none. (at most 8 items)
+    """
+    limit: NotRequired[int | None]
+    """The largest number of records of the page; if absent, the largest page. (at least 1)"""
+    continuationToken: NotRequired[str | None]
+    """The token of the page before. (at most 1024 characters)"""
+
+
+class RecordQueryResult(TypedDict):
+    """A page of records."""
+
+    items: list[SvcRecord]
+    """The records. (at most 10000 items)"""
+    continuationToken: str | None
+    """Asks for the next page; null on the last one. (at most 1024 characters)"""
+
+
+class VectorSearchOptions(TypedDict):
+    """Ranks records by how alike their vector is to a given one, exactly. Records without the vector are left
+    out.
+    """
+
+    field: str
+    """The name of the vector in the policy of the collection. (at most 128 characters)"""
+    value: Sequence[float]
+    """The numbers to compare with, as many as the policy says; read as float32. (1 to 65536 items)"""
+    top: NotRequired[int | None]
+    """The largest number of matches, of all pages together. (at least 1, 10 when absent)"""
+    minScore: NotRequired[float | None]
+    """Matches with a lower score are left out."""
+
+
+class LexicalSearchOptions(TypedDict):
+    """Ranks records by the words that they hold."""
+
+    query: NotRequired[str | None]
+    """The words; required, not blank. Text between double quotes is a phrase. Frequent English words such as
+    `the` count only in phrases or where there are no others. (at most 16384 characters)
+    """
+    fields: NotRequired[Sequence[str] | None]
+    """JSON Pointers to the parts of a record that are scored; `/content`, `/metadata`, `/id`, `/type` and
+    `/sources` if empty or absent. (at most 100 items)
+    """
+    top: NotRequired[int | None]
+    """The largest number of matches, of all pages together. (at least 1, 50 when absent)"""
+    scanLimit: NotRequired[int | None]
+    """The largest number of candidates that are scored. The setting Records:LexicalCandidatesMax may be
+    lower. The diagnostics of each match name the limit that held, and whether there are other candidates.
+    Where there are, a page without matches is refused with `search_budget_exceeded`. (at least 1, 5000
+    when absent)
+    """
+    minScore: NotRequired[float | None]
+    """Matches with a lower score are left out."""
+    scoring: NotRequired[Literal["bm25", "coverage"] | None]
+    """`bm25`, which weighs rare words more, or `coverage`, the share of the words that a record holds.
+    ("bm25" when absent)
+    """
+    matchMode: NotRequired[Literal["any", "all"] | None]
+    """Whether a record needs `any` word or phrase of the query, or `all` of them. ("any" when absent)"""
+    fieldBoosts: NotRequired[Mapping[str, float] | None]
+    """Factors by JSON Pointer for words in these parts of a record; the longest pointer that leads to a part
+    decides, without one it is 1. Negative factors count as 0. (at most 100 entries)
+    """
+    bm25K1: NotRequired[float | None]
+    """How much repeated words count, in `bm25`. (above 0, 1.2 when absent)"""
+    bm25B: NotRequired[float | None]
+    """How much the length of a record counts, in `bm25`. (0 to 1, 0.75 when absent)"""
+    phraseBoost: NotRequired[float | None]
+    """Added to the score where a phrase, or the whole query, stands in a field. Negative numbers count as 0.
+    (0.15 when absent)
+    """
+    exactBoost: NotRequired[float | None]
+    """Added to the score where it is all of a field. Negative numbers count as 0. (0.25 when absent)"""
+    metadataBoost: NotRequired[float | None]
+    """Added to the score where `/metadata`, `/sources` or `/id` holds a word. Negative numbers count as 0.
+    (0.1 when absent)
+    """
+    prefixMatching: NotRequired[bool | None]
+    """Whether words of the query also match longer words that begin with them. (false when absent)"""
+    prefixMinChars: NotRequired[int | None]
+    """Characters of the shortest word that matches longer ones. (at least 1, 3 when absent)"""
+    requiredPhraseGroups: NotRequired[Sequence[Sequence[str]] | None]
+    """A record must hold at least one phrase of each group. (at most 16 items)"""
+
+
+class RetrievalResultIdentity(TypedDict):
+    """Which record a match is."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    partitionKey: str
+    """The partition. (at most 2048 characters)"""
+    id: str
+    """The record within its partition. (at most 1023 characters)"""
+    type: str
+    """The type; empty without one. (at most 900000 characters)"""
+    etag: str | None
+    """The etag that was ranked. (at most 64 characters)"""
+    revision: int | None
+    """The revision that was ranked. (at least 1)"""
+
+
+class RetrievalScoreNormalization(TypedDict):
+    """What a score means."""
+
+    finalScoreKind: str
+    """What `score` is: `vector.raw_similarity` or `lexical.score`. (at most 128 characters)"""
+    vectorScoreKind: str | None
+    """`vector.similarity.` and the distance function in lower case; null without a vector. (at most 128
+    characters)
+    """
+    lexicalScoreKind: str | None
+    """`lexical.` and the scoring; null without words. (at most 128 characters)"""
+    hybridFusion: str | None
+    """How scores of several kinds were joined; null where there is one. (at most 128 characters)"""
+    vectorDistanceFunction: str | None
+    """The distance function of the policy; null without a vector. (at most 128 characters)"""
+    vectorNormalization: str | None
+    """How vector scores were scaled; null where they were not. (at most 128 characters)"""
+    weights: dict[str, float]
+    """Weights of the joined scores. (at most 64 entries)"""
+    parameters: JsonObject
+    """Parameters of the scoring, such as `bm25K1`."""
+
+
+class RetrievalTraceReference(TypedDict):
+    """A trace that tells more of a match."""
+
+    kind: str
+    """The kind of the trace. (at most 128 characters)"""
+    operation: str
+    """The operation that wrote it. (at most 128 characters)"""
+    traceId: str
+    """Its id. (at most 160 characters)"""
+    provider: str | None
+    """The provider that was called, if one was. (at most 160 characters)"""
+    modelId: str | None
+    """The model that was used, if one was. (at most 160 characters)"""
+    redaction: str
+    """What it leaves out. (at most 128 characters)"""
+    safe: bool
+    """Whether it holds no content of records and requests."""
+
+
+class RetrievalDiagnostics(TypedDict):
+    """Why a match has its score and its place. The names in the maps may grow in number."""
+
+    schemaVersion: str
+    """The form of the diagnostics: `svc.retrieval.diagnostics.v1`. (at most 128 characters)"""
+    resultIdentity: RetrievalResultIdentity
+    """The record."""
+    scoreComponents: dict[str, float]
+    """The parts of the score by name. (at most 64 entries)"""
+    scoreNormalization: RetrievalScoreNormalization
+    """What the score means."""
+    candidateSources: list[str]
+    """What offered the record: `vector` or `lexical`. (at most 16 items)"""
+    candidateCounts: dict[str, int]
+    """`searchCandidatePool`: records that were judged. `returnedCandidates`: matches of the whole answer. (at
+    most 64 entries)
+    """
+    reasonCodes: list[str]
+    """What was done, as codes. (at most 64 items)"""
+    matchedFields: list[str]
+    """Paths of the record that matched, in ordinal order: the first 100 in the record that have at most 1,024
+    characters. (at most 100 items)
+    """
+    matchedTerms: list[str]
+    """Words of the query that matched, in ordinal order. (at most 128 items)"""
+    traceReferences: list[RetrievalTraceReference]
+    """Traces of the search. (at most 64 items)"""
+    details: JsonObject
+    """Further facts by name: the rank, the key that breaks ties, the parts of a lexical score."""
+
+
+class SvcRecordMatch(TypedDict):
+    """A record that a search found."""
+
+    record: SvcRecord
+    """The record."""
+    score: float
+    """How well it matches, a float32: higher is better. 1 where nothing is ranked."""
+    diagnostics: RetrievalDiagnostics | None
+    """Why it has this score; null where nothing is ranked."""
+
+
+class RecordSearchResult(TypedDict):
+    """A page of matches, the best first."""
+
+    items: list[SvcRecordMatch]
+    """The matches: by score downwards, then in the order of partition key and id. (at most 10000 items)"""
+    continuationToken: str | None
+    """Asks for the next page; null on the last one. (at most 1024 characters)"""
+
+
 # ---- server
 
 
@@ -1773,7 +2672,7 @@ class ServerStorageStatus(TypedDict):
     recordStore: str
     """Store of record collections. (at most 160 characters)"""
     objectStore: str
-    """Store of large objects. (at most 160 characters)"""
+    """Store of objects. (at most 160 characters)"""
     traceStore: str
     """Store of traces. (at most 160 characters)"""
     canonicalStore: str
@@ -1893,6 +2792,166 @@ PublicSchemaBundle = TypedDict(
 """
 
 
+# ---- traces
+
+
+class TraceRecord(TypedDict):
+    """What one execution of an operation left behind. Texts, arrays and objects that were too large are cut
+    and say how much is missing.
+    """
+
+    id: str
+    """Its id. (at most 160 characters)"""
+    operation: str
+    """The operation, such as `provider.run`. (at most 128 characters)"""
+    adapter: str | None
+    """The adapter that did the work, such as the id of a provider. (at most 160 characters)"""
+    request: JsonObject
+    """What was asked."""
+    resultSummary: JsonObject
+    """What came of it. With `request` at most 65,536 bytes of canonical JSON."""
+    startedAt: str
+    """When it began. (at most 40 characters, RFC 3339)"""
+    durationMs: float
+    """How long it took, in milliseconds. (at least 0)"""
+    createdAt: str
+    """When the trace was written. (at most 40 characters, RFC 3339)"""
+
+
+class TracePruneRequest(TypedDict):
+    """Which traces to remove. At least one of `operation`, `olderThan` and `keepLatest` is needed."""
+
+    operation: NotRequired[str | None]
+    """Only traces of this operation. (1 to 128 characters)"""
+    olderThan: NotRequired[str | None]
+    """Only traces that were written before this moment. (at most 40 characters, RFC 3339)"""
+    keepLatest: NotRequired[int | None]
+    """So many of the newest traces of the selection stay. (0 to 2147483647)"""
+    limit: NotRequired[int | None]
+    """At most so many traces are removed. (1 to 5000, 100 when absent)"""
+    dryRun: NotRequired[bool | None]
+    """Whether to tell which traces would be removed, and to remove none. (false when absent)"""
+
+
+class TracePruneResult(TypedDict):
+    """The removed traces. The first members repeat the request."""
+
+    operation: str | None
+    """The operation of the request. (at most 128 characters)"""
+    olderThan: str | None
+    """The moment of the request. (at most 40 characters, RFC 3339)"""
+    keepLatest: int | None
+    """`keepLatest` of the request. (at least 0)"""
+    limit: int | None
+    """The limit of the request. (at least 1)"""
+    dryRun: bool
+    """Whether nothing was removed because the request asked so."""
+    matchedCount: int
+    """Traces that the request selects. (at least 0)"""
+    deletedCount: int
+    """Traces that this call removed. (at least 0)"""
+    matchedIds: list[str]
+    """Their ids, the newest first. (at most 5000 items)"""
+    deletedIds: list[str]
+    """The ids of those that this call removed. Another call may have removed the others. (at most 5000 items)
+    """
+
+
+class TraceOperationSummary(TypedDict):
+    """The traces of one operation."""
+
+    operation: str
+    """The operation. (at most 128 characters)"""
+    count: int
+    """Its traces. (at least 1)"""
+    firstCreatedAt: str
+    """When its first trace was written. (at most 40 characters, RFC 3339)"""
+    latestCreatedAt: str
+    """When its last trace was written. (at most 40 characters, RFC 3339)"""
+    adapters: list[str]
+    """Its adapters, sorted. (at most 65 items)"""
+    statusCounts: dict[str, int]
+    """Traces by `status`. (at most 65 entries)"""
+    failureClassCounts: dict[str, int]
+    """Traces by `failureClass`. (at most 65 entries)"""
+    providerStatusCounts: dict[str, int]
+    """Traces by `providerStatus`. (at most 65 entries)"""
+    providerCounts: dict[str, int]
+    """Traces by `provider`. (at most 65 entries)"""
+    capabilityCounts: dict[str, int]
+    """Traces by `capability`. (at most 65 entries)"""
+
+
+class TraceSummary(TypedDict):
+    """How many traces there are, by their values. Each map names at most 64 values; all others count as
+    `_other`. Values are cut after 128 characters.
+    """
+
+    operation: str | None
+    """The operation of the request. (at most 128 characters)"""
+    totalCount: int
+    """All traces. (at least 0)"""
+    statusCounts: dict[str, int]
+    """Traces by `status`. (at most 65 entries)"""
+    failureClassCounts: dict[str, int]
+    """Traces by `failureClass`. (at most 65 entries)"""
+    providerStatusCounts: dict[str, int]
+    """Traces by `providerStatus`. (at most 65 entries)"""
+    providerCounts: dict[str, int]
+    """Traces by `provider`. (at most 65 entries)"""
+    capabilityCounts: dict[str, int]
+    """Traces by `capability`. (at most 65 entries)"""
+    operations: list[TraceOperationSummary]
+    """The same for each operation, in the order of their names. (at most 1000 items)"""
+
+
+class TraceExportRequest(TypedDict):
+    """Which traces an export holds."""
+
+    operation: NotRequired[str | None]
+    """Only traces of this operation. (1 to 128 characters)"""
+    limit: NotRequired[int | None]
+    """At most so many traces. (1 to 5000, 100 when absent)"""
+    failOnUnsafeContent: NotRequired[bool | None]
+    """Whether to refuse the export if a trace may hold a secret. (false when absent)"""
+
+
+class TraceExportWarning(TypedDict):
+    """A place of a trace that may hold a secret."""
+
+    traceId: str
+    """The id of the trace. (at most 160 characters)"""
+    location: str
+    """A JSON Pointer into the trace. (at most 131072 characters)"""
+    reason: Literal["sensitive_field_name", "bearer_token_value"]
+    """What is found there: a member with the name of a secret, or a text with a bearer token."""
+
+
+class TraceExportBundle(TypedDict):
+    """The newest traces as they are stored."""
+
+    formatVersion: str
+    """Version of the format: `svc.trace-export.v1`. (at most 64 characters)"""
+    exportedAt: str
+    """When it was made. (at most 40 characters, RFC 3339)"""
+    operation: str | None
+    """The operation of the request. (at most 128 characters)"""
+    limit: int
+    """The limit of the request. (1 to 5000)"""
+    traceCount: int
+    """How many traces it holds. (at least 0)"""
+    warningCount: int
+    """How many warnings it holds. (at least 0)"""
+    contentHash: str
+    """SHA-256 of the canonical JSON of all other members but `exportedAt`, as `sha256:` and 64 hexadecimal
+    digits. (at most 71 characters)
+    """
+    warnings: list[TraceExportWarning]
+    """The places that may hold secrets. (at most 10000 items)"""
+    traces: list[TraceRecord]
+    """The traces, the newest first. (at most 5000 items)"""
+
+
 # ---- other names of types
 
 CanonicalMutationOperation: TypeAlias = Literal["upsert", "delete"]
@@ -1913,6 +2972,12 @@ have the same checksum; the first description counts. (at most 500 items)
 
 CanonicalMigrationReceiptList: TypeAlias = list[CanonicalMigrationReceipt]
 """The ledger, ordered by namespace, then id. (at most 10000 items)"""
+
+CollectionNameList: TypeAlias = list[str]
+"""Names of collections, in the order of their UTF-8 bytes. (at most 10000 items)"""
+
+RecordImportJobList: TypeAlias = list[RecordImportJob]
+"""Jobs, newest first. (at most 200 items)"""
 
 Identifier: TypeAlias = str
 """A name chosen by the caller, without surrounding white space. At most 160 UTF-16 units and 400 bytes of
@@ -1961,3 +3026,6 @@ ExecutionArtifactList: TypeAlias = list[ExecutionArtifact]
 
 ServerCheckStatus: TypeAlias = Literal["ok", "warning", "failed", "unknown"]
 """Outcome of a readiness check, best first."""
+
+TraceRecordList: TypeAlias = list[TraceRecord]
+"""Traces, the newest first. (at most 5000 items)"""

@@ -401,3 +401,266 @@ GET_EXECUTION_RUN_CHECKPOINT = OperationSpec(
     retry="safe",
     answers={200: "json"},
 )
+
+LIST_COLLECTIONS = OperationSpec(
+    "listCollections",
+    "GET",
+    "/collections",
+    retry="safe",
+    answers={200: "json"},
+)
+
+CREATE_COLLECTION = OperationSpec(
+    "createCollection",
+    "POST",
+    "/collections",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+GET_COLLECTION_POLICY = OperationSpec(
+    "getCollection",
+    "GET",
+    "/collections/{collection}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+DELETE_COLLECTION = OperationSpec(
+    "deleteCollection",
+    "DELETE",
+    "/collections/{collection}",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+EXPORT_COLLECTION = OperationSpec(
+    "exportCollectionBounded",
+    "POST",
+    "/collections/{collection}/export",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+    body=BodySpec("json", "application/json", optional=True),
+)
+
+IMPORT_COLLECTION = OperationSpec(
+    "importCollection",
+    "POST",
+    "/collections/{collection}/import",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+START_COLLECTION_IMPORT_JOB = OperationSpec(
+    "startCollectionImportJob",
+    "POST",
+    "/collections/{collection}/import/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+INSPECT_COLLECTION = OperationSpec(
+    "inspectCollection",
+    "GET",
+    "/collections/{collection}/inspect",
+    retry="safe",
+    answers={200: "json"},
+    query=(
+        ParameterSpec("includeAnomalies", "include_anomalies"),
+        ParameterSpec("anomalyLimit", "anomaly_limit"),
+    ),
+)
+
+LIST_RECORD_IMPORT_JOBS = OperationSpec(
+    "listRecordImportJobs",
+    "GET",
+    "/record-import/jobs",
+    retry="safe",
+    answers={200: "json"},
+    query=(ParameterSpec("limit", "limit"), ParameterSpec("includeResult", "include_result")),
+)
+
+GET_RECORD_IMPORT_JOB = OperationSpec(
+    "getRecordImportJob",
+    "GET",
+    "/record-import/jobs/{jobId}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+CANCEL_RECORD_IMPORT_JOB = OperationSpec(
+    "cancelRecordImportJob",
+    "DELETE",
+    "/record-import/jobs/{jobId}",
+    retry="never",
+    answers={200: "json"},
+    absent=True,
+)
+
+GET_RECORD = OperationSpec(
+    "getRecord",
+    "GET",
+    "/collections/{collection}/records/{pk}/{id}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+DELETE_RECORD = OperationSpec(
+    "deleteRecord",
+    "DELETE",
+    "/collections/{collection}/records/{pk}/{id}",
+    retry="never",
+    answers={204: "none"},
+)
+
+UPSERT_RECORD = OperationSpec(
+    "upsertRecord",
+    "POST",
+    "/collections/{collection}/records",
+    retry="never",
+    answers={201: "json"},
+    headers=(ParameterSpec("If-Match", "if_match"), ParameterSpec("If-None-Match", "if_none_match")),
+    body=BodySpec("json", "application/json"),
+)
+
+UPSERT_RECORDS = OperationSpec(
+    "upsertRecords",
+    "POST",
+    "/collections/{collection}/records/batch",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+START_RECORD_BATCH_UPSERT_JOB = OperationSpec(
+    "startRecordBatchUpsertJob",
+    "POST",
+    "/collections/{collection}/records/batch/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+QUERY_RECORDS = OperationSpec(
+    "queryRecords",
+    "POST",
+    "/collections/{collection}/query",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json", optional=True),
+    paging=PagingSpec("body", "continuationToken", "continuationToken", "items"),
+)
+
+SEARCH_RECORDS = OperationSpec(
+    "searchRecords",
+    "POST",
+    "/collections/{collection}/search",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json", optional=True),
+    paging=PagingSpec("body", "continuationToken", "continuationToken", "items"),
+)
+
+LIST_OBJECTS = OperationSpec(
+    "listObjects",
+    "GET",
+    "/objects/{container}",
+    retry="safe",
+    answers={200: "json"},
+    query=(
+        ParameterSpec("prefix", "prefix"),
+        ParameterSpec("limit", "limit"),
+        ParameterSpec("continuationToken", "continuation_token"),
+    ),
+    paging=PagingSpec("query", "continuation_token", "continuationToken", "items"),
+)
+
+PUT_OBJECT = OperationSpec(
+    "putObject",
+    "PUT",
+    "/objects/{container}/{key+}",
+    retry="never",
+    answers={200: "json"},
+    headers=(
+        ParameterSpec("Content-Type", "content_type"),
+        ParameterSpec("If-Match", "if_match"),
+        ParameterSpec("If-None-Match", "if_none_match"),
+        ParameterSpec("X-Svc-Meta-", "metadata", prefix=True),
+    ),
+    body=BodySpec("bytes", "application/octet-stream"),
+)
+
+GET_OBJECT = OperationSpec(
+    "getObject",
+    "GET",
+    "/objects/{container}/{key+}",
+    retry="safe",
+    answers={200: "bytes"},
+    absent=True,
+)
+
+DELETE_OBJECT = OperationSpec(
+    "deleteObject",
+    "DELETE",
+    "/objects/{container}/{key+}",
+    retry="never",
+    answers={204: "none"},
+    headers=(ParameterSpec("If-Match", "if_match"),),
+)
+
+LIST_TRACES = OperationSpec(
+    "listTraces",
+    "GET",
+    "/traces",
+    retry="safe",
+    answers={200: "json"},
+    query=(ParameterSpec("operation", "operation"), ParameterSpec("limit", "limit")),
+)
+
+SUMMARIZE_TRACES = OperationSpec(
+    "summarizeTraces",
+    "GET",
+    "/traces/summary",
+    retry="safe",
+    answers={200: "json"},
+    query=(ParameterSpec("operation", "operation"),),
+)
+
+PRUNE_TRACES = OperationSpec(
+    "pruneTraces",
+    "POST",
+    "/traces/prune",
+    retry="never",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json", optional=True),
+)
+
+EXPORT_TRACES = OperationSpec(
+    "exportTraces",
+    "POST",
+    "/traces/export",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json", optional=True),
+)
+
+GET_TRACE = OperationSpec("getTrace", "GET", "/traces/{id}", retry="safe", answers={200: "json"}, absent=True)

@@ -10,6 +10,8 @@ ProblemCode: TypeAlias = Literal[
     "tenant_mismatch",
     "duplicate_in_request",
     "continuation_token_invalid",
+    "query_budget_exceeded",
+    "search_budget_exceeded",
     "content_hash_mismatch",
     "handler_missing",
     "plugin_mismatch",
@@ -18,6 +20,7 @@ ProblemCode: TypeAlias = Literal[
     "permission_denied",
     "product_policy_violation",
     "not_found",
+    "collection_not_found",
     "route_not_found",
     "method_not_allowed",
     "request_timeout",
@@ -46,5 +49,6 @@ ProblemCode: TypeAlias = Literal[
     "storage_full",
     "handler_not_routed",
     "unavailable",
+    "search_index_building",
 ]
 """The closed vocabulary of problem codes. It only grows: a later service may answer others."""

@@ -97,7 +97,7 @@ def delivery_app(worker: Worker, *, verify: Verify, on_log: OnLog | None = None)
         )
     if is_coroutine_function(verify):
         raise SvcError(
-            "verify is a coroutine function, which nobody awaits: it is called in threads, and returns True or"
+            "verify is a coroutine function, which is not awaited: it is called in threads, and returns True or"
             " False."
         )
     return DeliveryApp(worker, verify, on_log)

@@ -1,0 +1,168 @@
+import type { Turns } from '../kernel/turns.ts';
+import { walkPages } from '../store/pages.ts';
+import type { ListSelection, Moment, RecordData } from '../store/port.ts';
+import type { ReadBudget } from './read-budget.ts';
+import type { AttemptBytes } from './read-call.ts';
+import type { Driver } from './rules/driver.ts';
+import type { Incarnation } from './rules/incarnation.ts';
+import { partitionPrefix } from './rules/record-key.ts';
+import { compareUtf8 } from './rules/text-order.ts';
+import { RECORDS } from './store-collections.ts';
+import { indexText } from './stored-record.ts';
+
+const PAGE_RECORDS_MAX = 200;
+/** Fifty records, and the one that shows that more follow. The largest that a record may be makes 46 MB of them. */
+const PAGE_RECORDS_FIRST = 51;
+/** Behind the records of a partition lie those of others, which are read in vain. */
+const PARTITION_RECORDS_FIRST = 21;
+/** The pages that a call holds at a time are to hold about so many characters of bodies. */
+const PAGE_CHARACTERS = 4 * 1024 * 1024;
+
+/** How a call reads the records of one incarnation: at one moment, within a budget, in turns with other calls. */
+export interface RecordReader {
+  readonly moment: Moment;
+  readonly incarnation: Incarnation;
+  readonly budget: ReadBudget;
+  readonly turns: Turns;
+  readonly bytes: AttemptBytes;
+  /** Records of one page with bodies, where the store ends no page by its bytes. */
+  readonly pageMax?: number | undefined;
+}
+
+type Found = AsyncGenerator<RecordData, void, undefined>;
+
+/** The records that a driver finds, behind the order key `after`, in the order of the listing. */
+export function candidatesOf(
+  reader: RecordReader,
+  driver: Exclude<Driver, { readonly by: 'range' }>,
+  after: string | null,
+  wanted: number,
+): Found {
+  switch (driver.by) {
+    case 'partitions':
+      return inPartitions(reader, driver.partitionKeys, after, wanted);
+    case 'equal':
+      return listed(reader, equalTo(reader, driver.index, driver.value), after, wanted);
+    case 'in': {
+      const pages = pagesOf(driver.values.length);
+      return merged(
+        driver.values.map((value) =>
+          listed(reader, equalTo(reader, driver.index, value), after, wanted, pages),
+        ),
+      );
+    }
+    default:
+      return listed(reader, {}, after, wanted);
+  }
+}
+
+/** All records in the order of the listing, without their bodies. */
+export function headsOf(reader: RecordReader): Found {
+  return listed(reader, { view: 'head' }, null, PAGE_RECORDS_MAX);
+}
+
+/** The records whose value of an index lies in the range, in the order of these values. */
+export function inRange(
+  reader: RecordReader,
+  { index, from, to }: { readonly index: string; readonly from: string; readonly to: string },
+): Found {
+  const { incarnation } = reader;
+  const range = { index, from: indexText(incarnation, from), to: indexText(incarnation, to) };
+  return listed(reader, { range, orderBy: index }, null, PAGE_RECORDS_MAX);
+}
+
+type Restriction = Pick<ListSelection, 'equal' | 'range' | 'orderBy' | 'view'>;
+
+function equalTo({ incarnation }: RecordReader, index: string, value: string): Restriction {
+  return { equal: { [index]: indexText(incarnation, value) } };
+}
+
+/** The pages that the lists of one call hold. The lists read one after the other. */
+interface HeldPages {
+  readonly lists: number;
+  characters: number;
+}
+
+function pagesOf(lists: number): HeldPages {
+  return { lists, characters: 0 };
+}
+
+/** Pages grow, so that a call that needs little reads little in vain; large bodies make them short. No size is known before the first. */
+async function* listed(
+  { moment, incarnation, budget, turns, bytes, pageMax = PAGE_RECORDS_MAX }: RecordReader,
+  restriction: Restriction,
+  afterId: string | null,
+  wanted: number,
+  held = pagesOf(1),
+): Found {
+  const isHead = restriction.view === 'head';
+  const firstMax = isHead ? PAGE_RECORDS_MAX : PAGE_RECORDS_FIRST;
+  const most = isHead ? PAGE_RECORDS_MAX : pageMax;
+  let size = Math.max(1, Math.min(Math.floor(firstMax / held.lists), wanted));
+  let missing = wanted;
+  const begin = afterId === null ? {} : { afterId };
+  const selection = { by: 'list', collection: RECORDS, group: incarnation, ...restriction } as const;
+  const pages = walkPages((after) => {
+    // Bodies of one list that turned out large leave no room for pages of the others.
+    const fits = held.characters < PAGE_CHARACTERS ? size : 1;
+    const limit = Math.min(fits, budget.room());
+    return moment.query({ ...selection, ...(after.after === undefined ? begin : after), limit });
+  });
+  for await (const { records } of pages) {
+    const characters = records.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
+    budget.spend(records.length, characters);
+    bytes.add(characters);
+    held.characters += characters;
+    yield* records;
+    held.characters -= characters;
+    bytes.drop(characters);
+    missing -= records.length;
+    const fitting = Math.floor((PAGE_CHARACTERS * records.length) / held.lists / Math.max(1, characters));
+    const grown = missing > 0 ? missing : Math.max(size * 2, PAGE_RECORDS_FIRST);
+    size = Math.max(1, Math.min(most, grown, fitting));
+    if (turns.due()) await turns.next();
+  }
+}
+
+/** One partition after the other, in the order of the listing. */
+async function* inPartitions(
+  reader: RecordReader,
+  partitionKeys: readonly string[],
+  after: string | null,
+  wanted: number,
+): Found {
+  const prefixes = [...new Set(partitionKeys.map(partitionPrefix))].sort(compareUtf8);
+  for (const prefix of prefixes) {
+    const isWithin = after?.startsWith(prefix) === true;
+    if (after !== null && !isWithin && compareUtf8(prefix, after) < 0) continue;
+    for await (const record of listed(
+      reader,
+      {},
+      isWithin ? after : prefix,
+      Math.min(wanted, PARTITION_RECORDS_FIRST),
+    )) {
+      if (record.listing?.id.startsWith(prefix) !== true) break;
+      yield record;
+    }
+  }
+}
+
+/** Several lists as one, each record once. The lists have no record in common. */
+async function* merged(lists: readonly Found[]): Found {
+  const heads: { readonly list: Found; record: RecordData }[] = [];
+  for (const list of lists) {
+    const first = await list.next();
+    if (first.done !== true) heads.push({ list, record: first.value });
+  }
+  while (heads.length > 0) {
+    const least = heads.reduce((a, b) => (compareUtf8(orderOf(b.record), orderOf(a.record)) < 0 ? b : a));
+    yield least.record;
+    const next = await least.list.next();
+    if (next.done === true) heads.splice(heads.indexOf(least), 1);
+    else least.record = next.value;
+  }
+}
+
+function orderOf({ listing }: RecordData): string {
+  return listing?.id ?? '';
+}

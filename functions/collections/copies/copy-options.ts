@@ -1,0 +1,23 @@
+export interface SpaceProgress {
+  readonly step: string;
+  readonly records: number;
+  /** `null` where an export does not know yet. */
+  readonly recordsTotal: number | null;
+}
+
+export interface CopyOptions {
+  /** Called after every record. */
+  readonly onProgress?: (progress: SpaceProgress) => void;
+  /** Ends the copy between two records, with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Reports each record of a copy, and ends it where the caller asks for it. */
+export function stepper(step: string, recordsTotal: number | null, { onProgress, signal }: CopyOptions) {
+  let records = 0;
+  return (): void => {
+    signal?.throwIfAborted();
+    records += 1;
+    onProgress?.({ step, records, recordsTotal });
+  };
+}

@@ -1,0 +1,93 @@
+import type { ChunkSource } from '../../archives/chunk-objects.ts';
+import { CopyRefusal } from '../../archives/copy-refusal.ts';
+import { SnapshotError } from '../../archives/snapshot-error.ts';
+import type { RecordData, RecordStore } from '../../store/port.ts';
+import { COLLECTION_GROUP, POLICIES, spaceScope } from '../store-collections.ts';
+import type { SpaceManifest } from './archive-manifest.ts';
+import { type CopyOptions, stepper } from './copy-options.ts';
+import { openSpaceArchive, readRecords } from './read-archive.ts';
+import { RestoredRecords } from './restored-records.ts';
+import { hasObjects } from './space-objects.ts';
+
+export interface VerifyOptions extends CopyOptions {
+  /** The archive's `contentHash`; without it the one in the manifest is believed. */
+  readonly expectedContentHash?: string;
+}
+
+export interface RestoreOptions extends VerifyOptions {
+  /** Replaces collections that are there; without it a restore over them is refused. */
+  readonly replace?: boolean;
+}
+
+/**
+ * Reads an archive to its end and throws a `SnapshotError` at its first flaw, or where it is one of another space than
+ * `space` (`null`: of any space). Needs no store.
+ */
+export async function verifySpace(
+  source: ChunkSource,
+  space: string | null,
+  { expectedContentHash, ...options }: VerifyOptions = {},
+): Promise<SpaceManifest> {
+  const manifest = await openSpaceArchive(source, expectedContentHash);
+  if (space !== null && manifest.space !== space)
+    throw new SnapshotError('other_space', 'is the archive of another space');
+  for await (const _ of steps(manifest, source, 'verifying', options));
+  return manifest;
+}
+
+/**
+ * Replaces everything in the space by the archive, at one moment or not at all. The archive is read twice: nothing is
+ * written before all of it was verified, and what is loaded is verified again before it becomes visible.
+ */
+export async function restoreSpace(
+  store: RecordStore,
+  source: ChunkSource,
+  space: string,
+  { replace = false, ...options }: RestoreOptions = {},
+): Promise<SpaceManifest> {
+  await refuseOverObjects(store, space);
+  if (!replace) await refuseOver(store, space);
+  const manifest = await verifySpace(source, space, options);
+  let isRead = false;
+  async function* records(): AsyncGenerator<RecordData, void, undefined> {
+    const restoring = new RestoredRecords();
+    for await (const record of steps(manifest, source, 'restoring', options))
+      yield restoring.restored(record);
+    isRead = true;
+  }
+  await store.swap(spaceScope(space), records(), async () => {
+    if (!isRead) throw new SnapshotError('incomplete', 'the archive was not read to its end');
+    await refuseOverObjects(store, space);
+    if (!replace) await refuseOver(store, space);
+  });
+  return manifest;
+}
+
+/** The swap would take heads of objects away and leave their bytes: archives of spaces carry no objects. */
+async function refuseOverObjects(store: RecordStore, space: string): Promise<void> {
+  if (!(await hasObjects(store, space))) return;
+  const message =
+    'the space has objects, or had some of late, and its archives carry none: delete the objects, and restore after maintenance has removed their bytes';
+  throw new CopyRefusal('not_empty', message);
+}
+
+async function refuseOver(store: RecordStore, space: string): Promise<void> {
+  const selection = { by: 'list', collection: POLICIES, group: COLLECTION_GROUP, limit: 1 } as const;
+  const { records } = await store.query(spaceScope(space), selection);
+  if (records.length > 0)
+    throw new CopyRefusal('not_empty', `the space has collections already; --replace replaces them`);
+}
+
+async function* steps(
+  manifest: SpaceManifest,
+  source: ChunkSource,
+  name: string,
+  options: CopyOptions,
+): AsyncGenerator<RecordData, void, undefined> {
+  const total = Object.values(manifest.counts).reduce((sum, count) => sum + count, 0);
+  const step = stepper(name, total, options);
+  for await (const record of readRecords(manifest, source)) {
+    step();
+    yield record;
+  }
+}

@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import type { Incarnation } from './rules/incarnation.ts';
+import { readPolicy } from './rules/policy.ts';
+import { readRecord } from './rules/record-text.ts';
+import { ENTRY_VERSION } from './search/entry.ts';
+import { findableRecord, recordData, storedSearch } from './stored-record.ts';
+
+const TIME = '2026-01-01T00:00:00.000Z';
+const policy = readPolicy({
+  name: 'c',
+  vectorPolicies: [
+    { name: 'body', path: '/vectors/body/values', dimensions: 3 },
+    { name: 'title', path: '/vectors/title/values', dimensions: 3, distanceFunction: 'euclidean' },
+  ],
+});
+const into = { incarnation: 'a'.repeat(32) as Incarnation, policy };
+const words = Array.from({ length: 5_000 }, (_, n) => `word${n * 7}s`).join(' ');
+
+const texts: readonly string[] = [
+  '{"id":"a","partitionKey":"p"}',
+  '{"id":"b","partitionKey":"p q","type":"Note","content":{"text":"Straße, ΣΑΣ naïve 😀 İx","n":1.50},"metadata":{"ok":true,"no":null}}',
+  '{"id":"c","partitionKey":"p","vectors":{"body":{"values":[1,-0,0.1]},"title":{"values":[0,0,0],"distanceFunction":"euclidean"}}}',
+  JSON.stringify({ id: 'd', partitionKey: 'p', content: words }),
+];
+
+const stored = texts.map((text) => {
+  const record = findableRecord(into, readRecord(text, policy));
+  const stamp = { revision: 1, etag: 'rev:1', createdAt: TIME, updatedAt: TIME };
+  return { record, data: recordData(into, record, stamp) };
+});
+
+test('entries change with their version alone: raise ENTRY_VERSION where this fails', () => {
+  const entries = stored.map(({ record: { search } }) => {
+    const { entry, termsLeftOut } = search;
+    const vectors = entry.vectors.map(({ values, ...slot }) => ({ ...slot, values: [...values] }));
+    return hash('sha256', JSON.stringify({ ...entry, vectors, termsLeftOut })).slice(0, 16);
+  });
+  expect([ENTRY_VERSION, entries]).toEqual([
+    1,
+    ['34e26146d45a939b', '520d2ec5394bf105', '4221ba76c5985f5a', '8ba661791d9fafb6'],
+  ]);
+});
+
+test('the entry of a stored record is the one that its writer made', () => {
+  for (const { record, data } of stored) expect(storedSearch(into, data)).toEqual(record.search);
+});
+
+test('the head of a record says how many terms were left out', () => {
+  const heads = stored.map(({ data }) => data.head['termsLeftOut']);
+  expect(heads).toEqual([undefined, undefined, undefined, stored[3]?.record.search.termsLeftOut]);
+  expect(stored[3]?.record.search.termsLeftOut).toBeGreaterThan(0);
+});

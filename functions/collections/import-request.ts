@@ -1,0 +1,125 @@
+import { limits } from '../../contracts/generated/limits.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
+import { parseJson } from '../kernel/json-text.ts';
+import type { Turns } from '../kernel/turns.ts';
+import {
+  type CollectionPolicy,
+  checkCollectionName,
+  type PolicyRequest,
+  readPolicy,
+} from './rules/policy.ts';
+import { splitItems } from './rules/request-items.ts';
+import { compareSnapshotHashes, type HashComparison, SnapshotHash } from './rules/snapshot/snapshot-hash.ts';
+
+export const IMPORT_RECORDS_MAX = 10_000;
+
+/** An import that its rules accept. */
+export interface ImportRequest {
+  readonly sourceCollection: string;
+  /** With the name of the source. */
+  readonly policy: CollectionPolicy;
+  /** The records as JSON texts. */
+  readonly records: readonly string[];
+  readonly expectedHash: string | null;
+  readonly replaceExisting: boolean;
+  readonly continueOnError: boolean;
+}
+
+interface ImportFrame {
+  readonly snapshot?: SnapshotFrame | null;
+  readonly expectedContentHash?: string | null;
+  readonly replaceExisting?: boolean | null;
+  readonly continueOnError?: boolean | null;
+  readonly allowCollectionRename?: boolean | null;
+  readonly allowPartialSnapshot?: boolean | null;
+}
+
+interface SnapshotFrame {
+  readonly collection?: string | null;
+  readonly policy?: PolicyRequest | null;
+  readonly query?: object | null;
+  readonly recordCount?: number | null;
+  readonly truncated?: boolean | null;
+  readonly contentHash?: string | null;
+}
+
+/**
+ * Reads the compact JSON text of an import that its schema has accepted. Throws `validation_failed` or `limit_exceeded` naming the
+ * member. The hash is compared apart: it reads every record.
+ */
+export function readImport(text: string, target: string): ImportRequest {
+  const split = splitItems(text, ['snapshot', 'records']);
+  const frame = parseJson(split?.frame ?? text) as ImportFrame;
+  const { snapshot } = frame;
+  if (snapshot === null || snapshot === undefined) throw invalidMember('/snapshot', 'must be present');
+  const records = split?.items ?? [];
+  if (records.length > IMPORT_RECORDS_MAX) {
+    const detail = `must hold at most ${IMPORT_RECORDS_MAX} records`;
+    throw invalidMember('/snapshot/records', detail, 'limit_exceeded');
+  }
+  checkSnapshot(frame, snapshot, records.length);
+  const policy = readPolicy(snapshot.policy ?? { name: '' }, '/snapshot/policy');
+  const sourceCollection = checkCollectionName(snapshot.collection ?? policy.name, '/snapshot/collection');
+  if (sourceCollection !== target && frame.allowCollectionRename !== true) {
+    const detail = `must be '${target}', the collection of the path, unless allowCollectionRename is true`;
+    throw invalidMember('/snapshot/collection', detail);
+  }
+  return {
+    sourceCollection,
+    policy,
+    records,
+    expectedHash: frame.expectedContentHash ?? snapshot.contentHash ?? null,
+    replaceExisting: frame.replaceExisting ?? false,
+    continueOnError: frame.continueOnError ?? false,
+  };
+}
+
+function checkSnapshot(
+  { allowPartialSnapshot }: ImportFrame,
+  { query, recordCount, truncated }: SnapshotFrame,
+  count: number,
+): void {
+  const { recordQueryBodyBytesMax: queryBytesMax } = limits;
+  if (Buffer.byteLength(JSON.stringify(query ?? null)) > queryBytesMax)
+    throw invalidMember('/snapshot/query', `must have at most ${queryBytesMax} bytes`, 'limit_exceeded');
+  if (recordCount !== null && recordCount !== undefined && recordCount !== count)
+    throw invalidMember('/snapshot/recordCount', `must be ${count}, the number of its records`);
+  if (truncated === true && allowPartialSnapshot !== true)
+    throw invalidMember('/snapshot/truncated', 'must not be true unless allowPartialSnapshot is');
+}
+
+/** The same for content whose hash is known. */
+export function comparisonWith(
+  { expectedHash }: ImportRequest,
+  contentHash: string,
+): HashComparison & { readonly contentHash: string } {
+  return { ...compareSnapshotHashes(expectedHash, contentHash), contentHash };
+}
+
+/** The hash of the content and how it compares. Other calls of the process get their turn between the records. */
+export async function hashImport(
+  request: ImportRequest,
+  turns: Turns,
+): Promise<HashComparison & { readonly contentHash: string }> {
+  const hash = new SnapshotHash(request.sourceCollection, request.policy);
+  for (const [index, record] of request.records.entries()) {
+    addTo(hash, record, index);
+    if (turns.due()) await turns.next();
+  }
+  return comparisonWith(request, hash.digest());
+}
+
+/** A vector with a number beyond float32 has no hash: the request is at fault. */
+function addTo(hash: SnapshotHash, record: string, index: number): void {
+  try {
+    hash.add(record);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw invalidMember(`/snapshot/records/${index}`, 'must hold vectors of finite float32 numbers');
+  }
+}
+
+/** The refusal of content that is not what its hash says. */
+export function hashDrifted(): ServiceError {
+  return new ServiceError('content_hash_mismatch', 'The records do not match the expected content hash.');
+}

@@ -1,0 +1,165 @@
+import type { Json } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { parseJson } from '../kernel/json-text.ts';
+import { listPages, recordsOf } from '../store/pages.ts';
+import { type Found, type RecordData, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import type { BatchItem } from './rules/batch.ts';
+import { etagOf } from './rules/record-write.ts';
+import { IMPORT_PROGRESS, spaceScope } from './store-collections.ts';
+import type { ItemOutcome } from './write-chunk.ts';
+
+/** How far a job that writes records has come. It moves in the transactions that write the records. */
+export interface LoadLedger {
+  /** `abandoned`: the sweeper removes what the job has loaded, because its run has ended. */
+  readonly phase: 'loading' | 'done' | 'abandoned';
+  /** Index of the next item. */
+  readonly next: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Whether an item failed that ends the job. */
+  readonly stopped: boolean;
+  /** How the collection came to its policy; only of an import. */
+  readonly policyStatus: string | null;
+  /** The version of the search entries that the job wrote; 0 where releases with different versions wrote them. */
+  readonly entries: number;
+  /** What the job found when it began, as a JSON text. */
+  readonly facts: string;
+}
+
+export function ledgerKey(runId: string): RecordKey {
+  return { collection: IMPORT_PROGRESS.name, id: recordId('import-progress', runId) };
+}
+
+export function outcomesKey(runId: string, at: number): RecordKey {
+  return { collection: IMPORT_PROGRESS.name, id: recordId('import-outcomes', runId, String(at)) };
+}
+
+export function ledgerRecord(runId: string, ledger: LoadLedger): RecordData {
+  return {
+    ...movedLedger(runId, ledger),
+    body: ledger.facts,
+    listing: { group: runId, id: 'ledger', hidden: false, indexes: {} },
+  };
+}
+
+/** The ledger after a move: the facts stay as they are stored. */
+export function movedLedger(runId: string, ledger: LoadLedger): RecordData {
+  const { phase, next, succeeded, failed, stopped, policyStatus, entries } = ledger;
+  return { key: ledgerKey(runId), head: { phase, next, succeeded, failed, stopped, policyStatus, entries } };
+}
+
+export function ledgerIn({ head, body }: RecordData): LoadLedger {
+  const known = head as unknown as Omit<LoadLedger, 'facts' | 'entries'>;
+  return { ...known, entries: Number(head['entries'] ?? 0), facts: body ?? 'null' };
+}
+
+/** Throws where the job must not write any more: another process has ended its run. */
+export function activeLedger(found: Found, runId: string): LoadLedger {
+  const record = found.get(ledgerKey(runId));
+  const ledger = record === undefined ? null : ledgerIn(record);
+  if (ledger === null || ledger.phase === 'abandoned')
+    throw new ServiceError('lease_not_active', 'The run has ended, and what it loaded is removed.');
+  return ledger;
+}
+
+export async function readLedger(
+  store: RecordStore,
+  space: string,
+  runId: string,
+): Promise<LoadLedger | null> {
+  const keys = [{ key: ledgerKey(runId), view: 'body' as const }];
+  const [record] = (await store.query(spaceScope(space), { by: 'keys', keys })).records;
+  return record === undefined ? null : ledgerIn(record);
+}
+
+const ORDER_DIGITS = 9;
+
+/** The outcomes of one chunk. Its record is written once. */
+export function outcomesRecord(runId: string, at: number, outcomes: readonly ItemOutcome[]): RecordData {
+  return {
+    key: outcomesKey(runId, at),
+    head: { at },
+    body: JSON.stringify(outcomes.map(entryOf)),
+    listing: { group: runId, id: String(at).padStart(ORDER_DIGITS, '0'), hidden: false, indexes: {} },
+  };
+}
+
+/** Id, partition key, revision, error. */
+type OutcomeEntry = readonly [string | null, string | null, number | null, string | null];
+
+function entryOf({ key, outcome }: ItemOutcome): OutcomeEntry {
+  const { id = null, partitionKey = null } = key;
+  return 'error' in outcome
+    ? [id, partitionKey, null, outcome.error]
+    : [id, partitionKey, outcome.revision, null];
+}
+
+function entriesIn({ body }: RecordData): readonly OutcomeEntry[] {
+  if (typeof body !== 'string') throw new StoreError('corrupt', 'a chunk has no outcomes');
+  return parseJson(body) as readonly OutcomeEntry[];
+}
+
+/** The outcomes that an earlier try of a chunk has left. */
+export function outcomesIn(record: RecordData): ItemOutcome[] {
+  return entriesIn(record).map(([id, partitionKey, revision, error]) => ({
+    key: { ...(id === null ? {} : { id }), ...(partitionKey === null ? {} : { partitionKey }) },
+    outcome: revision === null ? { error: error ?? '' } : { etag: etagOf(revision), revision },
+  }));
+}
+
+const PAGE = 20;
+
+/** What the process and the answer hold of an outcome beside its key and error, about. */
+const OUTCOME_BYTES = 128;
+
+/** All outcomes of the job, in the order of its items. `grow` counts the bytes that they take, and may throw. */
+export async function readOutcomes(
+  store: RecordStore,
+  space: string,
+  runId: string,
+  grow: (bytes: number) => void = () => undefined,
+): Promise<BatchItem[]> {
+  const selection = { collection: IMPORT_PROGRESS, group: runId, limit: PAGE };
+  const items: BatchItem[] = [];
+  for await (const record of recordsOf(listPages(store, spaceScope(space), selection))) {
+    if (record.key.id === ledgerKey(runId).id) continue;
+    const entries = entriesIn(record);
+    grow((record.body?.length ?? 0) + entries.length * OUTCOME_BYTES);
+    for (const [id, partitionKey, revision, error] of entries) {
+      const etag = revision === null ? null : etagOf(revision);
+      const status = revision === null ? 'failed' : 'succeeded';
+      items.push({ index: items.length, id, partitionKey, status, etag, revision, error });
+    }
+  }
+  return items;
+}
+
+/** Removes the ledger in pages; answers whether nothing is left. */
+export async function removeLedger(
+  store: RecordStore,
+  space: string,
+  runId: string,
+  isOver: () => boolean,
+): Promise<boolean> {
+  const scope = spaceScope(space);
+  for (;;) {
+    const { records } = await store.query(scope, {
+      by: 'list',
+      collection: IMPORT_PROGRESS,
+      group: runId,
+      limit: PAGE,
+    });
+    if (records.length === 0) return true;
+    if (isOver()) return false;
+    const keys = records.map(({ key }) => ({ key }));
+    await store.transact(scope, { keys, frees: true }, (found) => ({
+      writes: keys.flatMap(({ key }) => (found.get(key) === undefined ? [] : [{ remove: key }])),
+      result: null,
+    }));
+  }
+}
+
+export function factsOf(ledger: LoadLedger): Json {
+  return parseJson(ledger.facts) as Json;
+}

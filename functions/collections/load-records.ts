@@ -1,0 +1,136 @@
+import { type KeyRequest, StoreError } from '../store/port.ts';
+import {
+  activeLedger,
+  type LoadLedger,
+  ledgerKey,
+  movedLedger,
+  outcomesIn,
+  outcomesKey,
+  outcomesRecord,
+} from './load-ledger.ts';
+import type { RecordParts } from './parts.ts';
+import type { BatchResult } from './rules/batch.ts';
+import { ENTRY_VERSION } from './search/entry.ts';
+import { spaceScope } from './store-collections.ts';
+import {
+  type ChunkItem,
+  type ChunkLedger,
+  type ChunkTarget,
+  type ItemOutcome,
+  writeChunk,
+} from './write-chunk.ts';
+
+export interface Load {
+  readonly runId: string;
+  readonly space: string;
+  readonly target: ChunkTarget;
+  readonly items: readonly ChunkItem[];
+  readonly continueOnError: boolean;
+}
+
+export interface LoadWatch {
+  readonly signal: AbortSignal;
+  /** Called after each chunk. */
+  readonly moved: (ledger: LoadLedger) => Promise<void>;
+}
+
+/** More than one transaction carries: `writeChunk` takes as many as fit. */
+const OFFERED_MAX = 100;
+
+/**
+ * Writes the items from where the ledger stands, a chunk in one transaction with the ledger. A process that dies leaves each item
+ * written and counted once, or not at all.
+ */
+export async function loadRecords(
+  parts: RecordParts,
+  load: Load,
+  begun: LoadLedger,
+  watch: LoadWatch,
+): Promise<LoadLedger> {
+  let ledger = begun;
+  while (!isOver(ledger, load.items.length)) {
+    watch.signal.throwIfAborted();
+    const outcomes = await writeNext(parts, load, ledger.next);
+    ledger = after(ledger, outcomes, load.continueOnError);
+    await watch.moved(ledger);
+  }
+  return ledger;
+}
+
+export function isOver({ next, stopped }: LoadLedger, requested: number): boolean {
+  return stopped || next >= requested;
+}
+
+async function writeNext(parts: RecordParts, load: Load, at: number): Promise<readonly ItemOutcome[]> {
+  const { space, target, items, continueOnError } = load;
+  const ledger = chunkLedger(load, at);
+  try {
+    const offered = items.slice(at, at + OFFERED_MAX);
+    return await writeChunk(parts, space, target, offered, { continueOnError, ledger });
+  } catch (error) {
+    if (!(error instanceof StoreError && error.failure === 'too_large')) throw error;
+    return refuseItem(parts, load, ledger);
+  }
+}
+
+/** The database carries not even the next item alone. */
+async function refuseItem(
+  { store }: RecordParts,
+  { space }: Load,
+  ledger: ChunkLedger,
+): Promise<readonly ItemOutcome[]> {
+  const error = 'The record is larger than one transaction of the database carries';
+  const outcomes: readonly ItemOutcome[] = [{ key: {}, outcome: { error } }];
+  return (await store()).transact(spaceScope(space), { keys: ledger.keys }, (found) => {
+    const recorded = ledger.recorded(found);
+    if (recorded !== null) return { writes: [], result: recorded };
+    return { writes: ledger.writes(found, outcomes), result: outcomes };
+  });
+}
+
+function chunkLedger({ runId, continueOnError }: Load, at: number): ChunkLedger {
+  const own = outcomesKey(runId, at);
+  const keys: readonly KeyRequest[] = [{ key: ledgerKey(runId) }, { key: own, view: 'body' }];
+  return {
+    keys,
+    recorded(found) {
+      // Throws where the run has ended: a process that lost it must write no more.
+      activeLedger(found, runId);
+      const record = found.get(own);
+      return record === undefined ? null : outcomesIn(record);
+    },
+    writes(found, outcomes) {
+      const moved = after(activeLedger(found, runId), outcomes, continueOnError);
+      return [{ put: movedLedger(runId, moved) }, { put: outcomesRecord(runId, at, outcomes) }];
+    },
+  };
+}
+
+function after(ledger: LoadLedger, outcomes: readonly ItemOutcome[], continueOnError: boolean): LoadLedger {
+  const failed = outcomes.filter(({ outcome }) => 'error' in outcome).length;
+  return {
+    ...ledger,
+    next: ledger.next + outcomes.length,
+    succeeded: ledger.succeeded + outcomes.length - failed,
+    failed: ledger.failed + failed,
+    stopped: ledger.stopped || (failed > 0 && !continueOnError),
+    entries: ledger.entries === ENTRY_VERSION ? ENTRY_VERSION : 0,
+  };
+}
+
+export function resultOf(
+  collection: string,
+  requested: number,
+  { next: attempted, succeeded, failed, stopped }: LoadLedger,
+  items: BatchResult['items'],
+): BatchResult {
+  return {
+    collection,
+    requested,
+    attempted,
+    succeeded,
+    failed,
+    stoppedOnError: stopped && attempted < requested,
+    items,
+  };
+}

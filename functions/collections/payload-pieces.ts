@@ -1,0 +1,68 @@
+import type { RecordStore } from '../store/port.ts';
+import type { PayloadPlace } from './payload-place.ts';
+import { pieceKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
+
+/** Base64 makes a third more of it; a document of Firestore holds 1 MiB. */
+const PIECE_BYTES = 384 * 1024;
+
+/** Keeps payloads in records of the store, for deployments whose files do not outlive a process. */
+export class PayloadPieces implements PayloadPlace {
+  readonly #store: () => Promise<RecordStore>;
+
+  constructor(store: () => Promise<RecordStore>) {
+    this.#store = store;
+  }
+
+  async put(reference: string, bytes: Uint8Array): Promise<void> {
+    const store = await this.#store();
+    const count = Math.ceil(bytes.byteLength / PIECE_BYTES);
+    // The first piece comes last: it says how many there are, so a payload is whole or absent.
+    for (let index = count - 1; index >= 0; index -= 1) {
+      const key = pieceKey(reference, index);
+      const piece = Buffer.from(bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES));
+      const body = JSON.stringify(piece.toString('base64'));
+      const put = { key, head: { count }, body, listing: upkeepListing(key) };
+      await store.transact(UPKEEP_SCOPE, { keys: [{ key, expectAbsent: true }] }, () => ({
+        writes: [{ put }],
+        result: null,
+      }));
+    }
+  }
+
+  async get(reference: string, bytesMax: number): Promise<Uint8Array | null> {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    for (let index = 0, count = 1; index < count; index += 1) {
+      const record = await this.#piece(reference, index);
+      if (record === undefined || size > bytesMax) return null;
+      count = Number(record.head['count']);
+      const piece = Buffer.from(JSON.parse(record.body ?? '""') as string, 'base64');
+      size += piece.byteLength;
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  async remove(reference: string): Promise<void> {
+    const store = await this.#store();
+    // A payload that was not written to its end has pieces behind a gap, so the search goes on to the largest possible.
+    const count = Number((await this.#piece(reference, 0))?.head['count'] ?? PIECES_MAX);
+    for (let from = 0; from < count; from += PIECES_A_PAGE) {
+      const length = Math.min(PIECES_A_PAGE, count - from);
+      const keys = Array.from({ length }, (_, index) => ({ key: pieceKey(reference, from + index) }));
+      await store.transact(UPKEEP_SCOPE, { keys, frees: true }, (found) => ({
+        writes: keys.flatMap(({ key }) => (found.get(key) === undefined ? [] : [{ remove: key }])),
+        result: null,
+      }));
+    }
+  }
+
+  async #piece(reference: string, index: number) {
+    const keys = [{ key: pieceKey(reference, index), view: 'body' as const }];
+    return (await (await this.#store()).query(UPKEEP_SCOPE, { by: 'keys', keys })).records[0];
+  }
+}
+
+const PIECES_A_PAGE = 10;
+/** Of 64 MiB, twice what a setting allows. */
+const PIECES_MAX = Math.ceil((64 * 1024 * 1024) / PIECE_BYTES);

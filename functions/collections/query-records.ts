@@ -1,0 +1,116 @@
+import { turnsOf } from '../kernel/turns.ts';
+import type { Moment, RecordData } from '../store/port.ts';
+import type { PositionOwner } from './cursor-memory.ts';
+import { type FoundPage, findPage, type PageMost } from './find-page.ts';
+import { type QueryRequest, type RecordQuery, readListing } from './page-request.ts';
+import type { RecordParts } from './parts.ts';
+import { ReadBudget } from './read-budget.ts';
+import { type AttemptBytes, attemptsOf, type ReadCall } from './read-call.ts';
+import type { ReadLane } from './read-lanes.ts';
+import { collectionMissing } from './read-policy.ts';
+import { offsetToken } from './rules/offset-page.ts';
+import { policyKey, spaceScope } from './store-collections.ts';
+import { collectionOf, type StoredCollection } from './stored-collection.ts';
+
+export interface QueriedPage {
+  /** The JSON texts of the records. */
+  readonly records: readonly string[];
+  readonly continuationToken: string | null;
+}
+
+/** Answers a query as of one moment. Throws the refusal of the query, of its cost or of an absent collection. */
+export async function queryRecords(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  request: QueryRequest,
+  call: ReadCall = {},
+): Promise<QueriedPage> {
+  const { pageRecordsMax, answerBytesMax, readsPerCallMax } = parts.limits;
+  // The page shows whether more follow, which costs one record more than it has.
+  const recordsMax = Math.max(1, Math.min(pageRecordsMax, readsPerCallMax - 1));
+  const { page } = await readAtOneMoment(parts, space, name, call, (collection, read) => {
+    const query = readListing(request, collection.policy);
+    const records = Math.min(query.page.limit ?? recordsMax, recordsMax);
+    return read(query, { records, bytes: answerBytesMax });
+  });
+  return { records: page.records, continuationToken: tokenOf(page) };
+}
+
+export function tokenOf({ nextOffset }: FoundPage): string | null {
+  return nextOffset === null ? null : offsetToken(nextOffset);
+}
+
+export type ReadPage = (query: RecordQuery, most: PageMost) => Promise<FoundPage>;
+
+export interface ReadCollection {
+  readonly collection: StoredCollection;
+  readonly page: FoundPage;
+}
+
+/** Reads a collection and one page of its records at one moment. `choose` says which page. */
+export async function readAtOneMoment(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  call: ReadCall,
+  choose: (collection: StoredCollection, read: ReadPage) => Promise<FoundPage>,
+): Promise<ReadCollection> {
+  const store = await parts.store();
+  const attempt = attemptsOf(call);
+  const readAll = (lane: ReadLane) =>
+    store.snapshot(spaceScope(space), async (moment) => {
+      const collection = await collectionAt(moment, name);
+      const bytes = attempt();
+      const page = await choose(collection, (query, most) =>
+        pageAt(parts, space, collection, { moment, lane, bytes, query, most }),
+      );
+      return { collection, page };
+    });
+  return parts.lanes.run(space, readAll, call);
+}
+
+/** What the name points at in the moment. Throws the refusal of an absent collection. */
+export async function collectionAt(moment: Moment, name: string): Promise<StoredCollection> {
+  return collectionOf(await policyAt(moment, name));
+}
+
+/** The policy record of the name in the moment. Throws the refusal of an absent collection. */
+export async function policyAt(moment: Moment, name: string): Promise<RecordData> {
+  const keys = [{ key: policyKey(name), view: 'body' } as const];
+  const [found] = (await moment.query({ by: 'keys', keys })).records;
+  if (found === undefined) throw collectionMissing(name);
+  return found;
+}
+
+interface Asked {
+  readonly moment: Moment;
+  readonly lane: ReadLane;
+  readonly bytes: AttemptBytes;
+  readonly query: RecordQuery;
+  readonly most: PageMost;
+}
+
+async function pageAt(
+  { limits, world, cursors }: RecordParts,
+  space: string,
+  { incarnation }: StoredCollection,
+  { moment, lane, bytes, query, most }: Asked,
+): Promise<FoundPage> {
+  const { offset } = query.page;
+  const owner: PositionOwner = { space, incarnation, query: query.asked };
+  // An export reads as many records as its answer may have, also where the budget of a query is smaller.
+  const readsMax = Math.max(limits.readsPerCallMax, most.records + 1);
+  const budget = new ReadBudget(readsMax, query.advice, lane);
+  const reader = {
+    moment,
+    incarnation,
+    budget,
+    turns: turnsOf(world.clock),
+    bytes,
+    pageMax: limits.readPageMax,
+  };
+  const page = await findPage(reader, query, most, offset === 0 ? null : cursors.get(owner, offset));
+  if (page.nextOffset !== null && page.lastKey !== null) cursors.set(owner, page.nextOffset, page.lastKey);
+  return page;
+}

@@ -1,0 +1,91 @@
+import { turnsOf } from '../kernel/turns.ts';
+import { type RecordData, StoreError } from '../store/port.ts';
+import type { RecordParts } from './parts.ts';
+import type { RecordSearch } from './search/entry.ts';
+import { RECORDS, spaceScope } from './store-collections.ts';
+import type { StoredCollection } from './stored-collection.ts';
+import { storedSearch, withTermsLeftOut } from './stored-record.ts';
+import { scaleOf, searchWeight, WEIGHT_MAX } from './write-weight.ts';
+
+/** The largest records make 46 MB. */
+const PAGE = 50;
+
+export interface ReindexedPage {
+  readonly records: number;
+  /** The order key of the last record; `null` where none is left. */
+  readonly last: string | null;
+}
+
+interface Prepared {
+  readonly record: RecordData;
+  readonly search: RecordSearch;
+}
+
+/** Gives the records behind the order key `after` their search entries: as many as one transaction carries. */
+export async function reindexPage(
+  parts: RecordParts,
+  space: string,
+  collection: StoredCollection,
+  after: string | null,
+): Promise<ReindexedPage> {
+  const store = await parts.store();
+  const begin = after === null ? {} : { afterId: after };
+  const group = collection.incarnation;
+  const selection = { by: 'list', collection: RECORDS, group, limit: PAGE, ...begin } as const;
+  const { records, next } = await store.query(spaceScope(space), selection);
+  if (records.length === 0) {
+    // A provider whose scan budget is used up answers an empty page with more behind it.
+    if (next !== null) throw new StoreError('unavailable', 'a page of a collection is empty');
+    return { records: 0, last: null };
+  }
+  const prepared = await prepare(parts, collection, records);
+  for (let count = prepared.length; ; count = Math.ceil(count / 2)) {
+    const some = prepared.slice(0, count);
+    try {
+      const written = await writeEntries(parts, space, some);
+      return { records: written, last: some.at(-1)?.record.listing?.id ?? '' };
+    } catch (error) {
+      const isTooLarge = error instanceof StoreError && error.failure === 'too_large';
+      if (!isTooLarge || count === 1) throw error;
+    }
+  }
+}
+
+/** The first of the records, as many as one transaction carries. */
+async function prepare(
+  { world, store }: RecordParts,
+  collection: StoredCollection,
+  records: readonly RecordData[],
+): Promise<Prepared[]> {
+  const scale = scaleOf(await store());
+  const turns = turnsOf(world.clock);
+  const prepared: Prepared[] = [];
+  let weight = 0;
+  for (const record of records) {
+    const search = storedSearch(collection, record);
+    weight += searchWeight(search.entry, scale);
+    if (prepared.length > 0 && weight > WEIGHT_MAX) break;
+    prepared.push({ record, search });
+    if (turns.due()) await turns.next();
+  }
+  return prepared;
+}
+
+/** A record that was written since it was read has the entry of that write, and a deleted one has none. */
+async function writeEntries(
+  parts: RecordParts,
+  space: string,
+  prepared: readonly Prepared[],
+): Promise<number> {
+  const keys = prepared.map(({ record: { key } }) => ({ key, view: 'body' as const }));
+  const store = await parts.store();
+  return store.transact(spaceScope(space), { keys }, (found) => {
+    const writes = prepared.flatMap(({ record: { key, body }, search }) => {
+      const stored = found.get(key);
+      // The entry follows from the text alone: a new revision with the same text has the same entry.
+      if (stored === undefined || stored.body !== body) return [];
+      return [{ put: { key, head: withTermsLeftOut(stored.head, search), search: search.entry } }];
+    });
+    return { writes, result: writes.length };
+  });
+}

@@ -1,0 +1,166 @@
+import type { RecordStore } from '../store/port.ts';
+import {
+  isOfNewerRelease,
+  isSearchable,
+  mayHaveOtherWriters,
+  sweepIn,
+  withEntries,
+  withSweep,
+} from './entry-version.ts';
+import type { RecordParts } from './parts.ts';
+import type { StaleCollection } from './reindex.ts';
+import { reindexPage } from './reindex-page.ts';
+import { RETIRED_REST_MS } from './retire.ts';
+import { policyKey, spaceScope } from './store-collections.ts';
+import { collectionOf, incarnationIn, type StoredCollection } from './stored-collection.ts';
+import { sweepInTurns } from './sweep-turns.ts';
+import { REINDEXED_COLLECTIONS, reindexKey, UPKEEP_SCOPE } from './upkeep-collections.ts';
+
+/** Time to prepare a part of a collection before another sweeper may take it. */
+const CLAIM_MS = 120_000;
+const CLAIMED_MAX = 200;
+/** Pages of one collection before the next space has its turn. */
+const SLICE_PAGES = 5;
+const RUN_BYTES = 16;
+
+export interface ReindexedCounts {
+  /** Collections of which all records are prepared. */
+  readonly collections: number;
+  readonly records: number;
+}
+
+/** How far the records of a collection are prepared. */
+interface Progress {
+  /** The sweep that the policy record names; `null` before the first. */
+  readonly run: string | null;
+  /** The order key of the last record that is prepared. */
+  readonly after: string | null;
+}
+
+/** An intent as this sweep claimed it; `due` changes with each claim. */
+interface Claimed extends StaleCollection, Progress {
+  readonly due: number;
+}
+
+/**
+ * Prepares the records of announced collections for searches, in pages. Where the time is over, or the process dies, the next
+ * call goes on behind the last page. Searches of a collection are answered once all of its records are prepared.
+ */
+export async function sweepStale(parts: RecordParts, isOver: () => boolean): Promise<ReindexedCounts> {
+  const counts = { collections: 0, records: 0 };
+  const claimed = await claimStale(parts);
+  const left = new Map(claimed.map((each) => [each, each as Progress]));
+  await sweepInTurns(claimed, isOver, async (stale) => {
+    const known = left.get(stale) ?? stale;
+    // One that fails stays claimed: another sweep takes it later.
+    left.delete(stale);
+    const begun = await begin(parts, { ...stale, ...known });
+    if (begun === null) return true;
+    const { run } = begun.progress;
+    let { after } = begun.progress;
+    for (let pages = 0; pages < SLICE_PAGES && !isOver(); pages += 1) {
+      const page = await reindexPage(parts, stale.space, begun.collection, after);
+      counts.records += page.records;
+      if (page.last === null) {
+        counts.collections += (await finish(parts, stale, run)) ? 1 : 0;
+        return true;
+      }
+      after = page.last;
+      // The page is written: a crash before this writes it once more.
+      await settle(parts, stale, { progress: { run, after }, due: stale.due });
+    }
+    left.set(stale, { run, after });
+    return false;
+  });
+  // The time is over: the next sweep goes on with these at once.
+  const due = parts.world.clock.now();
+  for (const [stale, progress] of left) await settle(parts, stale, { progress, due });
+  return counts;
+}
+
+async function claimStale({ store, world }: RecordParts): Promise<Claimed[]> {
+  const now = world.clock.now();
+  const due = now + CLAIM_MS;
+  return (await store()).claim<Claimed>(
+    UPKEEP_SCOPE,
+    REINDEXED_COLLECTIONS,
+    { now, limit: CLAIMED_MAX },
+    ({ key, head }) => ({ put: { key, head, due }, result: { ...(head as unknown as Claimed), due } }),
+  );
+}
+
+interface Begun {
+  readonly collection: StoredCollection;
+  readonly progress: Progress;
+}
+
+/**
+ * Makes the policy record name the sweep. `null`: there is nothing to sweep now. Writers that know another version take that
+ * name away; the sweep then has another one and begins with the first record.
+ */
+async function begin(parts: RecordParts, claimed: Claimed): Promise<Begun | null> {
+  const { space, name, incarnation } = claimed;
+  const key = policyKey(name);
+  const run = Buffer.from(parts.world.random.bytes(RUN_BYTES)).toString('hex');
+  const request = { gate: key, keys: [{ key, view: 'body' as const }] };
+  const store = await parts.store();
+  const found = await store.transact(spaceScope(space), request, (seen) => {
+    const policy = seen.get(key);
+    if (policy === undefined || incarnationIn(policy.head) !== incarnation)
+      return { writes: [], result: null };
+    const { head } = policy;
+    if (isSearchable(head) || isOfNewerRelease(head)) return { writes: [], result: null };
+    const collection = collectionOf(policy);
+    const known = sweepIn(head);
+    if (known !== null) return { writes: [], result: { collection, run: known, isNew: false, rests: false } };
+    const result = { collection, run, isNew: true, rests: mayHaveOtherWriters(head) };
+    return { writes: [{ put: { key, head: withSweep(head, run) } }], result };
+  });
+  if (found === null) {
+    await settle(parts, claimed, null);
+    return null;
+  }
+  const { collection } = found;
+  if (found.run === claimed.run) return { collection, progress: claimed };
+  const progress = { run: found.run, after: null };
+  // A call of another release that saw the policy before may still add a record.
+  const due = found.rests ? parts.world.clock.now() + RETIRED_REST_MS : claimed.due;
+  await settle(parts, claimed, { progress, due });
+  return found.rests ? null : { collection, progress };
+}
+
+/** Makes searches of the collection be answered. Without effect where the policy record does not name this sweep. */
+async function finish(parts: RecordParts, claimed: Claimed, run: string | null): Promise<boolean> {
+  const { space, name, incarnation } = claimed;
+  const key = policyKey(name);
+  const request = { gate: key, keys: [{ key }] };
+  const isDone = await (await parts.store()).transact(spaceScope(space), request, (found) => {
+    const policy = found.get(key);
+    const isOwn =
+      policy !== undefined && incarnationIn(policy.head) === incarnation && sweepIn(policy.head) === run;
+    return { writes: isOwn ? [{ put: { key, head: withEntries(policy.head) } }] : [], result: isOwn };
+  });
+  await settle(
+    parts,
+    claimed,
+    isDone ? null : { progress: { run: null, after: null }, due: parts.world.clock.now() },
+  );
+  return isDone;
+}
+
+/** Writes how far the sweep has come; `null` removes the intent. Without effect where another sweeper has claimed it. */
+async function settle(
+  parts: RecordParts,
+  { space, incarnation, due: claimed }: Claimed,
+  next: { readonly progress: Progress; readonly due: number } | null,
+): Promise<void> {
+  const key = reindexKey(space, incarnation);
+  const store: RecordStore = await parts.store();
+  await store.transact(UPKEEP_SCOPE, { gate: key, keys: [{ key }], frees: true }, (found) => {
+    const intent = found.get(key);
+    if (intent === undefined || intent.due !== claimed) return { writes: [], result: null };
+    if (next === null) return { writes: [{ remove: key }], result: null };
+    const { run, after } = next.progress;
+    return { writes: [{ put: { key, head: { ...intent.head, run, after }, due: next.due } }], result: null };
+  });
+}

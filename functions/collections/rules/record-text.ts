@@ -1,0 +1,180 @@
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import { parseJson } from '../../kernel/json-text.ts';
+import { parseUtc } from '../../kernel/timestamp.ts';
+import { compactJson, type JsonMember, membersOf, objectOf } from './json-slices.ts';
+import type { CollectionPolicy } from './policy.ts';
+import { checkPartitionKey, checkRecordId, type RecordKey, type RecordValue } from './record-key.ts';
+import { etagOf, type StoredStamp } from './record-write.ts';
+import { packedValues, packedVectors, printedVectors, unpackedVectors } from './vector-text.ts';
+import { type RecordVector, readVectors, type VectorRequest } from './vectors.ts';
+
+/** The largest record as it is stored, in UTF-8; its vectors count as packed. */
+export const RECORD_BYTES_MAX = 900_000;
+
+/** Members that the service assigns; those of a request are ignored, save `createdAt`. */
+const serverOwned: ReadonlySet<string> = new Set(['etag', 'revision', 'createdAt', 'updatedAt']);
+/** Members that every answer has, with the text of an absent one. */
+const always: readonly JsonMember[] = [
+  { name: 'type', value: '""' },
+  ...['schemaVersion', 'metadata', 'content', 'sources', 'vectors'].map((name) => ({ name, value: 'null' })),
+];
+
+/** A record of a request, checked against the policy of its collection. */
+export interface RecordInput {
+  readonly key: RecordKey;
+  /** The moment that the request names as `createdAt`, in milliseconds. */
+  readonly createdAt: number | null;
+  /** The text to store: members in the order of the request, numbers as written, vectors packed, without what the service assigns. */
+  readonly text: string;
+  readonly vectors: ReadonlyMap<string, RecordVector>;
+  /** What the indexes are made from, without what the service assigns. */
+  readonly value: RecordValue;
+}
+
+/**
+ * Reads the JSON text of a record whose members have the types that its schema names. Throws `validation_failed` or
+ * `limit_exceeded` naming the member below `pointer`.
+ */
+export function readRecord(given: string, policy: CollectionPolicy, pointer = ''): RecordInput {
+  const value = parseJson(given);
+  if (!isObject(value)) throw invalidMember(pointer, 'must be an object');
+  const { id, partitionKey, type } = value;
+  if (typeof id !== 'string') throw invalidMember(`${pointer}/id`, 'must be a string');
+  if (typeof partitionKey !== 'string') throw invalidMember(`${pointer}/partitionKey`, 'must be a string');
+  if (type !== undefined && typeof type !== 'string')
+    throw invalidMember(`${pointer}/type`, 'must be a string');
+  const key = {
+    id: checkRecordId(id, `${pointer}/id`),
+    partitionKey: checkPartitionKey(partitionKey, `${pointer}/partitionKey`),
+  };
+  const requested = (value['vectors'] ?? {}) as unknown as Readonly<Record<string, VectorRequest>>;
+  const vectors = readVectors(requested, policy, `${pointer}/vectors`);
+  const text = storedText(membersOf(compactJson(given)), vectors);
+  if (Buffer.byteLength(text) > RECORD_BYTES_MAX) {
+    throw invalidMember(
+      pointer,
+      `must have at most ${RECORD_BYTES_MAX} bytes as it is stored`,
+      'limit_exceeded',
+    );
+  }
+  return {
+    key,
+    createdAt: momentOf(value['createdAt'], `${pointer}/createdAt`),
+    text,
+    vectors,
+    value: withoutNulls({ ...value, ...key, type: type ?? '', vectors: valuesOf(vectors) }),
+  };
+}
+
+/** As a reader of the stored text sees them. Hardly a policy indexes a number of a vector, so the list is made when it is read. */
+function valuesOf(vectors: ReadonlyMap<string, RecordVector>): JsonObject {
+  return Object.fromEntries(
+    [...vectors].map(([name, { values, ...facts }]) => [
+      name,
+      {
+        ...facts,
+        get values() {
+          return Array.from(values);
+        },
+      },
+    ]),
+  );
+}
+
+function momentOf(value: unknown, pointer: string): number | null {
+  if (value === undefined || value === null) return null;
+  const moment = typeof value === 'string' ? parseUtc(value) : undefined;
+  if (moment === undefined) throw invalidMember(pointer, 'must be a time of RFC 3339');
+  return moment;
+}
+
+function storedText(given: readonly JsonMember[], vectors: ReadonlyMap<string, RecordVector>): string {
+  const kept = given.filter(({ name }) => !serverOwned.has(name));
+  const names = new Set(kept.map(({ name }) => name));
+  const members = [...kept, ...always.filter(({ name }) => !names.has(name))];
+  return objectOf(
+    members.map(({ name, value }) => {
+      if (name === 'type' && value === 'null') return { name, value: '""' };
+      const isVectors = name === 'vectors' && value !== 'null';
+      return { name, value: isVectors ? packedVectors(membersOf(value), vectors) : value };
+    }),
+  );
+}
+
+export interface StoredText extends StoredStamp {
+  readonly updatedAt: string;
+  readonly text: string;
+  /** Whether the text holds packed vectors. */
+  readonly hasVectors: boolean;
+}
+
+/** The JSON text of a record in answers and exports. */
+export function recordJson(stored: StoredText): string {
+  const { text, hasVectors } = stored;
+  return withAssigned(hasVectors ? objectOf(replacedVectors(membersOf(text), printedVectors)) : text, stored);
+}
+
+/** A record in an answer that names it beside its text. */
+export interface NamedRecord extends RecordKey {
+  /** Empty where the record has none. */
+  readonly type: string;
+  readonly json: string;
+}
+
+/** Reads the members once and parses none but the names: a text may be long, and an answer has many. */
+export function namedRecord(stored: StoredText): NamedRecord {
+  const { text, hasVectors } = stored;
+  const members = membersOf(text);
+  const values = new Map(members.map(({ name, value }) => [name, value]));
+  return {
+    id: stringIn(values.get('id')),
+    partitionKey: stringIn(values.get('partitionKey')),
+    type: stringIn(values.get('type')),
+    json: withAssigned(hasVectors ? objectOf(replacedVectors(members, printedVectors)) : text, stored),
+  };
+}
+
+function stringIn(json: string | undefined): string {
+  return json?.startsWith('"') === true ? (JSON.parse(json) as string) : '';
+}
+
+function withAssigned(record: string, { revision, createdAt, updatedAt }: StoredText): string {
+  const times = `"createdAt":"${createdAt}","updatedAt":"${updatedAt}"`;
+  const assigned = `"etag":"${etagOf(revision)}","revision":${revision},${times}`;
+  return `${record.slice(0, -1)},${assigned}}`;
+}
+
+/** The record as filters and orders read it. A known member that is null is absent. Vectors are only there if asked for. */
+export function recordValue(stored: StoredText, { vectors }: { readonly vectors: boolean }): RecordValue {
+  const { text, hasVectors, revision, createdAt, updatedAt } = stored;
+  const unpacked = hasVectors && vectors ? objectOf(replacedVectors(membersOf(text), unpackedVectors)) : text;
+  const value = parseJson(unpacked) as RecordValue;
+  return { ...withoutNulls(value), etag: etagOf(revision), revision, createdAt, updatedAt };
+}
+
+/** The numbers of one vector of a record; `null`: the record carries no such vector. */
+export function vectorIn({ text, hasVectors }: StoredText, vector: string): Float32Array | null {
+  if (!hasVectors) return null;
+  const vectors = membersOf(text).find(({ name }) => name === 'vectors');
+  return vectors === undefined ? null : packedValues(vectors.value, vector);
+}
+
+function withoutNulls(value: RecordValue): RecordValue {
+  const kept: Record<string, Json> & RecordKey = { ...value };
+  for (const { name } of always) if (kept[name] === null) delete kept[name];
+  return kept;
+}
+
+function replacedVectors(
+  members: readonly JsonMember[],
+  write: (vectors: string) => string,
+): readonly JsonMember[] {
+  return members.map((member) =>
+    member.name === 'vectors' ? { name: member.name, value: write(member.value) } : member,
+  );
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

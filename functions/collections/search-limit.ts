@@ -1,0 +1,27 @@
+import { ServiceError } from '../kernel/errors.ts';
+import type { PageRequest } from './rules/offset-page.ts';
+import type { LexicalQuery } from './search/lexical-query.ts';
+import type { Ranking } from './search/pool.ts';
+
+/**
+ * Whether the page has no match, and a candidate that was not scored might be one. An empty page has no diagnostics that
+ * could say so.
+ */
+export function isUnknown({ query, isLimited, matches }: Ranking, { offset }: PageRequest): boolean {
+  return isLimited && matches.length <= offset && matches.length < query.top;
+}
+
+/** Whether the call ended because it may read no more. */
+export function isBudgetEnd(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === 'search_budget_exceeded';
+}
+
+/** The refusal of such a page. It says what to change. */
+export function pageUnknown({ scanLimit, scanLimitMax }: LexicalQuery): ServiceError {
+  const higher =
+    scanLimit < scanLimitMax
+      ? `Ask for a higher scanLimit, of at most ${scanLimitMax}`
+      : 'The deployment scores no more: its setting Records:LexicalCandidatesMax is the bound';
+  const detail = `None of the ${scanLimit} candidates that were scored is on the page, and there are others. ${higher}. Rarer words, matchMode all, a phrase, partition keys or a filter leave fewer candidates.`;
+  return new ServiceError('search_budget_exceeded', detail);
+}

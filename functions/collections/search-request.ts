@@ -1,0 +1,45 @@
+import { invalidMember } from '../kernel/errors.ts';
+import { type QueryRequest, type RecordQuery, readQuery } from './page-request.ts';
+import type { CollectionPolicy } from './rules/policy.ts';
+import { type LexicalQuery, type LexicalRequest, readLexicalQuery } from './search/lexical-query.ts';
+import { readVectorQuery, type VectorQuery, type VectorSearchRequest } from './search/vector-query.ts';
+
+/** A search of a request, whose members have the types that its schema names. Without `vector` and `lexical` it is a query. */
+export interface SearchRequest extends QueryRequest {
+  readonly vector?: VectorSearchRequest | null;
+  readonly lexical?: LexicalRequest | null;
+}
+
+/** A search as it is answered, checked against the policy of its collection. */
+export type RecordSearchQuery =
+  | { readonly mode: 'vector'; readonly query: RecordQuery; readonly vector: VectorQuery }
+  | { readonly mode: 'lexical'; readonly query: RecordQuery; readonly lexical: LexicalQuery };
+
+/** Whether the request ranks records, and does not list them. */
+export function isRanked({ vector, lexical }: SearchRequest): boolean {
+  return isGiven(vector) || isGiven(lexical);
+}
+
+/**
+ * Reads a request that `isRanked`. `candidatesMax` is how many candidates of a lexical search the deployment scores. Throws
+ * `validation_failed`, `limit_exceeded` or `continuation_token_invalid`.
+ */
+export function readSearch(
+  request: SearchRequest,
+  policy: CollectionPolicy,
+  candidatesMax: number,
+): RecordSearchQuery {
+  const { vector, lexical, orderBy } = request;
+  if (isGiven(vector) && isGiven(lexical))
+    throw invalidMember('/lexical', 'must be absent where vector is given');
+  if (isGiven(orderBy) && orderBy.length > 0)
+    throw invalidMember('/orderBy', 'must be absent: a search orders its answer by score');
+  const query = readQuery(request, policy);
+  if (isGiven(vector)) return { mode: 'vector', query, vector: readVectorQuery(vector, policy) };
+  if (isGiven(lexical)) return { mode: 'lexical', query, lexical: readLexicalQuery(lexical, candidatesMax) };
+  throw new TypeError('the request ranks no records');
+}
+
+function isGiven<Value>(value: Value | null | undefined): value is Value {
+  return value !== null && value !== undefined;
+}

@@ -1,0 +1,62 @@
+import type { SearchEntry, SearchVector } from '../../store/search.ts';
+import type { Incarnation } from '../rules/incarnation.ts';
+import type { CollectionPolicy } from '../rules/policy.ts';
+import { orderKey, type RecordKey } from '../rules/record-key.ts';
+import { leavesOf } from './leaves.ts';
+import { LEXICON_BYTES_MAX, lexiconOf, normalLeaves } from './lexicon.ts';
+import { vectorSlots } from './slots.ts';
+import { TERM_BYTES_MAX, termBytes, termsOf } from './terms.ts';
+import { wordsOf } from './words.ts';
+
+/** Records that were written under another version are indexed anew. It changes with every rule of terms, lexicon or slots. */
+export const ENTRY_VERSION = 1;
+
+/** The text of a record, its search entry and a reserve for its indexes fit into one document of 1 MiB. */
+const RECORD_AND_ENTRY_BYTES_MAX = 1_000_000;
+/** Firestore stores each number of a vector as a double. */
+const VECTOR_NUMBER_BYTES = 8;
+
+/** What the entry is made from: a record of a request, or a stored one. */
+export interface SearchedRecord {
+  readonly key: RecordKey;
+  /** The stored text. */
+  readonly text: string;
+  readonly vectors: ReadonlyMap<string, { readonly values: Float32Array }>;
+}
+
+export interface RecordSearch {
+  readonly entry: SearchEntry;
+  /** Terms of the record that no index holds, because it has too many. */
+  readonly termsLeftOut: number;
+}
+
+/** How searches find the record, the same on every provider. */
+export function searchEntryOf(
+  record: SearchedRecord,
+  policy: CollectionPolicy,
+  incarnation: Incarnation,
+): RecordSearch {
+  const leaves = normalLeaves(leavesOf(record.text));
+  const vectors = vectorsOf(record, policy);
+  const numbers = vectors.reduce((sum, { values }) => sum + values.length, 0);
+  const taken = Buffer.byteLength(record.text) + numbers * VECTOR_NUMBER_BYTES;
+  const room = Math.max(0, RECORD_AND_ENTRY_BYTES_MAX - taken);
+  const words = leaves.map(({ text }) => wordsOf(text));
+  const { terms, leftOut } = termsOf(words, room);
+  // The bytes of the terms are only counted where there is little room.
+  const left = room >= LEXICON_BYTES_MAX + TERM_BYTES_MAX ? LEXICON_BYTES_MAX : room - termBytes(terms);
+  const lexicon = lexiconOf(
+    orderKey(record.key),
+    leaves,
+    words.map(({ length }) => length),
+    Math.min(LEXICON_BYTES_MAX, left),
+  );
+  return { entry: { group: incarnation, terms, lexicon, vectors }, termsLeftOut: leftOut };
+}
+
+function vectorsOf({ vectors }: SearchedRecord, policy: CollectionPolicy): readonly SearchVector[] {
+  return [...vectorSlots(policy)].flatMap(([name, { slot, metric, dimensions }]) => {
+    const values = vectors.get(name)?.values;
+    return values?.length === dimensions ? [{ slot, metric, values }] : [];
+  });
+}

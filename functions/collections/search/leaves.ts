@@ -1,0 +1,103 @@
+import { pointerTo } from '../../kernel/errors.ts';
+
+/** A scalar of a record that has a text. */
+export interface Leaf {
+  /** Its JSON Pointer. */
+  readonly path: string;
+  /** A string as it is, a number as it is written, `True` or `False`. */
+  readonly text: string;
+}
+
+/** Vectors are compared as vectors, not as texts. */
+const SKIPPED = '/vectors';
+
+/**
+ * The leaves of a record from its stored text, in the order of the text, without its vectors; null has no text. The stored
+ * text has no white space around its tokens and not what the service assigns, such as the revision and its times: by those, a
+ * search for a year would find every record.
+ */
+export function leavesOf(storedText: string): Leaf[] {
+  const reader = new LeafReader(storedText);
+  reader.value('');
+  return reader.leaves;
+}
+
+/** Reads a valid JSON text. The recursion is as deep as the text. */
+class LeafReader {
+  readonly leaves: Leaf[] = [];
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(path: string): void {
+    const first = this.#text[this.#at];
+    if (first === '{') this.#object(path);
+    else if (first === '[') this.#array(path);
+    else if (first === '"') this.#add(path, this.#string());
+    else this.#word(path);
+  }
+
+  #object(path: string): void {
+    this.#at += 1;
+    while (this.#text[this.#at] !== '}') {
+      if (this.#text[this.#at] === ',') this.#at += 1;
+      const member = pointerTo(path, this.#string());
+      this.#at += 1;
+      if (member === SKIPPED) this.#skip(member);
+      else this.value(member);
+    }
+    this.#at += 1;
+  }
+
+  #array(path: string): void {
+    this.#at += 1;
+    for (let index = 0; this.#text[this.#at] !== ']'; index += 1) {
+      if (this.#text[this.#at] === ',') this.#at += 1;
+      this.value(`${path}/${index}`);
+    }
+    this.#at += 1;
+  }
+
+  #skip(path: string): void {
+    const known = this.leaves.length;
+    this.value(path);
+    this.leaves.length = known;
+  }
+
+  #string(): string {
+    const start = this.#at;
+    let end = this.#text.indexOf('"', start + 1);
+    while (this.#isEscaped(end)) end = this.#text.indexOf('"', end + 1);
+    this.#at = end + 1;
+    const inner = this.#text.slice(start + 1, end);
+    return inner.includes('\\') ? (JSON.parse(this.#text.slice(start, end + 1)) as string) : inner;
+  }
+
+  /** Whether an odd number of backslashes stands before the place. */
+  #isEscaped(place: number): boolean {
+    let before = place;
+    while (this.#text[before - 1] === '\\') before -= 1;
+    return (place - before) % 2 === 1;
+  }
+
+  #word(path: string): void {
+    const start = this.#at;
+    while (this.#at < this.#text.length && !isEnd(this.#text.charCodeAt(this.#at))) this.#at += 1;
+    const word = this.#text.slice(start, this.#at);
+    if (word === 'null') return;
+    if (word === 'true') this.#add(path, 'True');
+    else this.#add(path, word === 'false' ? 'False' : word);
+  }
+
+  #add(path: string, text: string): void {
+    this.leaves.push({ path, text });
+  }
+}
+
+/** A comma or a closing bracket. */
+function isEnd(code: number): boolean {
+  return code === 0x2c || code === 0x5d || code === 0x7d;
+}

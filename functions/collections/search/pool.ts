@@ -1,0 +1,117 @@
+import { compareUtf8 } from '../rules/text-order.ts';
+import type { LexicalQuery } from './lexical-query.ts';
+import type { Walk } from './plan.ts';
+import { LexiconReader, type Reading } from './reader.ts';
+import { type Corpus, corpusOf, type Score, scoresOf } from './scoring.ts';
+
+/** The answer of a lexical search. */
+export interface Ranking {
+  readonly query: LexicalQuery;
+  readonly source: Walk['source'];
+  readonly corpus: Corpus;
+  /** Whether there are candidates that the scan limit cut off, or may be where the reads of the call ended. */
+  readonly isLimited: boolean;
+  /** The best first, at most `top` of the query. */
+  readonly matches: readonly RankedMatch[];
+}
+
+export interface RankedMatch {
+  /** The store's id of the record. */
+  readonly id: string;
+  /** From 1 on. */
+  readonly rank: number;
+  /** A float32. */
+  readonly score: number;
+  readonly parts: Score;
+  readonly reading: Reading;
+}
+
+/** The candidates of one query in the order in which they were found. */
+export class CandidatePool {
+  readonly #query: LexicalQuery;
+  readonly #source: Walk['source'];
+  readonly #reader: LexiconReader;
+  readonly #readings = new Map<string, Reading>();
+  #isLimited = false;
+
+  constructor(query: LexicalQuery, source: Walk['source']) {
+    this.#query = query;
+    this.#source = source;
+    this.#reader = new LexiconReader(query);
+  }
+
+  /** Whether the record is a candidate already. */
+  has(id: string): boolean {
+    return this.#readings.has(id);
+  }
+
+  get size(): number {
+    return this.#readings.size;
+  }
+
+  /** Whether it has all candidates that the query scores. */
+  get isFull(): boolean {
+    return this.#readings.size >= this.#query.scanLimit;
+  }
+
+  /** Whether there are, or may be, more candidates than the query scores: no other one changes the answer. */
+  get isLimited(): boolean {
+    return this.#isLimited;
+  }
+
+  /** Candidates until the pool is limited, at least 1: those that the query scores, and one that it does not. */
+  get missing(): number {
+    return this.#query.scanLimit + 1 - this.#readings.size;
+  }
+
+  /** Reads a lexicon. `null`: the record is no candidate. `body`: only its text tells, for `readText`. */
+  read(lexicon: string): Reading | 'body' | null {
+    return this.#reader.read(lexicon);
+  }
+
+  /** The same from the stored text of the record, in steps: it may be long. */
+  readText(orderKey: string, storedText: string): Generator<void, Reading | null> {
+    return this.#reader.readText(orderKey, storedText);
+  }
+
+  /** Takes another candidate, which the other conditions of the query admit. Returns whether it is scored. */
+  add(id: string, reading: Reading): boolean {
+    if (this.isFull) this.limit();
+    if (!this.#isLimited) this.#readings.set(id, reading);
+    return !this.#isLimited;
+  }
+
+  /** Ends a full pool: there may be other candidates. */
+  limit(): void {
+    this.#isLimited = true;
+  }
+
+  /** By score downwards, then in the order of the collection's listing. */
+  rank(): Ranking {
+    const query = this.#query;
+    const ids = [...this.#readings.keys()];
+    const readings = [...this.#readings.values()];
+    const corpus = corpusOf(readings, query.terms.length);
+    const scored = scoresOf(readings, corpus, query)
+      .map((parts, index) => ({ id: ids[index]!, score: parts.final, parts, reading: readings[index]! }))
+      .filter((match) => isAnswered(match, query));
+    const matches = highest(scored, query.top)
+      .sort((a, b) => b.score - a.score || compareUtf8(a.reading.orderKey, b.reading.orderKey))
+      .slice(0, query.top)
+      .map((match, index) => ({ ...match, rank: index + 1 }));
+    return { query, source: this.#source, corpus, isLimited: this.#isLimited, matches };
+  }
+}
+
+/** Those that have one of the `count` highest scores, so that no more have to be compared with each other. */
+function highest<Scored extends { readonly score: number }>(scored: Scored[], count: number): Scored[] {
+  if (scored.length <= count) return scored;
+  const scores = Float32Array.from(scored, ({ score }) => score).sort();
+  const least = scores[scores.length - count]!;
+  return scored.filter(({ score }) => score >= least);
+}
+
+function isAnswered({ score, reading }: Omit<RankedMatch, 'rank'>, query: LexicalQuery): boolean {
+  if (query.matchMode === 'all' && reading.isMatched.includes(0)) return false;
+  return score > 0 && (query.minScore === null || score >= query.minScore);
+}

@@ -1,0 +1,199 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Incarnation } from '../rules/incarnation.ts';
+import { readPolicy } from '../rules/policy.ts';
+import { orderKey } from '../rules/record-key.ts';
+import { readRecord } from '../rules/record-text.ts';
+import { compareUtf8 } from '../rules/text-order.ts';
+import { searchEntryOf } from './entry.ts';
+import { leavesOf } from './leaves.ts';
+import { type LexicalQuery, type LexicalRequest, readLexicalQuery } from './lexical-query.ts';
+import { lexiconMark } from './lexicon.ts';
+import { type NaiveAnswer, type NaiveRecord, naiveSearch } from './naive-search.fixture.ts';
+import { planLexical, type Walk } from './plan.ts';
+import { CandidatePool, type RankedMatch } from './pool.ts';
+import type { Reading } from './reader.ts';
+import { collections, requests, whole } from './search.fixture.ts';
+import { moreTerm, termsOf } from './terms.ts';
+import { normalText, wordsOf } from './words.ts';
+
+/** Each run asks five queries of one collection. */
+const runs = { numRuns: 2_000 };
+/** A search for a planted fault ends when it finds one, so it may be long. */
+const planted = { numRuns: 20_000, endOnFailure: true };
+const policy = readPolicy({ name: 'c' });
+const incarnation = 'a'.repeat(32) as Incarnation;
+
+/** What a planted fault changes. */
+interface Fault {
+  readonly request?: (request: LexicalRequest) => LexicalRequest;
+  readonly query?: (query: LexicalQuery) => LexicalQuery;
+  readonly walk?: (walk: Walk) => Walk;
+  readonly lexicon?: (lexicon: string) => string;
+  readonly reading?: (reading: Reading) => Reading;
+  /** Terms of a record at the most. */
+  readonly termsMax?: number;
+  readonly matches?: (matches: readonly RankedMatch[]) => readonly RankedMatch[];
+}
+
+/** A store in memory: terms, their records in the order of ids, and every third lexicon as a mark. */
+function search(records: readonly NaiveRecord[], request: LexicalRequest, fault: Fault = {}): NaiveAnswer {
+  const as = <Value>(change: ((value: Value) => Value) | undefined, value: Value) => change?.(value) ?? value;
+  const stored = records.map((record, index) => {
+    const input = readRecord(record.text, policy);
+    const { entry } = searchEntryOf(input, policy, incarnation);
+    const lexicon = index % 3 === 2 ? lexiconMark(orderKey(input.key)) : as(fault.lexicon, entry.lexicon);
+    return {
+      id: record.id,
+      terms: new Set(fault.termsMax === undefined ? entry.terms : fewTermsOf(input.text, fault.termsMax)),
+      lexicon,
+      text: input.text,
+      order: orderKey(input.key),
+    };
+  });
+  const holding = (term: string) => stored.filter(({ terms }) => terms.has(term));
+  const query = as(fault.query, readLexicalQuery(as(fault.request, request), 5_000));
+  const plan = planLexical(query);
+  const walk = as(fault.walk, plan.walk(plan.counted.map((term) => holding(term).length)));
+  const offered =
+    walk.source === 'scan'
+      ? [...stored].sort((a, b) => compareUtf8(a.order, b.order))
+      : walk.terms.flatMap((term) => holding(term).sort((a, b) => (a.id < b.id ? -1 : 1)));
+  const pool = new CandidatePool(query, walk.source);
+  const candidates: string[] = [];
+  for (const { id, lexicon, order, text } of offered) {
+    if (pool.has(id) || pool.isLimited) continue;
+    const read = walk.source === 'scan' ? 'body' : pool.read(lexicon);
+    const reading = read === 'body' ? whole(pool.readText(order, text)) : read;
+    if (reading === null) continue;
+    if (pool.add(id, as(fault.reading, reading))) candidates.push(id);
+  }
+  const { matches, isLimited } = pool.rank();
+  expect(matches.map(({ rank }) => rank)).toEqual(matches.map((_, index) => index + 1));
+  return {
+    candidates,
+    isLimited,
+    matches: as(fault.matches, matches).map(({ id, score, parts, reading }) => ({
+      id,
+      score,
+      base: parts.base,
+      fields: [...reading.paths].sort(),
+      terms: query.terms.filter((_, index) => reading.isMatched[index] === 1).sort(),
+    })),
+  };
+}
+
+function fewTermsOf(text: string, termsMax: number): readonly string[] {
+  const leaves = leavesOf(text).map((leaf) => wordsOf(normalText(leaf.text)));
+  return termsOf(leaves, undefined, termsMax).terms;
+}
+
+function disagreement(fault: Fault, parameters = runs) {
+  const property = fc.property(
+    collections,
+    fc.array(requests, { minLength: 5, maxLength: 5 }),
+    (records, asked) => {
+      for (const given of asked) {
+        const request = fault.termsMax === undefined ? given : { ...given, scanLimit: null };
+        const expected = naiveSearch(records, request);
+        const answer = search(records, request, fault);
+        expect(answer.matches).toEqual(expected.matches);
+        expect(answer.isLimited).toBe(expected.isLimited);
+        expect([...answer.candidates].sort()).toEqual([...expected.candidates].sort());
+      }
+    },
+  );
+  return fc.check(property, parameters);
+}
+
+describe('lexical search', () => {
+  test('agrees with a second implementation in 10,000 cases', () => {
+    const { counterexample, errorInstance } = disagreement({});
+    expect([counterexample, errorInstance]).toEqual([null, null]);
+  });
+
+  // Where some candidates are not scored, those of which terms are left out come last.
+  const few = { termsMax: 5 };
+  test('agrees with it where most records have terms that no index holds', () => {
+    const { counterexample, errorInstance } = disagreement(few);
+    expect([counterexample, errorInstance]).toEqual([null, null]);
+  });
+  test('and the comparison finds a walk without the records of which terms are left out', () => {
+    const walk = (given: Walk): Walk =>
+      given.source === 'scan' ? given : { ...given, terms: given.terms.slice(0, -1) };
+    expect(disagreement({ ...few, walk }, planted).counterexample).not.toBeNull();
+  });
+  test('and one without those of which only prefixes are left out', () => {
+    const walk = (given: Walk): Walk =>
+      given.source === 'scan' ? given : { ...given, terms: [...given.terms.slice(0, -1), moreTerm([])] };
+    expect(disagreement({ ...few, walk }, planted).counterexample).not.toBeNull();
+  });
+
+  const query = (change: (given: LexicalQuery) => Partial<LexicalQuery>): Fault => ({
+    query: (given) => ({ ...given, ...change(given) }),
+  });
+  const reading = (change: (given: Reading) => Partial<Reading>): Fault => ({
+    reading: (given) => ({ ...given, ...change(given) }),
+  });
+  const faults: [string, Fault][] = [
+    ['field boosts that are left aside', query(() => ({ fieldBoosts: new Map() }))],
+    [
+      'prefixes that match whole words alone',
+      query(({ isPrefix }) => ({ isPrefix: isPrefix.map(() => false) })),
+    ],
+    ['required groups that are left aside', query(() => ({ requiredGroups: [] }))],
+    ['terms of quoted phrases as alternatives', query(({ terms }) => ({ looseTerms: terms }))],
+    ['quoted phrases as single words', query(({ terms }) => ({ phrases: [], looseTerms: terms }))],
+    ['the whole query that is no phrase', query(() => ({ whole: '' }))],
+    ['any as all', query(() => ({ matchMode: 'all' }))],
+    ['a least score in double precision', query(() => ({ minScore: 0.35000000001 }))],
+    [
+      'a quote without partner that opens a phrase',
+      { request: (given) => ({ ...given, query: `${given.query}"` }) },
+    ],
+    [
+      'a walk without its last term',
+      {
+        walk: (walk) =>
+          walk.source === 'scan'
+            ? walk
+            : { ...walk, terms: [...walk.terms.slice(0, -2), walk.terms.at(-1)!] },
+      },
+    ],
+    [
+      'a walk from the most frequent term on',
+      { walk: (walk) => (walk.source === 'scan' ? walk : { ...walk, terms: [...walk.terms].reverse() }) },
+    ],
+    [
+      'a lexicon without its last leaf',
+      { lexicon: (lexicon) => lexicon.replace(/\n[^\n]*\n[^\n]*\n$/, '\n') },
+    ],
+    [
+      'phrases that cross leaves',
+      { lexicon: (lexicon) => lexicon.replace(/\n([^\n]*)\n\/metadata\/tags\/1\n/, ' $1 ') },
+    ],
+    ['words of the selected fields that are not counted', reading(() => ({ length: 1 }))],
+    [
+      'ids that gain no metadata boost',
+      reading(({ paths }) => ({ isInMetadata: paths.some((path) => /^\/(metadata|sources)/.test(path)) })),
+    ],
+    ['a phrase that counts as exact', reading(({ phrases }) => ({ isExact: phrases.length > 0 }))],
+    [
+      'ties in the order of the store',
+      { matches: (matches) => [...matches].sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)) },
+    ],
+    [
+      'scores that are not rounded',
+      {
+        matches: (matches) =>
+          matches.map((match) => ({
+            ...match,
+            score: Math.min(1, match.score + 1e-9 * Number(match.score < 1)),
+          })),
+      },
+    ],
+  ];
+  test.each(faults)('and the comparison finds %s', (_, fault) => {
+    expect(disagreement(fault, planted).counterexample).not.toBeNull();
+  });
+});

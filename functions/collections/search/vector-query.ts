@@ -1,0 +1,48 @@
+import { limits } from '../../../contracts/generated/limits.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import type { CollectionPolicy } from '../rules/policy.ts';
+import { single, wholeNumber } from './numbers.ts';
+import { type VectorSlot, vectorSlots } from './slots.ts';
+
+/** The vector search of a request, whose members have the types that its schema names. */
+export interface VectorSearchRequest {
+  readonly field: string;
+  readonly value: readonly number[];
+  readonly top?: number | null;
+  readonly minScore?: number | null;
+}
+
+/** A vector search as it is answered. */
+export interface VectorQuery extends VectorSlot {
+  /** The name of the vector. */
+  readonly field: string;
+  readonly values: Float32Array;
+  readonly top: number;
+  /** A float32, as scores are: a match with this score or a higher one is answered. */
+  readonly minScore: number | null;
+}
+
+/** Throws `validation_failed` naming the member below `pointer`. */
+export function readVectorQuery(
+  { field, value, top, minScore }: VectorSearchRequest,
+  policy: CollectionPolicy,
+  pointer = '/vector',
+): VectorQuery {
+  const slot = vectorSlots(policy).get(field);
+  if (slot === undefined) throw invalidMember(`${pointer}/field`, 'has no vector policy in the collection');
+  if (value.length !== slot.dimensions) {
+    throw invalidMember(`${pointer}/value`, `must have the ${slot.dimensions} dimensions of its policy`);
+  }
+  return {
+    ...slot,
+    field,
+    values: Float32Array.from(value, (each, index) => single(each, `${pointer}/value/${index}`)),
+    top: wholeNumber(top ?? limits.searchVectorTopDefault, `${pointer}/top`),
+    minScore: minScore === null || minScore === undefined ? null : single(minScore, `${pointer}/minScore`),
+  };
+}
+
+/** Whether a match with this score is answered. */
+export function isNear(score: number, { minScore }: VectorQuery): boolean {
+  return minScore === null || score >= minScore;
+}

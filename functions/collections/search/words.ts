@@ -1,0 +1,73 @@
+const word = /[\p{L}\p{Nd}]+/gu;
+const wordCharacter = /[\p{L}\p{Nd}]/u;
+
+/** Kinds of UTF-16 units. */
+export const OTHER = 0;
+export const WORD = 1;
+/** The first half of a character beyond U+FFFF, which may be a letter. */
+const HIGH_SURROGATE = 2;
+
+let kinds: Uint8Array | undefined;
+
+/**
+ * The form in which texts are compared: lower case, without white space around it, each run of white space one space. Stores
+ * hold neither U+0000 nor a lone surrogate, so each of them counts as U+FFFD.
+ */
+export function normalText(text: string): string {
+  // A single space stays as it is, and most white space is one.
+  return lowerCase(storableText(text))
+    .replace(/ \s+|[^\S ]\s*/g, ' ')
+    .trim();
+}
+
+/**
+ * Lower case of which no letter depends on those beside it, so that words in capitals are found. Otherwise a capital sigma has
+ * another form at the end of a word, and a capital I with a dot becomes an i and a mark, which is no letter.
+ */
+function lowerCase(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/i\u0307+/g, 'i')
+    .replaceAll('ς', 'σ');
+}
+
+/** The text with U+FFFD for what no store holds. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
+/** The words of a normal text in their order: its longest runs of letters and decimal digits. */
+export function wordsOf(normal: string): readonly string[] {
+  return normal.match(word) ?? [];
+}
+
+/** The place behind the word that begins at `start`, or that has letters before it. */
+export function wordEnd(text: string, start: number): number {
+  const kindOf = wordKinds();
+  for (let at = start; at < text.length; at += 1) {
+    const kind = kindOf[text.charCodeAt(at)];
+    if (kind === WORD) continue;
+    if (kind !== HIGH_SURROGATE || !isWordPair(text, at)) return at;
+    at += 1;
+  }
+  return text.length;
+}
+
+/** The kinds of all UTF-16 units. */
+export function wordKinds(): Uint8Array {
+  return (kinds ??= readKinds());
+}
+
+/** A pattern for each character takes ten times as long as this table of the 65,536 code units. */
+function readKinds(): Uint8Array {
+  const table = new Uint8Array(0x10000).fill(OTHER);
+  for (let code = 0; code < table.length; code += 1) {
+    if (code >= 0xd800 && code < 0xdc00) table[code] = HIGH_SURROGATE;
+    else if (wordCharacter.test(String.fromCharCode(code))) table[code] = WORD;
+  }
+  return table;
+}
+
+function isWordPair(text: string, at: number): boolean {
+  return wordCharacter.test(String.fromCodePoint(text.codePointAt(at) ?? 0));
+}

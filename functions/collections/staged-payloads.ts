@@ -1,0 +1,122 @@
+import type { BlobStore } from '../blobs/port.ts';
+import { BlobError } from '../blobs/port.ts';
+import { sha256 } from '../kernel/canonical-json.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { World } from '../kernel/world.ts';
+import { type RecordStore, StoreError, type StoreFailure } from '../store/port.ts';
+import { PayloadPieces } from './payload-pieces.ts';
+import type { PayloadPlace } from './payload-place.ts';
+import { leftoverKey, stagedBytesKey, UPKEEP_SCOPE, upkeepListing } from './upkeep-collections.ts';
+
+/** Larger requests lie beside their run. */
+export const INLINE_BYTES_MAX = 64 * 1024;
+
+/** Upkeep looks at a staged payload for the first time after this. No admission lasts so long. */
+const REST_MS = 3_600_000;
+const REFERENCE_BYTES = 16;
+
+export interface StagedPayloadsParts {
+  readonly store: () => Promise<RecordStore>;
+  readonly world: World;
+  /** `null`: the payloads lie in the record store, in pieces. */
+  readonly blobs: (() => Promise<BlobStore>) | null;
+  /** Largest payload. */
+  readonly payloadBytesMax: number;
+  /** Bytes that the unfinished jobs of one space may have staged. */
+  readonly spaceBytesMax: number;
+}
+
+/**
+ * Payloads that are too large for a run. The intent to remove one is written before its bytes, so a crash leaves nothing that
+ * upkeep does not find; the same transaction counts the bytes of the space.
+ */
+export class StagedPayloads {
+  readonly #parts: StagedPayloadsParts;
+  readonly #place: PayloadPlace;
+
+  constructor(parts: StagedPayloadsParts) {
+    this.#parts = parts;
+    this.#place = parts.blobs === null ? new PayloadPieces(parts.store) : new PayloadBlobs(parts.blobs);
+  }
+
+  get payloadBytesMax(): number {
+    return this.#parts.payloadBytesMax;
+  }
+
+  /** Keeps the text and answers its reference; `null` where the space has staged too much already. */
+  async stage(space: string, text: string): Promise<string | null> {
+    const bytes = Buffer.from(text);
+    const { world, store } = this.#parts;
+    const reference = Buffer.from(world.random.bytes(REFERENCE_BYTES)).toString('hex');
+    const key = leftoverKey('payload', reference);
+    const counter = stagedBytesKey(space);
+    const request = { gate: counter, keys: [{ key, expectAbsent: true }, { key: counter }] };
+    const due = world.clock.now() + REST_MS;
+    const hasRoom = await (await store()).transact(UPKEEP_SCOPE, request, (found) => {
+      const staged = Number(found.get(counter)?.head['bytes'] ?? 0) + bytes.byteLength;
+      if (staged > this.#parts.spaceBytesMax) return { writes: [], result: false };
+      const head = { kind: 'payload', space, reference, bytes: bytes.byteLength };
+      const intent = { key, head, body: null, listing: upkeepListing(key), due };
+      return { writes: [{ put: intent }, { put: { key: counter, head: { bytes: staged } } }], result: true };
+    });
+    if (!hasRoom) return null;
+    await this.#place.put(reference, bytes).catch(asStoreError);
+    return reference;
+  }
+
+  /** Throws `not_found` for a payload that upkeep has removed. */
+  async read(reference: string): Promise<string> {
+    const bytes = await this.#place.get(reference, this.#parts.payloadBytesMax * 2).catch(asStoreError);
+    if (bytes === null) throw new ServiceError('not_found', 'The payload of the job is gone.');
+    return Buffer.from(bytes).toString('utf8');
+  }
+
+  /** Removes the bytes, then the intent. Without effect where both are gone. */
+  async discard(space: string, reference: string): Promise<void> {
+    await this.#place.remove(reference).catch(asStoreError);
+    const key = leftoverKey('payload', reference);
+    const counter = stagedBytesKey(space);
+    const request = { gate: counter, keys: [{ key }, { key: counter }], frees: true };
+    await (await this.#parts.store()).transact(UPKEEP_SCOPE, request, (found) => {
+      const intent = found.get(key);
+      if (intent === undefined) return { writes: [], result: null };
+      const left = Number(found.get(counter)?.head['bytes'] ?? 0) - Number(intent.head['bytes']);
+      const counted = left > 0 ? { put: { key: counter, head: { bytes: left } } } : { remove: counter };
+      const isCounted = found.get(counter) !== undefined;
+      return { writes: [{ remove: key }, ...(isCounted ? [counted] : [])], result: null };
+    });
+  }
+}
+
+class PayloadBlobs implements PayloadPlace {
+  readonly #open: () => Promise<BlobStore>;
+
+  constructor(open: () => Promise<BlobStore>) {
+    this.#open = open;
+  }
+
+  async put(reference: string, bytes: Uint8Array): Promise<void> {
+    const attributes = { contentType: 'application/json', sha256: sha256(bytes), metadata: {} };
+    await (await this.#open()).put(blobKey(reference), bytes, attributes);
+  }
+
+  async get(reference: string, bytesMax: number): Promise<Uint8Array | null> {
+    return (await (await this.#open()).get(blobKey(reference), bytesMax))?.bytes ?? null;
+  }
+
+  async remove(reference: string): Promise<void> {
+    await (await this.#open()).remove(blobKey(reference));
+  }
+}
+
+function blobKey(reference: string): string {
+  return `staged-payloads/${reference}.json`;
+}
+
+const FAILURES: Readonly<Record<string, StoreFailure>> = { full: 'full', unavailable: 'unavailable' };
+
+/** Callers know one store: where its bytes lie makes no difference to a full disk. */
+function asStoreError(error: unknown): never {
+  const failure = error instanceof BlobError ? FAILURES[error.failure] : undefined;
+  throw failure === undefined ? error : new StoreError(failure, String(error), { cause: error });
+}

@@ -1,0 +1,69 @@
+import { type OwnedCollection, SPACE_DATA } from '../store/ownership.ts';
+import type { RecordKey as Key, Scope } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import type { Incarnation } from './rules/incarnation.ts';
+import type { RecordKey } from './rules/record-key.ts';
+
+/** The space of a deployment without policies. */
+export const DEFAULT_SPACE = 'default';
+
+/** How the collections and records of a space lie in the store. The first two are all that a copy of a space carries. */
+export const POLICIES: OwnedCollection = { name: 'policies', pairedIndexes: false, ...SPACE_DATA };
+export const RECORDS: OwnedCollection = {
+  name: 'records',
+  pairedIndexes: false,
+  listedByGroup: true,
+  searched: true,
+  ...SPACE_DATA,
+};
+
+/** How far a job of the space has come; changed in the transactions of its writes. */
+export const IMPORT_PROGRESS: OwnedCollection = {
+  name: 'import-progress',
+  pairedIndexes: false,
+  owner: 'space',
+  copies: 'none',
+};
+
+/**
+ * The objects of the space: heads, with the bytes of small ones. No copy of a space carries them yet, and none is taken or
+ * restored where there are some.
+ */
+export const OBJECTS: OwnedCollection = {
+  name: 'objects',
+  pairedIndexes: false,
+  owner: 'space',
+  copies: 'none',
+};
+
+/** Bytes of objects that no head names: those that are being written, and those that await their removal. */
+export const OBJECT_LEFTOVERS: OwnedCollection = {
+  name: 'object-leftovers',
+  pairedIndexes: false,
+  owner: 'space',
+  copies: 'none',
+};
+
+/** Everything that lies in the scope of a space. */
+export const spaceCollections: readonly OwnedCollection[] = [
+  POLICIES,
+  RECORDS,
+  IMPORT_PROGRESS,
+  OBJECTS,
+  OBJECT_LEFTOVERS,
+];
+
+/** The group in which a space lists its collections, by name. */
+export const COLLECTION_GROUP = 'collection';
+
+export function spaceScope(space: string): Scope {
+  return { kind: 'spaces', name: space };
+}
+
+export function policyKey(name: string): Key {
+  return { collection: POLICIES.name, id: recordId('policy', name) };
+}
+
+export function recordKey(incarnation: Incarnation, { partitionKey, id }: RecordKey): Key {
+  return { collection: RECORDS.name, id: recordId(incarnation, partitionKey, id) };
+}

@@ -1,0 +1,45 @@
+import type { RecordData } from '../store/port.ts';
+import { StoreError } from '../store/port.ts';
+import { withEntries } from './entry-version.ts';
+import { type Incarnation, isIncarnation } from './rules/incarnation.ts';
+import type { CollectionPolicy } from './rules/policy.ts';
+import { ENTRY_VERSION } from './search/entry.ts';
+import { COLLECTION_GROUP, policyKey } from './store-collections.ts';
+
+/** A name of a space and what it points at. */
+export interface StoredCollection {
+  readonly name: string;
+  readonly incarnation: Incarnation;
+  /** As it was first stored. */
+  readonly policy: CollectionPolicy;
+  readonly createdAt: string;
+}
+
+/** The store's record that makes `name` point at the incarnation, all of whose records have search entries of the version. */
+export function policyRecord(
+  { name, incarnation, policy, createdAt }: StoredCollection,
+  entries: number = ENTRY_VERSION,
+): RecordData {
+  return {
+    key: policyKey(name),
+    head: withEntries({ incarnation, createdAt }, entries),
+    body: JSON.stringify(policy),
+    listing: { group: COLLECTION_GROUP, id: name, hidden: false, indexes: {} },
+  };
+}
+
+/** Reads a record that `policyRecord` wrote, with its body. Throws `corrupt`. */
+export function collectionOf({ head, body }: RecordData): StoredCollection {
+  const incarnation = incarnationIn(head);
+  if (typeof body !== 'string') throw new StoreError('corrupt', 'a collection has no policy');
+  // Its members have the names of the contract.
+  const policy = JSON.parse(body) as CollectionPolicy;
+  return { name: policy.name, incarnation, policy, createdAt: String(head['createdAt']) };
+}
+
+/** What the head of a collection's record points at. Throws `corrupt`. */
+export function incarnationIn(head: RecordData['head']): Incarnation {
+  const incarnation = String(head['incarnation']);
+  if (!isIncarnation(incarnation)) throw new StoreError('corrupt', 'a collection has no incarnation');
+  return incarnation;
+}

@@ -1,0 +1,168 @@
+import { hash } from 'node:crypto';
+import type { Json } from '../kernel/canonical-json.ts';
+import type { Head, RecordData } from '../store/port.ts';
+import { StoreError } from '../store/port.ts';
+import type { Incarnation } from './rules/incarnation.ts';
+import type { RecordFacts, VectorFacts } from './rules/inspection.ts';
+import { projectedPaths, projectValues } from './rules/projection.ts';
+import { orderKey } from './rules/record-key.ts';
+import { type RecordInput, recordValue, type StoredText, vectorIn } from './rules/record-text.ts';
+import type { RecordStamp, StoredStamp } from './rules/record-write.ts';
+import { cutToBytes } from './rules/text-order.ts';
+import type { RecordVector } from './rules/vectors.ts';
+import { type RecordSearch, searchEntryOf } from './search/entry.ts';
+import { recordKey } from './store-collections.ts';
+import type { StoredCollection } from './stored-collection.ts';
+
+const FACT_BYTES_MAX = 200;
+const FACT_CUT_BYTES = 150;
+const INCARNATION_PREFIX = 8;
+
+type RecordPlace = Pick<StoredCollection, 'incarnation' | 'policy'>;
+
+/** A record of a request with what searches find it by. */
+export interface FindableRecord extends RecordInput {
+  readonly search: RecordSearch;
+}
+
+/** Made once a record, before the transaction that writes it: a transaction may decide more than once. */
+export function findableRecord({ incarnation, policy }: RecordPlace, input: RecordInput): FindableRecord {
+  return { ...input, search: searchEntryOf(input, policy, incarnation) };
+}
+
+/** What searches find a stored record by, as its writer would make it. */
+export function storedSearch({ incarnation, policy }: RecordPlace, record: RecordData): RecordSearch {
+  const stored = storedText(record);
+  const { id, partitionKey } = recordValue(stored, { vectors: false });
+  const vectors = new Map(
+    policy.vectorPolicies.flatMap(({ name }) => {
+      const values = vectorIn(stored, name);
+      return values === null ? [] : [[name, { values }] as const];
+    }),
+  );
+  const { text } = stored;
+  return searchEntryOf({ key: { id, partitionKey }, text, vectors }, policy, incarnation);
+}
+
+/** The store's record of an accepted write. */
+export function recordData(
+  { incarnation, policy }: RecordPlace,
+  { key, text, vectors, value, search }: FindableRecord,
+  stamp: RecordStamp,
+): RecordData {
+  const { revision, createdAt, updatedAt } = stamp;
+  const facts = factsHead({ ...key, ...factsOf(value, vectors) });
+  return {
+    key: recordKey(incarnation, key),
+    head: withTermsLeftOut({ revision, createdAt, updatedAt, ...facts }, search),
+    body: text,
+    search: search.entry,
+    listing: {
+      group: incarnation,
+      id: orderKey(key),
+      hidden: false,
+      indexes: storedIndexes(
+        incarnation,
+        projectValues({ ...value, ...stamp }, projectedPaths(policy.indexedMetadata)),
+      ),
+    },
+  };
+}
+
+/** The head of a record with the number of terms by which no search finds it. */
+export function withTermsLeftOut(head: Head, { termsLeftOut }: RecordSearch): Head {
+  const { termsLeftOut: _, ...others } = head;
+  return termsLeftOut === 0 ? others : { ...others, termsLeftOut };
+}
+
+function storedIndexes(
+  incarnation: Incarnation,
+  values: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, indexText(incarnation, value)]),
+  );
+}
+
+/**
+ * An index value as the store holds it. SQL databases file the values of all collections of a space in one index: with the
+ * beginning of the incarnation in front, a range of values reads one collection.
+ */
+export function indexText(incarnation: Incarnation, value: string): string {
+  return incarnation.slice(0, INCARNATION_PREFIX) + value;
+}
+
+/** What a text says of itself. */
+type WrittenFacts = Omit<RecordFacts, 'termsLeftOut'>;
+
+function factsOf(
+  { type, metadata }: RecordInput['value'],
+  vectors: ReadonlyMap<string, RecordVector>,
+): Omit<WrittenFacts, 'id' | 'partitionKey'> {
+  return {
+    type: bounded(type) ?? '',
+    documentId: bounded(memberOf(metadata, 'documentId')),
+    embeddingProvider: bounded(memberOf(metadata, 'embeddingProvider')),
+    embeddingModel: bounded(memberOf(metadata, 'embeddingModel')),
+    vectors: [...vectors].map(([name, { values, model, sourceField }]) => ({
+      name,
+      dimensions: values.length,
+      model: bounded(model ?? undefined),
+      sourceField: bounded(sourceField ?? undefined),
+    })),
+  };
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, Json>>)[name];
+}
+
+/** Two long texts that differ stay different. */
+function bounded(text: Json | undefined): string | null {
+  if (typeof text !== 'string') return null;
+  if (Buffer.byteLength(text) <= FACT_BYTES_MAX) return text;
+  return `${cutToBytes(text, FACT_CUT_BYTES)}~${hash('sha256', text, 'base64url')}`;
+}
+
+function factsHead({ vectors, ...facts }: WrittenFacts): Head {
+  // Most records have few of these members, and a head is read with every write.
+  const present = Object.entries(facts).filter(([, value]) => value !== null);
+  return {
+    ...Object.fromEntries(present),
+    ...(vectors.length === 0 ? {} : { vectors: JSON.stringify(vectors) }),
+  };
+}
+
+export function factsIn(head: Head): RecordFacts {
+  const { vectors } = head;
+  return {
+    id: textIn(head, 'id') ?? '',
+    partitionKey: textIn(head, 'partitionKey') ?? '',
+    type: textIn(head, 'type') ?? '',
+    documentId: textIn(head, 'documentId'),
+    embeddingProvider: textIn(head, 'embeddingProvider'),
+    embeddingModel: textIn(head, 'embeddingModel'),
+    termsLeftOut: Number(head['termsLeftOut'] ?? 0),
+    // Its members have the names above.
+    vectors: typeof vectors === 'string' ? (JSON.parse(vectors) as VectorFacts[]) : [],
+  };
+}
+
+function textIn(head: Head, name: string): string | null {
+  const value = head[name];
+  return typeof value === 'string' ? value : null;
+}
+
+export function stampIn(head: Head): StoredStamp & { readonly updatedAt: string } {
+  const { revision, createdAt, updatedAt } = head;
+  if (typeof revision !== 'number' || typeof createdAt !== 'string' || typeof updatedAt !== 'string')
+    throw new StoreError('corrupt', 'a record has no revision');
+  return { revision, createdAt, updatedAt };
+}
+
+/** What answers are made from; the record was read with its body. */
+export function storedText({ head, body }: RecordData): StoredText {
+  if (typeof body !== 'string') throw new StoreError('corrupt', 'a record has no text');
+  return { ...stampIn(head), text: body, hasVectors: head['vectors'] !== undefined };
+}

@@ -1,0 +1,212 @@
+import { refusalWords, ServiceError } from '../kernel/errors.ts';
+import { parseJson } from '../kernel/json-text.ts';
+import { decisionTime } from '../kernel/world.ts';
+import {
+  type Decision,
+  type Found,
+  type KeyRequest,
+  type RecordData,
+  type RecordStore,
+  StoreError,
+  type Write,
+} from '../store/port.ts';
+import { callOn, Moved, movedFrom } from './collection-call.ts';
+import type { RecordParts } from './parts.ts';
+import type { BatchOutcome } from './rules/batch.ts';
+import type { RecordKey } from './rules/record-key.ts';
+import { readRecord } from './rules/record-text.ts';
+import { decideUpsert, type WritePrecondition } from './rules/record-write.ts';
+import { recordKey, spaceScope } from './store-collections.ts';
+import type { StoredCollection } from './stored-collection.ts';
+import { type FindableRecord, findableRecord, recordData, stampIn } from './stored-record.ts';
+import { writeBeside } from './write-beside.ts';
+import { scaleOf, WEIGHT_MAX, weightOf } from './write-weight.ts';
+
+const ITEMS_MAX = 100;
+
+/** Where a chunk goes: to what the name points at, or to an incarnation that nothing points at yet. */
+export interface ChunkTarget {
+  readonly name: string;
+  readonly loading?: Pick<StoredCollection, 'incarnation' | 'policy'>;
+}
+
+export interface ChunkItem {
+  /** The record as its JSON text. */
+  readonly text: string;
+  readonly precondition?: WritePrecondition | null;
+}
+
+export interface ItemOutcome {
+  /** What the item names, as far as it does. */
+  readonly key: Partial<RecordKey>;
+  readonly outcome: BatchOutcome;
+}
+
+export interface ChunkOptions {
+  readonly continueOnError: boolean;
+  readonly ledger?: ChunkLedger;
+}
+
+/** Records of the caller that are read and written in the transaction of the chunk. */
+export interface ChunkLedger {
+  readonly keys: readonly KeyRequest[];
+  /** The outcomes that an earlier try of the chunk has left; the chunk then writes nothing. */
+  readonly recorded: (found: Found) => readonly ItemOutcome[] | null;
+  readonly writes: (found: Found, outcomes: readonly ItemOutcome[]) => readonly Write[];
+}
+
+/**
+ * Writes the first of `items` in one transaction, as many as it can carry; each has its own outcome. The answer has the
+ * outcomes of those that were tried, at least one: an item that fails ends the chunk unless `continueOnError`.
+ */
+export async function writeChunk(
+  parts: RecordParts,
+  space: string,
+  { name, loading }: ChunkTarget,
+  items: readonly ChunkItem[],
+  options: ChunkOptions,
+): Promise<readonly ItemOutcome[]> {
+  const chunk = { parts, space, options, store: await parts.store() };
+  if (loading === undefined)
+    return callOn(parts, space, name, (believed) => writeSome({ ...chunk, into: believed, believed }, items));
+  const outcomes = await writeSome({ ...chunk, into: loading, believed: null }, items);
+  if (outcomes instanceof Moved) throw new TypeError('a chunk that looks at no name has found it moved');
+  return outcomes;
+}
+
+interface Chunk {
+  readonly parts: RecordParts;
+  readonly store: RecordStore;
+  readonly space: string;
+  readonly options: ChunkOptions;
+  readonly into: Pick<StoredCollection, 'incarnation' | 'policy'>;
+  /** What the name is believed to point at; `null` where the chunk looks at no name. */
+  readonly believed: StoredCollection | null;
+}
+
+/** Fewer items where the store finds the transaction too large. */
+async function writeSome(chunk: Chunk, items: readonly ChunkItem[]): Promise<readonly ItemOutcome[] | Moved> {
+  const read = readItems(chunk, items);
+  for (let count = read.length; ; count = Math.ceil(count / 2)) {
+    try {
+      return await writeItems(chunk, read.slice(0, count));
+    } catch (error) {
+      const tooLarge = error instanceof StoreError && error.failure === 'too_large';
+      if (!tooLarge || count <= 1) throw error;
+    }
+  }
+}
+
+type ReadItem = { readonly precondition: WritePrecondition | null } & (
+  | { readonly input: FindableRecord }
+  | { readonly refused: ItemOutcome }
+);
+
+/** The items that one transaction can carry, as far as their weight shows. */
+function readItems({ store, into, options }: Chunk, items: readonly ChunkItem[]): ReadItem[] {
+  const read: ReadItem[] = [];
+  const scale = scaleOf(store);
+  let weight = 0;
+  for (const { text, precondition = null } of items.slice(0, ITEMS_MAX)) {
+    const item = { precondition, ...readItem(text, into) };
+    weight += 'input' in item ? weightOf(item.input, into.policy, scale) : 0;
+    if (read.length > 0 && weight > WEIGHT_MAX) break;
+    read.push(item);
+    if ('refused' in item && !options.continueOnError) break;
+  }
+  return read;
+}
+
+function readItem(
+  text: string,
+  into: Chunk['into'],
+): { readonly input: FindableRecord } | { readonly refused: ItemOutcome } {
+  try {
+    return { input: findableRecord(into, readRecord(text, into.policy)) };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { refused: { key: namedIn(text), outcome: { error: wordsOf(error) } } };
+  }
+}
+
+async function writeItems(
+  { parts: { world }, store, space, options, into, believed }: Chunk,
+  items: readonly ReadItem[],
+): Promise<readonly ItemOutcome[] | Moved> {
+  const { ledger, continueOnError } = options;
+  const arrivedAt = world.clock.now();
+  const keys = new Map<string, KeyRequest>();
+  for (const item of items) {
+    if (!('input' in item)) continue;
+    const key = recordKey(into.incarnation, item.input.key);
+    keys.set(key.id, { key });
+  }
+  const request = { keys: [...keys.values(), ...(ledger?.keys ?? [])] };
+  return believed === null
+    ? store.transact(spaceScope(space), request, decide)
+    : writeBeside(store, space, believed.name, request, decide);
+
+  function decide(found: Found): Decision<readonly ItemOutcome[] | Moved> {
+    const moved = believed === null ? null : movedFrom(believed, found);
+    if (moved !== null) return { writes: [], result: moved };
+    const recorded = ledger?.recorded(found) ?? null;
+    if (recorded !== null) return { writes: [], result: recorded };
+    const { writes, result } = decideItems(items, {
+      found,
+      into,
+      continueOnError,
+      now: decisionTime(world.clock, arrivedAt),
+    });
+    return { writes: [...writes, ...(ledger?.writes(found, result) ?? [])], result };
+  }
+}
+
+interface Deciding {
+  readonly found: Found;
+  readonly into: Chunk['into'];
+  readonly continueOnError: boolean;
+  readonly now: number;
+}
+
+/** One item after the other: a later one of the same key sees the earlier one. */
+function decideItems(
+  items: readonly ReadItem[],
+  { found, into, continueOnError, now }: Deciding,
+): Decision<readonly ItemOutcome[]> {
+  const written = new Map<string, RecordData>();
+  const outcomes: ItemOutcome[] = [];
+  for (const item of items) {
+    const outcome = 'refused' in item ? item.refused : decideItem(item.input, item.precondition);
+    outcomes.push(outcome);
+    if ('error' in outcome.outcome && !continueOnError) break;
+  }
+  return { writes: [...written.values()].map((put) => ({ put })), result: outcomes };
+
+  function decideItem(input: FindableRecord, precondition: WritePrecondition | null): ItemOutcome {
+    const key = recordKey(into.incarnation, input.key);
+    const before = written.get(key.id) ?? found.get(key);
+    try {
+      const stored = before === undefined ? null : stampIn(before.head);
+      const stamp = decideUpsert(stored, precondition, input.createdAt, now);
+      written.set(key.id, recordData(into, input, stamp));
+      return { key: input.key, outcome: { etag: stamp.etag, revision: stamp.revision } };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return { key: input.key, outcome: { error: wordsOf(error) } };
+    }
+  }
+}
+
+/** The refusal of an item in one line. */
+function wordsOf(error: ServiceError): string {
+  return refusalWords(error, 'The record');
+}
+
+/** What a refused item names. */
+function namedIn(text: string): Partial<RecordKey> {
+  const { id, partitionKey } = (parseJson(text) ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    ...(typeof id === 'string' ? { id } : {}),
+    ...(typeof partitionKey === 'string' ? { partitionKey } : {}),
+  };
+}

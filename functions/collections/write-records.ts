@@ -1,0 +1,72 @@
+import { ServiceError } from '../kernel/errors.ts';
+import { decisionTime } from '../kernel/world.ts';
+import { callOn, type Moved, movedFrom } from './collection-call.ts';
+import type { RecordParts } from './parts.ts';
+import type { RecordKey } from './rules/record-key.ts';
+import { type RecordInput, readRecord, recordJson } from './rules/record-text.ts';
+import { decideUpsert, type RecordStamp, type WritePrecondition } from './rules/record-write.ts';
+import { recordKey, spaceScope } from './store-collections.ts';
+import { findableRecord, recordData, stampIn } from './stored-record.ts';
+import { policyRequest, writeBeside } from './write-beside.ts';
+
+export interface WrittenRecord {
+  readonly key: RecordKey;
+  readonly stamp: RecordStamp;
+  /** The JSON text of the answer. */
+  readonly json: string;
+}
+
+/** Writes a record, given as its JSON text. Throws the refusal of the text, of the precondition or of an absent collection. */
+export function upsertRecord(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  text: string,
+  precondition: WritePrecondition | null,
+): Promise<WrittenRecord> {
+  const arrivedAt = parts.world.clock.now();
+  return callOn(parts, space, name, async (collection) => {
+    const input = findableRecord(collection, readRecord(text, collection.policy));
+    const key = recordKey(collection.incarnation, input.key);
+    const store = await parts.store();
+    const request = { gate: key, keys: [{ key }] };
+    return writeBeside<WrittenRecord | Moved>(store, space, name, request, (found) => {
+      const moved = movedFrom(collection, found);
+      if (moved !== null) return { writes: [], result: moved };
+      const stored = found.get(key);
+      const now = decisionTime(parts.world.clock, arrivedAt);
+      const before = stored === undefined ? null : stampIn(stored.head);
+      const stamp = decideUpsert(before, precondition, input.createdAt, now);
+      return {
+        writes: [{ put: recordData(collection, input, stamp) }],
+        result: { key: input.key, stamp, json: recordJson(storedAs(input, stamp)) },
+      };
+    });
+  });
+}
+
+function storedAs({ text, vectors }: RecordInput, stamp: RecordStamp) {
+  return { ...stamp, text, hasVectors: vectors.size > 0 };
+}
+
+/** Removes a record; without effect where there is none, or no such collection. */
+export async function deleteRecord(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  { partitionKey, id }: RecordKey,
+): Promise<void> {
+  const store = await parts.store();
+  const removal = callOn(parts, space, name, (collection) => {
+    const key = recordKey(collection.incarnation, { partitionKey, id });
+    const request = { gate: key, keys: [policyRequest(name), { key }], frees: true };
+    return store.transact<Moved | null>(spaceScope(space), request, (found) => {
+      const moved = movedFrom(collection, found);
+      const isThere = moved === null && found.get(key) !== undefined;
+      return { writes: isThere ? [{ remove: key }] : [], result: moved };
+    });
+  });
+  await removal.catch((error: unknown) => {
+    if (!(error instanceof ServiceError && error.code === 'collection_not_found')) throw error;
+  });
+}

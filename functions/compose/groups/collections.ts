@@ -1,0 +1,47 @@
+import { PageTokens } from '../../kernel/page-token.ts';
+import { sharedSecret } from '../../store/secret.ts';
+import type { GroupModule } from '../group.ts';
+import { recordAccessOf } from '../identity.ts';
+
+export const group: GroupModule = {
+  bytesMax: 440_000,
+  async collections() {
+    const { spaceCollections } = await import('../../collections/store-collections.ts');
+    const { upkeepCollections } = await import('../../collections/upkeep-collections.ts');
+    const { EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
+    return [...spaceCollections, ...upkeepCollections, EMBEDDINGS];
+  },
+  async jobs(parts) {
+    const [{ collectionJobs }, { collectionJobsPartsOf }] = await Promise.all([
+      import('../../groups/collections/collection-jobs.ts'),
+      import('../record-jobs.ts'),
+    ]);
+    return [collectionJobs(collectionJobsPartsOf(parts))];
+  },
+  async load(parts) {
+    const { settings, store, world } = parts;
+    const [
+      { collectionsHandlers },
+      { recordPartsOf },
+      { collectionJobs },
+      { collectionJobsPartsOf, payloadLimitOf, recordJobDependenciesOf },
+    ] = await Promise.all([
+      import('../../groups/collections/handlers.ts'),
+      import('../record-parts.ts'),
+      import('../../groups/collections/collection-jobs.ts'),
+      import('../record-jobs.ts'),
+    ]);
+    const limit = payloadLimitOf(parts);
+    const bodyLimits = { importCollection: limit, startCollectionImportJob: limit };
+    const own = {
+      store: store.get,
+      world,
+      records: recordPartsOf({ settings, store, world }),
+      access: recordAccessOf(settings),
+      recordJobs: await recordJobDependenciesOf(parts),
+      collectionJobs: collectionJobs(collectionJobsPartsOf(parts)),
+      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+    };
+    return { handlers: collectionsHandlers(own), extra: [], bodyLimits };
+  },
+};

@@ -1,0 +1,2 @@
+/** The parts of the service whose callers must prove their identity. */
+export const identityParts = ['canonicalAccess', 'executionAccess', 'recordAccess'] as const;

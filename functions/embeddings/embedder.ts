@@ -1,0 +1,37 @@
+/** What a text is embedded for. Some models want a prefix before the text for it. */
+export type EmbeddingPurpose = 'query' | 'passage' | 'document' | 'symmetric';
+
+/** Texts that a model wants in front of the text; `null`: none. A document has the prefix of a passage. */
+export interface EmbeddingPrefixes {
+  readonly query: string | null;
+  readonly passage: string | null;
+  readonly symmetric: string | null;
+}
+
+export interface EmbedCall {
+  readonly purpose: EmbeddingPurpose;
+  readonly signal: AbortSignal;
+}
+
+/** A model that gives a text its vector. */
+export interface Embedder {
+  readonly provider: string;
+  readonly modelId: string;
+  readonly dimensions: number;
+  readonly prefixes: EmbeddingPrefixes;
+  /** Each call costs money: its results are worth keeping. */
+  readonly isPaid: boolean;
+  /** What one call takes. */
+  readonly batch: BatchLimits;
+  /**
+   * The vectors of prepared texts, in their order: `dimensions` finite numbers each. The texts keep to `batch`. Throws a
+   * `ProviderFailure` for a provider that does not give them.
+   */
+  embed(texts: readonly string[], call: EmbedCall): Promise<readonly Float32Array[]>;
+}
+
+export interface BatchLimits {
+  readonly textsMax: number;
+  /** Tokens of all texts of a call, counted as their bytes of UTF-8 over 3. */
+  readonly tokensMax: number;
+}

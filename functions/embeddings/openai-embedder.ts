@@ -1,0 +1,61 @@
+import type { World } from '../kernel/world.ts';
+import { schemaFailure } from '../providers/outgoing/answer.ts';
+import { callProvider } from '../providers/outgoing/call-provider.ts';
+import type { Embedder, EmbeddingPrefixes } from './embedder.ts';
+import { answerBytesMax, memberOf, readList, readVector } from './rules/vector-answer.ts';
+
+/** https://platform.openai.com/docs/api-reference/embeddings/create. */
+const BATCH = { textsMax: 2_048, tokensMax: 300_000 } as const;
+
+export interface OpenAiEmbedderOptions {
+  /** The id of the provider in the settings. */
+  readonly provider: string;
+  /** Such as `https://api.openai.com/v1`. */
+  readonly baseAddress: string;
+  readonly modelId: string;
+  readonly dimensions: number;
+  /** Asks the model for this size; models of one size refuse to be asked. */
+  readonly sendsDimensions: boolean;
+  readonly prefixes: EmbeddingPrefixes;
+  /** `null`: the server wants none. */
+  readonly apiKey: string | null;
+  /** For all tries of one call. */
+  readonly timeoutMs: number;
+}
+
+/** A model behind the embeddings operation of OpenAI, which many servers speak: Ollama, vLLM and others. */
+export function openAiEmbedder(world: World, options: OpenAiEmbedderOptions): Embedder {
+  const { provider, baseAddress, modelId, dimensions, sendsDimensions, prefixes, apiKey, timeoutMs } =
+    options;
+  const url = `${baseAddress.replace(/\/$/, '')}/embeddings`;
+  return {
+    provider,
+    modelId,
+    dimensions,
+    prefixes,
+    isPaid: true,
+    batch: BATCH,
+    async embed(texts, { signal }) {
+      const size = sendsDimensions ? { dimensions } : {};
+      const body = { input: texts, model: modelId, ...size, encoding_format: 'float' };
+      const headers = new Headers(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` });
+      const call = { url, headers, body, answerBytesMax: answerBytesMax(texts.length, dimensions) };
+      const answer = await callProvider(world, call, { timeoutMs, signal });
+      return vectorsIn(answer, texts.length, dimensions);
+    },
+  };
+}
+
+/** The answer names the place of each vector, and may give them in another order. */
+function vectorsIn(answer: unknown, count: number, dimensions: number): readonly Float32Array[] {
+  const vectors = new Map<number, Float32Array>();
+  for (const item of readList(answer, 'data', count)) {
+    const index = memberOf(item, 'index');
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count)
+      throw schemaFailure('vector_index', 'The provider answered a vector for no text of the call.');
+    vectors.set(index, readVector(memberOf(item, 'embedding'), dimensions));
+  }
+  if (vectors.size !== count)
+    throw schemaFailure('vector_index', 'The provider answered two vectors for one text.');
+  return [...vectors].sort(([left], [right]) => left - right).map(([, vector]) => vector);
+}

@@ -1,0 +1,59 @@
+import { spaceScope } from '../collections/store-collections.ts';
+import { type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
+
+/** Vectors of one read or commit: some have 3,072 numbers. */
+const CHUNK = 50;
+const FLOAT_BYTES = 4;
+
+/** A vector with the key under which it is kept. */
+export interface PaidVector {
+  readonly key: RecordKey;
+  readonly vector: Float32Array;
+}
+
+/** The vectors that are kept under some of these keys, by the ids of the keys. */
+export async function readPaid(
+  store: RecordStore,
+  space: string,
+  keys: readonly RecordKey[],
+): Promise<ReadonlyMap<string, Float32Array>> {
+  const found = new Map<string, Float32Array>();
+  for (let at = 0; at < keys.length; at += CHUNK) {
+    const wanted = keys.slice(at, at + CHUNK).map((key) => ({ key, view: 'body' as const }));
+    const { records } = await store.query(spaceScope(space), { by: 'keys', keys: wanted });
+    for (const { key, body } of records) found.set(key.id, vectorIn(body));
+  }
+  return found;
+}
+
+export async function keepPaid(
+  store: RecordStore,
+  space: string,
+  vectors: readonly PaidVector[],
+): Promise<void> {
+  for (let at = 0; at < vectors.length; at += CHUNK) {
+    const chunk = vectors.slice(at, at + CHUNK);
+    const keys = chunk.map(({ key }) => ({ key, expectAbsent: true }));
+    await store.transact(spaceScope(space), { keys }, (found) => ({
+      writes: chunk
+        .filter(({ key }) => found.get(key) === undefined)
+        .map(({ key, vector }) => ({ put: { key, head: {}, body: textOf(vector) } })),
+      result: null,
+    }));
+  }
+}
+
+/** A JSON text: base64 of the numbers, little-endian. */
+function textOf(vector: Float32Array): string {
+  const bytes = Buffer.alloc(vector.length * FLOAT_BYTES);
+  for (const [at, value] of vector.entries()) bytes.writeFloatLE(value, at * FLOAT_BYTES);
+  return JSON.stringify(bytes.toString('base64'));
+}
+
+function vectorIn(body: string | null | undefined): Float32Array {
+  if (typeof body !== 'string') throw new StoreError('corrupt', 'a kept vector has no numbers');
+  const bytes = Buffer.from(String(JSON.parse(body)), 'base64');
+  return Float32Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) =>
+    bytes.readFloatLE(at * FLOAT_BYTES),
+  );
+}

@@ -1,0 +1,75 @@
+import { invalidMember } from '../../kernel/errors.ts';
+import type { EmbeddingPrefixes, EmbeddingPurpose } from '../embedder.ts';
+
+export const TEXTS_MAX = 128;
+/** UTF-16 units. */
+export const TEXT_LENGTH_MAX = 100_000;
+
+/** A request as its schema has accepted it. */
+export interface EmbeddingRequest {
+  readonly text?: string | null;
+  readonly texts?: readonly string[] | null;
+  readonly purpose?: string | null;
+  readonly queryPrefix?: string | null;
+  readonly passagePrefix?: string | null;
+  readonly symmetricPrefix?: string | null;
+}
+
+/** What a request asks for. */
+export interface EmbeddingQuestion {
+  readonly purpose: EmbeddingPurpose;
+  /** Those of the request; `null` where the model's own holds. */
+  readonly prefixes: EmbeddingPrefixes;
+  readonly texts: readonly string[];
+}
+
+/** A text as the model gets it. */
+export interface PreparedText {
+  /** UTF-16 units of the text of the request. */
+  readonly textLength: number;
+  readonly prefixApplied: boolean;
+  /** UTF-16 units of the prefix, whether it was applied or not. */
+  readonly prefixLength: number;
+  readonly text: string;
+}
+
+/** Throws `validation_failed` or `limit_exceeded` naming the member. */
+export function readEmbeddingRequest(request: EmbeddingRequest): EmbeddingQuestion {
+  const { text = null, texts: list } = request;
+  const texts = [...(text === null ? [] : [text]), ...(list ?? [])];
+  if (texts.length === 0) throw invalidMember('', 'needs `text` or `texts`');
+  if (texts.length > TEXTS_MAX)
+    throw invalidMember('/texts', `must be at most ${TEXTS_MAX} texts, with \`text\``, 'limit_exceeded');
+  if (text !== null) checkText(text, '/text');
+  for (const [index, each] of (list ?? []).entries()) checkText(each, `/texts/${index}`);
+  const { queryPrefix = null, passagePrefix = null, symmetricPrefix = null } = request;
+  const prefixes = { query: queryPrefix, passage: passagePrefix, symmetric: symmetricPrefix };
+  return { purpose: purposeOf(request.purpose ?? 'symmetric'), prefixes, texts };
+}
+
+function checkText(text: string, pointer: string): void {
+  if (text.trim() === '') throw invalidMember(pointer, 'must be a non-empty text');
+  if (!text.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
+  if (text.length > TEXT_LENGTH_MAX)
+    throw invalidMember(pointer, `must be at most ${TEXT_LENGTH_MAX} characters`, 'limit_exceeded');
+}
+
+function purposeOf(value: string): EmbeddingPurpose {
+  const name = value.trim().toLowerCase();
+  if (name === 'query' || name === 'passage' || name === 'document' || name === 'symmetric') return name;
+  throw invalidMember('/purpose', 'must be one of query, passage, document and symmetric');
+}
+
+/** The texts of a question as a model with these prefixes gets them. */
+export function preparedTexts(
+  { purpose, prefixes, texts }: EmbeddingQuestion,
+  own: EmbeddingPrefixes,
+): readonly PreparedText[] {
+  const kind = purpose === 'document' ? 'passage' : purpose;
+  const prefix = prefixes[kind] ?? own[kind] ?? '';
+  return texts.map((text) => {
+    const prefixApplied = prefix !== '' && !text.startsWith(prefix);
+    const prepared = prefixApplied ? prefix + text : text;
+    return { textLength: text.length, prefixApplied, prefixLength: prefix.length, text: prepared };
+  });
+}

@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto';
+import { stopWords } from '../../collections/search/query-words.ts';
+import { wordsOf } from '../../collections/search/words.ts';
+
+const GRAM_CHARACTERS = 3;
+const WORD_WEIGHT = 1;
+const STOP_WORD_WEIGHT = 0.15;
+const GRAM_WEIGHT = 0.2;
+const PAIR_WEIGHT = 1.35;
+
+/**
+ * A vector of length 1 by the words of a text: each word, its runs of three characters and each pair of neighbours is a feature,
+ * whose hash gives a place and a sign. Texts that share words are near each other; meaning plays no part.
+ */
+export function tokenHashVector(text: string, dimensions: number): Float32Array {
+  const vector = new Float32Array(dimensions);
+  const words = wordsOf(text.toLowerCase());
+  if (words.length === 0) addFeature(vector, 'empty', WORD_WEIGHT);
+  for (const [index, word] of words.entries()) addWord(vector, word, words[index + 1]);
+  return scaledToLength1(vector);
+}
+
+function addWord(vector: Float32Array, word: string, following: string | undefined): void {
+  const isStopWord = stopWords.has(word);
+  addFeature(vector, `tok:${word}`, isStopWord ? STOP_WORD_WEIGHT : WORD_WEIGHT);
+  if (!isStopWord) for (const gram of gramsOf(word)) addFeature(vector, `tri:${gram}`, GRAM_WEIGHT);
+  if (following === undefined || (isStopWord && stopWords.has(following))) return;
+  addFeature(vector, `bi:${word} ${following}`, PAIR_WEIGHT);
+}
+
+/** The runs of three characters of a word; a shorter word is its own. */
+function gramsOf(word: string): readonly string[] {
+  const characters = Array.from(word);
+  if (characters.length <= GRAM_CHARACTERS) return [word];
+  const count = characters.length - GRAM_CHARACTERS + 1;
+  return Array.from({ length: count }, (_, at) => characters.slice(at, at + GRAM_CHARACTERS).join(''));
+}
+
+/** Adds in single precision, as the elements are stored. */
+function addFeature(vector: Float32Array, feature: string, weight: number): void {
+  const digest = hash('sha256', feature, 'buffer');
+  const place = digest.readUInt32LE(0) % vector.length;
+  const sign = digest.readUInt32LE(4) % 2 === 0 ? 1 : -1;
+  vector[place] = (vector[place] ?? 0) + Math.fround(sign * weight);
+}
+
+function scaledToLength1(vector: Float32Array): Float32Array {
+  const squares = vector.reduce((sum, value) => sum + value * value, 0);
+  if (squares === 0) return vector;
+  const scale = 1 / Math.sqrt(squares);
+  return vector.map((value) => value * scale);
+}

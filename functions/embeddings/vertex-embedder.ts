@@ -1,0 +1,70 @@
+import type { World } from '../kernel/world.ts';
+import { callProvider } from '../providers/outgoing/call-provider.ts';
+import type { BatchLimits, Embedder, EmbeddingPrefixes, EmbeddingPurpose } from './embedder.ts';
+import { answerBytesMax, memberOf, readList, readVector } from './rules/vector-answer.ts';
+
+/** https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings. */
+const BATCH: BatchLimits = { textsMax: 250, tokensMax: 20_000 };
+const ONE_TEXT: BatchLimits = { textsMax: 1, tokensMax: 20_000 };
+const ONE_TEXT_MODELS: ReadonlySet<string> = new Set(['gemini-embedding-001']);
+
+const taskTypes: Readonly<Record<EmbeddingPurpose, string>> = {
+  query: 'RETRIEVAL_QUERY',
+  passage: 'RETRIEVAL_DOCUMENT',
+  document: 'RETRIEVAL_DOCUMENT',
+  symmetric: 'SEMANTIC_SIMILARITY',
+};
+
+export interface VertexEmbedderOptions {
+  /** The id of the provider in the settings. */
+  readonly provider: string;
+  readonly project: string;
+  /** A region, or `global`. */
+  readonly location: string;
+  readonly modelId: string;
+  readonly dimensions: number;
+  readonly prefixes: EmbeddingPrefixes;
+  /** The header fields that prove who is asking. */
+  readonly credentials: () => Promise<Headers>;
+  /** Another server that speaks this API. */
+  readonly endpoint?: string;
+  /** For all tries of one call. */
+  readonly timeoutMs: number;
+}
+
+/** A text model of Google Vertex AI, by its `predict` operation. */
+export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Embedder {
+  const { provider, modelId, dimensions, prefixes, credentials, timeoutMs } = options;
+  const url = predictAddress(options);
+  return {
+    provider,
+    modelId,
+    dimensions,
+    prefixes,
+    isPaid: true,
+    batch: ONE_TEXT_MODELS.has(modelId) ? ONE_TEXT : BATCH,
+    async embed(texts, { purpose, signal }) {
+      const instances = texts.map((content) => ({ content, task_type: taskTypes[purpose] }));
+      // A text that the model would cut in silence is refused.
+      const parameters = { autoTruncate: false, outputDimensionality: dimensions };
+      const bytes = answerBytesMax(texts.length, dimensions);
+      const call = {
+        url,
+        headers: await credentials(),
+        body: { instances, parameters },
+        answerBytesMax: bytes,
+      };
+      const answer = await callProvider(world, call, { timeoutMs, signal });
+      return readList(answer, 'predictions', texts.length).map((each) =>
+        readVector(memberOf(memberOf(each, 'embeddings'), 'values'), dimensions),
+      );
+    },
+  };
+}
+
+function predictAddress({ project, location, modelId, endpoint }: VertexEmbedderOptions): string {
+  const host = location === 'global' ? 'aiplatform' : `${location}-aiplatform`;
+  const [ownProject, ownLocation, model] = [project, location, modelId].map(encodeURIComponent);
+  const path = `projects/${ownProject}/locations/${ownLocation}/publishers/google/models/${model}:predict`;
+  return `${endpoint ?? `https://${host}.googleapis.com`}/v1/${path}`;
+}

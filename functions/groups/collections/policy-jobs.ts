@@ -1,0 +1,80 @@
+import { checkCollectionName } from '../../collections/rules/policy.ts';
+import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import type { RecordAccessOperation } from '../../identity/record-access.ts';
+import { type AdmittedJob, admitJob } from '../../jobs/admit-job.ts';
+import { jobScope, type ProductTenant } from '../../jobs/job-scope.ts';
+import type { Json } from '../../kernel/canonical-json.ts';
+import { asReceipt, wireRun } from '../execution/library/wire-run.ts';
+import { verifiedCaller } from '../records/library/admit-record-job.ts';
+import { CREATE_HANDLER, DELETE_HANDLER } from './collection-jobs.ts';
+import type { CollectionsDependencies } from './dependencies.ts';
+
+type Handlers = GroupHandlers<'collections'>;
+
+export function createCollection(dependencies: CollectionsDependencies): Handlers['createCollection'] {
+  return async ({ query, body, idempotencyKey }, context) => {
+    const collection = checkCollectionName(body.name, '/name');
+    const admitted = await admitCollectionJob(dependencies, context, {
+      operationId: 'createCollection',
+      handlerId: CREATE_HANDLER,
+      right: 'write',
+      query,
+      collection,
+      payload: { policy: body as unknown as Json },
+      idempotencyKey,
+    });
+    return answered(dependencies, context, admitted);
+  };
+}
+
+export function deleteCollection(dependencies: CollectionsDependencies): Handlers['deleteCollection'] {
+  return async ({ params, query, idempotencyKey }, context) => {
+    const collection = checkCollectionName(params.collection, '/collection');
+    const admitted = await admitCollectionJob(dependencies, context, {
+      operationId: 'deleteCollection',
+      handlerId: DELETE_HANDLER,
+      right: 'delete',
+      query,
+      collection,
+      payload: { collection },
+      idempotencyKey,
+    });
+    return answered(dependencies, context, admitted);
+  };
+}
+
+interface CollectionJobRequest {
+  readonly operationId: string;
+  readonly handlerId: string;
+  readonly right: RecordAccessOperation;
+  readonly query: ProductTenant;
+  readonly collection: string;
+  readonly payload: Json;
+  readonly idempotencyKey: string | null;
+}
+
+function admitCollectionJob(
+  { recordJobs: { jobs, access }, collectionJobs }: CollectionsDependencies,
+  { caller, correlationId }: CallContext,
+  { right, query, collection, ...request }: CollectionJobRequest,
+): Promise<AdmittedJob> {
+  return admitJob(jobs, collectionJobs, {
+    ...request,
+    caller,
+    scope: jobScope(query, access.ownerOf(caller), caller.principal),
+    space: access.spaceOf(caller, right, query.tenantId),
+    subject: collection,
+    correlationId,
+  });
+}
+
+/** The run as `GET /execution/runs/{id}` answers it; without the right to read it, no more than its receipt and status. */
+async function answered(
+  { recordJobs: { jobs, executionAccess } }: CollectionsDependencies,
+  { caller }: CallContext,
+  { run, replayed, headers }: AdmittedJob,
+) {
+  const whole = !replayed || executionAccess === null || executionAccess.maySee(verifiedCaller(caller), run);
+  const seen = whole ? run : asReceipt(run, caller.principal);
+  return { status: 202 as const, body: await wireRun(jobs.runtime, seen, { replayed }), headers };
+}

@@ -1,0 +1,41 @@
+import type { RecordParts } from '../../collections/parts.ts';
+import { createCollection, removeCollection } from '../../collections/pointers.ts';
+import { readCollection } from '../../collections/read-policy.ts';
+import type { Incarnation } from '../../collections/rules/incarnation.ts';
+import { type PolicyRequest, readPolicy } from '../../collections/rules/policy.ts';
+import type { JobContext } from '../../jobs/job-plugin.ts';
+import type { Json } from '../../kernel/canonical-json.ts';
+
+/** Answers the policy as it was first stored. */
+export async function createByJob(records: RecordParts, { payload, job }: JobContext): Promise<Json> {
+  const { policy } = payload as unknown as { readonly policy: PolicyRequest };
+  const collection = await createCollection(records, job.space, readPolicy(policy, '/policy'));
+  return collection.policy as unknown as Json;
+}
+
+/** Another execution removes what the first one found: a collection that was created since under the same name stays. */
+export async function deleteByJob(records: RecordParts, context: JobContext): Promise<undefined> {
+  const { collection } = context.payload as unknown as { readonly collection: string };
+  const { space } = context.job;
+  const incarnation = await targetOf(records, context, collection);
+  if (incarnation !== null) await removeCollection(records, space, collection, incarnation);
+}
+
+async function targetOf(
+  records: RecordParts,
+  context: JobContext,
+  collection: string,
+): Promise<Incarnation | null> {
+  const earlier = context.attempt === 1 ? null : await context.readCheckpoint(TARGET);
+  if (earlier !== null) return (earlier.content as unknown as Target).incarnation;
+  const current = await readCollection(records, context.job.space, collection);
+  const target: Target = { incarnation: current?.incarnation ?? null };
+  await context.writeCheckpoint(TARGET, { ...target });
+  return target.incarnation;
+}
+
+const TARGET = 'target';
+
+interface Target {
+  readonly incarnation: Incarnation | null;
+}

@@ -1,0 +1,66 @@
+import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import { deleteObject as removeObject } from '../../objects/delete-object.ts';
+import { listObjects as findObjects } from '../../objects/list-objects.ts';
+import { putObject as writeObject } from '../../objects/put-object.ts';
+import type { ObjectCondition } from '../../objects/rules/condition.ts';
+import { readMediaType } from '../../objects/rules/media-type.ts';
+import { metadataInFields } from '../../objects/rules/metadata.ts';
+import { readObjectList } from '../../objects/rules/object-list.ts';
+import { readPlace } from '../../objects/rules/object-name.ts';
+import type { ObjectsDependencies } from './dependencies.ts';
+
+type Handlers = GroupHandlers<'objects'>;
+
+export function listObjects({ objects, access, pageTokens }: ObjectsDependencies): Handlers['listObjects'] {
+  return async ({ params: { container }, query }, context) => {
+    const space = access.spaceOf(context.caller, 'read');
+    const { prefix, limit, continuationToken } = query;
+    const { limit: _, after: __, ...list } = readObjectList({ container, prefix, limit });
+    const of = { list: 'objects', space, ...list };
+    const after = await pageTokens.read(of, continuationToken);
+    const page = await findObjects(
+      objects,
+      space,
+      readObjectList({ container, prefix, limit, after }),
+      context,
+    );
+    return {
+      status: 200,
+      body: { items: [...page.items], continuationToken: await pageTokens.issue(of, page.next) },
+    };
+  };
+}
+
+export function putObject({ objects, access }: ObjectsDependencies): Handlers['putObject'] {
+  return async ({ params, body }, context) => {
+    const space = access.spaceOf(context.caller, 'write');
+    const info = await writeObject(objects, space, {
+      place: readPlace(params),
+      contentType: readMediaType(context.header?.('content-type'), '/Content-Type'),
+      metadata: metadataInFields(context.fields?.() ?? []),
+      condition: conditionOf(context),
+      body,
+      declaredBytes: declaredBytes(context),
+    });
+    return { status: 200, body: info };
+  };
+}
+
+export function deleteObject({ objects, access }: ObjectsDependencies): Handlers['deleteObject'] {
+  return async ({ params }, context) => {
+    const space = access.spaceOf(context.caller, 'delete');
+    const { ifMatch } = conditionOf(context);
+    await removeObject(objects, space, readPlace(params), { ifMatch: ifMatch ?? null });
+    return { status: 204, body: null };
+  };
+}
+
+function conditionOf({ header }: Pick<CallContext, 'header'>): ObjectCondition {
+  return { ifMatch: header?.('if-match') ?? null, ifNoneMatch: header?.('if-none-match') ?? null };
+}
+
+/** HTTP has checked the field; a body in chunks has none. */
+function declaredBytes({ header }: Pick<CallContext, 'header'>): number | null {
+  const declared = header?.('content-length');
+  return declared === undefined ? null : Number(declared);
+}

@@ -1,0 +1,59 @@
+import type { JobFacts, JobHandler, JobPlugin, Maintenance } from '../../../jobs/job-plugin.ts';
+import { RUN_GROUP, RUNS, readRun, runKey, tagIndex } from '../../../runs/records.ts';
+import { isTerminal } from '../../../runs/run.ts';
+import { BATCH_HANDLER, IMPORT_HANDLER, PAYLOAD_TAG, type RecordJobsParts } from './record-job-parts.ts';
+
+/** The jobs that write records. The code of the handlers is loaded by the worker that first executes one. */
+export function recordJobs(parts: RecordJobsParts): JobPlugin {
+  const judge = ({ caller, space }: JobFacts) =>
+    parts.access.judgeRecordJob({ caller, space, operation: 'write' });
+  const handler = (handlerId: string, displayName: string): JobHandler => ({
+    handlerId,
+    displayName,
+    concurrencyKey: 'svc.records.store-write',
+    judge,
+    async run(context) {
+      const { runRecordJob } = await import('./run-record-job.ts');
+      return runRecordJob(parts, context);
+    },
+  });
+  return {
+    pluginId: 'svc.records',
+    name: 'Records',
+    family: 'record-import',
+    statusPath: '/record-import/jobs',
+    handlers: [handler(BATCH_HANDLER, 'Write many records'), handler(IMPORT_HANDLER, 'Import a collection')],
+    async maintain(maintenance) {
+      const { sweepLeftovers } = await import('../../../collections/leftovers.ts');
+      const leftovers = await sweepLeftovers(
+        {
+          parts: parts.records,
+          payloads: parts.payloads,
+          isPayloadUsed: (reference) => isPayloadUsed(maintenance, reference),
+          runExists: (runId) => runExists(maintenance, runId),
+        },
+        maintenance.isOver,
+      );
+      return { jobLeftovers: leftovers };
+    },
+  };
+}
+
+async function isPayloadUsed({ runtime }: Maintenance, reference: string): Promise<boolean> {
+  const store = await runtime.store();
+  const { records } = await store.query(runtime.scope, {
+    by: 'list',
+    collection: RUNS,
+    group: RUN_GROUP,
+    equal: { [tagIndex(PAYLOAD_TAG)]: reference },
+    limit: 1,
+  });
+  const [record] = records;
+  return record !== undefined && !isTerminal(readRun(record).status);
+}
+
+async function runExists({ runtime }: Maintenance, runId: string): Promise<boolean> {
+  const store = await runtime.store();
+  const keys = [{ key: runKey(runId) }];
+  return (await store.query(runtime.scope, { by: 'keys', keys })).records.length > 0;
+}

@@ -1,0 +1,141 @@
+import type { AuthorizedOperation, ClassPolicy } from './authorizer.ts';
+import type { Caller } from './caller.ts';
+import { asciiLowerCase, permissionDenied } from './grants.ts';
+
+/**
+ * The identity policies of `Server:RecordAccess`: principals, their space and its operations. A principal has one space, so
+ * no request can address the space of another tenant.
+ */
+
+export type RecordAccessOperation = 'read' | 'write' | 'delete' | 'maintain';
+
+export interface RecordGrant {
+  readonly principal: string;
+  readonly space: string;
+  /** Product of the jobs that the principal starts without a product of its own; their tenant is the space. */
+  readonly productId: string | null;
+  readonly operations: readonly RecordAccessOperation[];
+}
+
+/** The space of all callers where no policies are configured. */
+export const DEFAULT_SPACE = 'default';
+
+/** The members of a caller that a decision reads; jobs keep only these. */
+export type RecordCaller = Pick<Caller, 'kind' | 'principal'>;
+
+/** A product and tenant that own a job. */
+export interface RecordJobOwner {
+  readonly productId: string;
+  readonly tenantId: string;
+}
+
+/** A job of the record groups before its admission and before each execution. */
+export interface RecordJob {
+  readonly caller: RecordCaller;
+  readonly space: string;
+  readonly operation: RecordAccessOperation;
+}
+
+/** Decides about the callers of one space. A refusal throws `permission_denied`; its text tells nothing about targets. */
+export interface RecordAccess {
+  /** The caller's space. Throws where the caller lacks the right, or where the query names another tenant. */
+  spaceOf(caller: RecordCaller, operation: RecordAccessOperation, tenantId?: string): string;
+  /** The product and tenant of the caller's jobs where the query names none; `null` where its policy names no product. */
+  ownerOf(caller: RecordCaller): RecordJobOwner | null;
+  /** For jobs: throws where the caller does not have the right in the space of the job, or no longer has it. */
+  judgeRecordJob(job: RecordJob): void;
+}
+
+export interface RecordAccessOptions {
+  readonly grants: readonly RecordGrant[];
+  /** Whether principals are compared without regard to the case of ASCII letters; true unless set. */
+  readonly caseInsensitive?: boolean;
+}
+
+/** Without grants all callers share one space: the configuration serves that in an open Development service only. */
+export function createRecordAccess({ grants, caseInsensitive = true }: RecordAccessOptions): RecordAccess {
+  if (grants.length === 0) return openAccess;
+  const members = membersOf(grants, caseInsensitive);
+  const spaceOf = (
+    { kind, principal }: RecordCaller,
+    operation: RecordAccessOperation,
+    tenantId?: string,
+  ) => {
+    const member = kind === 'workload' && principal !== null ? members(principal) : undefined;
+    if (member === undefined || !member.operations.has(operation)) throw permissionDenied();
+    if (tenantId !== undefined && tenantId !== member.space) throw permissionDenied();
+    return member.space;
+  };
+  return {
+    spaceOf,
+    ownerOf({ kind, principal }) {
+      const member = kind === 'workload' && principal !== null ? members(principal) : undefined;
+      if (member === undefined || member.productId === null) return null;
+      return { productId: member.productId, tenantId: member.space };
+    },
+    judgeRecordJob: ({ caller, space, operation }) => void spaceOf(caller, operation, space),
+  };
+}
+
+const openAccess: RecordAccess = {
+  spaceOf: () => DEFAULT_SPACE,
+  ownerOf: () => null,
+  judgeRecordJob({ space }) {
+    // A job of a tenant, which the service admitted while it had policies.
+    if (space !== DEFAULT_SPACE) throw permissionDenied();
+  },
+};
+
+/**
+ * The right that an operation of the record groups needs. Operations on jobs have a right of the execution runtime in the
+ * catalog, and need a right of the space beside it: who may write records may start and cancel their import.
+ */
+export function recordRightOf({
+  accessOperation,
+}: Pick<AuthorizedOperation, 'accessOperation'>): RecordAccessOperation {
+  if (isRecordOperation(accessOperation)) return accessOperation;
+  if (accessOperation === 'read_run') return 'read';
+  if (accessOperation === 'start_run' || accessOperation === 'cancel_run') return 'write';
+  throw permissionDenied();
+}
+
+/** The policy of the class `server-authenticated`, before the query is read. */
+export function createRecordPolicy(access: RecordAccess): ClassPolicy {
+  return (caller, operation) => void access.spaceOf(caller, recordRightOf(operation));
+}
+
+interface Member {
+  readonly space: string;
+  readonly productId: string | null;
+  readonly operations: ReadonlySet<RecordAccessOperation>;
+}
+
+function membersOf(
+  grants: readonly RecordGrant[],
+  caseInsensitive: boolean,
+): (principal: string) => Member | undefined {
+  const spell = (principal: string) => (caseInsensitive ? asciiLowerCase(principal) : principal);
+  const members = new Map<string, Member>();
+  for (const { principal, space, productId, operations } of grants) {
+    const known = members.get(spell(principal));
+    // The rules of the configuration refuse a second space, and a mistake there must not widen the first.
+    if (known !== undefined && known.space !== space) throw new Error('a principal has two spaces');
+    members.set(spell(principal), {
+      space,
+      productId: known?.productId ?? productId,
+      operations: new Set([...(known?.operations ?? []), ...operations]),
+    });
+  }
+  return (principal) => members.get(spell(principal));
+}
+
+const recordOperations: ReadonlySet<unknown> = new Set<RecordAccessOperation>([
+  'read',
+  'write',
+  'delete',
+  'maintain',
+]);
+
+function isRecordOperation(operation: string | null): operation is RecordAccessOperation {
+  return recordOperations.has(operation);
+}

@@ -1,0 +1,54 @@
+import type { JsonObject } from '../kernel/canonical-json.ts';
+import type { ToolDefinition } from './catalog.ts';
+import { parameterHeadersOf } from './parameter-headers.ts';
+
+/**
+ * What is wrong with the definitions of tools, a sentence each; for the start of the service and for tests. Clients drop a
+ * definition that breaks the rules of the revision, and a model acts on every text in it.
+ */
+export function definitionFaults(definitions: readonly ToolDefinition[]): string[] {
+  const names = definitions.map(({ name }) => name);
+  return definitions.flatMap((definition, at) => {
+    const faults = [
+      ...nameFaults(definition, names.slice(0, at)),
+      ...schemaFaults(definition.inputSchema),
+      ...textsOf(definition).flatMap(textFaults),
+    ];
+    if (definition.annotations === undefined) faults.push('has no annotations');
+    return faults.map((fault) => `${definition.name.slice(0, 128)} ${fault}`);
+  });
+}
+
+function nameFaults({ name }: ToolDefinition, before: readonly string[]): string[] {
+  if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) return ['is no name of a tool'];
+  return before.includes(name) ? ['is defined twice'] : [];
+}
+
+function schemaFaults(inputSchema: JsonObject): readonly string[] {
+  if (inputSchema['type'] !== 'object') return ['takes arguments that are no object'];
+  return parameterHeadersOf(inputSchema).faults.map((fault) => `has a fault: ${fault}`);
+}
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) =>
+    // The dialect of a schema is named by a URL.
+    name === '$schema' ? [] : [name, ...textsOf(item)],
+  );
+}
+
+/** Texts that could steer a model or hide something from a reader. */
+const banned: readonly (readonly [what: string, pattern: RegExp])[] = [
+  ['hidden characters', /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u],
+  ['markup', /<[a-z!/]/i],
+  ['a URL', /\b(?:https?|ftp|data|javascript):/i],
+  [
+    'an instruction',
+    /\b(?:ignore|disregard|forget) (?:all |any |the )?(?:previous|prior|above|other)\b|\bsystem prompt\b|\bdo not (?:tell|mention|reveal|show)\b|\byou (?:must|should|are)\b|\balways call\b/i,
+  ],
+];
+
+function textFaults(text: string): string[] {
+  return banned.flatMap(([what, pattern]) => (pattern.test(text) ? [`has a text with ${what}`] : []));
+}

@@ -1,0 +1,96 @@
+import { parseStrictJson, type StrictJsonLimits } from '../http/strict-json.ts';
+import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { ErrorCode, invalidMeta, McpError } from './errors.ts';
+
+export type RequestId = string | number;
+
+/** A JSON-RPC request whose parameters are not checked yet. */
+export interface McpCall {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonMembers;
+}
+
+/** One message of a body: a request, a notification, or the refusal with the id as far as it could be read. */
+export type ReadMessage =
+  | { readonly kind: 'call'; readonly call: McpCall }
+  | { readonly kind: 'notification' }
+  | { readonly kind: 'refusal'; readonly id: RequestId | undefined; readonly error: McpError };
+
+/** Reads the one JSON-RPC message of a body (JSON-RPC 2.0 section 4). A list of messages is none. */
+export function readMessage(body: Uint8Array, limits: StrictJsonLimits): ReadMessage {
+  let value: unknown;
+  try {
+    value = parseStrictJson(body, limits);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return refusal(undefined, new McpError(ErrorCode.parse, `Parse error: ${error.message}`));
+  }
+  if (!isJsonObject(value)) return refusal(undefined, invalidRequest('the body is not one message'));
+  const { jsonrpc, id, method, params = {} } = value;
+  const isNotification = !Object.hasOwn(value, 'id');
+  const known = isRequestId(id) ? id : undefined;
+  if (!isNotification && known === undefined)
+    return refusal(undefined, invalidRequest('the id is neither a string nor an integer'));
+  if (jsonrpc !== '2.0') return refusal(known, invalidRequest('jsonrpc is not 2.0'));
+  if (typeof method !== 'string') return refusal(known, invalidRequest('the method is not a string'));
+  if (!isJsonObject(params)) return refusal(known, invalidRequest('the params are not an object'));
+  if (known === undefined) return { kind: 'notification' };
+  return { kind: 'call', call: { id: known, method, params } };
+}
+
+function refusal(id: RequestId | undefined, error: McpError): ReadMessage {
+  return { kind: 'refusal', id, error };
+}
+
+function invalidRequest(detail: string): McpError {
+  return new McpError(ErrorCode.invalidRequest, `Invalid request: ${detail}`);
+}
+
+function isRequestId(id: unknown): id is RequestId {
+  return typeof id === 'string' || Number.isSafeInteger(id);
+}
+
+const prefix = 'io.modelcontextprotocol/';
+export const SERVER_INFO = `${prefix}serverInfo`;
+export const SUBSCRIPTION_ID = `${prefix}subscriptionId`;
+const VERSION = `${prefix}protocolVersion`;
+
+/** The members of `_meta` that the endpoint reads. All others are ignored. */
+export interface RequestMeta {
+  readonly capabilities: JsonMembers;
+  readonly progressToken: string | number | undefined;
+}
+
+/** The protocol version that the body names; `undefined` where it names none. */
+export function versionOf({ params }: McpCall): string | undefined {
+  const meta = params['_meta'];
+  if (!isJsonObject(meta) || !Object.hasOwn(meta, VERSION)) return undefined;
+  const version = meta[VERSION];
+  if (typeof version !== 'string') throw invalidMeta('Invalid _meta: the protocol version is not a string');
+  return version;
+}
+
+const logLevels = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
+
+export function readMeta({ params }: McpCall): RequestMeta {
+  const meta = params['_meta'];
+  if (!isJsonObject(meta)) throw invalidMeta('Invalid _meta: it is missing');
+  const capabilities = meta[`${prefix}clientCapabilities`];
+  if (!isJsonObject(capabilities)) throw invalidMeta('Invalid _meta: the client capabilities are missing');
+  const client = meta[`${prefix}clientInfo`];
+  if (client !== undefined && !isImplementation(client))
+    throw invalidMeta('Invalid _meta: the client info has no name or no version');
+  const logLevel = meta[`${prefix}logLevel`];
+  if (logLevel !== undefined && !(typeof logLevel === 'string' && logLevels.has(logLevel)))
+    throw invalidMeta('Invalid _meta: the log level is unknown');
+  const { progressToken } = meta;
+  if (progressToken !== undefined && typeof progressToken !== 'string' && typeof progressToken !== 'number')
+    throw invalidMeta('Invalid _meta: the progress token is neither a string nor a number');
+  return { capabilities, progressToken };
+}
+
+function isImplementation(value: unknown): boolean {
+  return isJsonObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string';
+}

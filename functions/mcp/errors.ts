@@ -1,0 +1,68 @@
+import type { JsonMembers } from '../identity/oidc/json-object.ts';
+
+/** The revision of the Model Context Protocol that the endpoint speaks, and the only one. */
+export const REVISION = '2026-07-28';
+
+/** The error codes of the revision (JSON-RPC 2.0 section 5.1 and the codes of the protocol itself). */
+export const ErrorCode = {
+  parse: -32700,
+  invalidRequest: -32600,
+  unknownMethod: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
+} as const;
+
+/** Errors of other codes are answers like results, with the status 200. */
+const statuses: Readonly<Record<number, number>> = {
+  [ErrorCode.parse]: 400,
+  [ErrorCode.invalidRequest]: 400,
+  [ErrorCode.unknownMethod]: 404,
+  [ErrorCode.headerMismatch]: 400,
+  [ErrorCode.missingCapability]: 400,
+  [ErrorCode.unsupportedVersion]: 400,
+};
+
+/** A refusal as a JSON-RPC error. Its message is ours; `data` holds values of the request only where the revision asks for them. */
+export class McpError extends Error {
+  readonly code: number;
+  readonly data: JsonMembers | undefined;
+  /** The HTTP status of the answer. */
+  readonly status: number;
+
+  constructor(code: number, message: string, data?: JsonMembers, status = statuses[code] ?? 200) {
+    super(message);
+    this.name = 'McpError';
+    this.code = code;
+    this.data = data;
+    this.status = status;
+  }
+}
+
+export function invalidParams(message: string, data?: JsonMembers): McpError {
+  return new McpError(ErrorCode.invalidParams, message, data);
+}
+
+/** `_meta` of the request is incomplete: the only invalid parameters with the status 400. */
+export function invalidMeta(message: string): McpError {
+  return new McpError(ErrorCode.invalidParams, message, undefined, 400);
+}
+
+export function headerMismatch(header: string): McpError {
+  return new McpError(ErrorCode.headerMismatch, `Header mismatch: ${header}`);
+}
+
+export function unsupportedVersion(requested: string): McpError {
+  return new McpError(ErrorCode.unsupportedVersion, 'Unsupported protocol version', {
+    supported: [REVISION],
+    requested,
+  });
+}
+
+export function missingCapability(requiredCapabilities: JsonMembers): McpError {
+  return new McpError(ErrorCode.missingCapability, 'Missing required client capability', {
+    requiredCapabilities,
+  });
+}

@@ -1,0 +1,48 @@
+import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { Log } from '../kernel/log.ts';
+import type { PageTokens } from '../kernel/page-token.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { McpCatalog, McpContext } from './catalog.ts';
+import type { McpCall } from './envelope.ts';
+import type { MirrorFields } from './header-fields.ts';
+
+/** The parts of the protocol that do not change from request to request. */
+export interface McpParts {
+  readonly catalog: McpCatalog;
+  /** Signs cursors and request states, with a key that all instances share. */
+  readonly tokens: PageTokens;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: McpSettings;
+}
+
+export interface McpSettings {
+  /** Items on a page of a list. */
+  readonly pageSize: number;
+  /** How long a client may keep the answer of `server/discover`, in milliseconds. */
+  readonly discoverTtlMs: number;
+  /** How long a client may keep a list, in milliseconds. */
+  readonly listTtlMs: number;
+  /** How long a request state is accepted, in milliseconds. */
+  readonly requestStateMs: number;
+}
+
+export const mcpSettings: McpSettings = {
+  pageSize: 100,
+  discoverTtlMs: 300_000,
+  listTtlMs: 60_000,
+  requestStateMs: 600_000,
+};
+
+/** One request whose envelope was accepted. */
+export interface McpExchange {
+  readonly parts: McpParts;
+  readonly call: McpCall;
+  readonly fields: MirrorFields;
+  readonly context: McpContext;
+  /** Sends a notification before the result; the answer then is an event stream. */
+  readonly notify: (message: JsonMembers) => void;
+}
+
+/** Answers one method with the members of the result. */
+export type AnswerMethod = (exchange: McpExchange) => Promise<JsonMembers>;

@@ -1,0 +1,44 @@
+import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { invalidParams } from './errors.ts';
+import type { McpExchange } from './exchange.ts';
+import { CONTENT_VERSION } from './names.ts';
+
+/** One page of a list in the order of its keys, which are unique, as the members of a result. */
+export async function listResult<Item>(
+  exchange: McpExchange,
+  member: string,
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): Promise<JsonMembers> {
+  const { catalog, settings, tokens } = exchange.parts;
+  const query = { mcp: 'cursor', method: exchange.call.method, contentVersion: catalog.contentVersion };
+  const after = await positionOf(exchange, query);
+  const sorted = items.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const rest = after === null ? sorted : sorted.filter((item) => keyOf(item) > after);
+  const page = rest.slice(0, settings.pageSize);
+  const last = page.at(-1);
+  const nextCursor =
+    rest.length > page.length && last !== undefined ? await tokens.issue(query, keyOf(last)) : null;
+  return {
+    resultType: 'complete',
+    [member]: page,
+    ...(nextCursor === null ? {} : { nextCursor }),
+    ttlMs: settings.listTtlMs,
+    // A list shows what its caller may use.
+    cacheScope: 'private',
+    _meta: { [CONTENT_VERSION]: catalog.contentVersion },
+  };
+}
+
+async function positionOf({ call, parts }: McpExchange, query: object): Promise<string | null> {
+  const { cursor } = call.params;
+  if (cursor === undefined) return null;
+  if (typeof cursor !== 'string') throw invalidParams('Invalid params: the cursor is not a string');
+  try {
+    return await parts.tokens.read(query, cursor);
+  } catch (error) {
+    if (error instanceof ServiceError) throw invalidParams('Invalid params: the cursor is unknown');
+    throw error;
+  }
+}

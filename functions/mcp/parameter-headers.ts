@@ -1,0 +1,84 @@
+import { isJsonObject, type JsonMembers } from '../identity/oidc/json-object.ts';
+import type { JsonObject } from '../kernel/canonical-json.ts';
+import { headerMismatch } from './errors.ts';
+import type { FieldValue, MirrorFields } from './header-fields.ts';
+
+const KEYWORD = 'x-mcp-header';
+const types = new Set<unknown>(['string', 'integer', 'boolean']);
+
+/** An argument of a tool that the client repeats in the header `Mcp-Param-<name>`. */
+interface ParameterHeader {
+  readonly name: string;
+  /** Names of members from the arguments down. */
+  readonly path: readonly string[];
+}
+
+export interface ParameterHeaders {
+  readonly headers: readonly ParameterHeader[];
+  /** What breaks the rules of the keyword, a sentence each. */
+  readonly faults: readonly string[];
+}
+
+/** The arguments that `inputSchema` marks, reached through `properties` alone. */
+export function parameterHeadersOf(inputSchema: JsonObject): ParameterHeaders {
+  const headers: ParameterHeader[] = [];
+  const faults: string[] = [];
+  const visit = (schema: unknown, path: readonly string[]): void => {
+    if (!isJsonObject(schema)) return;
+    if (Object.hasOwn(schema, KEYWORD)) {
+      const fault = path.length === 0 ? 'stands at the root' : faultOf(schema, headers);
+      if (fault === null) headers.push({ name: String(schema[KEYWORD]), path });
+      else faults.push(`${KEYWORD} at /${path.join('/')} ${fault}`);
+    }
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (keyword !== 'properties' || !isJsonObject(value)) faults.push(...misplaced(value, path));
+      else for (const [name, property] of Object.entries(value)) visit(property, [...path, name]);
+    }
+  };
+  visit(inputSchema, []);
+  return { headers, faults };
+}
+
+function faultOf(schema: JsonMembers, before: readonly ParameterHeader[]): string | null {
+  const name = schema[KEYWORD];
+  // The characters of a token (RFC 9110 section 5.6.2).
+  if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is no field name';
+  if (!types.has(schema['type'])) return 'marks a type other than string, integer and boolean';
+  if (before.some((other) => other.name.toLowerCase() === name.toLowerCase())) return 'repeats a name';
+  return null;
+}
+
+/** Below any other keyword a client could not tell which value to repeat. */
+function misplaced(value: unknown, path: readonly string[]): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = isJsonObject(value) && Object.hasOwn(value, KEYWORD);
+  const below = Object.values(value).flatMap((each) => misplaced(each, path));
+  return own ? [`${KEYWORD} below /${path.join('/')} is not reached through properties`, ...below] : below;
+}
+
+/** Throws where a marked argument and its header disagree, or where only one of them is there. */
+export function checkParameterHeaders(
+  headers: readonly ParameterHeader[],
+  toolArguments: JsonObject,
+  fields: MirrorFields,
+): void {
+  for (const { name, path } of headers) {
+    const header = `Mcp-Param-${name}`;
+    if (!agrees(valueAt(toolArguments, path), fields.encoded(header))) throw headerMismatch(header);
+  }
+}
+
+function valueAt(toolArguments: JsonObject, path: readonly string[]): unknown {
+  let value: unknown = toolArguments;
+  for (const name of path)
+    value = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return value;
+}
+
+function agrees(value: unknown, field: FieldValue): boolean {
+  if (value === undefined || value === null) return field === 'absent';
+  if (typeof field === 'string') return false;
+  if (typeof value === 'number')
+    return /^-?\d+(?:\.\d+)?$/.test(field.value) && Number(field.value) === value;
+  return (typeof value === 'string' || typeof value === 'boolean') && String(value) === field.value;
+}

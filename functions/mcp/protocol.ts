@@ -1,0 +1,116 @@
+import type { StrictJsonLimits } from '../http/strict-json.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { McpContext } from './catalog.ts';
+import { type McpCall, type RequestId, type RequestMeta, readMessage, SERVER_INFO } from './envelope.ts';
+import { ErrorCode, McpError } from './errors.ts';
+import type { McpExchange, McpParts } from './exchange.ts';
+import { type MirrorFields, mirrorFieldsOf } from './header-fields.ts';
+import { MessageQueue } from './message-queue.ts';
+import { methodsOf } from './methods.ts';
+import { checkMethodHeaders, checkVersion } from './mirrored.ts';
+import { mcpErrorOf } from './refusals.ts';
+import { readRound } from './request-state.ts';
+
+/** One request to the endpoint, behind the checks of HTTP and of the caller. */
+export interface McpRequest {
+  /** Names and values in turn, as sent. */
+  readonly rawHeaders: readonly string[];
+  readonly body: Uint8Array;
+  readonly caller: Caller;
+  readonly correlationId: string;
+  readonly signal: AbortSignal;
+}
+
+/** The answer: nothing for a notification, one message, or several of which the last is the response. */
+export type McpReply = { readonly status: number; readonly method: string | null } & (
+  | { readonly message: JsonMembers | null }
+  | { readonly messages: AsyncIterable<JsonMembers> }
+);
+
+/** Answers requests from the catalog alone: nothing is kept between two of them. Never rejects. */
+export type McpProtocol = (request: McpRequest) => Promise<McpReply>;
+
+export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpProtocol {
+  const methods = methodsOf(parts.catalog);
+
+  /** The checks in the order of the revision, then the method. */
+  const answer = async (call: McpCall, request: McpRequest, queue: MessageQueue): Promise<JsonMembers> => {
+    const fields = mirrorFieldsOf(request.rawHeaders);
+    const meta = checkVersion(call, fields);
+    checkMethodHeaders(call, fields);
+    const method = methods.get(call.method);
+    if (!method) throw new McpError(ErrorCode.unknownMethod, 'Method not found');
+    const round = await readRound(parts, call, request.caller);
+    const context: McpContext = {
+      caller: request.caller,
+      correlationId: request.correlationId,
+      signal: request.signal,
+      capabilities: meta.capabilities,
+      notifyProgress: progressOf(meta, queue),
+      ...round,
+    };
+    return method(exchangeOf(parts, call, fields, context, queue));
+  };
+
+  return async (request) => {
+    const read = readMessage(request.body, limits);
+    if (read.kind === 'notification') return { status: 202, method: null, message: null };
+    if (read.kind === 'refusal')
+      return { status: read.error.status, method: null, message: errorMessage(read.id, read.error) };
+    const { call } = read;
+    const method = methods.has(call.method) ? call.method : null;
+    const queue = new MessageQueue();
+    const final = answer(call, request, queue)
+      .then((result) => ({ status: 200, message: resultMessage(call.id, result, parts) }))
+      .catch((error: unknown) => {
+        const refusal = mcpErrorOf(error, parts, request.correlationId);
+        return { status: refusal.status, message: errorMessage(call.id, refusal) };
+      });
+    await Promise.race([final, queue.begun]);
+    if (!queue.hasBegun) return { method, ...(await final) };
+    void final.then(({ message }) => queue.end(message));
+    // The status is sent with the first message, so a later error travels as the last one.
+    return { status: 200, method, messages: queue.messages() };
+  };
+}
+
+function exchangeOf(
+  parts: McpParts,
+  call: McpCall,
+  fields: MirrorFields,
+  context: McpContext,
+  queue: MessageQueue,
+): McpExchange {
+  return {
+    parts,
+    call,
+    fields,
+    context,
+    notify: (message) => queue.push({ jsonrpc: '2.0', ...message }),
+  };
+}
+
+/** Only a client that sent a token is notified, and only of progress that rises. */
+function progressOf({ progressToken }: RequestMeta, queue: MessageQueue): McpContext['notifyProgress'] {
+  let reached = -Infinity;
+  return (progress, total) => {
+    if (progressToken === undefined || !(progress > reached)) return;
+    reached = progress;
+    const params = { progressToken, progress, ...(total === undefined ? {} : { total }) };
+    queue.push({ jsonrpc: '2.0', method: 'notifications/progress', params });
+  };
+}
+
+function resultMessage(id: RequestId, result: JsonMembers, { catalog }: McpParts): JsonMembers {
+  const meta = { ...(result['_meta'] as object | undefined), [SERVER_INFO]: catalog.serverInfo };
+  return { jsonrpc: '2.0', id, result: { ...result, _meta: meta } };
+}
+
+function errorMessage(id: RequestId | undefined, { code, message, data }: McpError): JsonMembers {
+  return {
+    jsonrpc: '2.0',
+    ...(id === undefined ? {} : { id }),
+    error: { code, message, ...(data === undefined ? {} : { data }) },
+  };
+}

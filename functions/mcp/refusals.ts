@@ -1,0 +1,52 @@
+import { problems } from '../../contracts/generated/errors.ts';
+import { serviceErrorOf } from '../http/problem.ts';
+import type { JsonObject } from '../kernel/canonical-json.ts';
+import { refusalWords, type ServiceError } from '../kernel/errors.ts';
+import { describeFailure } from '../kernel/log.ts';
+import type { ToolResult } from './catalog.ts';
+import { ErrorCode, McpError } from './errors.ts';
+import type { McpParts } from './exchange.ts';
+import { PROBLEM } from './names.ts';
+
+/** A refusal of the service as the text of a tool error. An unexpected error is logged, and says only that there was one. */
+export function toolError(error: unknown, parts: McpParts, correlationId: string): ToolResult {
+  const refusal = refusalOf(error, parts, correlationId);
+  return {
+    resultType: 'complete',
+    content: [{ type: 'text', text: `${refusalWords(refusal, 'The arguments')} (${refusal.code})` }],
+    isError: true,
+    _meta: { [PROBLEM]: problemMembers(refusal, correlationId) },
+  };
+}
+
+/** Any thrown value as a JSON-RPC error. */
+export function mcpErrorOf(error: unknown, parts: McpParts, correlationId: string): McpError {
+  if (error instanceof McpError) return error;
+  const refusal = refusalOf(error, parts, correlationId);
+  return new McpError(ErrorCode.internal, `Internal error: ${refusal.message}`, {
+    [PROBLEM]: problemMembers(refusal, correlationId),
+  });
+}
+
+function refusalOf(error: unknown, { log }: McpParts, correlationId: string): ServiceError {
+  const refusal = serviceErrorOf(error);
+  if (refusal.code === 'internal_error')
+    log({
+      severity: 'ERROR',
+      message: 'an answer of the catalog failed',
+      operation: 'mcp',
+      correlationId,
+      failure: describeFailure(refusal.cause ?? refusal),
+    });
+  return refusal;
+}
+
+function problemMembers({ code, extensions }: ServiceError, correlationId: string): JsonObject {
+  const { retryAfterSeconds } = extensions;
+  return {
+    code,
+    retryable: problems[code].retryable,
+    correlationId,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+}

@@ -1,0 +1,59 @@
+import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import type { ResourceAnswer } from './catalog.ts';
+import { invalidParams } from './errors.ts';
+import type { AnswerMethod, McpExchange } from './exchange.ts';
+import { listResult } from './lists.ts';
+import { inputRequiredResult, isRepeated } from './request-state.ts';
+
+export const listResources: AnswerMethod = async (exchange) => {
+  const { parts, context } = exchange;
+  const resources = (await parts.catalog.resources?.list(context.caller)) ?? [];
+  return listResult(
+    exchange,
+    'resources',
+    resources.map(({ definition }) => definition),
+    ({ uri }) => uri,
+  );
+};
+
+export const listTemplates: AnswerMethod = async (exchange) => {
+  const { parts, context } = exchange;
+  const templates = (await parts.catalog.resources?.templates(context.caller)) ?? [];
+  return listResult(
+    exchange,
+    'resourceTemplates',
+    templates.map(({ definition }) => definition),
+    ({ uriTemplate }) => uriTemplate,
+  );
+};
+
+export const readResource: AnswerMethod = async (exchange) => {
+  const { uri } = exchange.call.params;
+  if (typeof uri !== 'string') throw invalidParams('Invalid params: the uri is not a string');
+  const answer = await answerOf(exchange, uri);
+  // A resource that the caller may not read is unknown.
+  if (answer === null) throw invalidParams('Resource not found', { uri });
+  if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);
+  return { resultType: 'complete', contents: answer.contents, ...cacheMembers(exchange, answer) };
+};
+
+async function answerOf({ parts, context }: McpExchange, uri: string): Promise<ResourceAnswer | null> {
+  const { resources } = parts.catalog;
+  if (!resources) return null;
+  const resource = (await resources.list(context.caller)).find(({ definition }) => definition.uri === uri);
+  if (resource) return resource.read(context);
+  for (const template of await resources.templates(context.caller)) {
+    const answer = await template.read(uri, context);
+    if (answer !== null) return answer;
+  }
+  return null;
+}
+
+/** An answer that rests on answers of the client holds for this call alone. */
+function cacheMembers(
+  { call }: McpExchange,
+  answer: ResourceAnswer & { resultType: 'complete' },
+): JsonMembers {
+  if (isRepeated(call)) return { ttlMs: 0, cacheScope: 'private' };
+  return { ttlMs: answer.ttlMs, cacheScope: answer.cacheScope };
+}

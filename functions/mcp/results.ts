@@ -1,0 +1,37 @@
+import type { JsonMembers } from '../identity/oidc/json-object.ts';
+import { formatUtc } from '../kernel/timestamp.ts';
+import type { McpTask, ToolResult } from './catalog.ts';
+
+/** The members of results, written one by one, so that a handler adds none of its own. */
+
+export function toolResult({ content, structuredContent, isError, _meta }: ToolResult): JsonMembers {
+  return {
+    resultType: 'complete',
+    content,
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(isError === undefined ? {} : { isError }),
+    ...(_meta === undefined ? {} : { _meta }),
+  };
+}
+
+/** What every answer about a task holds. */
+export function taskHead(task: McpTask): JsonMembers {
+  const { statusMessage, pollIntervalMs } = task;
+  return {
+    taskId: task.taskId,
+    status: task.status,
+    ...(statusMessage === undefined ? {} : { statusMessage }),
+    createdAt: formatUtc(task.createdAt),
+    lastUpdatedAt: formatUtc(task.lastUpdatedAt),
+    ttlMs: task.ttlMs,
+    ...(pollIntervalMs === undefined ? {} : { pollIntervalMs }),
+  };
+}
+
+/** The head with what belongs to the status. */
+export function wholeTask(task: McpTask): JsonMembers {
+  const head = { resultType: 'complete', ...taskHead(task) };
+  if (task.status === 'input_required') return { ...head, inputRequests: task.inputRequests };
+  if (task.status === 'completed') return { ...head, result: toolResult(task.result) };
+  return task.status === 'failed' ? { ...head, error: task.error } : head;
+}

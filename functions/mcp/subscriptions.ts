@@ -1,0 +1,23 @@
+import { isJsonObject } from '../identity/oidc/json-object.ts';
+import { demandCapabilities, taskCapability } from './capabilities.ts';
+import { SUBSCRIPTION_ID } from './envelope.ts';
+import { invalidParams } from './errors.ts';
+import type { AnswerMethod } from './exchange.ts';
+
+/**
+ * A stream that ends at once: the server keeps no subscription, so it honours none of the kinds that the client asks for,
+ * says so first, and closes.
+ */
+export const listen: AnswerMethod = async ({ call, context, notify }) => {
+  const { notifications } = call.params;
+  if (!isJsonObject(notifications))
+    throw invalidParams('Invalid params: the notifications are not an object');
+  if (call.params['taskIds'] !== undefined || notifications['taskIds'] !== undefined)
+    demandCapabilities(taskCapability, context.capabilities);
+  const subscription = { _meta: { [SUBSCRIPTION_ID]: call.id } };
+  notify({
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications: {}, ...subscription },
+  });
+  return { resultType: 'complete', ...subscription };
+};

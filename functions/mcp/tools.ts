@@ -1,0 +1,45 @@
+import { isJsonObject } from '../identity/oidc/json-object.ts';
+import type { JsonObject } from '../kernel/canonical-json.ts';
+import { demandCapabilities, hasTasks, taskCapability } from './capabilities.ts';
+import type { McpTool, ToolAnswer } from './catalog.ts';
+import { invalidParams, McpError, missingCapability } from './errors.ts';
+import type { AnswerMethod, McpExchange } from './exchange.ts';
+import { listResult } from './lists.ts';
+import { checkParameterHeaders, parameterHeadersOf } from './parameter-headers.ts';
+import { toolError } from './refusals.ts';
+import { inputRequiredResult } from './request-state.ts';
+import { taskHead, toolResult } from './results.ts';
+
+async function toolsOf({ parts, context }: McpExchange): Promise<readonly McpTool[]> {
+  return (await parts.catalog.tools?.(context.caller)) ?? [];
+}
+
+/** The list does not depend on the client's capabilities: a cache keys it without them. */
+export const listTools: AnswerMethod = async (exchange) => {
+  const definitions = (await toolsOf(exchange)).map(({ definition }) => definition);
+  return listResult(exchange, 'tools', definitions, ({ name }) => name);
+};
+
+export const callTool: AnswerMethod = async (exchange) => {
+  const { call, context, fields, parts } = exchange;
+  const { name, arguments: given = {} } = call.params;
+  if (typeof name !== 'string') throw invalidParams('Invalid params: the name is not a string');
+  if (!isJsonObject(given)) throw invalidParams('Invalid params: the arguments are not an object');
+  const toolArguments = given as JsonObject;
+  const tool = (await toolsOf(exchange)).find(({ definition }) => definition.name === name);
+  // A tool that the caller may not use is unknown.
+  if (!tool) throw invalidParams('Invalid params: unknown tool');
+  checkParameterHeaders(parameterHeadersOf(tool.definition.inputSchema).headers, toolArguments, fields);
+  demandCapabilities(tool.needs ?? {}, context.capabilities);
+  let answer: ToolAnswer;
+  try {
+    answer = await tool.call(toolArguments, context);
+  } catch (error) {
+    if (error instanceof McpError) throw error;
+    return toolResult(toolError(error, parts, context.correlationId));
+  }
+  if (answer.resultType === 'input_required') return inputRequiredResult(exchange, answer);
+  if (answer.resultType === 'complete') return toolResult(answer);
+  if (!hasTasks(context.capabilities)) throw missingCapability(taskCapability);
+  return { resultType: 'task', ...taskHead(answer.task) };
+};

@@ -1,0 +1,162 @@
+import { callOn, Moved, movedFrom } from '../collections/collection-call.ts';
+import type { RecordKey } from '../collections/rules/record-key.ts';
+import { readRecord } from '../collections/rules/record-text.ts';
+import { decideUpsert } from '../collections/rules/record-write.ts';
+import { recordKey } from '../collections/store-collections.ts';
+import type { StoredCollection } from '../collections/stored-collection.ts';
+import { type FindableRecord, findableRecord, recordData, stampIn } from '../collections/stored-record.ts';
+import { writeBeside } from '../collections/write-beside.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { formatUtc } from '../kernel/timestamp.ts';
+import { decisionTime } from '../kernel/world.ts';
+import { type Decision, type Found, StoreError } from '../store/port.ts';
+import { takeTicket } from './kept-bytes.ts';
+import { leftoverIn, leftoverKey, leftoverRecord, type Ticket, UNFINISHED_REST_MS } from './leftovers.ts';
+import type { ObjectParts } from './parts.ts';
+import type { ObjectMetadata } from './rules/metadata.ts';
+import type { ObjectInfo } from './rules/object-info.ts';
+import type { ObjectPlace } from './rules/object-name.ts';
+import { infoIn, objectKey, objectRecord, type StoredContent } from './stored-object.ts';
+
+/** A process that marks the space and still finds no mark is too slow to write there. */
+const TRIES_MAX = 8;
+
+/** An artifact with the record that belongs to it. Names, type and metadata have passed their rules. */
+export interface ArtifactCommit {
+  /** Of one run: it names the staged bytes, and what an earlier execution has written. */
+  readonly ticket: Ticket;
+  readonly collection: string;
+  /** The record as its JSON text. */
+  readonly recordText: string;
+  readonly place: ObjectPlace;
+  readonly contentType: string | null;
+  readonly metadata: ObjectMetadata;
+  readonly contentHash: string;
+  readonly contentLength: number;
+  /** Bytes that are small enough for the record of the object; `null` where they were staged. */
+  readonly inline: Uint8Array | null;
+}
+
+export interface CommittedArtifact {
+  readonly key: RecordKey;
+  readonly artifact: ObjectInfo;
+  readonly receivedAt: string;
+}
+
+/**
+ * Writes the object and its record in one transaction. The object must not exist, unless with the same bytes: it then stays as it is.
+ * An execution after the one that wrote both writes nothing and answers the same. Throws `precondition_failed` for an object with other
+ * bytes, the refusals of the record, and `unavailable` where upkeep has removed the staged bytes.
+ */
+export function commitArtifact(
+  parts: ObjectParts,
+  space: string,
+  commit: ArtifactCommit,
+): Promise<CommittedArtifact> {
+  return callOn(parts.records, space, commit.collection, async (collection) => {
+    const input = findableRecord(collection, readRecord(commit.recordText, collection.policy));
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const written = await commitOnce(parts, space, { commit, collection, input });
+      if (written !== null) return written;
+      await parts.marks.ensure(space);
+    }
+    throw new StoreError('contention', 'the space of an artifact cannot be marked in time');
+  });
+}
+
+interface Attempt {
+  readonly commit: ArtifactCommit;
+  readonly collection: StoredCollection;
+  readonly input: FindableRecord;
+}
+
+/** `null` where the space has to be marked first: the transaction leaves a leftover. */
+async function commitOnce(
+  parts: ObjectParts,
+  space: string,
+  attempt: Attempt,
+): Promise<CommittedArtifact | Moved | null> {
+  const { store, world } = parts.records;
+  const { commit, collection, input } = attempt;
+  const key = objectKey(commit.place);
+  const keys = [
+    { key },
+    { key: recordKey(collection.incarnation, input.key) },
+    { key: leftoverKey(commit.ticket), view: 'body' } as const,
+  ];
+  const arrivedAt = world.clock.now();
+  return writeBeside<CommittedArtifact | Moved | null>(
+    await store(),
+    space,
+    commit.collection,
+    { gate: key, keys },
+    (found) => {
+      const earlier = writtenBefore(found, commit.ticket);
+      if (earlier !== null) return { writes: [], result: earlier };
+      const moved = movedFrom(collection, found);
+      if (moved !== null) return { writes: [], result: moved };
+      if (commit.inline === null) takeTicket(found, commit.ticket);
+      if (!parts.marks.isFresh(space)) return { writes: [], result: null };
+      return decideBoth(found, attempt, decisionTime(world.clock, arrivedAt));
+    },
+  );
+}
+
+function writtenBefore(found: Found, ticket: Ticket): CommittedArtifact | null {
+  const record = found.get(leftoverKey(ticket));
+  if (record === undefined || leftoverIn(record).kind !== 'done') return null;
+  if (typeof record.body !== 'string') throw new StoreError('corrupt', 'an artifact has no receipt');
+  // Its members are those of `decideBoth`.
+  return JSON.parse(record.body) as CommittedArtifact;
+}
+
+function decideBoth(
+  found: Found,
+  { commit, collection, input }: Attempt,
+  now: number,
+): Decision<CommittedArtifact> {
+  const existing = existingIn(found, commit);
+  const artifact = existing ?? infoOf(commit, now);
+  const content: StoredContent =
+    commit.inline === null ? { reference: commit.ticket } : { inline: commit.inline };
+  const before = found.get(recordKey(collection.incarnation, input.key));
+  const stamp = decideUpsert(before === undefined ? null : stampIn(before.head), null, input.createdAt, now);
+  const result = { key: input.key, artifact, receivedAt: formatUtc(now) };
+  const isUnused = existing !== null && commit.inline === null;
+  const done = { ticket: commit.ticket, kind: 'done', reference: isUnused ? commit.ticket : '' } as const;
+  return {
+    writes: [
+      ...(existing === null ? [{ put: objectRecord(artifact, content) }] : []),
+      { put: recordData(collection, input, stamp) },
+      { put: leftoverRecord(done, now + UNFINISHED_REST_MS, JSON.stringify(result)) },
+    ],
+    result,
+  };
+}
+
+/** The object that is there, with the same bytes; `null` where there is none. */
+function existingIn(found: Found, { place, contentHash }: ArtifactCommit): ObjectInfo | null {
+  const record = found.get(objectKey(place));
+  if (record === undefined) return null;
+  const info = infoIn(record.head);
+  if (info.contentHash === contentHash) return info;
+  throw new ServiceError(
+    'precondition_failed',
+    'The write precondition failed: the object exists with other bytes.',
+  );
+}
+
+function infoOf(
+  { place, contentType, metadata, contentHash, contentLength }: ArtifactCommit,
+  now: number,
+): ObjectInfo {
+  return {
+    ...place,
+    contentType,
+    contentLength,
+    etag: contentHash,
+    contentHash,
+    metadata,
+    updatedAt: formatUtc(now),
+  };
+}

@@ -1,0 +1,51 @@
+import { spaceScope } from '../collections/store-collections.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { Found } from '../store/port.ts';
+import { leftoverIn, leftoverKey, leftoverRecord, type Ticket, UNFINISHED_REST_MS } from './leftovers.ts';
+import type { ObjectParts } from './parts.ts';
+
+/** Stores bytes under the ticket. The intent to remove them comes first. */
+export async function keepBytes(
+  parts: ObjectParts,
+  space: string,
+  {
+    ticket,
+    kind,
+    bytes,
+  }: { readonly ticket: Ticket; readonly kind: 'upload' | 'artifact'; readonly bytes: Uint8Array },
+): Promise<void> {
+  const { store, world } = parts.records;
+  await parts.marks.ensure(space);
+  const keys = [{ key: leftoverKey(ticket), expectAbsent: true }];
+  const due = world.clock.now() + UNFINISHED_REST_MS;
+  const put = leftoverRecord({ ticket, kind, reference: ticket }, due);
+  await (await store()).transact(spaceScope(space), { keys }, () => {
+    if (!parts.marks.isFresh(space))
+      throw new ServiceError('unavailable', 'The store answered too late. Nothing was written. Try again.');
+    return { writes: [{ put }], result: null };
+  });
+  await parts.place.put(ticket, bytes);
+}
+
+/** Removes bytes that are no part of an object, then the intent. */
+export async function dropBytes(parts: ObjectParts, space: string, ticket: Ticket): Promise<void> {
+  const key = leftoverKey(ticket);
+  await parts.place.remove(ticket);
+  await (await parts.records.store()).transact(
+    spaceScope(space),
+    { keys: [{ key }], frees: true },
+    (found) => ({
+      writes: found.get(key) === undefined ? [] : [{ remove: key }],
+      result: null,
+    }),
+  );
+}
+
+/** Throws where upkeep has taken the bytes: the write lasted too long. */
+export function takeTicket(found: Found, ticket: Ticket): void {
+  const record = found.get(leftoverKey(ticket));
+  if (record !== undefined && !leftoverIn(record).isDoomed) return;
+  throw new ServiceError('unavailable', 'The write took too long. Nothing was written. Try again.', {
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,78 @@
+import { OBJECT_LEFTOVERS } from '../collections/store-collections.ts';
+import type { World } from '../kernel/world.ts';
+import type { RecordData, RecordKey, Write } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+
+/** No call or admission lasts so long, so bytes that are not part of an object by then never will be. */
+export const UNFINISHED_REST_MS = 3_600_000;
+/** A reader that saw the object before it was replaced reads its bytes within this time. */
+export const REPLACED_REST_MS = 600_000;
+const TICKET_BYTES = 16;
+
+/**
+ * Why bytes lie without an object:
+ * - `upload`: a write stores them, and is about to name them.
+ * - `artifact`: a run is to name them. They stay while the run is active.
+ * - `replaced`: an object named them.
+ * - `done`: none lie there. A run has written its object, and must not do so again.
+ */
+export type LeftoverKind = 'upload' | 'artifact' | 'replaced' | 'done';
+
+/** Names the leftover of one write. Random, so no two writes share one. */
+export type Ticket = string;
+
+export interface Leftover {
+  readonly ticket: Ticket;
+  readonly kind: LeftoverKind;
+  /** Of the bytes; `''` where none lie there. */
+  readonly reference: string;
+  /** Upkeep is about to remove the bytes: they must not become part of an object. */
+  readonly isDoomed: boolean;
+}
+
+export function newTicket({ random }: Pick<World, 'random'>): Ticket {
+  return Buffer.from(random.bytes(TICKET_BYTES)).toString('hex');
+}
+
+export function leftoverKey(ticket: Ticket): RecordKey {
+  return { collection: OBJECT_LEFTOVERS.name, id: recordId('object-leftover', ticket) };
+}
+
+/** The record that makes upkeep remove the bytes after `due`, in milliseconds since 1970. Written before the bytes. */
+export function leftoverRecord(
+  { ticket, kind, reference }: Omit<Leftover, 'isDoomed'>,
+  due: number,
+  body: string | null = null,
+): RecordData {
+  const key = leftoverKey(ticket);
+  const listing = { group: 'leftover', id: key.id, hidden: false, indexes: {} };
+  return { key, head: { ticket, kind, reference }, body, listing, due };
+}
+
+export function leftoverIn({ head }: Pick<RecordData, 'head'>): Leftover {
+  const { ticket, kind, reference, doomed: isDoomed } = head;
+  return {
+    ticket: String(ticket),
+    kind: String(kind) as LeftoverKind,
+    reference: String(reference),
+    isDoomed: isDoomed === true,
+  };
+}
+
+/** The same record, for bytes that upkeep removes now. */
+export function doomed({ key, head }: Pick<RecordData, 'key' | 'head'>, due: number): RecordData {
+  return { key, head: { ...head, doomed: true }, due };
+}
+
+/**
+ * Settles the ticket of a write in the transaction that writes the object: it names the bytes that the object has lost
+ * (`null`: none), or goes away.
+ */
+export function settleTicket(
+  ticket: Ticket,
+  { isThere, lost, now }: { readonly isThere: boolean; readonly lost: string | null; readonly now: number },
+): Write[] {
+  if (lost !== null)
+    return [{ put: leftoverRecord({ ticket, kind: 'replaced', reference: lost }, now + REPLACED_REST_MS) }];
+  return isThere ? [{ remove: leftoverKey(ticket) }] : [];
+}

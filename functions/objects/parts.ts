@@ -1,0 +1,37 @@
+import { objectBytesMax } from '../blobs/rules.ts';
+import type { RecordParts } from '../collections/parts.ts';
+import type { PayloadPlace } from '../collections/payload-place.ts';
+import { BytesInFlight } from './bytes-in-flight.ts';
+import { SpaceMarks } from './space-marks.ts';
+
+/** What the functions over objects depend on. */
+export interface ObjectParts {
+  /** The store, the world, and the collections into which artifacts are written. */
+  readonly records: RecordParts;
+  /** Where the bytes of large objects lie. */
+  readonly place: PayloadPlace;
+  readonly bytes: BytesInFlight;
+  readonly marks: SpaceMarks;
+  readonly limits: ObjectLimits;
+}
+
+export interface ObjectLimits {
+  /** Bytes of one object. */
+  readonly objectBytesMax: number;
+  /** Bytes of objects that the process holds in memory. */
+  readonly bytesInFlightMax: number;
+}
+
+/** The limits of a process. `messageBytesMax` is what the platform in front carries; `null` for no bound. */
+export function objectLimits(messageBytesMax: number | null, bytesInFlightMax: number): ObjectLimits {
+  return { objectBytesMax: Math.min(objectBytesMax, messageBytesMax ?? objectBytesMax), bytesInFlightMax };
+}
+
+/** The parts with what a process remembers. */
+export function createObjectParts(own: Pick<ObjectParts, 'records' | 'place' | 'limits'>): ObjectParts {
+  return {
+    ...own,
+    bytes: new BytesInFlight(own.limits.bytesInFlightMax),
+    marks: new SpaceMarks(own.records),
+  };
+}

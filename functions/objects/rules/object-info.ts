@@ -1,0 +1,16 @@
+import type { ObjectMetadata } from './metadata.ts';
+
+/** What a list shows of an object, as the contract names it. */
+export interface ObjectInfo {
+  readonly container: string;
+  readonly key: string;
+  /** As its writer gave it. */
+  readonly contentType: string | null;
+  readonly contentLength: number;
+  /** The content hash: an object with the same bytes has the same etag. */
+  readonly etag: string;
+  /** `sha256:` and 64 lower-case hexadecimal digits of the bytes. */
+  readonly contentHash: string;
+  readonly metadata: ObjectMetadata;
+  readonly updatedAt: string;
+}

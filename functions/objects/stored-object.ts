@@ -1,0 +1,71 @@
+import { OBJECTS } from '../collections/store-collections.ts';
+import type { Head, RecordData, RecordKey } from '../store/port.ts';
+import { StoreError } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import type { ObjectMetadata } from './rules/metadata.ts';
+import type { ObjectInfo } from './rules/object-info.ts';
+import type { ObjectPlace } from './rules/object-name.ts';
+
+/** Bytes up to this lie in the record of the object: 32 KiB. */
+export const INLINE_BYTES_MAX = 32 * 1024;
+
+/** Where the bytes of a stored object lie. */
+export type StoredContent = { readonly inline: Uint8Array } | { readonly reference: string };
+
+export function objectKey({ container, key }: ObjectPlace): RecordKey {
+  return { collection: OBJECTS.name, id: recordId('object', container, key) };
+}
+
+export function objectRecord(info: ObjectInfo, content: StoredContent): RecordData {
+  const { container, key, contentType, contentLength, contentHash, metadata, updatedAt } = info;
+  const named = Object.keys(metadata).length > 0;
+  return {
+    key: objectKey(info),
+    head: {
+      container,
+      key,
+      bytes: contentLength,
+      hash: contentHash,
+      updatedAt,
+      ...(contentType === null ? {} : { contentType }),
+      ...(named ? { metadata: JSON.stringify(metadata) } : {}),
+      ...('reference' in content ? { reference: content.reference } : {}),
+    },
+    body: 'inline' in content ? JSON.stringify(Buffer.from(content.inline).toString('base64')) : null,
+    listing: { group: container, id: key, hidden: false, indexes: {} },
+  };
+}
+
+/** Throws `corrupt`. */
+export function infoIn(head: Head): ObjectInfo {
+  const { container, key, bytes, hash, updatedAt, contentType, metadata } = head;
+  if (typeof container !== 'string' || typeof key !== 'string' || typeof bytes !== 'number')
+    throw new StoreError('corrupt', 'an object has no name or size');
+  if (typeof hash !== 'string' || typeof updatedAt !== 'string')
+    throw new StoreError('corrupt', 'an object has no hash or time');
+  return {
+    container,
+    key,
+    contentType: typeof contentType === 'string' ? contentType : null,
+    contentLength: bytes,
+    etag: hash,
+    contentHash: hash,
+    // Its members are those of `objectRecord`.
+    metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as ObjectMetadata) : {},
+    updatedAt,
+  };
+}
+
+/** The reference of the bytes outside the record; `null` where they lie in it. */
+export function referenceIn(head: Head): string | null {
+  const { reference } = head;
+  return typeof reference === 'string' ? reference : null;
+}
+
+/** The record was read with its body. Throws `corrupt`. */
+export function contentIn({ head, body }: RecordData): StoredContent {
+  const reference = referenceIn(head);
+  if (reference !== null) return { reference };
+  if (typeof body !== 'string') throw new StoreError('corrupt', 'an object has no bytes');
+  return { inline: Buffer.from(JSON.parse(body) as string, 'base64') };
+}

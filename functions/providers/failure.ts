@@ -1,0 +1,43 @@
+export type FailureClass =
+  | 'auth'
+  | 'cancelled'
+  | 'configuration'
+  | 'network'
+  | 'provider_unavailable'
+  | 'rate_limit'
+  | 'schema'
+  | 'timeout'
+  | 'unknown';
+
+/**
+ * A provider did not give what it was asked for. The message is one of the service: nothing that the provider, the network or a
+ * library has said is part of it, because that may repeat a secret of the request.
+ */
+export class ProviderFailure extends Error {
+  readonly failureClass: FailureClass;
+  /** A word for machines, such as `http_503`. */
+  readonly providerStatus: string;
+  /** Another try may succeed. */
+  readonly isRetryable: boolean;
+  /** How long the provider asks to wait; `null` where it does not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    failureClass: FailureClass,
+    providerStatus: string,
+    message: string,
+    { isRetryable = false, retryAfterMs = null }: Retry = {},
+  ) {
+    super(message);
+    this.name = 'ProviderFailure';
+    this.failureClass = failureClass;
+    this.providerStatus = providerStatus;
+    this.isRetryable = isRetryable;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+interface Retry {
+  readonly isRetryable?: boolean;
+  readonly retryAfterMs?: number | null;
+}

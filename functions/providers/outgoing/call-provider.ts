@@ -1,0 +1,109 @@
+import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { delay, type RandomSource, type World } from '../../kernel/world.ts';
+import { ProviderFailure } from '../failure.ts';
+import { RefusedAddress } from './addresses.ts';
+import { readAnswer } from './answer.ts';
+
+const TRIES_MAX = 3;
+const FIRST_WAIT_MS = 500;
+
+export interface ProviderCall {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: JsonObject;
+  /** Bytes of the answer. */
+  readonly answerBytesMax: number;
+}
+
+export interface CallBounds {
+  /** For all tries and the waits between them. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Posts JSON to a provider and answers the JSON of its answer. Failures that may pass are tried again, three times in all and
+ * never beyond the time. Throws a `ProviderFailure`.
+ */
+export async function callProvider(world: World, call: ProviderCall, bounds: CallBounds): Promise<unknown> {
+  const end = world.clock.now() + bounds.timeoutMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await tryOnce(world, call, end - world.clock.now(), bounds.signal);
+    } catch (error) {
+      if (!(error instanceof ProviderFailure) || !error.isRetryable || tries === TRIES_MAX) throw error;
+      const wait = waitOf(world.random, tries, error.retryAfterMs);
+      if (wait >= end - world.clock.now()) throw error;
+      await untilAborted(delay(world.timers, wait), bounds.signal);
+    }
+  }
+}
+
+/** Half of the wait is by chance, so that callers who failed together do not come back together. */
+function waitOf(random: RandomSource, tries: number, retryAfterMs: number | null): number {
+  const chance = (random.bytes(1)[0] ?? 0) / 255;
+  const own = FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + chance / 2);
+  return Math.max(Math.round(own), retryAfterMs ?? 0);
+}
+
+async function tryOnce(
+  world: World,
+  call: ProviderCall,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const controller = new AbortController();
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
+  const late = new ProviderFailure('timeout', 'client_timeout', 'The provider did not answer in time.');
+  const cancel = world.timers.after(Math.max(0, timeoutMs), () => reject(late));
+  try {
+    return await untilAborted(Promise.race([exchange(world, call, controller.signal), timedOut]), signal);
+  } finally {
+    cancel();
+    // Releases the connection of an answer that was not read to its end.
+    controller.abort();
+  }
+}
+
+async function exchange(
+  { http, clock }: World,
+  { url, headers, body, answerBytesMax }: ProviderCall,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const fields = new Headers(headers);
+  fields.set('accept', 'application/json');
+  fields.set('content-type', 'application/json');
+  try {
+    const init = {
+      method: 'POST',
+      headers: fields,
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal,
+    } as const;
+    return await readAnswer(await http(url, init), answerBytesMax, clock.now());
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
+/** Says nothing of the error itself: the text of a header fault repeats the value of the header. */
+function failureOf(error: unknown): ProviderFailure {
+  if (error instanceof ProviderFailure) return error;
+  if (error instanceof RefusedAddress)
+    return new ProviderFailure('configuration', 'address_refused', 'No provider is called at this address.');
+  const message = 'The connection to the provider broke.';
+  return new ProviderFailure('network', 'connection_failed', message, { isRetryable: true });
+}
+
+async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(new ProviderFailure('cancelled', 'cancelled', 'The call was cancelled.'));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,101 @@
+import type { RunOwner } from '../queue/port.ts';
+import { mayHaveSlot } from './rules/slot-share.ts';
+
+export interface SlotSharesParts {
+  readonly slotsMax: number;
+  /** Whether a ready run of another owner waits, as far as this process knows. */
+  readonly othersWait: (owner: RunOwner) => boolean;
+}
+
+/** The share that a search for a run respects. */
+export interface SlotClaim {
+  mayTake(owner: RunOwner): boolean;
+  /** Claims a slot for the run that the search is about to lease, in place of its earlier claim. */
+  claim(owner: RunOwner): void;
+  release(): void;
+  /** Whether the search has given up a claim: a run that was refused for it may have the slot. */
+  readonly gaveUp: boolean;
+}
+
+/** Counts the slots of a process by owner. Runs of the owner `null` use slots, and no share bounds them. */
+export class SlotShares {
+  readonly #parts: SlotSharesParts;
+  readonly #held = new Map<RunOwner, number>();
+  #used = 0;
+  #hasRefused = false;
+
+  constructor(parts: SlotSharesParts) {
+    this.#parts = parts;
+  }
+
+  hold(owner: RunOwner): void {
+    this.#used += 1;
+    this.#held.set(owner, this.#heldBy(owner) + 1);
+  }
+
+  free(owner: RunOwner): void {
+    this.#used -= 1;
+    const held = this.#heldBy(owner) - 1;
+    if (held === 0) this.#held.delete(owner);
+    else this.#held.set(owner, held);
+  }
+
+  mayTake(owner: RunOwner): boolean {
+    if (owner === null) return true;
+    const { slotsMax, othersWait } = this.#parts;
+    const free = slotsMax - this.#used;
+    const held = this.#heldBy(owner);
+    const may = mayHaveSlot({ slotsMax, free, held, othersWait: () => othersWait(owner) });
+    if (!may) this.#hasRefused = true;
+    return may;
+  }
+
+  /** Whether a run was refused since the last call. */
+  takeRefusal(): boolean {
+    const had = this.#hasRefused;
+    this.#hasRefused = false;
+    return had;
+  }
+
+  newClaim(): SlotClaim {
+    return new Claim(this);
+  }
+
+  #heldBy(owner: RunOwner): number {
+    return this.#held.get(owner) ?? 0;
+  }
+}
+
+/** The slot that one search has claimed; it counts as held until it is released. */
+class Claim implements SlotClaim {
+  readonly #shares: SlotShares;
+  #claimed: { readonly owner: RunOwner } | null = null;
+  gaveUp = false;
+
+  constructor(shares: SlotShares) {
+    this.#shares = shares;
+  }
+
+  mayTake(owner: RunOwner): boolean {
+    const claimed = this.#claimed;
+    if (claimed === null) return this.#shares.mayTake(owner);
+    this.#shares.free(claimed.owner);
+    const may = this.#shares.mayTake(owner);
+    this.#shares.hold(claimed.owner);
+    return may;
+  }
+
+  claim(owner: RunOwner): void {
+    // A store may execute the rule that claims again.
+    this.release();
+    this.#shares.hold(owner);
+    this.#claimed = { owner };
+  }
+
+  release(): void {
+    if (this.#claimed === null) return;
+    this.#shares.free(this.#claimed.owner);
+    this.#claimed = null;
+    this.gaveUp = true;
+  }
+}

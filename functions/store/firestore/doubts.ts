@@ -1,0 +1,63 @@
+import type { Timestamp } from '@google-cloud/firestore';
+import { type RecordData, StoreError, type Write } from '../port.ts';
+import type { Reading } from './read.ts';
+import { type AskedKey, nameOf } from './records.ts';
+
+/** A Commit whose answer was lost. */
+export interface Doubt<R> {
+  readonly stamp: string;
+  readonly reading: Reading;
+  readonly writes: readonly Write[];
+  readonly result: R;
+}
+
+/**
+ * Whether the lost Commit was made after all: a record carries its stamp. It was not made when something that it would have
+ * changed is as it was; and it cannot be made later, once another try has changed one of the keys that both are conditioned
+ * on. When rivals have since overwritten all evidence, the caller has to find out.
+ */
+export function wasApplied<R>({ stamp, reading, writes }: Doubt<R>, now: Reading): boolean {
+  let untouched = false;
+  for (const write of writes) {
+    const name = nameOf('put' in write ? write.put.key : write.remove);
+    const before = reading.stored.get(name)?.updateTime;
+    const after = now.stored.get(name);
+    if (after?.fields.writtenBy === stamp) return true;
+    if ('put' in write || before !== undefined) untouched ||= sameVersion(before, after?.updateTime);
+  }
+  if (untouched && reading.state.generation === now.state.generation) return false;
+  throw new StoreError(
+    'unavailable',
+    'Firestore did not confirm the write, and its records have changed since',
+  );
+}
+
+/**
+ * What the next try shows to `decide`. While the guarded keys are as a lost Commit saw them, that Commit may still be made.
+ * So this try shows the unguarded keys as they were then, and `decide`, which is pure, gives the same writes and result.
+ */
+export function shownAfter<R>(
+  doubts: readonly Doubt<R>[],
+  now: Reading,
+  keys: readonly AskedKey[],
+): ReadonlyMap<string, RecordData> {
+  const guarded = keys.filter(({ unguarded }) => !unguarded).map(({ key }) => nameOf(key));
+  const open = doubts.find(({ reading }) =>
+    guarded.every((name) =>
+      sameVersion(reading.stored.get(name)?.updateTime, now.stored.get(name)?.updateTime),
+    ),
+  );
+  if (open === undefined) return now.records;
+  const shown = new Map(now.records);
+  for (const { key, unguarded } of keys) {
+    if (!unguarded) continue;
+    const before = open.reading.records.get(nameOf(key));
+    if (before === undefined) shown.delete(nameOf(key));
+    else shown.set(nameOf(key), before);
+  }
+  return shown;
+}
+
+function sameVersion(before: Timestamp | undefined, after: Timestamp | undefined): boolean {
+  return before === undefined || after === undefined ? before === after : before.isEqual(after);
+}

@@ -1,0 +1,103 @@
+import { hash } from 'node:crypto';
+import { FieldValue } from '@google-cloud/firestore';
+import { bytesOf } from '../nearest/float-bytes.ts';
+import type { SearchEntry, SearchVector } from '../search.ts';
+import { norm } from '../similarity.ts';
+import { encodeText, type StoredFields, type StoredValue, type Text } from './layout.ts';
+import { entryBytes, storedBytes, utf8Bytes } from './size.ts';
+
+/**
+ * The fields of a search entry. They stand in the record's own document, so that a write of the record stays one write; an
+ * entry without room there stands in a document of its own beside it.
+ */
+export interface SearchFields {
+  readonly searchGroup?: string;
+  readonly terms?: readonly string[];
+  readonly lexicon?: Text;
+  /** Slot → the vector as little-endian float32, which scores are made from. */
+  readonly vectors?: Readonly<Record<string, Uint8Array>>;
+  /** Token of group and slot → the length of the vector: lists the vectors of a slot. */
+  readonly slots?: Readonly<Record<string, number>>;
+}
+
+/** The fields of an entry that every entry has. */
+export const searchFieldNames = ['searchGroup', 'terms', 'lexicon', 'vectors', 'slots'] as const;
+
+/** Vectors of these lengths have an index for the search of Firestore itself, in these slots. */
+export const indexedDimensions = [64, 384, 768, 1024, 1536] as const;
+const indexedLetters = ['a', 'b', 'c', 'd'] as const;
+
+export interface VectorField {
+  readonly name: string;
+  readonly dimensions: number;
+}
+
+const vectorFieldsBySlot = new Map<string, VectorField>(
+  indexedDimensions.flatMap((dimensions) =>
+    indexedLetters.map((letter) => [
+      `${dimensions}${letter}`,
+      { name: `v${dimensions}${letter}`, dimensions },
+    ]),
+  ),
+);
+
+export const vectorFields: readonly VectorField[] = [...vectorFieldsBySlot.values()];
+
+/** The field of a slot that Firestore searches. `undefined`: no index has it. */
+export function vectorFieldOf(slot: string, dimensions: number): string | undefined {
+  const field = vectorFieldsBySlot.get(slot);
+  return field?.dimensions === dimensions ? field.name : undefined;
+}
+
+/** The letter keeps the path an ordinary identifier. Two groups may share it by chance, so the name of the group is compared too. */
+export function slotToken(group: string, slot: string): string {
+  return `k${hash('sha256', JSON.stringify([group, slot]), 'hex').slice(0, 12)}`;
+}
+
+export function searchFields(entry: SearchEntry): StoredFields {
+  const { group, terms, lexicon, vectors } = entry;
+  const indexed = vectors.flatMap((vector): [string, StoredValue][] => {
+    const field = vectorFieldOf(vector.slot, vector.values.length);
+    return field === undefined ? [] : [[field, FieldValue.vector(indexedValues(vector))]];
+  });
+  return {
+    searchGroup: group,
+    terms,
+    lexicon: encodeText(lexicon),
+    ...(vectors.length === 0
+      ? {}
+      : { vectors: bySlot(vectors, ({ values }) => Buffer.from(bytesOf(values))) }),
+    ...(vectors.length === 0
+      ? {}
+      : {
+          slots: Object.fromEntries(
+            vectors.map(({ slot, values }) => [slotToken(group, slot), norm(values)]),
+          ),
+        }),
+    ...Object.fromEntries(indexed),
+  };
+}
+
+function bySlot<V>(vectors: readonly SearchVector[], value: (vector: SearchVector) => V): Record<string, V> {
+  return Object.fromEntries(vectors.map((vector) => [vector.slot, value(vector)]));
+}
+
+/**
+ * What Firestore compares: for cosine the vector at length 1, so that dot products are the scores. A zero vector stays
+ * zero and scores 0, where the cosine of Firestore knows no score.
+ */
+export function indexedValues({ metric, values }: Pick<SearchVector, 'metric' | 'values'>): number[] {
+  const length = metric === 'cosine' ? norm(values) : 1;
+  return Array.from(values, (value) => (length === 0 ? 0 : value / length));
+}
+
+export function searchBytes(fields: StoredFields): number {
+  return storedBytes(fields);
+}
+
+/** What the entry takes in the index: an entry for each term, and two for each vector. */
+export function searchIndexBytes(path: string, { group, terms, vectors }: SearchEntry): number {
+  const fixed = entryBytes(path, utf8Bytes(group) + 20);
+  const ofTerms = terms.reduce((sum, term) => sum + fixed + utf8Bytes(term) + 1, 0);
+  return vectors.reduce((sum, { values }) => sum + 2 * fixed + 8 * values.length, ofTerms);
+}

@@ -1,0 +1,219 @@
+import { nextTurn } from '../../kernel/turns.ts';
+import type { Clock } from '../../kernel/world.ts';
+import { StoreError } from '../port.ts';
+import type { FoundNearest, NearestRequest } from '../search.ts';
+import { dimensionsMax } from './arena.ts';
+import { Bounds } from './bounds.ts';
+import { Candidates } from './candidates.ts';
+import { rowsPerPage, scanExactly } from './exact-scan.ts';
+import type { LoadedSlot } from './loaded-slot.ts';
+import { LoadedSlots } from './loaded-slots.ts';
+import { bytesOfMatrix, NoRoom } from './matrix.ts';
+import { scanAll, scanSome } from './matrix-scan.ts';
+import { Rescoring, rescore } from './rescore.ts';
+import type { SlotState, VectorRows } from './vector-rows.ts';
+
+export interface NearestOptions {
+  /** Memory that the vectors of all slots may take together. */
+  readonly bytesMax: number;
+  readonly clock: Clock;
+  /** Lets the other calls of the process work. */
+  readonly turn?: () => Promise<void>;
+  /** A slot of at most so many rows is read from the database by each search. */
+  readonly rowsUnloaded?: number;
+  /** Bytes of a matrix that a scan reads before the other calls get their turn. */
+  readonly bytesPerTurn?: number;
+  /** Rows that are read at once to load a matrix. */
+  readonly loadedPerPage?: (dimensions: number) => number;
+}
+
+/** About a millisecond. */
+const BYTES_PER_TURN = 16e6;
+
+/** Records that `among` names at most; of more, a search of the whole group costs less. */
+const AMONG_MAX = 4096;
+/** So many records or fewer are read from the database, also where the matrix is loaded. */
+const AMONG_READ = 64;
+/** A scan that writes come between is repeated; the last one does not let them. */
+const SCANS = 3;
+
+/**
+ * Searches by vector for the SQL providers. A store has one for all its scopes: it holds what it has read of the slots,
+ * and each search brings it up to date with the search's own moment.
+ */
+export class NearestSearch {
+  readonly #options: Required<NearestOptions>;
+  readonly #slots: LoadedSlots;
+
+  constructor(options: NearestOptions) {
+    this.#options = {
+      turn: nextTurn,
+      rowsUnloaded: 64,
+      bytesPerTurn: BYTES_PER_TURN,
+      loadedPerPage: rowsPerPage,
+      ...options,
+    };
+    this.#slots = new LoadedSlots(options.bytesMax, options.clock);
+  }
+
+  /** Memory that is in use for vectors. */
+  get bytes(): number {
+    return this.#slots.bytes;
+  }
+
+  /** The nearest records at the moment of `rows`, exact in score and order. */
+  async find(rows: VectorRows, request: NearestRequest): Promise<FoundNearest> {
+    const state = await rows.state();
+    if (state === null) return { matches: [], complete: true, narrowed: false, reads: 0 };
+    const ids = await this.#among(rows, request);
+    if (ids !== null) return await this.#findAmong(rows, state, request, ids);
+    const found =
+      this.#isLoadable(state, request) && this.#hasRoom(rows, state, request)
+        ? await this.#findInMatrix(rows, state, request, null)
+        : null;
+    return found ?? (await this.#scan(rows, state, request));
+  }
+
+  #among(rows: VectorRows, { among, readsMax }: NearestRequest): Promise<readonly string[] | null> {
+    return among === undefined ? Promise.resolve(null) : rows.among(among, Math.min(AMONG_MAX, readsMax));
+  }
+
+  async #findAmong(
+    rows: VectorRows,
+    state: SlotState,
+    request: NearestRequest,
+    ids: readonly string[],
+  ): Promise<FoundNearest> {
+    const few = Math.max(AMONG_READ, request.limit);
+    if (ids.length > few && this.#slots.has(state.slot)) {
+      const found = await this.#findInMatrix(rows, state, request, ids);
+      if (found !== null) return found;
+    }
+    const rescoring = new Rescoring(rows, request);
+    const complete = await rescoring.score(ids);
+    return await answered(rescoring, complete, true);
+  }
+
+  /** A matrix that cannot hold the slot is not begun, nor one whose rows would all be read again for their scores. */
+  #isLoadable({ rows }: SlotState, { values, limit }: NearestRequest): boolean {
+    return (
+      rows > Math.max(this.#options.rowsUnloaded, limit) &&
+      values.length <= dimensionsMax &&
+      bytesOfMatrix(rows, values.length) <= this.#options.bytesMax
+    );
+  }
+
+  #hasRoom({ owner }: VectorRows, { slot, rows }: SlotState, { values }: NearestRequest): boolean {
+    const bytes = bytesOfMatrix(rows, values.length);
+    return this.#slots.has(slot) || this.#slots.hasRoomFor(slot, owner, bytes);
+  }
+
+  /** `null`: the matrix cannot answer, for want of memory or because it is ahead of the moment by too much. */
+  async #findInMatrix(
+    rows: VectorRows,
+    state: SlotState,
+    request: NearestRequest,
+    among: readonly string[] | null,
+  ): Promise<FoundNearest | null> {
+    for (;;) {
+      const slot = this.#slots.pin(state.slot, rows.owner, request.values.length);
+      try {
+        checkDimensions(slot, request);
+        const readiness = await slot.bringTo(rows, state, this.#options);
+        if (readiness === 'ahead') return null;
+        if (readiness === 'ready') return await this.#findIn(slot, rows, state, request, among);
+        this.#slots.drop(state.slot, slot);
+      } catch (error) {
+        if (!(error instanceof NoRoom)) throw error;
+        this.#slots.drop(state.slot, slot);
+        return null;
+      } finally {
+        this.#slots.unpin(slot);
+      }
+    }
+  }
+
+  async #findIn(
+    slot: LoadedSlot,
+    rows: VectorRows,
+    { version }: SlotState,
+    request: NearestRequest,
+    among: readonly string[] | null,
+  ): Promise<FoundNearest | null> {
+    const { turn, bytesPerTurn } = this.#options;
+    const bounds = new Bounds(request.metric, request.values);
+    for (let scan = 1; scan <= SCANS; scan += 1) {
+      const candidates = await candidatesIn(slot, version, {
+        bounds,
+        among,
+        limit: request.limit,
+        turn: scan === SCANS ? null : turn,
+        bytesPerTurn,
+      });
+      if (candidates === null) continue;
+      const rescoring = new Rescoring(rows, request);
+      const within = among === null ? null : new Set(among);
+      const work = { rescoring, slot, version, candidates, among: within, turn };
+      const end = await rescore(work);
+      return end === 'passed' ? null : await answered(rescoring, end === 'done', among !== null);
+    }
+    return null;
+  }
+
+  /** Reads every vector of the moment. */
+  async #scan(rows: VectorRows, state: SlotState, request: NearestRequest): Promise<FoundNearest> {
+    const tooMany = state.rows > request.readsMax;
+    // The slot does fit: other searches hold the memory, or the moment has passed. A later try finds it loaded.
+    if (tooMany && this.#isLoadable(state, request)) {
+      throw new StoreError('unavailable', 'the vectors of a slot are not in memory yet');
+    }
+    // Without reading what is known not to suffice; `rows` may be an estimate.
+    if (state.rows > 2 * request.readsMax) return { matches: [], complete: false, narrowed: false, reads: 0 };
+    return await scanExactly(rows, request, this.#options.turn);
+  }
+}
+
+interface Selection {
+  readonly bounds: Bounds;
+  readonly limit: number;
+  readonly among: readonly string[] | null;
+  /** `null`: nothing comes between. */
+  readonly turn: (() => Promise<void>) | null;
+  readonly bytesPerTurn: number;
+}
+
+/** `null`: the matrix changed meanwhile in a way that leaves too few candidates, or is too far ahead. */
+async function candidatesIn(
+  { matrix, log }: LoadedSlot,
+  version: number,
+  { bounds, limit, among, turn, bytesPerTurn }: Selection,
+): Promise<Candidates | null> {
+  const changed = log.idsAbove(version);
+  if (changed === null) return null;
+  const candidates = new Candidates(limit);
+  const masked = new Set([...changed].map((id) => matrix.positionOf(id)).filter((at) => at !== -1));
+  if (among === null) {
+    for (const _ of scanAll(matrix, { bounds, masked }, candidates, bytesPerTurn))
+      if (turn !== null) await turn();
+  } else {
+    const positions = among.map((id) => matrix.positionOf(id)).filter((at) => at !== -1);
+    scanSome(matrix, { bounds, masked }, candidates, positions);
+  }
+  const later = log.idsAbove(version);
+  // A bound from a row that has changed is none of the moment.
+  const isValid = later !== null && !candidates.holders.some((at) => later.has(matrix.idAt(at)));
+  return isValid ? candidates : null;
+}
+
+function checkDimensions({ matrix }: LoadedSlot, { values }: NearestRequest): void {
+  if (matrix.dimensions === values.length) return;
+  throw new StoreError(
+    'corrupt',
+    `a slot has vectors of ${matrix.dimensions} and of ${values.length} dimensions`,
+  );
+}
+
+async function answered(rescoring: Rescoring, complete: boolean, narrowed: boolean): Promise<FoundNearest> {
+  const { reads } = rescoring;
+  return { matches: complete ? await rescoring.result() : [], complete, narrowed, reads };
+}

@@ -1,0 +1,114 @@
+import type { NearestMatch, NearestRequest } from '../search.ts';
+import { similarity } from '../similarity.ts';
+import { BestMatches } from './best-matches.ts';
+import type { Candidates } from './candidates.ts';
+import { floatsOf } from './float-bytes.ts';
+import type { LoadedSlot } from './loaded-slot.ts';
+import { idsMax, type VectorRows } from './vector-rows.ts';
+
+/** Vectors of the first read; each further read takes more, up to `idsMax`. */
+const FIRST = 64;
+
+/** Reads vectors of the moment and keeps the best exact scores. */
+export class Rescoring {
+  readonly best: BestMatches;
+  readonly #rows: VectorRows;
+  readonly #request: NearestRequest;
+  #reads = 0;
+
+  constructor(rows: VectorRows, request: NearestRequest) {
+    this.#rows = rows;
+    this.#request = request;
+    this.best = new BestMatches(request.limit);
+  }
+
+  get reads(): number {
+    return this.#reads;
+  }
+
+  /** `false`: the reads do not suffice. */
+  async score(ids: readonly string[]): Promise<boolean> {
+    const { metric, values, readsMax } = this.#request;
+    for (let from = 0; from < ids.length; ) {
+      const most = Math.min(idsMax, readsMax - this.#reads);
+      if (most <= 0) return false;
+      const part = ids.slice(from, from + most);
+      from += part.length;
+      const found = await this.#rows.vectors(part);
+      this.#reads += found.size;
+      for (const [id, bytes] of found) {
+        this.best.offer(id, similarity(metric, floatsOf(bytes, values.length), values));
+      }
+      await this.best.prune(this.#rows);
+    }
+    if (ids.length === 0) await this.best.prune(this.#rows);
+    return true;
+  }
+
+  result(): Promise<NearestMatch[]> {
+    return this.best.result(this.#rows);
+  }
+}
+
+/** `passed`: the matrix has changed so much that it no longer tells what changed since the moment. */
+export type RescoreEnd = 'done' | 'reads' | 'passed';
+
+export interface Rescore {
+  readonly rescoring: Rescoring;
+  readonly slot: LoadedSlot;
+  /** The version of the moment. */
+  readonly version: number;
+  readonly candidates: Candidates;
+  /** `null`: all records. */
+  readonly among: ReadonlySet<string> | null;
+  readonly turn: () => Promise<void>;
+}
+
+/** Scores the candidates of a scan from the vectors of the moment, and the records that the matrix has at another version. */
+export async function rescore(work: Rescore): Promise<RescoreEnd> {
+  const { rescoring, slot, version, candidates, turn } = work;
+  const { best } = rescoring;
+  const seen = new Set<string>();
+  // Those with the best lower bounds come first: their exact scores leave few others.
+  const holders = new Set(candidates.holders);
+  let most = FIRST;
+  for (const areHolders of [true, false]) {
+    let changed = slot.log.idsAbove(version);
+    let batch: string[] = [];
+    let passed = 0;
+    for (const { position, upper, score } of candidates.rows()) {
+      if (holders.has(position) !== areHolders || upper < best.worst) continue;
+      const id = slot.matrix.idAt(position);
+      if (changed?.has(id) === true) continue;
+      if (Number.isNaN(score)) batch.push(id);
+      else best.offer(id, score);
+      // Not again when it changes meanwhile.
+      seen.add(id);
+      passed += 1;
+      if (passed < most) continue;
+      const end = await scoreWithChanged(work, batch, seen);
+      if (end !== 'done') return end;
+      await turn();
+      changed = slot.log.idsAbove(version);
+      batch = [];
+      passed = 0;
+      most = Math.min(idsMax, 4 * most);
+    }
+    const end = await scoreWithChanged(work, batch, seen);
+    if (end !== 'done') return end;
+  }
+  return 'done';
+}
+
+/** Scores these, and what has changed beside the records that were seen. */
+async function scoreWithChanged(
+  { rescoring, slot, version, among }: Rescore,
+  ids: readonly string[],
+  seen: Set<string>,
+): Promise<RescoreEnd> {
+  const changed = slot.log.idsAbove(version);
+  if (changed === null) return 'passed';
+  const further = [...changed].filter((id) => !seen.has(id) && (among === null || among.has(id)));
+  for (const id of [...further, ...ids]) seen.add(id);
+  return (await rescoring.score([...ids, ...further])) ? 'done' : 'reads';
+}

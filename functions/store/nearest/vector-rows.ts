@@ -1,0 +1,59 @@
+import type { Among } from '../search.ts';
+
+/**
+ * What a SQL provider hands to a search by vector: the rows of one slot of one group, as they are at one moment. Reads
+ * follow one another: the search makes none while another is under way.
+ */
+export interface VectorRows {
+  /** Whose slot it is. Each owner has a share of the memory while others use theirs. */
+  readonly owner: string;
+
+  /** `null` where the group has no such slot: no record carries a vector in it. */
+  state(): Promise<SlotState | null>;
+
+  /**
+   * The rows whose version is above `after`, by version upwards, at most `limit`: fewer only at the end. The slot's own
+   * version is the highest. Begins at 0 to read them all.
+   */
+  changes(after: number, limit: number): Promise<readonly VectorChange[]>;
+
+  /** The vectors of these records. Left out: a record that carries none. At most `idsMax` ids a call. */
+  vectors(ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
+
+  /** The listing ids of these records. Left out: a record without listing, which stands first. At most `idsMax` ids a call. */
+  listingIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+
+  /**
+   * The ids of the records that fulfil `among`, each once, whether they carry a vector or not. `null`: the provider has no
+   * index for it, or they are more than `most`.
+   */
+  among(among: Among, most: number): Promise<readonly string[] | null>;
+}
+
+/** Ids that one call of `vectors` or `listingIds` names at most. */
+export const idsMax = 1000;
+
+/** A slot at a moment. Reading it costs one row: every search does. */
+export interface SlotState {
+  /**
+   * Names the slot's data in this store. Never used again for other data: a slot that was emptied by a swap, a restore or a
+   * removed collection and is written again has another id.
+   */
+  readonly slot: number | string;
+  /** The highest version that a row of the slot ever had. A row that is written or removed gets a version of its own above it. */
+  readonly version: number;
+  /** The highest version of a tombstone that was deleted; 0: none was. A reader that stopped below it begins again at 0. */
+  readonly trimmed: number;
+  /** Rows that hold a vector. It may be an estimate: it decides what is kept in memory, never what is found. */
+  readonly rows: number;
+}
+
+/** A row of the slot. Each record has at most one. */
+export interface VectorChange {
+  /** The record. */
+  readonly id: string;
+  /** A whole number above 0 that no other row of the slot has. */
+  readonly version: number;
+  /** Little-endian float32. `null`, a tombstone: the record was removed or carries no such vector any more. */
+  readonly values: Uint8Array | null;
+}

@@ -1,0 +1,78 @@
+import { BEGIN, type Connection, type Statement, statement } from './connection.ts';
+import { deadMax } from './search-schema.ts';
+
+/** Tombstones that one trim deletes at most: a half of those that call for it, so that readers rarely begin again. */
+const trimmedMax = deadMax / 2;
+
+/** One slot with too many tombstones, or with nothing else; the sweep passes over one that another call has locked, so that it never waits. */
+const takeSlot = `SELECT set_config('svc.slot', coalesce((
+  SELECT s.number::text FROM search_slots AS s WHERE s.live = 0 OR s.dead > ${deadMax} LIMIT 1 FOR UPDATE SKIP LOCKED
+), ''), true) AS slot`;
+
+/** In a statement after the lock, so that it sees every row that was written before. */
+const trimSlot = `
+  WITH s AS MATERIALIZED (
+    SELECT s.number, s.live FROM search_slots AS s WHERE s.number = nullif(current_setting('svc.slot', true), '')::bigint
+  ), gone AS (
+    DELETE FROM search_vectors WHERE ctid = ANY (ARRAY(
+      SELECT x.place FROM s CROSS JOIN LATERAL (
+        SELECT x.ctid AS place FROM search_vectors AS x WHERE x.slot = s.number AND x.vector IS NULL
+        ORDER BY x.version LIMIT ${trimmedMax}
+      ) AS x
+    )) RETURNING version
+  ), sums AS MATERIALIZED (
+    SELECT count(*) = ${trimmedMax} AS more, coalesce(max(version), 0) AS trimmed FROM gone
+  ), ended AS (
+    DELETE FROM search_slots WHERE number = (SELECT s.number FROM s CROSS JOIN sums WHERE s.live = 0 AND NOT sums.more)
+  )
+  UPDATE search_slots AS t SET trimmed = greatest(t.trimmed, sums.trimmed),
+    dead = CASE WHEN sums.more THEN t.dead - ${trimmedMax} ELSE 0 END
+  FROM s CROSS JOIN sums WHERE t.number = s.number AND (s.live <> 0 OR sums.more)`;
+
+/** Travels with writes that make tombstones, so that these stay bounded. */
+export const trim: readonly Statement[] = [statement(takeSlot), statement(trimSlot)];
+
+/** Trims what writes have left, a slot at a time. False when nothing is left, or others are at it. */
+export async function trimOnce(connection: Connection): Promise<boolean> {
+  const [, [taken]] = await connection.send(BEGIN, statement<{ slot: string }>(takeSlot));
+  if (taken?.slot === '') {
+    await connection.rollback();
+    return false;
+  }
+  await connection.commit(statement(trimSlot));
+  return true;
+}
+
+/** Deletes a bounded part of what searches read of a space. The entries go last: by them its remains are found. */
+export function sweepSearches(space: string, rowsMax: number): Statement[] {
+  const vectors = `DELETE FROM search_vectors WHERE ctid = ANY (ARRAY(
+    SELECT x.place FROM search_slots AS s CROSS JOIN LATERAL (
+      SELECT x.ctid AS place FROM search_vectors AS x WHERE x.slot = s.number LIMIT $2
+    ) AS x WHERE s.space = $1 LIMIT $2)) RETURNING 1`;
+  const slots = `DELETE FROM search_slots WHERE ctid = ANY (ARRAY(
+    SELECT s.ctid FROM search_slots AS s WHERE s.space = $1
+      AND (SELECT x.slot FROM search_vectors AS x WHERE x.slot = s.number LIMIT 1) IS NULL LIMIT $2)) RETURNING 1`;
+  const entries = `DELETE FROM search_entries WHERE ctid = ANY (ARRAY(
+    SELECT e.ctid FROM search_entries AS e WHERE e.space = $1
+      AND (SELECT s.space FROM search_slots AS s WHERE s.space = $1 LIMIT 1) IS NULL LIMIT $2)) RETURNING 1`;
+  return [vectors, slots, entries].map((text) => statement(text, space, rowsMax));
+}
+
+/** The release before sweeps spaces and knows no searches. Looks at each space that has entries once. */
+const findRemains = `
+  WITH RECURSIVE walk AS (
+    SELECT (SELECT min(e.space) FROM search_entries AS e) AS space
+    UNION ALL
+    SELECT (SELECT min(e.space) FROM search_entries AS e WHERE e.space > w.space) FROM walk AS w
+    WHERE w.space IS NOT NULL
+  )
+  SELECT w.space FROM walk AS w WHERE w.space IS NOT NULL
+    AND (SELECT s.space FROM spaces AS s WHERE s.space = w.space) IS NULL LIMIT 1`;
+
+/** Deletes entries of a space that is there no more. False when there is none. */
+export async function sweepRemains(connection: Connection, rowsMax: number): Promise<boolean> {
+  const [[found]] = await connection.send(statement<{ space: string }>(findRemains));
+  if (found === undefined) return false;
+  await connection.commit(BEGIN, ...sweepSearches(found.space, rowsMax));
+  return true;
+}

@@ -1,0 +1,105 @@
+/** How alike two vectors are. Higher is nearer; `euclidean` is `1 / (1 + distance)`; cosine is 0 where a vector is zero. */
+export type Metric = 'cosine' | 'dotProduct' | 'euclidean';
+
+/**
+ * How searches find a record. Written with the record, in the same transaction. The record lies in a scope of kind `spaces`, in
+ * a collection that is listed by group, and has a listing of the same group that is not hidden.
+ */
+export interface SearchEntry {
+  /** Searches never leave it. */
+  readonly group: string;
+  /** Distinct, in lower case, each of 1 to 41 characters that are letters, digits or marks. At most 4,000. Compared as they are. */
+  readonly terms: readonly string[];
+  /** Comes back with each find by term, so that scoring needs no body. */
+  readonly lexicon: string;
+  readonly vectors: readonly SearchVector[];
+}
+
+export interface SearchVector {
+  /** The dimensions and a letter, such as `384a`: all vectors of a slot in a group have one length and one metric. */
+  readonly slot: string;
+  readonly metric: Metric;
+  /** All are finite. */
+  readonly values: Float32Array;
+}
+
+export type FindRequest = CountsRequest | TermRequest | NearestRequest;
+export type FindPage = FoundCounts | FoundEntries | FoundNearest;
+
+/** How many records of the group hold each term, counted up to `max`. */
+export interface CountsRequest {
+  readonly by: 'counts';
+  /** The name of the collection. */
+  readonly collection: string;
+  readonly group: string;
+  readonly terms: readonly string[];
+  readonly max: number;
+}
+
+export interface FoundCounts {
+  /** In the order of the terms. */
+  readonly counts: readonly number[];
+}
+
+/** The records of the group that hold a term, in the order of their record ids. */
+export interface TermRequest {
+  readonly by: 'term';
+  /** The name of the collection. */
+  readonly collection: string;
+  readonly group: string;
+  readonly term: string;
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+}
+
+export interface FoundEntries {
+  readonly entries: readonly FoundEntry[];
+  /** `null` after the last entry. */
+  readonly next: string | null;
+}
+
+export interface FoundEntry {
+  readonly id: string;
+  readonly lexicon: string;
+}
+
+/** The records of the group whose vectors are nearest: by the score, a float32, downwards, then by listing id. */
+export interface NearestRequest {
+  readonly by: 'nearest';
+  /** The name of the collection. */
+  readonly collection: string;
+  readonly group: string;
+  readonly slot: string;
+  readonly metric: Metric;
+  readonly values: Float32Array;
+  readonly limit: number;
+  /** Records that the provider may read or be billed for. Vectors that a process holds in memory are not counted. */
+  readonly readsMax: number;
+  /** A provider may leave it aside and answer for the whole group: the caller checks each record. */
+  readonly among?: Among;
+}
+
+/** What the records are known to fulfil. Of each member all conditions hold. The group is that of their listing, too. */
+export interface Among {
+  readonly equal?: Readonly<Record<string, string>>;
+  /** Both bounds inclusive. */
+  readonly range?: { readonly index: string; readonly from?: string; readonly to?: string };
+  /** The listing id begins with one of these. */
+  readonly idPrefixes?: readonly string[];
+}
+
+export interface FoundNearest {
+  readonly matches: readonly NearestMatch[];
+  /** Whether these are proven to be the nearest. `false`: the reads did not suffice, and `matches` is not to be used. */
+  readonly complete: boolean;
+  /** Whether `among` was applied. */
+  readonly narrowed: boolean;
+  /** Records that were read or are billed. */
+  readonly reads: number;
+}
+
+export interface NearestMatch {
+  readonly id: string;
+  readonly score: number;
+}

@@ -1,0 +1,105 @@
+import type { SQLInputValue } from 'node:sqlite';
+import type { SlotState, VectorChange, VectorRows } from '../nearest/vector-rows.ts';
+import type { Scope } from '../port.ts';
+import type { Among, NearestRequest } from '../search.ts';
+import type { Connection } from './connection.ts';
+import { idsAmong } from './search-among.ts';
+import { groupNumber } from './search-group.ts';
+import { liveSpace } from './space.ts';
+
+export const selectState = `SELECT number, version, trimmed, live FROM search_slots WHERE search_group = ? AND name = ?`;
+
+export const selectChanges = `SELECT id, version, floats FROM search_vectors
+  WHERE slot = ? AND version > ? ORDER BY version LIMIT ?`;
+
+/** The record's row names the rows of its vectors. */
+export const selectVectors = `SELECT r.id, v.floats FROM json_each(?) AS k
+  CROSS JOIN records AS r ON r.space = ? AND r.collection = ? AND r.id = k.value
+  CROSS JOIN search_entries AS e ON e.record = r.record
+  CROSS JOIN search_vectors AS v ON v.vector = e.vectors ->> ?
+  WHERE v.floats IS NOT NULL`;
+
+export const selectListingIds = `SELECT r.id, r.listing_id FROM json_each(?) AS k
+  CROSS JOIN records AS r ON r.space = ? AND r.collection = ? AND r.id = k.value
+  WHERE r.listing_group IS NOT NULL`;
+
+export type Read = <R>(work: (connection: Connection) => R) => Promise<R>;
+
+/** The vectors of one slot at the moment of `read`. */
+export class SlotRows implements VectorRows {
+  readonly #read: Read;
+  readonly #scope: Scope;
+  readonly #request: NearestRequest;
+
+  constructor(read: Read, scope: Scope, request: NearestRequest) {
+    this.#read = read;
+    this.#scope = scope;
+    this.#request = request;
+  }
+
+  get owner(): string {
+    return this.#scope.name;
+  }
+
+  state(): Promise<SlotState | null> {
+    return this.#read((connection) => {
+      const slot = this.#slotIn(connection);
+      if (slot === undefined) return null;
+      const { number, version, trimmed, live } = slot;
+      return { slot: number, version, trimmed, rows: live };
+    });
+  }
+
+  changes(after: number, limit: number): Promise<readonly VectorChange[]> {
+    return this.#read((connection) => {
+      const slot = this.#slotIn(connection)?.number ?? null;
+      const rows = connection.all<{ id: string; version: number; floats: Uint8Array | null }>(
+        selectChanges,
+        slot,
+        after,
+        limit,
+      );
+      return rows.map(({ id, version, floats }) => ({ id, version, values: floats }));
+    });
+  }
+
+  vectors(ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
+    return this.#read((connection) => {
+      const slot = this.#slotIn(connection)?.number ?? 0;
+      const rows = connection.all<{ id: string; floats: Uint8Array }>(
+        selectVectors,
+        ...this.#keysIn(connection, ids),
+        `$."${slot}"`,
+      );
+      return new Map(rows.map(({ id, floats }) => [id, floats]));
+    });
+  }
+
+  listingIds(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#read((connection) => {
+      const keys = this.#keysIn(connection, ids);
+      const rows = connection.all<{ id: string; listing_id: string }>(selectListingIds, ...keys);
+      return new Map(rows.map(({ id, listing_id }) => [id, listing_id]));
+    });
+  }
+
+  among(among: Among, most: number): Promise<readonly string[] | null> {
+    return this.#read((connection) => idsAmong(connection, this.#scope, this.#request, { among, most }));
+  }
+
+  #slotIn(connection: Connection) {
+    const group = groupNumber(connection, this.#scope, this.#request);
+    return group === undefined ? undefined : connection.get<SlotRow>(selectState, group, this.#request.slot);
+  }
+
+  #keysIn(connection: Connection, ids: readonly string[]): [string, SQLInputValue, string] {
+    return [JSON.stringify(ids), liveSpace(connection, this.#scope) ?? null, this.#request.collection];
+  }
+}
+
+interface SlotRow {
+  readonly number: number;
+  readonly version: number;
+  readonly trimmed: number;
+  readonly live: number;
+}

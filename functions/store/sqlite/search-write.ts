@@ -1,0 +1,195 @@
+import { parseJson } from '../../kernel/json-text.ts';
+import { bytesOf } from '../nearest/float-bytes.ts';
+import type { RecordData } from '../port.ts';
+import type { SearchEntry } from '../search.ts';
+import type { Connection } from './connection.ts';
+import { SlotWrites } from './search-slots.ts';
+
+/**
+ * Pages of the index of terms that are merged for a transaction: some, and more for each record. This keeps up with what is
+ * added. Small transactions leave them to one of the next, because a merge of few pages costs as much as one of many.
+ */
+const mergedPages = { perTransaction: 8, perRecord: 2, together: 80 };
+
+interface EntryRow {
+  readonly search_group: number;
+  readonly id: string;
+  readonly vectors: string | null;
+}
+
+/** The rows of a record's vectors, by the number of their slot. */
+type VectorPlaces = Readonly<Record<string, number>>;
+
+/** Keeps what searches read, within one transaction. `finish` ends it: slots and groups are written once, however many records. */
+export class SearchWrites {
+  readonly #connection: Connection;
+  readonly #space: number;
+  readonly #slots: SlotWrites;
+  readonly #groups = new Map<string, number>();
+  #written = 0;
+  /** Groups that a record has left. */
+  readonly #left = new Set<number>();
+
+  constructor(connection: Connection, space: number) {
+    this.#connection = connection;
+    this.#space = space;
+    this.#slots = new SlotWrites(connection);
+  }
+
+  /** Writes the entry of a record that is written; `row` is the record's number. */
+  put(row: number, { key, search }: RecordData): void {
+    if (search === undefined) return;
+    const before = this.#entryOf(row);
+    if (search === null) {
+      if (before !== undefined) this.#remove(row, before);
+      return;
+    }
+    const group = this.#groupOf(key.collection, search.group);
+    // A release without searches may have deleted a record, whose number is then given to another.
+    const stays = before?.search_group === group && before.id === key.id;
+    if (before !== undefined && !stays) this.#remove(row, before);
+    this.#insert(row, key.id, { group, search, before: stays ? before : undefined });
+  }
+
+  remove(row: number): void {
+    const before = this.#entryOf(row);
+    if (before !== undefined) this.#remove(row, before);
+  }
+
+  finish(): void {
+    this.#slots.finish();
+    if (this.#written > 0) this.#merge();
+    for (const group of this.#left) {
+      const sql = 'SELECT 1 FROM search_entries WHERE search_group = ? LIMIT 1';
+      if (this.#connection.get(sql, group) === undefined) dropGroup(this.#connection, group);
+    }
+  }
+
+  #merge(): void {
+    const connection = this.#connection;
+    connection.unmergedPages += mergedPages.perTransaction + this.#written * mergedPages.perRecord;
+    if (connection.unmergedPages < mergedPages.together) return;
+    const merge = `INSERT INTO search_terms (search_terms, rank) VALUES ('merge', ?)`;
+    connection.run(merge, connection.unmergedPages);
+    connection.unmergedPages = 0;
+  }
+
+  #insert(
+    row: number,
+    id: string,
+    { group, search, before }: { group: number; search: SearchEntry; before: EntryRow | undefined },
+  ): void {
+    const connection = this.#connection;
+    const terms = tokensOf(group, search.terms);
+    if (before !== undefined) connection.run(deleteTerms, row);
+    connection.run('INSERT INTO search_terms (rowid, terms) VALUES (?, ?)', row, terms);
+    connection.run('REPLACE INTO search_lexicons (record, lexicon) VALUES (?, ?)', row, search.lexicon);
+    this.#written += 1;
+    connection.written += terms.length + search.lexicon.length;
+    const vectors = this.#vectorsOf(id, group, search, placesOf(before));
+    if (before === undefined) {
+      const sql = 'INSERT INTO search_entries (record, search_group, id, vectors) VALUES (?, ?, ?, ?)';
+      connection.run(sql, row, group, id, vectors);
+    } else if (vectors !== before.vectors) {
+      connection.run('UPDATE search_entries SET vectors = ? WHERE record = ?', vectors, row);
+    }
+  }
+
+  /** Writes the vectors and removes those that the entry before had beside them; answers the places of all. */
+  #vectorsOf(id: string, group: number, { vectors }: SearchEntry, before: VectorPlaces): string | null {
+    const places: Record<string, number> = {};
+    for (const { slot: name, values } of vectors) {
+      const slot = this.#slots.named(group, name);
+      const place = before[slot.number];
+      const bytes = bytesOf(values);
+      places[slot.number] =
+        place === undefined ? this.#slots.insert(slot, id, bytes) : this.#slots.update(slot, place, bytes);
+    }
+    for (const [slot, place] of Object.entries(before)) {
+      if (places[slot] === undefined) this.#slots.remove(Number(slot), place);
+    }
+    return vectors.length === 0 ? null : JSON.stringify(places);
+  }
+
+  #remove(row: number, before: EntryRow): void {
+    for (const [slot, place] of Object.entries(placesOf(before))) this.#slots.remove(Number(slot), place);
+    deleteEntry(this.#connection, row);
+    this.#left.add(before.search_group);
+  }
+
+  #entryOf(row: number): EntryRow | undefined {
+    return this.#connection.get('SELECT search_group, id, vectors FROM search_entries WHERE record = ?', row);
+  }
+
+  #groupOf(collection: string, name: string): number {
+    const known = this.#groups.get(`${collection}/${name}`);
+    if (known !== undefined) return known;
+    const place = [this.#space, collection, name] as const;
+    const number =
+      this.#connection.get<{ number: number }>(selectGroup, ...place)?.number ??
+      this.#connection.run('INSERT INTO search_groups (space, collection, name) VALUES (?, ?, ?)', ...place)
+        .rowid;
+    this.#groups.set(`${collection}/${name}`, number);
+    return number;
+  }
+}
+
+export const selectGroup = 'SELECT number FROM search_groups WHERE space = ? AND collection = ? AND name = ?';
+const deleteTerms = 'DELETE FROM search_terms WHERE rowid = ?';
+
+/** A term as the index keeps it. The letter ends the number, so that no other group's term reads the same. */
+export function tokenOf(group: number, term: string): string {
+  return `${group}g${term}`;
+}
+
+/** What the index reads of an entry. A separator that ends with the number makes a text of each term unnecessary. */
+function tokensOf(group: number, terms: readonly string[]): string {
+  return terms.length === 0 ? '' : tokenOf(group, terms.join(` ${tokenOf(group, '')}`));
+}
+
+/** Without the vectors. */
+function deleteEntry(connection: Connection, row: number): void {
+  connection.run(deleteTerms, row);
+  connection.run('DELETE FROM search_lexicons WHERE record = ?', row);
+  connection.run('DELETE FROM search_entries WHERE record = ?', row);
+}
+
+/** A group without entries has nothing but tombstones, whose number is bounded. */
+function dropGroup(connection: Connection, group: number): void {
+  const vectors = `DELETE FROM search_vectors WHERE slot IN (SELECT number FROM search_slots WHERE search_group = ?)`;
+  connection.run(vectors, group);
+  connection.run('DELETE FROM search_slots WHERE search_group = ?', group);
+  connection.run('DELETE FROM search_groups WHERE number = ?', group);
+}
+
+/** Deletes at most `rows` of the entries, and of the vectors, of a space that is not live; false when nothing was left. */
+export function sweepSearches(connection: Connection, space: number, rows: number): boolean {
+  const group = connection.get<{ number: number }>(
+    'SELECT number FROM search_groups WHERE space = ? LIMIT 1',
+    space,
+  )?.number;
+  if (group === undefined) return false;
+  const entries = 'SELECT record FROM search_entries WHERE search_group = ? LIMIT ?';
+  const found = connection.all<{ record: number }>(entries, group, rows);
+  for (const { record } of found) deleteEntry(connection, record);
+  const vectors = `DELETE FROM search_vectors WHERE vector IN (
+    SELECT v.vector FROM search_slots AS s CROSS JOIN search_vectors AS v ON v.slot = s.number
+    WHERE s.search_group = ? LIMIT ?)`;
+  const { changes } = connection.run(vectors, group, rows);
+  if (found.length === rows || changes === rows) return true;
+  dropGroup(connection, group);
+  // Deleted terms stay in the index until merges come across them.
+  const isEmpty = connection.get('SELECT 1 FROM search_entries LIMIT 1') === undefined;
+  if (isEmpty) connection.run(`INSERT INTO search_terms (search_terms) VALUES ('delete-all')`);
+  return true;
+}
+
+/** A space that a release without searches has swept. */
+export function sweptSpace(connection: Connection): number | undefined {
+  const sql = 'SELECT space FROM search_groups WHERE space NOT IN (SELECT space FROM spaces) LIMIT 1';
+  return connection.get<{ space: number }>(sql)?.space;
+}
+
+function placesOf(entry: EntryRow | undefined): VectorPlaces {
+  return entry === undefined || entry.vectors === null ? {} : (parseJson(entry.vectors) as VectorPlaces);
+}

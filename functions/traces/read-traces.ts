@@ -1,0 +1,53 @@
+import { attemptsOf, type ReadCall } from '../collections/read-call.ts';
+import type { ReadLane } from '../collections/read-lanes.ts';
+import { listPages, recordsOf } from '../store/pages.ts';
+import type { TraceParts } from './parts.ts';
+import { spaceScope, traceKey, tracesOf } from './store-collections.ts';
+import { traceIn } from './stored-trace.ts';
+import type { Trace } from './trace.ts';
+
+/** A trace has at most 64 KiB. */
+const PAGE = 100;
+
+export async function getTrace({ store }: TraceParts, space: string, id: string): Promise<Trace | null> {
+  const keys = [{ key: traceKey(id), view: 'body' as const }];
+  const [record] = (await (await store()).query(spaceScope(space), { by: 'keys', keys })).records;
+  return record === undefined ? null : traceIn(record);
+}
+
+export interface TraceList {
+  readonly traces: readonly Trace[];
+  /** Further traces would make the answer too large. */
+  readonly isCut: boolean;
+}
+
+/**
+ * The newest traces, those of one moment by their ids. `operation` `null`: of all operations. `call.grow` counts the bytes of
+ * the answer as they are read, and may throw.
+ */
+export async function listTraces(
+  { store, limits, lanes }: TraceParts,
+  space: string,
+  { operation, limit }: { readonly operation: string | null; readonly limit: number },
+  call: ReadCall = {},
+): Promise<TraceList> {
+  const open = await store();
+  const attempt = attemptsOf(call);
+  const selection = { ...tracesOf(operation), limit: Math.min(limit, PAGE) };
+  const read = async (lane: ReadLane): Promise<TraceList> => {
+    const held = attempt();
+    const traces: Trace[] = [];
+    let bytes = 0;
+    for await (const record of recordsOf(listPages(open, spaceScope(space), selection))) {
+      const size = Buffer.byteLength(record.body ?? '');
+      lane.passed(1, size);
+      bytes += size;
+      if (bytes > limits.answerBytesMax && traces.length > 0) return { traces, isCut: true };
+      held.add(size);
+      traces.push(traceIn(record));
+      if (traces.length === limit) break;
+    }
+    return { traces, isCut: false };
+  };
+  return lanes.run(space, read, call);
+}

@@ -1,0 +1,68 @@
+import { spaceScope } from '../collections/store-collections.ts';
+import { UPKEEP_SCOPE, upkeepListing } from '../collections/upkeep-collections.ts';
+import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
+import type { ListSelection, RecordKey } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+
+export { spaceScope, UPKEEP_SCOPE, upkeepListing };
+
+const OF_SPACE = { owner: 'space', copies: 'none' } as const;
+
+/** Traces of a space. Copies leave them out: they tell what one deployment did. */
+export const TRACES: OwnedCollection = { name: 'operation-traces', pairedIndexes: false, ...OF_SPACE };
+
+/** How many traces there are by their values, for each operation in several records. */
+export const TRACE_COUNTS: OwnedCollection = { name: 'trace-counts', pairedIndexes: false, ...OF_SPACE };
+
+/** When the old traces of a space are removed next. */
+export const TRACE_RETENTION: OwnedCollection = {
+  name: 'trace-retention',
+  pairedIndexes: false,
+  ...SERVICE_DATA,
+};
+
+export const traceCollections: readonly OwnedCollection[] = [TRACES, TRACE_COUNTS, TRACE_RETENTION];
+
+/** The listing group of all traces of a space, newest first. */
+export const TRACE_GROUP = 'trace';
+export const COUNTS_GROUP = 'counts';
+export const OPERATION_INDEX = 'operation';
+
+/** Traces of one operation that are written at the same time seldom wait for each other. */
+export const SHARDS = 8;
+
+const LAST_MOMENT = 9_999_999_999_999;
+const MOMENT_DIGITS = 13;
+
+export function traceKey(id: string): RecordKey {
+  return { collection: TRACES.name, id: recordId('trace', id) };
+}
+
+export function countsKey(operation: string, shard: number): RecordKey {
+  return { collection: TRACE_COUNTS.name, id: recordId('trace-counts', operation, String(shard)) };
+}
+
+export function retentionKey(space: string): RecordKey {
+  return { collection: TRACE_RETENTION.name, id: recordId('trace-retention', space) };
+}
+
+/** Sorts as listing id: the newest first, then by id. */
+export function traceOrder(createdAt: number, id: string): string {
+  return `${inverted(createdAt)}:${id}`;
+}
+
+/** The listing id behind all traces of this moment and of later ones. */
+export function orderBefore(moment: number): string {
+  return `${inverted(moment)}~`;
+}
+
+function inverted(moment: number): string {
+  const bounded = Math.min(Math.max(moment, 0), LAST_MOMENT);
+  return String(LAST_MOMENT - bounded).padStart(MOMENT_DIGITS, '0');
+}
+
+/** A list of traces, the newest first. */
+export function tracesOf(operation: string | null): Pick<ListSelection, 'collection' | 'group' | 'equal'> {
+  const equal = operation === null ? {} : { equal: { [OPERATION_INDEX]: operation } };
+  return { collection: TRACES, group: TRACE_GROUP, ...equal };
+}

@@ -1,0 +1,103 @@
+"""What does not exist, and waiting for the end of an import."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Any
+
+import pytest
+from flavours import Flavour
+from stage import Clock, Stage, problem
+from stage import json as answer
+
+from svc_client import APIAbortError, APITimeoutError, Cancellation, Client, NotFoundError, SvcError, World
+
+RECORD = ("articles", "2026", "a-1")
+
+
+def at(status: str) -> Any:
+    return answer({"id": "7", "status": status})
+
+
+def waited(sdk: Flavour, stage: Stage, clock: Clock, **named: Any) -> Any:
+    return sdk.call(sdk.client(stage, clock), "wait_for_record_import_job", "7", **named)
+
+
+@pytest.mark.parametrize("code", ["not_found", "collection_not_found"])
+def test_what_does_not_exist_is_none(sdk: Flavour, code: str) -> None:
+    with Stage(problem(404, code)) as stage:
+        client = sdk.client(stage)
+        assert sdk.call(client, "get_record", *RECORD) is None
+        assert sdk.call(client, "get_collection_policy", "articles") is None
+        assert sdk.call(client, "export_collection", "articles") is None
+        assert sdk.call(client, "get_record_import_job", "7") is None
+        raw = sdk.raw(client, "get_record", *RECORD)
+        assert (raw.data, raw.status) == (None, 404)
+
+
+def test_another_404_raises_and_so_does_an_unread_answer(sdk: Flavour) -> None:
+    answers = [
+        problem(404, "route_not_found"),
+        answer({"message": "a proxy"}, 404),
+        problem(404, "not_found"),
+    ]
+    with Stage(*answers) as stage:
+        client = sdk.client(stage)
+        for call in (sdk.call, sdk.call, sdk.stream):
+            with pytest.raises(NotFoundError):
+                call(client, "get_record", *RECORD)
+
+
+def test_other_operations_raise_for_it(sdk: Flavour) -> None:
+    with Stage(problem(404, "collection_not_found")) as stage, pytest.raises(NotFoundError) as absent:
+        sdk.call(sdk.client(stage), "inspect_collection", "articles")
+    assert absent.value.code == "collection_not_found"
+
+
+@pytest.mark.parametrize("status", ["succeeded", "failed", "cancelled", "rejected"])
+def test_a_wait_ends_however_the_job_ended(sdk: Flavour, status: str) -> None:
+    clock = Clock()
+    with Stage(at(status)) as stage:
+        assert waited(sdk, stage, clock)["status"] == status
+    assert (len(stage.seen), clock.slept) == (1, [])
+
+
+def test_a_wait_ends_with_none_where_there_is_no_job(sdk: Flavour) -> None:
+    clock = Clock()
+    with Stage(at("queued"), problem(404, "not_found")) as stage:
+        assert waited(sdk, stage, clock) is None
+    assert clock.slept == [0.25]
+
+
+def test_a_wait_pauses_longer_each_time_and_not_for_ever(sdk: Flavour) -> None:
+    clock = Clock()
+    with Stage(at("queued"), *[at("running")] * 6, at("succeeded")) as stage:
+        assert waited(sdk, stage, clock)["status"] == "succeeded"
+    assert clock.slept == [0.25, 0.5, 1, 2, 4, 4, 4]
+
+
+def test_a_wait_ends_with_its_time_while_the_job_goes_on(sdk: Flavour) -> None:
+    clock = Clock()
+    with Stage(at("running")) as stage:
+        with pytest.raises(APITimeoutError, match="it goes on") as over:
+            waited(sdk, stage, clock, wait_timeout=0.3125)
+        with pytest.raises(SvcError, match="wait_timeout is a number of seconds from 0"):
+            waited(sdk, stage, clock, wait_timeout=-1)
+    assert over.value.operation == "getRecordImportJob"
+    assert clock.slept == [0.25, 0.0625]
+
+
+def test_a_wait_is_cancelled_in_a_pause() -> None:
+    cancellation = Cancellation()
+
+    def sleep(seconds: float, until: threading.Event) -> None:
+        cancellation.cancel()
+
+    clock = Clock()
+    world = World(now=clock.now, random=clock.random, sleep=sleep)
+    with Stage(at("running")) as stage, Client(stage.address, world=world) as client:
+        wait = partial(client.wait_for_record_import_job, "7", options={"cancellation": cancellation})
+        with pytest.raises(APIAbortError):
+            wait()
+    assert len(stage.seen) == 1

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { APIAbortError, APITimeoutError, NotFoundError, SvcError } from '../src/index.ts';
+import { json, ManualTime, problem, Stage, thrown } from './stage.ts';
+
+describe('a read of something that may not exist', () => {
+  test.each(['not_found', 'collection_not_found'])('is null where the service answers %s', async (code) => {
+    await using stage = await Stage.open(problem(404, code));
+    const client = stage.client();
+    expect(await client.getRecord('articles', '2026', 'a-1')).toBeNull();
+    expect(await client.getCollectionPolicy('articles')).toBeNull();
+    expect(await client.exportCollection('articles')).toBeNull();
+    expect(await client.getRecordImportJob('7')).toBeNull();
+    const { data, response } = await client.getRecord('articles', '2026', 'a-1').withResponse();
+    expect([data, response.status]).toEqual([null, 404]);
+  });
+
+  test('throws where another 404 comes, and where the caller asks for the answer itself', async () => {
+    await using stage = await Stage.open(
+      problem(404, 'route_not_found'),
+      json({ message: 'a proxy' }, 404),
+      problem(404, 'not_found'),
+    );
+    const client = stage.client();
+    await thrown(client.getRecord('articles', '2026', 'a-1'), NotFoundError);
+    await thrown(client.getRecord('articles', '2026', 'a-1'), NotFoundError);
+    await thrown(client.getRecord('articles', '2026', 'a-1').asResponse(), NotFoundError);
+  });
+
+  test('throws for other operations', async () => {
+    await using stage = await Stage.open(problem(404, 'collection_not_found'));
+    const error = await thrown(stage.client().queryRecords('articles'), NotFoundError);
+    expect(error.code).toBe('collection_not_found');
+  });
+});
+
+describe('waiting for the end of an import', () => {
+  const at = (status: string) => json({ id: '7', status });
+
+  test.each(['succeeded', 'failed', 'cancelled', 'rejected'])('ends with %s', async (status) => {
+    await using stage = await Stage.open(at(status));
+    const job = await stage.client({ world: new ManualTime() }).waitForRecordImportJob('a/b');
+    expect(job?.status).toBe(status);
+    expect(stage.seen.map(({ target }) => target)).toEqual(['/record-import/jobs/a%2Fb']);
+  });
+
+  test('ends with null where there is no such job', async () => {
+    await using stage = await Stage.open(at('queued'), problem(404, 'not_found'));
+    const world = new ManualTime();
+    const wait = stage.client({ world }).waitForRecordImportJob('7');
+    await world.pass(250);
+    expect(await wait).toBeNull();
+  });
+
+  test('pauses longer each time, and not for ever', async () => {
+    const world = new ManualTime();
+    const working = Array.from({ length: 6 }, () => at('running'));
+    await using stage = await Stage.open(at('queued'), ...working, at('succeeded'));
+    const wait = stage.client({ world }).waitForRecordImportJob('7');
+    for (const pause of [250, 500, 1_000, 2_000, 4_000, 4_000, 4_000]) await world.pass(pause);
+    expect((await wait)?.status).toBe('succeeded');
+    expect(stage.seen).toHaveLength(8);
+  });
+
+  test('ends with its time, while the job goes on', async () => {
+    const world = new ManualTime();
+    await using stage = await Stage.open(at('running'));
+    const wait = stage.client({ world }).waitForRecordImportJob('7', { waitTimeout: 300 });
+    await world.pass(250);
+    await world.pass(50);
+    const error = await thrown(wait, APITimeoutError);
+    expect(error.operation).toBe('getRecordImportJob');
+    await thrown(stage.client().waitForRecordImportJob('7', { waitTimeout: -1 }), SvcError);
+  });
+
+  test('is aborted in a pause', async () => {
+    const world = new ManualTime();
+    await using stage = await Stage.open(at('running'));
+    const controller = new AbortController();
+    const wait = stage.client({ world }).waitForRecordImportJob('7', { signal: controller.signal });
+    await world.awaited(250);
+    controller.abort(new Error('enough'));
+    await thrown(wait, APIAbortError);
+  });
+});

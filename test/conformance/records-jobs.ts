@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { describeJobAccess } from './records-jobs-access.ts';
+import { describeBatches } from './records-jobs-batches.ts';
+import { describeCollectionJobs } from './records-jobs-collections.ts';
+import { describeImports } from './records-jobs-imports.ts';
+import { describeStaging } from './records-jobs-staging.ts';
+
+export interface RecordJobsConformance {
+  readonly store: () => RecordStore;
+  /** For what needs two instances over one queue in memory; a queue that delivers knows one address. */
+  readonly local: (name: string, run: () => Promise<void>) => void;
+}
+
+/** What callers of the jobs of collections and records can rely on, against any provider. */
+export function describeRecordJobs(
+  name: string,
+  open: () => Promise<RecordStore>,
+  { skip, delivers = false }: { readonly skip?: string | undefined; readonly delivers?: boolean } = {},
+): void {
+  describe.skipIf(skip !== undefined)(`jobs of collections and records on ${name}${skip ?? ''}`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await open();
+      // `quiet` does not see that a handler loads its code.
+      await Promise.all([
+        import('../../functions/groups/records/library/run-record-job.ts'),
+        import('../../functions/groups/collections/run-collection-job.ts'),
+      ]);
+    });
+    afterAll(() => store.close());
+    const conformance: RecordJobsConformance = {
+      store: () => store,
+      local: delivers ? () => undefined : (...given) => test(...given),
+    };
+    describeCollectionJobs(conformance);
+    describeBatches(conformance);
+    describeImports(conformance);
+    describeStaging(conformance);
+    describeJobAccess(conformance);
+  });
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { removeCollection, replaceCollection } from '../../functions/collections/pointers.ts';
+import { readCollection } from '../../functions/collections/read-policy.ts';
+import { policyKey, spaceScope } from '../../functions/collections/store-collections.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { NAME, ReindexStage, sweepInLives } from './records-reindex.ts';
+
+interface Effort {
+  /** Records of the collection that is killed at some commits of its sweep. */
+  readonly many: number;
+  /** Records of each collection that is killed at one commit. */
+  readonly few: number;
+  /** How many commits are killed one by one. */
+  readonly kills: number;
+  readonly skip?: string;
+}
+
+/** The sweep that prepares the records of an earlier release for searches. */
+export function describeReindex(
+  provider: string,
+  open: () => Promise<RecordStore>,
+  { many, few, kills, skip }: Effort,
+): void {
+  describe.skipIf(skip !== undefined)(`records that are indexed anew on ${provider}${skip ?? ''}`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(() => store.close());
+
+    const filled = async (count: number) => {
+      const stage = new ReindexStage(store);
+      await stage.fill(count);
+      return stage;
+    };
+
+    test('are found after sweeps that are killed again and again, and searches are refused until then', async () => {
+      const stage = await filled(many);
+      const lives = (life: number) => [4 + (life % 3), life % 2 === 0 ? 'before' : 'behind'] as const;
+      expect(await sweepInLives(stage, lives)).toBe('equal');
+    }, 300_000);
+
+    test('are found whichever commit of the sweep is the last of its process', async () => {
+      for (let commit = 1; commit <= kills; commit += 1) {
+        const stage = await filled(few);
+        const lives = (life: number) => [life === 0 ? commit : 1_000, 'behind'] as const;
+        expect([commit, await sweepInLives(stage, lives)]).toEqual([commit, 'equal']);
+      }
+    }, 300_000);
+
+    test('are found after sweeps whose time is over go on at once, each behind the one before', async () => {
+      const stage = await filled(few);
+      await stage.verdict();
+      let prepared = 0;
+      for (let sweeps = 0; (await stage.verdict()) === 'refused'; sweeps += 1) {
+        expect(sweeps).toBeLessThan(few);
+        prepared += await stage.shortSweep(3);
+      }
+      expect(await stage.verdict()).toBe('equal');
+      expect(prepared).toBe(few);
+    });
+
+    test('keep their revisions, and those written meanwhile are found as they were written', async () => {
+      const stage = await filled(few);
+      await stage.verdict();
+      await stage.killedSweep(4, 'behind');
+      const found = await stage.stage.put(NAME, { id: 'r0001', partitionKey: 'p1', content: 'omega' });
+      expect(found.stamp.revision).toBe(2);
+      while (await stage.killedSweep(1_000, 'behind'));
+      expect(await stage.answer({ lexical: { query: 'omega' } })).toHaveLength(1);
+      expect(await stage.answer({ lexical: { query: 'word1' } })).toEqual([]);
+    });
+
+    test('of a collection that is deleted or replaced meanwhile end the sweep', async () => {
+      for (const change of ['deleted', 'replaced']) {
+        const stage = await filled(few);
+        await stage.verdict();
+        await stage.killedSweep(4, 'behind');
+        const { parts, space } = stage.stage;
+        const before = await readCollection(parts, space, NAME);
+        if (change === 'deleted') {
+          await removeCollection(parts, space, NAME);
+          await stage.stage.create({ name: NAME });
+        } else {
+          if (before === null) throw new Error('the collection is not known');
+          const incarnation = randomUUID().replaceAll('-', '') as typeof before.incarnation;
+          await replaceCollection(parts, space, { ...before, incarnation });
+        }
+        await stage.stage.put(NAME, { id: 'new', partitionKey: 'p', content: 'omega' });
+        await stage.sweep();
+        expect(await stage.answer({ lexical: { query: 'alpha omega' } })).toHaveLength(1);
+      }
+    });
+
+    test('of several releases are not searched, and are swept once no call of the other can run', async () => {
+      const stage = await filled(few);
+      await stage.verdict();
+      await stage.sweep();
+      expect(await stage.verdict()).toBe('equal');
+      const { space, world } = stage.stage;
+      const key = policyKey(NAME);
+      await store.transact(spaceScope(space), { keys: [{ key }] }, (found) => {
+        const head = found.get(key)?.head ?? {};
+        return { writes: [{ put: { key, head: { ...head, entries: 2 } } }], result: null };
+      });
+      // This release leaves a collection of a newer one alone, until it writes to it.
+      expect(await stage.verdict()).toBe('refused');
+      await stage.sweep();
+      expect(await stage.head()).toMatchObject({ entries: 2 });
+      await stage.putBoth({ id: 'r0001', partitionKey: 'p1', content: 'omega' });
+      expect(await stage.head()).toMatchObject({ entries: 0 });
+      expect(await stage.verdict()).toBe('refused');
+      await stage.sweep();
+      expect(await stage.verdict()).toBe('refused');
+      world.now += 600_001;
+      await stage.sweep();
+      expect(await stage.verdict()).toBe('equal');
+    });
+  });
+}

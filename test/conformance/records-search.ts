@@ -1,0 +1,104 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { searchRecords } from '../../functions/collections/search-records.ts';
+import type { SearchRequest } from '../../functions/collections/search-request.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { describeSearchBounds } from './records-search-bounds.ts';
+import { lexicalAgreement, vectorAgreement } from './records-search-cases.ts';
+import { describeSearchMoments } from './records-search-moments.ts';
+import { describeSearchScenario } from './records-search-scenario.ts';
+import { allOf, NAME, writeAll } from './records-search-stage.ts';
+import { type RecordsConformance, RecordsStage } from './records-stage.ts';
+
+/** Searches of one collection of random cases. */
+const SEARCHES = 8;
+
+function describeSearches({ store, runs }: RecordsConformance): void {
+  describe('a search', () => {
+    test('for words answers what the second implementation does', async () => {
+      await fc.assert(lexicalAgreement(store, SEARCHES), { numRuns: runs });
+    });
+
+    test('for vectors answers what scoring every record does', async () => {
+      await fc.assert(vectorAgreement(store, SEARCHES), { numRuns: runs });
+    });
+
+    test('for neither answers the page of the query with score 1', async () => {
+      const stage = new RecordsStage(store());
+      await stage.create({ name: NAME });
+      for (const id of ['b', 'a', 'c']) await stage.put(NAME, { id, partitionKey: 'p' });
+      const orderBy = [{ path: '/id', direction: 'desc' }];
+      const found = await allOf(stage, { vector: null, lexical: null, orderBy, limit: 2 });
+      expect(found.map(({ record, score, diagnostics }) => [record['id'], score, diagnostics])).toEqual([
+        ['c', 1, null],
+        ['b', 1, null],
+        ['a', 1, null],
+      ]);
+    });
+
+    test('is refused for words and vectors together, and with an order of its own', async () => {
+      const stage = new RecordsStage(store());
+      await stage.create({ name: NAME });
+      const search = (request: SearchRequest) => searchRecords(stage.parts, stage.space, NAME, request);
+      const lexical = { query: 'word' };
+      const both = search({ lexical, vector: { field: 'v', value: [1] } });
+      await expect(both).rejects.toMatchObject({ code: 'validation_failed' });
+      const ordered = search({ lexical, orderBy: [{ path: '/id' }] });
+      await expect(ordered).rejects.toMatchObject({ code: 'validation_failed' });
+    });
+
+    test('for ten thousand different words is refused', async () => {
+      const stage = new RecordsStage(store());
+      await stage.create({ name: NAME });
+      const query = Array.from({ length: 10_000 }, (_, n) => `word${n}`).join(' ');
+      const search = searchRecords(stage.parts, stage.space, NAME, { lexical: { query } });
+      await expect(search).rejects.toMatchObject({ code: 'limit_exceeded' });
+    });
+
+    test('that would read too much is refused, and says what to change', async () => {
+      const stage = new RecordsStage(store(), { readsPerCallMax: 10, pageRecordsMax: 5 });
+      await stage.create({ name: NAME });
+      const items = Array.from({ length: 14 }, (_, n) =>
+        JSON.stringify({ id: `${n}`, partitionKey: 'p', content: 'word' }),
+      );
+      await writeAll(stage, items);
+      const search = searchRecords(stage.parts, stage.space, NAME, { lexical: { query: 'word' } });
+      await expect(search).rejects.toMatchObject({
+        code: 'search_budget_exceeded',
+        message: expect.stringMatching(/more than 10 records.*matchMode all/),
+      });
+    });
+
+    test('counts the bytes that it holds', async () => {
+      const stage = new RecordsStage(store());
+      await stage.create({ name: NAME });
+      await writeAll(stage, [JSON.stringify({ id: 'a', partitionKey: 'p', content: 'word '.repeat(1_000) })]);
+      const held: number[] = [];
+      const call = { grow: (bytes: number) => void held.push(bytes) };
+      await searchRecords(stage.parts, stage.space, NAME, { lexical: { query: 'word' } }, call);
+      expect(held.reduce((sum, bytes) => sum + bytes, 0)).toBeGreaterThan(5_000);
+    });
+  });
+}
+
+/** Searches of records against any provider. Each test owns a space. */
+export function describeRecordSearches(
+  name: string,
+  open: () => Promise<RecordStore>,
+  { skip, ...options }: Omit<RecordsConformance, 'store'> & { readonly skip?: string },
+): void {
+  describe.skipIf(skip !== undefined)(`searches of records on ${name}${skip ?? ''}`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(async () => {
+      await store.close();
+    });
+    const conformance: RecordsConformance = { store: () => store, ...options };
+    describeSearches(conformance);
+    describeSearchBounds(conformance);
+    describeSearchScenario(conformance);
+    describeSearchMoments(conformance);
+  });
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
+import type { Vocabulary } from './arbitrary.ts';
+import type { Party } from './characters-world.ts';
+import { RecordSpace } from './record-space.ts';
+
+/** Collections and records of a party, for requests that name them. */
+export interface Records {
+  /** A finished import job. */
+  readonly jobId: string;
+}
+
+type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
+
+export const COLLECTION = 'articles';
+/** The vector of the contract's example of a search. */
+const VECTOR = { embedding: { values: [0.5, 0.25, 1] } };
+export const POLICY = {
+  name: COLLECTION,
+  vectorPolicies: [{ name: 'embedding', path: '/vectors/embedding/values', dimensions: 3 }],
+  indexedMetadata: ['/metadata/year'],
+};
+export const PARTITION = '2026';
+/** Documents have the same id. */
+export const RECORD = 'order-1001';
+
+function spaceOf(call: Call, { headers, productId, tenantId }: Party): RecordSpace {
+  return new RecordSpace(call, headers, `?${new URLSearchParams({ productId, tenantId }).toString()}`);
+}
+
+export const recordOf = ({ mark }: Party, id: string) => ({
+  id,
+  partitionKey: PARTITION,
+  metadata: { year: 2026, mark },
+  content: { text: `annual ${mark}` },
+  vectors: VECTOR,
+});
+
+/** Gives the party a collection with a record and a finished job. */
+export async function furnishRecords(call: Call, party: Party): Promise<Records> {
+  const space = spaceOf(call, party);
+  await space.create(POLICY);
+  const path = `/collections/${COLLECTION}/records/batch`;
+  const jobId = await space.admit('POST', path, { records: [recordOf(party, RECORD)] });
+  await space.settled(jobId);
+  return { jobId };
+}
+
+/** Gives the party so many records and some jobs more. */
+export async function growRecords(call: Call, party: Party, count: number): Promise<void> {
+  const space = spaceOf(call, party);
+  const path = `/collections/${COLLECTION}/records/batch`;
+  for (let made = 0; made < count; made += 20) {
+    const ids = Array.from({ length: Math.min(20, count - made) }, () => randomUUID());
+    await space.settled(await space.admit('POST', path, { records: ids.map((id) => recordOf(party, id)) }));
+  }
+}
+
+/** Makes a collection with a record and a finished job, and gives the words that requests about them are drawn from. */
+export async function furnishRecordWords(call: Call, collection: string): Promise<Vocabulary> {
+  const space = new RecordSpace(call);
+  await space.create({ ...POLICY, name: collection });
+  const record = {
+    id: RECORD,
+    partitionKey: PARTITION,
+    metadata: { year: 2026 },
+    content: { text: `annual ${collection}`, title: 'climate report' },
+    vectors: VECTOR,
+  };
+  const jobId = await space.admit('POST', `/collections/${collection}/records/batch`, { records: [record] });
+  await space.settled(jobId);
+  return new Map([
+    ['collection', [collection]],
+    ['pk', [PARTITION]],
+    ['partitionKey', [PARTITION]],
+    ['id', [RECORD]],
+    ['jobId', [jobId]],
+    ['field', ['embedding']],
+    ['query', ['annual "climate report"']],
+  ]);
+}
