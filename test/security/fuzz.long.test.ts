@@ -10,6 +10,7 @@ vi.setConfig({ testTimeout: patienceMs });
 /** Operations that no request can make succeed on a tenant which only the contract's examples have touched. */
 const needMore: Readonly<Record<string, string>> = {
   readCanonicalFence: 'needs a fence, which the example of a commit does not claim',
+  getTrace: 'needs a trace, which only the service itself writes',
   replayCanonicalOutbox: 'needs an event that is dead-lettered, which takes a last delivery to fail',
 };
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
-import type { InjectedResponse } from '../../functions/http/host-inject.ts';
+import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import { forAll } from './effort.ts';
 import { BrokenPromise, judge } from './oracle.ts';
 import { RecordSpace } from './record-space.ts';
@@ -20,6 +20,7 @@ import { firstOf, givingBack } from './verbatim.ts';
 /** A call that succeeds once, such as releasing a lease, succeeds again on a newly furnished tenant. */
 const TENANTS = 5;
 const TARGET_MAX = 8_192;
+const FIELDS_MAX = 12_288;
 
 /** Draws requests that break no rule; gives how many were accepted. */
 export async function fuzzValid(target: Target, entry: OperationEntry, route: OperationRoute, count: number) {
@@ -53,9 +54,9 @@ export async function fuzzInvalid(
     const answer = await target.call(request);
     broken.add(label);
     judge(target.set, entry, answer);
-    // A conflict with stored data, or its absence, would hide that the broken rule was never checked. A target beyond the
-    // limit is refused before it is read.
-    const tooLong = answer.status === 431 && request.path.length > TARGET_MAX;
+    // A conflict with stored data, or its absence, would hide that the broken rule was never checked. A target or header
+    // fields beyond their limits are refused before they are read.
+    const tooLong = answer.status === 431 && isBeyondHead(request);
     // The lease of a large body is judged before the body is read.
     const unleased = entry.id === 'putExternalExecutionLeaseArtifact' && answer.status === 409;
     const refused = [400, 413, 415].includes(answer.status) || tooLong || unleased;
@@ -77,6 +78,12 @@ export async function fuzzInvalid(
     if (each !== undefined) await attempt(each);
   });
   return broken;
+}
+
+function isBeyondHead({ path, headers = [] }: InjectedRequest): boolean {
+  const fields = Array.isArray(headers) ? headers : Object.entries(headers);
+  const bytes = fields.reduce((sum, [name, value]) => sum + `${name}: ${String(value)}\r\n`.length, 0);
+  return path.length > TARGET_MAX || bytes > FIELDS_MAX;
 }
 
 /** Some rules of a record need the policy of its collection: an absent collection would hide that they were never checked. */

@@ -243,12 +243,20 @@ function badParameter(draft: Draft, part: 'query' | 'headers', spec: ParameterSp
     });
   // A blank key is no key.
   const isKey = part === 'headers' && /idempotency-key$/i.test(name);
-  for (const [rule, text] of badTexts(spec)) if (!isKey || text.trim() !== '') add(rule, [name, text]);
+  for (const [rule, text] of badTexts(spec)) {
+    // White space at the ends of a field is none of its value (RFC 9110, 5.5).
+    const isSame = part === 'headers' && rule === 'pattern' && hasForm(spec, text.trim());
+    if (!isSame && (!isKey || text.trim() !== '')) add(rule, [name, text]);
+  }
   if (spec.required) add('required');
   const good =
     spec.type === 'boolean' ? 'true' : String(spec.minimum ?? spec.enum?.[0] ?? spec.default ?? 'a');
   if (part === 'query') add('repeated', [name, good], [name, good]);
   return broken;
+}
+
+function hasForm({ pattern }: ParameterSpec, text: string): boolean {
+  return pattern === undefined || new RegExp(pattern, 'u').test(text);
 }
 
 /** Texts that the parameter must refuse, each with the rule that it breaks. */
@@ -270,8 +278,7 @@ function badTexts(spec: ParameterSpec): (readonly [rule: string, text: string])[
   if (spec.enum !== undefined)
     add('enum', ...spec.enum.flatMap((value) => [`${value}x`, value.toUpperCase()]));
   if (spec.pattern !== undefined) {
-    const form = new RegExp(spec.pattern, 'u');
-    add('pattern', ...hostileTexts.filter((text) => !form.test(text)));
+    add('pattern', ...hostileTexts.filter((text) => !hasForm(spec, text)));
   }
   return spec.enum === undefined ? bad : bad.filter(([, text]) => !spec.enum?.includes(text));
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, type TestContext, test } from 'vitest';
+import { functionsOf } from '../../emulator/local-functions.ts';
 import { clientOf, target } from '../../emulator/tasks/stage.fixture.ts';
 import { commit, halfSentCommit, Program, refusesConnections, root } from './program.ts';
 
@@ -11,8 +12,10 @@ const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'svc-local-cloud-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const ready =
-  /^The local cloud is ready at (http:\/\/127\.0\.0\.1:(\d+)) \(server, canonical, execution, collections, records, worker, reconcile, prune\)\nFirestore emulator at \S+:(\d+), Cloud Tasks emulator at \S+:(\d+), issuer of tokens at (\S+)\n.* jobs: (\S+)\n[\s\S]*Ctrl-C stops it$/m;
+const ready = new RegExp(
+  String.raw`^The local cloud is ready at (http://127\.0\.0\.1:(\d+)) \(${functionsOf({}).join(', ')}\)\nFirestore emulator at \S+:(\d+), Cloud Tasks emulator at \S+:(\d+), issuer of tokens at (\S+)\n.* jobs: (\S+)\n[\s\S]*Ctrl-C stops it$`,
+  'm',
+);
 const queue = 'projects/demo-svc/locations/local/queues/svc-runs';
 
 const plugin = join(folder, 'plugin.mjs');

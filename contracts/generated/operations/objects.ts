@@ -154,7 +154,7 @@ export const operations: Readonly<Record<keyof ObjectsOperationTypes, OperationE
             type: 'string',
             prefix: true,
             maxLength: 8192,
-            pattern: '^[!-~](?:[ -~]*[!-~])?$',
+            pattern: '^(?:[!-~](?:[ -~]*[!-~])?)?$',
           },
         ],
         bodyFromParameters: false,

@@ -14,17 +14,15 @@ const SKIPPED = '/vectors';
 /**
  * The leaves of a record from its stored text, in the order of the text, without its vectors; null has no text. The stored
  * text has no white space around its tokens and not what the service assigns, such as the revision and its times: by those, a
- * search for a year would find every record.
+ * search for a year would find every record. The text is read as far as leaves are asked for, because a record may have a
+ * hundred thousand of them.
  */
-export function leavesOf(storedText: string): Leaf[] {
-  const reader = new LeafReader(storedText);
-  reader.value('');
-  return reader.leaves;
+export function leavesOf(storedText: string): Generator<Leaf, void> {
+  return new LeafReader(storedText).value('');
 }
 
 /** Reads a valid JSON text. The recursion is as deep as the text. */
 class LeafReader {
-  readonly leaves: Leaf[] = [];
   readonly #text: string;
   #at = 0;
 
@@ -32,39 +30,37 @@ class LeafReader {
     this.#text = text;
   }
 
-  value(path: string): void {
+  *value(path: string): Generator<Leaf, void> {
     const first = this.#text[this.#at];
-    if (first === '{') this.#object(path);
-    else if (first === '[') this.#array(path);
-    else if (first === '"') this.#add(path, this.#string());
-    else this.#word(path);
+    if (first === '{') yield* this.#object(path);
+    else if (first === '[') yield* this.#array(path);
+    else if (first === '"') yield { path, text: this.#string() };
+    else {
+      const text = this.#word();
+      if (text !== null) yield { path, text };
+    }
   }
 
-  #object(path: string): void {
+  *#object(path: string): Generator<Leaf, void> {
     this.#at += 1;
     while (this.#text[this.#at] !== '}') {
       if (this.#text[this.#at] === ',') this.#at += 1;
       const member = pointerTo(path, this.#string());
       this.#at += 1;
-      if (member === SKIPPED) this.#skip(member);
-      else this.value(member);
+      const leaves = this.value(member);
+      if (member === SKIPPED) for (const _ of leaves);
+      else yield* leaves;
     }
     this.#at += 1;
   }
 
-  #array(path: string): void {
+  *#array(path: string): Generator<Leaf, void> {
     this.#at += 1;
     for (let index = 0; this.#text[this.#at] !== ']'; index += 1) {
       if (this.#text[this.#at] === ',') this.#at += 1;
-      this.value(`${path}/${index}`);
+      yield* this.value(`${path}/${index}`);
     }
     this.#at += 1;
-  }
-
-  #skip(path: string): void {
-    const known = this.leaves.length;
-    this.value(path);
-    this.leaves.length = known;
   }
 
   #string(): string {
@@ -83,17 +79,14 @@ class LeafReader {
     return (place - before) % 2 === 1;
   }
 
-  #word(path: string): void {
+  /** `null`: the word has no text. */
+  #word(): string | null {
     const start = this.#at;
     while (this.#at < this.#text.length && !isEnd(this.#text.charCodeAt(this.#at))) this.#at += 1;
     const word = this.#text.slice(start, this.#at);
-    if (word === 'null') return;
-    if (word === 'true') this.#add(path, 'True');
-    else this.#add(path, word === 'false' ? 'False' : word);
-  }
-
-  #add(path: string, text: string): void {
-    this.leaves.push({ path, text });
+    if (word === 'null') return null;
+    if (word === 'true') return 'True';
+    return word === 'false' ? 'False' : word;
   }
 }
 

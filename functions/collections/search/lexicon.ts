@@ -45,10 +45,9 @@ export function lexiconOf(
  * `pathMax` UTF-16 units.
  */
 export function* lexiconParts(storedText: string, pathMax: number): Generator<string, void> {
-  const left = leavesOf(storedText).reverse();
   let lines: string[] = [];
   let characters = 0;
-  for (let leaf = left.pop(); leaf !== undefined; leaf = left.pop()) {
+  for (const leaf of leavesOf(storedText)) {
     const cost = LEAF_CHARACTERS + leaf.path.length + leaf.text.length;
     if (characters > 0 && characters + cost > STEP_CHARACTERS) {
       yield joined(lines);
@@ -71,11 +70,13 @@ function joined(lines: readonly string[]): string {
 }
 
 /** The leaves with their normal texts; a blank one says nothing. */
-export function normalLeaves(leaves: readonly Leaf[]): readonly Leaf[] {
-  return leaves.flatMap(({ path, text }) => {
+export function normalLeaves(leaves: Iterable<Leaf>): readonly Leaf[] {
+  const normals: Leaf[] = [];
+  for (const { path, text } of leaves) {
     const normal = normalText(text);
-    return normal === '' ? [] : [{ path, text: normal }];
-  });
+    if (normal !== '') normals.push({ path, text: normal });
+  }
+  return normals;
 }
 
 /** The lexicon of a record of which scoring must read the record itself. */

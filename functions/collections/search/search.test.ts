@@ -84,7 +84,7 @@ function search(records: readonly NaiveRecord[], request: LexicalRequest, fault:
 }
 
 function fewTermsOf(text: string, termsMax: number): readonly string[] {
-  const leaves = leavesOf(text).map((leaf) => wordsOf(normalText(leaf.text)));
+  const leaves = [...leavesOf(text)].map((leaf) => wordsOf(normalText(leaf.text)));
   return termsOf(leaves, undefined, termsMax).terms;
 }
 
