@@ -3,43 +3,12 @@ import type { ExecutionRun, RecordImportJob } from '../../contracts/generated/mo
 import { createCollection } from '../../functions/collections/pointers.ts';
 import { readCollection } from '../../functions/collections/read-policy.ts';
 import { readPolicy } from '../../functions/collections/rules/policy.ts';
-import type { RecordStore } from '../../functions/store/port.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
+import { type Death, DyingStore, LIVE } from '../support/dying-store.ts';
 import { RecordsStage, recordsOf } from '../support/records-stage.ts';
 
 const LEASE_MS = 8_000;
-const never = () => new Promise<never>(() => undefined);
-
-/**
- * A store whose process dies at one of its calls, before the call or after it: that call and all later ones never settle. Reads
- * and commits of runs and of records count alike.
- */
-class DyingStore {
-  calls = 0;
-  readonly store: RecordStore;
-
-  constructor(inner: RecordStore, { at, after }: { readonly at: number; readonly after: boolean }) {
-    const isVerb = (name: unknown) => name === 'transact' || name === 'query' || name === 'claim';
-    this.store = new Proxy(inner, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name);
-        if (typeof member !== 'function') return member;
-        if (!isVerb(name)) return member.bind(target) as unknown;
-        return async (...given: unknown[]) => {
-          this.calls += 1;
-          const call = this.calls;
-          if (call > at || (call === at && !after)) return never();
-          const answer: unknown = await Reflect.apply(member, target, given);
-          return call === at ? never() : answer;
-        };
-      },
-    });
-  }
-}
-
-const LIVE = { at: Number.MAX_SAFE_INTEGER, after: false };
-
 interface Case {
   readonly name: string;
   readonly replaceExisting: boolean;
@@ -52,7 +21,7 @@ const cases: readonly Case[] = [
 ];
 
 /** Runs the import with a worker that dies as told, then with one that lives; answers how many calls the first made. */
-async function killedAt(dies: typeof LIVE, { replaceExisting, policyStatus }: Case): Promise<number> {
+async function killedAt(dies: Death, { replaceExisting, policyStatus }: Case): Promise<number> {
   const stage = new RecordsStage(new MemoryStore(new MemoryDatabase()));
   const api = stage.records({ concurrencyMax: 0 });
   const setup = stage.records();
@@ -122,7 +91,7 @@ describe.each(cases)('an import $name', (each) => {
 });
 
 /** A worker deletes a collection and dies; where the collection is gone, another is made before the next worker. */
-async function deletedAt(dies: typeof LIVE): Promise<{ readonly calls: number; readonly isRemade: boolean }> {
+async function deletedAt(dies: Death): Promise<{ readonly calls: number; readonly isRemade: boolean }> {
   const stage = new RecordsStage(new MemoryStore(new MemoryDatabase()));
   const api = stage.records({ concurrencyMax: 0 });
   const policy = readPolicy({ name: 'c', indexedMetadata: ['/metadata/first'] }, '');

@@ -10,7 +10,7 @@ import type { Json } from '../../kernel/canonical-json.ts';
 import type { Run } from '../../runs/run.ts';
 import { type RecordJobDependencies, verifiedCaller } from '../records/library/admit-record-job.ts';
 import { importJobView, importResults } from '../records/library/import-job-view.ts';
-import { PAYLOAD_TAG } from '../records/library/record-job-parts.ts';
+import { PAYLOAD_TAG } from '../records/library/staged-payload.ts';
 import type { CollectionsDependencies } from './dependencies.ts';
 
 type Handlers = GroupHandlers<'collections'>;

@@ -3,13 +3,14 @@ import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/stag
 import type { Caller } from '../../../identity/caller.ts';
 import type { ExecutionAccess } from '../../../identity/execution-access.ts';
 import type { RecordAccess } from '../../../identity/record-access.ts';
-import { type AdmittedJob, admitJob, type Jobs, type StagedPayload } from '../../../jobs/admit-job.ts';
+import { type AdmittedJob, admitJob, type Jobs } from '../../../jobs/admit-job.ts';
 import type { JobPlugin } from '../../../jobs/job-plugin.ts';
 import { jobScope, type ProductTenant } from '../../../jobs/job-scope.ts';
-import { type JsonObject, sha256 } from '../../../kernel/canonical-json.ts';
+import { sha256 } from '../../../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
 import type { RunScope } from '../../../runs/run.ts';
-import { BATCH_HANDLER, IMPORT_HANDLER, PAYLOAD_TAG } from './record-job-parts.ts';
+import { BATCH_HANDLER, IMPORT_HANDLER } from './record-job-parts.ts';
+import { stageText } from './staged-payload.ts';
 
 /** What the operations that admit and show jobs of records work with. */
 export interface RecordJobDependencies {
@@ -87,7 +88,7 @@ export async function admitRecordJob(
     subject: collection,
     payload: isLarge ? known : { ...known, request: text },
     payloadHash: sha256(`{"collection":${JSON.stringify(collection)},"request":${text}}`),
-    ...(isLarge ? { stage: () => stage(payloads, space, known, text) } : {}),
+    ...(isLarge ? { stage: () => stageText(payloads, space, known, text) } : {}),
     requested: request.requested,
     idempotencyKey: scopedKey(request.idempotencyKey, scope, handlerId),
     correlationId: request.correlationId,
@@ -100,21 +101,6 @@ export async function admitRecordJob(
 }
 
 export const SOURCE_TAG = 'svc.record-import.source-collection';
-
-async function stage(
-  payloads: StagedPayloads,
-  space: string,
-  known: JsonObject,
-  text: string,
-): Promise<StagedPayload | null> {
-  const reference = await payloads.stage(space, text);
-  if (reference === null) return null;
-  return {
-    payload: { ...known, staged: reference, textHash: sha256(text) },
-    tags: { [PAYLOAD_TAG]: reference },
-    discard: () => payloads.discard(space, reference),
-  };
-}
 
 /** The contract binds the key of a job with a product and tenant to them and to the handler. */
 function scopedKey(key: string | null, scope: RunScope | null, handlerId: string): string | null {

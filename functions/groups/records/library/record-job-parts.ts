@@ -5,9 +5,6 @@ import type { RecordAccess } from '../../../identity/record-access.ts';
 export const BATCH_HANDLER = 'svc.records.batch-upsert';
 export const IMPORT_HANDLER = 'svc.records.collection-import';
 
-/** Tag of a run whose payload is staged. Upkeep finds the run by it. */
-export const PAYLOAD_TAG = 'svc.record-import.payload';
-
 export interface RecordJobsParts {
   readonly records: RecordParts;
   readonly payloads: StagedPayloads;

@@ -1,7 +1,8 @@
 import type { JobFacts, JobHandler, JobPlugin, Maintenance } from '../../../jobs/job-plugin.ts';
 import { RUN_GROUP, RUNS, readRun, runKey, tagIndex } from '../../../runs/records.ts';
 import { isTerminal } from '../../../runs/run.ts';
-import { BATCH_HANDLER, IMPORT_HANDLER, PAYLOAD_TAG, type RecordJobsParts } from './record-job-parts.ts';
+import { BATCH_HANDLER, IMPORT_HANDLER, type RecordJobsParts } from './record-job-parts.ts';
+import { PAYLOAD_TAG } from './staged-payload.ts';
 
 /** The jobs that write records. The code of the handlers is loaded by the worker that first executes one. */
 export function recordJobs(parts: RecordJobsParts): JobPlugin {

@@ -1,18 +1,15 @@
 import { batchUpsert, type LoadJob, type LoadProgress } from '../../../collections/batch-upsert.ts';
 import { importCollection } from '../../../collections/import-collection.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
-import { type Json, sha256 } from '../../../kernel/canonical-json.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
-import { isCancelled } from '../../../runs/cancellation.ts';
 import { BATCH_HANDLER, type RecordJobsParts } from './record-job-parts.ts';
+import { discardAfter, readStagedText, type StagedText } from './staged-payload.ts';
 
 /** What the run has of the request: its text, or the reference of a staged one. */
-export interface RecordJobPayload {
+export interface RecordJobPayload extends StagedText {
   readonly collection: string;
   readonly request?: string;
-  readonly staged?: string;
-  /** Of the staged text. */
-  readonly textHash?: string;
   /** Of the content of an import. */
   readonly contentHash?: string;
 }
@@ -59,32 +56,14 @@ export async function runRecordJob(parts: RecordJobsParts, context: JobContext):
     await discard();
     return kept;
   } catch (error) {
-    // One attempt: the run ends with this refusal or its cancellation, and no attempt reads the payload again.
-    const isRefused = error instanceof ServiceError && !error.code.startsWith('lease_');
-    if (isCancelled(context.signal) || (isRefused && (await hasRun(context)))) await discard();
+    await discardAfter(error, context, discard);
     throw error;
   }
 }
 
-/** Whether this worker still has the run: another one that has it needs the payload. In doubt, upkeep removes it later. */
-async function hasRun(context: JobContext): Promise<boolean> {
-  try {
-    await context.report({});
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function textOf(
-  { payloads }: RecordJobsParts,
-  { request, staged, textHash }: RecordJobPayload,
-): Promise<string> {
-  if (request !== undefined) return request;
-  const text = await payloads.read(staged ?? '');
-  if (textHash !== undefined && sha256(text) !== textHash)
-    throw new ServiceError('content_hash_mismatch', 'The staged payload is not what the request held.');
-  return text;
+async function textOf({ payloads }: RecordJobsParts, payload: RecordJobPayload): Promise<string> {
+  if (payload.request !== undefined) return payload.request;
+  return readStagedText(payloads, payload);
 }
 
 /** Reports the counts from time to time, and the first step of each execution as a checkpoint: the run makes progress. */

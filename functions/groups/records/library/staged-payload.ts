@@ -1,0 +1,68 @@
+import type { StagedPayloads } from '../../../collections/staged-payloads.ts';
+import type { StagedPayload } from '../../../jobs/admit-job.ts';
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { type JsonObject, sha256 } from '../../../kernel/canonical-json.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import { isCancelled } from '../../../runs/cancellation.ts';
+import { isRunFailure } from '../../../runs/plugin.ts';
+
+/** Tag of a run whose payload is staged. Upkeep finds the run by it. */
+export const PAYLOAD_TAG = 'svc.record-import.payload';
+
+/** What a run has of a staged text. */
+export interface StagedText {
+  /** The reference. */
+  readonly staged?: string;
+  readonly textHash?: string;
+}
+
+/** Stages the text of a request beside what is known of it; `null` where the space has staged too much already. */
+export async function stageText(
+  payloads: StagedPayloads,
+  space: string,
+  known: JsonObject,
+  text: string,
+): Promise<StagedPayload | null> {
+  const reference = await payloads.stage(space, text);
+  if (reference === null) return null;
+  return {
+    payload: { ...known, staged: reference, textHash: sha256(text) },
+    tags: { [PAYLOAD_TAG]: reference },
+    discard: () => payloads.discard(space, reference),
+  };
+}
+
+/** Throws `not_found` for a text that upkeep has removed, and `content_hash_mismatch` for another text. */
+export async function readStagedText(
+  payloads: StagedPayloads,
+  { staged, textHash }: StagedText,
+): Promise<string> {
+  const text = await payloads.read(staged ?? '');
+  if (textHash !== undefined && sha256(text) !== textHash)
+    throw new ServiceError('content_hash_mismatch', 'The staged payload is not what the request held.');
+  return text;
+}
+
+/**
+ * Calls `discard` where a job of one attempt ends with this error or with its cancellation: no attempt reads the payload again.
+ * In doubt, upkeep removes it later.
+ */
+export async function discardAfter(
+  error: unknown,
+  context: Pick<JobContext, 'signal' | 'report'>,
+  discard: () => Promise<void>,
+): Promise<void> {
+  const isRefused = error instanceof ServiceError && !error.code.startsWith('lease_');
+  const isEnd = isRefused || isRunFailure(error);
+  if (isCancelled(context.signal) || (isEnd && (await hasRun(context)))) await discard();
+}
+
+/** Whether this worker still has the run: another one that has it needs the payload. */
+async function hasRun(context: Pick<JobContext, 'report'>): Promise<boolean> {
+  try {
+    await context.report({});
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,40 @@
+import type { RecordStore } from '../../functions/store/port.ts';
+
+const never = () => new Promise<never>(() => undefined);
+
+export interface Death {
+  /** The call at which the process dies, counted from 1. */
+  readonly at: number;
+  /** Whether the store has done that call. */
+  readonly after: boolean;
+}
+
+/** A process that lives. */
+export const LIVE: Death = { at: Number.MAX_SAFE_INTEGER, after: false };
+
+/**
+ * A store whose process dies at one of its calls, before the call or after it: that call and all later ones never settle. Reads
+ * and commits of runs and of other data count alike.
+ */
+export class DyingStore {
+  calls = 0;
+  readonly store: RecordStore;
+
+  constructor(inner: RecordStore, { at, after }: Death) {
+    const isVerb = (name: unknown) => name === 'transact' || name === 'query' || name === 'claim';
+    this.store = new Proxy(inner, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        if (!isVerb(name)) return member.bind(target) as unknown;
+        return async (...given: unknown[]) => {
+          this.calls += 1;
+          const call = this.calls;
+          if (call > at || (call === at && !after)) return never();
+          const answer: unknown = await Reflect.apply(member, target, given);
+          return call === at ? never() : answer;
+        };
+      },
+    });
+  }
+}
