@@ -43,7 +43,7 @@ const shared = ['kernel', 'contracts'];
 const usedGroups: Readonly<Record<string, readonly string[]>> = {
   collections: ['execution', 'records'],
   artifacts: ['objects'],
-  embeddings: ['providers'],
+  embeddings: ['providers', 'records'],
   retrieval: ['embeddings', 'providers'],
   rag: ['retrieval', 'graph'],
 };

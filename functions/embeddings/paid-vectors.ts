@@ -1,9 +1,9 @@
 import { spaceScope } from '../collections/store-collections.ts';
 import { type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
+import { vectorOfText, vectorText } from './rules/vector-bytes.ts';
 
 /** Vectors of one read or commit: some have 3,072 numbers. */
 const CHUNK = 50;
-const FLOAT_BYTES = 4;
 
 /** A vector with the key under which it is kept. */
 export interface PaidVector {
@@ -37,23 +37,13 @@ export async function keepPaid(
     await store.transact(spaceScope(space), { keys }, (found) => ({
       writes: chunk
         .filter(({ key }) => found.get(key) === undefined)
-        .map(({ key, vector }) => ({ put: { key, head: {}, body: textOf(vector) } })),
+        .map(({ key, vector }) => ({ put: { key, head: {}, body: JSON.stringify(vectorText(vector)) } })),
       result: null,
     }));
   }
 }
 
-/** A JSON text: base64 of the numbers, little-endian. */
-function textOf(vector: Float32Array): string {
-  const bytes = Buffer.alloc(vector.length * FLOAT_BYTES);
-  for (const [at, value] of vector.entries()) bytes.writeFloatLE(value, at * FLOAT_BYTES);
-  return JSON.stringify(bytes.toString('base64'));
-}
-
 function vectorIn(body: string | null | undefined): Float32Array {
   if (typeof body !== 'string') throw new StoreError('corrupt', 'a kept vector has no numbers');
-  const bytes = Buffer.from(String(JSON.parse(body)), 'base64');
-  return Float32Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) =>
-    bytes.readFloatLE(at * FLOAT_BYTES),
-  );
+  return vectorOfText(String(JSON.parse(body)));
 }

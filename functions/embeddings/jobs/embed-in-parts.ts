@@ -1,0 +1,35 @@
+import { type EmbeddingAnswer, type EmbeddingItem, type EmbeddingParts, embedTexts } from '../embed-texts.ts';
+import type { EmbeddingQuestion } from '../rules/request.ts';
+import { splitQuestion } from './split-question.ts';
+
+export interface PartsWork {
+  readonly space: string;
+  readonly signal: AbortSignal;
+  /** The items of the first texts, which an earlier execution has kept. */
+  readonly kept: readonly EmbeddingItem[];
+  /** Keeps the items of the next texts. The model is not called again before it has settled; what it throws ends the work. */
+  readonly keep: (items: readonly EmbeddingItem[]) => Promise<void>;
+}
+
+/**
+ * The vectors of the texts of a question, part by part. An execution after a crash goes on behind the parts that are kept, and a
+ * paid model has its own cache, so at most the call in flight is paid for once more. Throws a `ProviderFailure`.
+ */
+export async function embedInParts(
+  parts: EmbeddingParts,
+  question: EmbeddingQuestion,
+  work: PartsWork,
+): Promise<EmbeddingAnswer> {
+  const { space, signal, kept, keep } = work;
+  const items = [...kept];
+  const rest = { ...question, texts: question.texts.slice(items.length) };
+  for (const part of splitQuestion(rest, parts.embedder)) {
+    signal.throwIfAborted();
+    const answer = await embedTexts(parts, part, { space, signal });
+    const own = answer.items.map((item) => ({ ...item, index: items.length + item.index }));
+    await keep(own);
+    items.push(...own);
+  }
+  const { provider, modelId, dimensions } = parts.embedder;
+  return { provider, modelId, dimensions, purpose: question.purpose, items };
+}

@@ -1,0 +1,66 @@
+import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
+import type { Embedder } from '../../../embeddings/embedder.ts';
+import { type EmbeddingRequest, readEmbeddingRequest } from '../../../embeddings/rules/request.ts';
+import type { Caller } from '../../../identity/caller.ts';
+import type { RecordAccess } from '../../../identity/record-access.ts';
+import { type AdmittedJob, admitJob, type Jobs } from '../../../jobs/admit-job.ts';
+import type { JobPlugin } from '../../../jobs/job-plugin.ts';
+import { jobScope } from '../../../jobs/job-scope.ts';
+import { canonicalJson, type Json, sha256 } from '../../../kernel/canonical-json.ts';
+import { invalidMember } from '../../../kernel/errors.ts';
+import { stageText } from '../../records/library/staged-payload.ts';
+import { tagsOf } from './job-facts.ts';
+import { EMBEDDING_HANDLER } from './job-parts.ts';
+
+/** What the operations that admit and show embedding jobs work with. */
+export interface EmbeddingJobDependencies {
+  readonly jobs: Jobs;
+  readonly plugin: JobPlugin;
+  readonly payloads: StagedPayloads;
+  readonly access: RecordAccess;
+  /** The model of the settings. Throws where there is none. */
+  readonly embedder: () => Promise<Embedder>;
+}
+
+export interface EmbeddingJobRequest {
+  readonly caller: Caller;
+  readonly body: EmbeddingRequest;
+  readonly idempotencyKey: string | null;
+  readonly correlationId: string;
+}
+
+/**
+ * Admits a job that embeds texts. A request that is too large for a run is staged. Throws `permission_denied` before it judges
+ * the request, `validation_failed` or `limit_exceeded` for what a call without a job refuses too, and what `admitJob` throws.
+ */
+export async function admitEmbeddingJob(
+  { jobs, plugin, payloads, access, embedder }: EmbeddingJobDependencies,
+  { caller, body, idempotencyKey, correlationId }: EmbeddingJobRequest,
+): Promise<AdmittedJob> {
+  const space = access.spaceOf(caller, 'write');
+  const { purpose, texts } = readEmbeddingRequest(body);
+  const text = requestText(payloads, body);
+  const { provider, modelId, dimensions } = await embedder();
+  const isLarge = Buffer.byteLength(text) > INLINE_BYTES_MAX;
+  return admitJob(jobs, plugin, {
+    operationId: 'startEmbeddingJob',
+    handlerId: EMBEDDING_HANDLER,
+    caller,
+    scope: jobScope({}, access.ownerOf(caller), caller.principal),
+    space,
+    payload: isLarge ? {} : (body as Json),
+    payloadHash: sha256(text),
+    ...(isLarge ? { stage: () => stageText(payloads, space, {}, text) } : {}),
+    requested: texts.length,
+    idempotencyKey,
+    correlationId,
+    tags: tagsOf({ provider, modelId, dimensions, purpose }),
+  });
+}
+
+function requestText({ payloadBytesMax }: StagedPayloads, body: EmbeddingRequest): string {
+  const text = canonicalJson(body);
+  if (Buffer.byteLength(text) <= payloadBytesMax) return text;
+  const detail = `Durable embedding payload cannot exceed ${payloadBytesMax} bytes`;
+  throw invalidMember('', detail, 'limit_exceeded');
+}

@@ -1,0 +1,23 @@
+import type { JobPlugin } from '../../../jobs/job-plugin.ts';
+import { EMBEDDING_HANDLER, type EmbeddingJobsParts } from './job-parts.ts';
+
+/** The jobs that embed texts. The code of the handler is loaded by the worker that first executes one. */
+export function embeddingJobs(parts: EmbeddingJobsParts): JobPlugin {
+  return {
+    pluginId: 'svc.embeddings',
+    name: 'Embeddings',
+    family: 'embedding',
+    statusPath: '/embeddings/jobs',
+    handlers: [
+      {
+        handlerId: EMBEDDING_HANDLER,
+        displayName: 'Embed many texts',
+        judge: ({ caller, space }) => parts.access.judgeRecordJob({ caller, space, operation: 'write' }),
+        async run(context) {
+          const { runEmbeddingJob } = await import('./run-embedding-job.ts');
+          return runEmbeddingJob(parts, context);
+        },
+      },
+    ],
+  };
+}

@@ -1,0 +1,24 @@
+import type { EmbeddingAnswer } from '../../../embeddings/embed-texts.ts';
+import { type JobView, jobView } from '../../../jobs/job-view.ts';
+import type { Run } from '../../../runs/run.ts';
+import { type EmbeddingJobFacts, factsOf } from './job-facts.ts';
+
+export interface EmbeddingJobView extends JobView, EmbeddingJobFacts {
+  /** The first text that has no vector yet; `null` unless the job is running. */
+  readonly currentIndex: number | null;
+  readonly result: EmbeddingAnswer | null;
+}
+
+export function embeddingJobView(
+  run: Run,
+  result: EmbeddingAnswer | null = null,
+  replayed = false,
+): EmbeddingJobView {
+  const current = run.status === 'running' ? run.statusDetails?.['currentIndex'] : null;
+  return {
+    ...jobView(run, replayed),
+    ...factsOf(run.tags),
+    currentIndex: typeof current === 'number' ? current : null,
+    result,
+  };
+}

@@ -1,0 +1,71 @@
+import type { EmbeddingAnswer, EmbeddingItem } from '../../../embeddings/embed-texts.ts';
+import { type PackedItems, unpackItems } from '../../../embeddings/jobs/packed-items.ts';
+import type { Jobs } from '../../../jobs/admit-job.ts';
+import { resultsOf } from '../../../jobs/read-jobs.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
+import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
+import type { Run } from '../../../runs/run.ts';
+import { StoreError } from '../../../store/port.ts';
+import { factsOf } from './job-facts.ts';
+
+/** The result of a run whose answer is too large for it: the items are in so many checkpoints. */
+export type KeptResult = {
+  readonly provider: string;
+  readonly modelId: string;
+  readonly dimensions: number;
+  readonly purpose: string;
+  readonly parts: number;
+};
+
+/** The checkpoint of a part, counted from 0. */
+export function partKey(part: number): string {
+  return `embedded-${part}`;
+}
+
+/** Bytes of one number of a vector as JSON. */
+const NUMBER_BYTES = 13;
+/** Bytes of results that one list carries; the first result may exceed it. */
+const LIST_BYTES_MAX = 8 * 1024 * 1024;
+
+/** About how many bytes the result of the job has as JSON. */
+export function resultBytesOf({ status, tags, job }: Run): number {
+  if (status !== 'succeeded') return 0;
+  return (job?.requested ?? 0) * factsOf(tags).dimensions * NUMBER_BYTES;
+}
+
+/** How many of the first jobs a list shows with their results. */
+export function fittingJobs(runs: readonly Run[]): number {
+  let bytes = 0;
+  const end = runs.findIndex((run, index) => {
+    bytes += resultBytesOf(run);
+    return index > 0 && bytes > LIST_BYTES_MAX;
+  });
+  return end === -1 ? runs.length : end;
+}
+
+/** The results of the jobs in their order; `null` for a job that has none. `hold` counts the bytes before they are read. */
+export async function embeddingResults(
+  jobs: Jobs,
+  runs: readonly Run[],
+  hold: (bytes: number) => void = () => undefined,
+): Promise<readonly (EmbeddingAnswer | null)[]> {
+  for (const run of runs) hold(resultBytesOf(run));
+  const found = await resultsOf(jobs, runs);
+  const whole: (EmbeddingAnswer | null)[] = [];
+  for (const [index, run] of runs.entries()) whole.push(await wholeResult(jobs, run, found[index] ?? null));
+  return whole;
+}
+
+async function wholeResult({ runtime }: Jobs, run: Run, result: Json): Promise<EmbeddingAnswer | null> {
+  if (typeof result !== 'object' || result === null) return null;
+  if (!('parts' in result)) return result as unknown as EmbeddingAnswer;
+  const { parts, ...facts } = result as KeptResult;
+  const keys = Array.from({ length: parts }, (_, part) => partKey(part));
+  const items: EmbeddingItem[] = [];
+  for (const part of await findCheckpoints(runtime, run.id, keys)) {
+    // The run is removed together with its checkpoints.
+    if (part === null) throw new StoreError('corrupt', 'a job has lost a part of its result');
+    items.push(...unpackItems(part.content as unknown as PackedItems, items.length));
+  }
+  return { ...facts, items };
+}

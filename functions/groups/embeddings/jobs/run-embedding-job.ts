@@ -1,0 +1,145 @@
+import type { EmbeddingAnswer, EmbeddingItem } from '../../../embeddings/embed-texts.ts';
+import { embedInParts } from '../../../embeddings/jobs/embed-in-parts.ts';
+import { type PackedItems, packItems, unpackItems } from '../../../embeddings/jobs/packed-items.ts';
+import {
+  type EmbeddingQuestion,
+  type EmbeddingRequest,
+  readEmbeddingRequest,
+} from '../../../embeddings/rules/request.ts';
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
+import { ProviderFailure } from '../../../providers/failure.ts';
+import { RunFailure } from '../../../runs/plugin.ts';
+import { discardAfter, readStagedText, type StagedText } from '../../records/library/staged-payload.ts';
+import { factsOf, isSameModel } from './job-facts.ts';
+import type { EmbeddingJobsParts } from './job-parts.ts';
+import { type KeptResult, partKey } from './kept-result.ts';
+
+/** Reports are this far apart: each is a write of the run. */
+const REPORT_MS = 500;
+
+/** Executes a job from where an earlier execution has come. */
+export async function runEmbeddingJob(parts: EmbeddingJobsParts, context: JobContext): Promise<Json> {
+  const { signal, job } = context;
+  const { staged } = stagedOf(context.payload);
+  const discard = async () => {
+    if (staged !== undefined) await parts.payloads.discard(job.space, staged);
+  };
+  const progress = new JobProgress(parts, context);
+  try {
+    const result = await embed(parts, context, progress);
+    await discard();
+    return result;
+  } catch (thrown) {
+    const error = failureOf(thrown, signal);
+    // The last report says how far the job came.
+    await discardAfter(error, { signal, report: () => progress.report() }, discard);
+    throw error;
+  }
+}
+
+/** An interrupted call of the model is no failure of the job: it was cancelled, or another worker goes on. */
+function failureOf(error: unknown, signal: AbortSignal): unknown {
+  if (!(error instanceof ProviderFailure) || signal.aborted) return error;
+  return new RunFailure(error.failureClass, error.message, { cause: error });
+}
+
+async function embed(parts: EmbeddingJobsParts, context: JobContext, progress: JobProgress): Promise<Json> {
+  const facts = factsOf(context.tags);
+  const { items: kept, count } = await keptParts(context);
+  let partCount = count;
+  // The lease is proven before the model is called.
+  await progress.reach(kept.length);
+  const keep = async (items: readonly EmbeddingItem[]) => {
+    await context.writeCheckpoint(partKey(partCount), packItems(items, facts.dimensions));
+    partCount += 1;
+    await progress.reach(progress.done + items.length);
+  };
+  // The staged payload is gone where an earlier execution has come to its end.
+  const answer =
+    kept.length === progress.requested
+      ? { ...facts, items: kept }
+      : await embedInParts(
+          { store: parts.store, embedder: await sameModel(parts, context) },
+          await questionOf(parts, context),
+          { space: context.job.space, signal: context.signal, kept, keep },
+        );
+  return resultOf(parts, answer, partCount);
+}
+
+async function sameModel({ embedder }: EmbeddingJobsParts, { tags }: JobContext) {
+  const model = await embedder();
+  if (isSameModel(model, factsOf(tags))) return model;
+  const message = 'The service has another embedding model than when it admitted the job.';
+  throw new RunFailure('configuration', message);
+}
+
+function stagedOf(payload: Json): StagedText {
+  return typeof payload === 'object' && payload !== null && 'staged' in payload ? payload : {};
+}
+
+async function questionOf(
+  { payloads }: EmbeddingJobsParts,
+  { payload }: JobContext,
+): Promise<EmbeddingQuestion> {
+  const reference = stagedOf(payload);
+  const request =
+    reference.staged === undefined
+      ? (payload as EmbeddingRequest)
+      : (JSON.parse(await readStagedText(payloads, reference)) as EmbeddingRequest);
+  return readEmbeddingRequest(request);
+}
+
+/** What earlier executions have kept. */
+async function keptParts(context: JobContext): Promise<{ items: readonly EmbeddingItem[]; count: number }> {
+  const items: EmbeddingItem[] = [];
+  if (context.attempt === 1) return { items, count: 0 };
+  for (let count = 0; ; count += 1) {
+    const part = await context.readCheckpoint(partKey(count));
+    if (part === null) return { items, count };
+    items.push(...unpackItems(part.content as unknown as PackedItems, items.length));
+  }
+}
+
+/** How many texts have their vectors: reported at the start, at the end and from time to time. */
+class JobProgress {
+  readonly #parts: EmbeddingJobsParts;
+  readonly #context: JobContext;
+  readonly requested: number;
+  done = 0;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: EmbeddingJobsParts, context: JobContext) {
+    this.#parts = parts;
+    this.#context = context;
+    this.requested = context.job.requested ?? 0;
+  }
+
+  async reach(done: number): Promise<void> {
+    this.done = done;
+    const isDue = this.#parts.clock.now() - this.#reportedAt >= REPORT_MS;
+    if (isDue || done >= this.requested) await this.report();
+  }
+
+  async report(): Promise<void> {
+    const { done, requested } = this;
+    this.#reportedAt = this.#parts.clock.now();
+    await this.#context.report({
+      requested,
+      attempted: done,
+      succeeded: done,
+      failed: 0,
+      progress: requested === 0 ? 1 : done / requested,
+      currentStep: 'embedding.item',
+      statusDetails: { currentIndex: done < requested ? done : null },
+    });
+  }
+}
+
+/** What the run holds: the answer, or where it is large the number of its checkpoints. */
+function resultOf({ resultBytesMax }: EmbeddingJobsParts, answer: EmbeddingAnswer, parts: number): Json {
+  const isLarge = Buffer.byteLength(JSON.stringify(answer)) > resultBytesMax;
+  const { provider, modelId, dimensions, purpose } = answer;
+  const kept: KeptResult = { provider, modelId, dimensions, purpose, parts };
+  return isLarge ? kept : (answer as unknown as Json);
+}

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { describeEmbeddingLife } from './embedding-jobs-life.ts';
+import { describeEmbeddingRefusals } from './embedding-jobs-refusals.ts';
+
+export interface EmbeddingJobsConformance {
+  readonly store: () => RecordStore;
+  /** For what needs two instances over one queue in memory; a queue that delivers knows one address. */
+  readonly local: (name: string, run: () => Promise<void>) => void;
+}
+
+/** What callers of embedding jobs can rely on, against any provider. */
+export function describeEmbeddingJobs(
+  name: string,
+  open: () => Promise<RecordStore>,
+  { skip, delivers = false }: { readonly skip?: string | undefined; readonly delivers?: boolean } = {},
+): void {
+  describe.skipIf(skip !== undefined)(`embedding jobs on ${name}${skip ?? ''}`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await open();
+      // `quiet` does not see that a handler loads its code.
+      await import('../../functions/groups/embeddings/jobs/run-embedding-job.ts');
+    });
+    afterAll(() => store.close());
+    const conformance: EmbeddingJobsConformance = {
+      store: () => store,
+      local: delivers ? () => undefined : (...given) => test(...given),
+    };
+    describeEmbeddingLife(conformance);
+    describeEmbeddingRefusals(conformance);
+  });
+}

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
+import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
+import { builtInEmbedder } from '../../functions/embeddings/built-in.ts';
+import type { Embedder } from '../../functions/embeddings/embedder.ts';
+import type { EmbeddingRequest } from '../../functions/embeddings/rules/request.ts';
+import {
+  admitEmbeddingJob,
+  type EmbeddingJobDependencies,
+} from '../../functions/groups/embeddings/jobs/admit-embedding-job.ts';
+import { cancelInSpace } from '../../functions/groups/embeddings/jobs/cancel-embedding-job.ts';
+import { embeddingJobs } from '../../functions/groups/embeddings/jobs/embedding-jobs.ts';
+import { embeddingJobPage } from '../../functions/groups/embeddings/jobs/job-list.ts';
+import { type EmbeddingJobView, embeddingJobView } from '../../functions/groups/embeddings/jobs/job-view.ts';
+import { embeddingResults } from '../../functions/groups/embeddings/jobs/kept-result.ts';
+import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
+import { getJob } from '../../functions/jobs/read-jobs.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { Stage } from '../conformance/execution-stage.ts';
+import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
+
+const ALL = ['read', 'write', 'delete'] as const;
+
+export interface EmbeddingsOptions extends InstanceOptions {
+  readonly embedder?: Embedder;
+  readonly payloadBytesMax?: number;
+  readonly spaceBytesMax?: number;
+  readonly resultBytesMax?: number;
+  /** The store of this instance alone, as one that dies. */
+  readonly over?: RecordStore;
+}
+
+/** A deployment with embedding jobs: each instance admits and shows them, and may execute them. */
+export class EmbeddingsStage extends Stage {
+  /** A space of this test, whatever else the database holds. */
+  readonly space = randomUUID();
+  /** A test may change them while jobs wait. */
+  grants: readonly RecordGrant[] = [
+    { principal: 'ada', space: this.space, productId: null, operations: ALL },
+    { principal: 'reader', space: this.space, productId: null, operations: ['read'] },
+    { principal: 'bob', space: `${this.space}-other`, productId: null, operations: ALL },
+  ];
+
+  embeddings(given: EmbeddingsOptions = {}): EmbeddingsInstance {
+    const { payloadBytesMax = 8 * 1024 * 1024, spaceBytesMax = 64 * 1024 * 1024, over, ...options } = given;
+    const { world } = this;
+    const store = () => Promise.resolve(over ?? this.store);
+    const payloads = new StagedPayloads({ store, world, blobs: null, payloadBytesMax, spaceBytesMax });
+    const model = given.embedder ?? builtInEmbedder('deterministic-hash', 4);
+    if (model === null) throw new Error('the model is part of the service');
+    const embedder = () => Promise.resolve(model);
+    const now = () => createRecordAccess({ grants: this.grants });
+    const access: EmbeddingJobDependencies['access'] = {
+      spaceOf: (...call) => now().spaceOf(...call),
+      ownerOf: (caller) => now().ownerOf(caller),
+      judgeRecordJob: (job) => now().judgeRecordJob(job),
+    };
+    const resultBytesMax = given.resultBytesMax ?? 262_144;
+    const plugin = embeddingJobs({ store, clock: world.clock, embedder, payloads, access, resultBytesMax });
+    const jobs = [plugin];
+    const engine =
+      over === undefined
+        ? this.instance({ ...options, jobs })
+        : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs });
+    return new EmbeddingsInstance(this, engine, { jobs: engine.jobs, plugin, payloads, access, embedder });
+  }
+}
+
+interface Call {
+  readonly as?: string;
+  readonly key?: string;
+}
+
+export class EmbeddingsInstance {
+  readonly #stage: EmbeddingsStage;
+  readonly #own: EmbeddingJobDependencies;
+  readonly engine: ExecutionInstance;
+  readonly payloads: StagedPayloads;
+
+  constructor(stage: EmbeddingsStage, engine: ExecutionInstance, own: EmbeddingJobDependencies) {
+    this.#stage = stage;
+    this.#own = own;
+    this.engine = engine;
+    this.payloads = own.payloads;
+  }
+
+  async start(body: EmbeddingRequest, { as = 'ada', key }: Call = {}): Promise<EmbeddingJobView> {
+    const caller = callerOf(as);
+    const request = { caller, body, idempotencyKey: key ?? null, correlationId: 'test' };
+    const { run, replayed } = await admitEmbeddingJob(this.#own, request);
+    return embeddingJobView(run, null, replayed);
+  }
+
+  async get(id: string, as = 'ada'): Promise<EmbeddingJobView> {
+    const { jobs, plugin, access } = this.#own;
+    const run = await getJob(jobs, { plugin, space: access.spaceOf(callerOf(as), 'read') }, id);
+    const [result = null] = await embeddingResults(jobs, [run]);
+    return embeddingJobView(run, result);
+  }
+
+  async list({ as = 'ada', limit = 50, includeResult = false, after = null as string | null } = {}) {
+    const space = this.#own.access.spaceOf(callerOf(as), 'read');
+    const page = await embeddingJobPage(this.#own, { space, limit, after, includeResult });
+    return {
+      jobs: page.jobs.map((run, index) => embeddingJobView(run, page.results[index] ?? null)),
+      next: page.next,
+    };
+  }
+
+  async cancel(id: string, as = 'ada'): Promise<EmbeddingJobView> {
+    const space = this.#own.access.spaceOf(callerOf(as), 'write');
+    return embeddingJobView(await cancelInSpace(this.#own, space, id, this.#stage.time.now));
+  }
+
+  /** Bytes that the jobs of ada's space have staged. */
+  async stagedBytes(): Promise<number> {
+    const keys = [{ key: stagedBytesKey(this.#stage.space) }];
+    const { records } = await this.#stage.store.query(UPKEEP_SCOPE, { by: 'keys', keys });
+    return Number(records[0]?.head['bytes'] ?? 0);
+  }
+
+  /** The job once it has ended; fails where it goes on for ever. */
+  async ended(id: string, as = 'ada'): Promise<EmbeddingJobView> {
+    for (let turn = 0; turn < 200; turn += 1) {
+      await this.#stage.quiet();
+      const job = await this.get(id, as);
+      if (job.status !== 'queued' && job.status !== 'running') return job;
+    }
+    throw new Error('the job does not end');
+  }
+}
+
+function callerOf(principal: string) {
+  return { kind: 'workload', principal } as const;
+}
