@@ -26,7 +26,13 @@ export function functionsOf(variables: Variables): string[] {
   return [...served, ...(delivers ? [workerFunction] : []), ...Object.keys(scheduledFunctions)];
 }
 
-const recordGroups: ReadonlySet<string> = new Set(['collections', 'records', 'objects', 'traces']);
+const recordGroups: ReadonlySet<string> = new Set([
+  'collections',
+  'records',
+  'objects',
+  'embeddings',
+  'traces',
+]);
 
 /** Their functions do not start where the settings switch them off. */
 function servesRecords(variables: Variables): boolean {

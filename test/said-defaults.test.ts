@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../contracts/generated/limits.ts';
 import { machine } from '../functions/compose/machine.ts';
 import type { RecordStore } from '../functions/store/port.ts';
+import { embeddingsAsDone } from './said-defaults-embeddings.ts';
 import { type Call, recordsAsDone } from './said-defaults-records.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
 import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
@@ -109,6 +110,8 @@ const room: Readonly<Record<string, number>> = {
   'RetrievalDiagnostics.details': 2_097_152,
   'RetrievalScoreNormalization.parameters': 65_536,
   'ExecutionRuntimeAdapterStatus.details': 65_536,
+  'ProviderDoctorResult.metadata': 65_536,
+  'ProviderDoctorCheck.details': 65_536,
   'ServerEmbeddingStatus.runtime': 65_536,
   'ServerSecurityStatus.providerRunLimits': 65_536,
   'ServerReadinessReport.embedding': 65_536,
@@ -120,7 +123,7 @@ const room: Readonly<Record<string, number>> = {
   'PublicSchemaBundle.$defs': 16_777_216,
 };
 
-const collectionsAsDone = { ...recordsAsDone, ...searchesAsDone, ...tracesAsDone };
+const collectionsAsDone = { ...recordsAsDone, ...searchesAsDone, ...tracesAsDone, ...embeddingsAsDone };
 
 /** How long lease calls asked to wait. */
 let waits: number[] = [];

@@ -7,6 +7,7 @@ export type Group =
   | 'collections'
   | 'records'
   | 'objects'
+  | 'embeddings'
   | 'traces';
 
 /** The authorization classes of the operations of each group, in the order of the documentation. */
@@ -17,6 +18,7 @@ export const groupClasses = {
   collections: ['server-authenticated', 'execution-policy'],
   records: ['server-authenticated', 'execution-policy'],
   objects: ['server-authenticated'],
+  embeddings: ['server-authenticated'],
   traces: ['server-authenticated'],
 } as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;
 

@@ -129,6 +129,12 @@ export const limits = {
   searchTermsPerRecordMax: 4_000,
   /** All of them together as UTF-8, each with a byte for its end. Unit: bytes. */
   searchTermBytesPerRecordMax: 65_536,
+  /** Texts of one request for embeddings. Unit: items. */
+  embeddingTextsMax: 128,
+  /** Longest text of a request for embeddings. Unit: UTF-16 code units. */
+  embeddingTextLengthMax: 100_000,
+  /** Longest prefix of a request for embeddings. Unit: UTF-16 code units. */
+  embeddingPrefixLengthMax: 512,
   /** Traces of one list, export or prune. Unit: items. */
   traceListLimitMax: 5_000,
   /** Traces of a list, an export or a prune that names no limit. Unit: items. */

@@ -1133,6 +1133,185 @@ export type AdmissionReceipt = {
   readonly error: string | null;
 };
 
+// ---- embeddings
+
+/** A provider of embeddings: a model that gives texts their vectors. */
+export type EmbeddingProviderDescriptor = {
+  /** Its id. (at most 160 characters) */
+  readonly provider: string;
+  /** Its name for people. (at most 160 characters) */
+  readonly displayName: string;
+  /** What it is. (at most 512 characters) */
+  readonly description: string;
+  /** Its model, as the provider names it. (at most 256 characters) */
+  readonly defaultModelId: string;
+  /** Length of its vectors. (at least 1) */
+  readonly defaultDimensions: number;
+  /** Whether it is part of the service. */
+  readonly local: boolean;
+  /** Whether it needs no other hardware than a processor. */
+  readonly cpuOnly: boolean;
+  /** Whether each call of it goes over the network. */
+  readonly requiresNetwork: boolean;
+  /**
+   * What nearness of two vectors means: `mechanical` (equality of the texts), `lexical` (common words) or
+   * `semantic` (like meaning, as far as the model goes). (at most 64 characters)
+   */
+  readonly semanticQuality: string;
+  /** What goes before a query where the request says nothing; null: nothing. (at most 512 characters) */
+  readonly defaultQueryPrefix: string | null;
+  /**
+   * What goes before a passage or document where the request says nothing; null: nothing. (at most 512
+   * characters)
+   */
+  readonly defaultPassagePrefix: string | null;
+  /**
+   * What goes before a symmetric text where the request says nothing; null: nothing. (at most 512 characters)
+   */
+  readonly defaultSymmetricPrefix: string | null;
+  /** Whether `generateEmbeddings` uses it. */
+  readonly active: boolean;
+  /** Whether the settings let the service call it. */
+  readonly enabled: boolean;
+  /**
+   * Why it is not enabled, such as `provider_disabled_by_configuration`; null for one that is. (at most 160
+   * characters)
+   */
+  readonly disabledReason: string | null;
+};
+
+/** Embedding providers. (at most 64 items) */
+export type EmbeddingProviderDescriptorList = readonly EmbeddingProviderDescriptor[];
+
+/** What an embedding provider is good for. */
+export type EmbeddingProviderGuidance = {
+  /** Its id. (at most 160 characters) */
+  readonly provider: string;
+  /** Its name for people. (at most 160 characters) */
+  readonly displayName: string;
+  /** As in its description. (at most 64 characters) */
+  readonly semanticQuality: string;
+  /** Length of its vectors. (at least 1) */
+  readonly defaultDimensions: number;
+  /** What it runs on: `cpu-only`, or `remote` for one over the network. (at most 64 characters) */
+  readonly hardwareProfile: string;
+  /** Whether files of a model must be installed. */
+  readonly requiresModelFiles: boolean;
+  /** Whether results of searches by its vectors say something about those of a real model. */
+  readonly realisticForSemanticRetrieval: boolean;
+  /** What goes before a query where the request says nothing; null: nothing. (at most 512 characters) */
+  readonly defaultQueryPrefix: string | null;
+  /**
+   * What goes before a passage or document where the request says nothing; null: nothing. (at most 512
+   * characters)
+   */
+  readonly defaultPassagePrefix: string | null;
+  /** Uses that it suits. (at most 16 items) */
+  readonly recommendedFor: readonly string[];
+  /** What to take care of. (at most 16 items) */
+  readonly cautions: readonly string[];
+  /** Profiles of retrieval that go with it. (at most 16 items) */
+  readonly suggestedRetrievalProfiles: readonly string[];
+  /** Variants that an evaluation compares it in. (at most 16 items) */
+  readonly suggestedEvaluationVariants: readonly string[];
+  /** When to choose it. (at most 16 items) */
+  readonly selectionNotes: readonly string[];
+};
+
+/** Guidance on embedding providers. (at most 64 items) */
+export type EmbeddingProviderGuidanceList = readonly EmbeddingProviderGuidance[];
+
+/**
+ * Texts to embed: `text`, then `texts`. Together they are 1 to 128, and none is empty or white space alone.
+ */
+export type EmbeddingRequest = {
+  /** The first text: at most 100,000 UTF-16 code units. (at most 100000 characters) */
+  readonly text?: string | null;
+  /** The other texts, each of at most 100,000 UTF-16 code units. (at most 128 items) */
+  readonly texts?: readonly string[] | null;
+  /**
+   * What the vectors are for: `query`, `passage`, `document` or `symmetric`; upper and lower case are the
+   * same. Some models give a text another vector for it. (at most 32 characters, "symmetric" when absent)
+   */
+  readonly purpose?: string | null;
+  /**
+   * Goes before each text where the purpose is `query`, instead of that of the provider. (at most 512
+   * characters)
+   */
+  readonly queryPrefix?: string | null;
+  /**
+   * Goes before each text where the purpose is `passage` or `document`, instead of that of the provider. (at
+   * most 512 characters)
+   */
+  readonly passagePrefix?: string | null;
+  /**
+   * Goes before each text where the purpose is `symmetric`, instead of that of the provider. (at most 512
+   * characters)
+   */
+  readonly symmetricPrefix?: string | null;
+};
+
+/** The vectors of texts, and the model that made them. */
+export type EmbeddingResponse = {
+  /** The provider. (at most 160 characters) */
+  readonly provider: string;
+  /** Its model. (at most 256 characters) */
+  readonly modelId: string;
+  /** Length of each vector. (at least 1) */
+  readonly dimensions: number;
+  /** The purpose of the request. (at most 32 characters) */
+  readonly purpose: string;
+  /** One for each text, in the order of the texts. (at most 128 items) */
+  readonly items: readonly EmbeddingResult[];
+};
+
+/** The vector of a text. */
+export type EmbeddingResult = {
+  /** Place of the text in the request, from 0. (at least 0) */
+  readonly index: number;
+  /** UTF-16 code units of the text. (at least 1) */
+  readonly textLength: number;
+  /** UTF-16 code units of the text with its prefix. (at least 1) */
+  readonly preparedTextLength: number;
+  /** Whether a prefix went before the text. */
+  readonly prefixApplied: boolean;
+  /** UTF-16 code units of the prefix, also where the text began with it. (at least 0) */
+  readonly prefixLength: number;
+  /**
+   * The numbers of the vector, each with the fewest digits that give the same number in single precision. (at
+   * most 65536 items)
+   */
+  readonly values: readonly number[];
+};
+
+/** The state of a provider, check by check. */
+export type ProviderDoctorResult = {
+  /** Its id. (at most 160 characters) */
+  readonly provider: string;
+  /** The worst outcome of its checks. */
+  readonly status: ServerCheckStatus;
+  /** The outcome in one sentence. (at most 512 characters) */
+  readonly summary: string;
+  /** When the checks were made. */
+  readonly generatedAt: Timestamp;
+  /** The checks. (at most 64 items) */
+  readonly checks: readonly ProviderDoctorCheck[];
+  /** Further facts about the provider. */
+  readonly metadata: JsonObject;
+};
+
+/** One check of a provider. */
+export type ProviderDoctorCheck = {
+  /** Its name, such as `embedding.provider`. (at most 160 characters) */
+  readonly id: string;
+  /** Its outcome. */
+  readonly status: ServerCheckStatus;
+  /** The outcome in one sentence. (at most 512 characters) */
+  readonly message: string;
+  /** What was found. */
+  readonly details: JsonObject;
+};
+
 // ---- execution
 
 /**

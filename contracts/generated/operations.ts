@@ -8,6 +8,7 @@ import { type ExecutionOperationTypes, operations as execution } from './operati
 import { type CollectionsOperationTypes, operations as collections } from './operations/collections.ts';
 import { type RecordsOperationTypes, operations as records } from './operations/records.ts';
 import { type ObjectsOperationTypes, operations as objects } from './operations/objects.ts';
+import { type EmbeddingsOperationTypes, operations as embeddings } from './operations/embeddings.ts';
 import { type TracesOperationTypes, operations as traces } from './operations/traces.ts';
 
 export type { Group } from './groups.ts';
@@ -20,6 +21,7 @@ export interface GroupOperations {
   readonly collections: keyof CollectionsOperationTypes;
   readonly records: keyof RecordsOperationTypes;
   readonly objects: keyof ObjectsOperationTypes;
+  readonly embeddings: keyof EmbeddingsOperationTypes;
   readonly traces: keyof TracesOperationTypes;
 }
 
@@ -33,6 +35,7 @@ export interface OperationTypes
     CollectionsOperationTypes,
     RecordsOperationTypes,
     ObjectsOperationTypes,
+    EmbeddingsOperationTypes,
     TracesOperationTypes {}
 
 /** Every operation, for tests and tools. The functions import types from here, and load their own groups only. */
@@ -43,5 +46,6 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
   ...collections,
   ...records,
   ...objects,
+  ...embeddings,
   ...traces,
 };

@@ -1,5 +1,6 @@
 import { authorizationClasses, type Group, groupClasses } from '../../contracts/generated/groups.ts';
 import { accessRules } from './access-rules.ts';
+import { embeddingRules } from './embedding-rules.ts';
 import { executionRules } from './execution-rules.ts';
 import type { Fault } from './fault.ts';
 import { identityParts } from './identity-parts.ts';
@@ -219,5 +220,6 @@ const rules: readonly Rule[] = [
   ...accessRules,
   ...executionRules,
   ...recordRules,
+  ...embeddingRules,
   openOnLoopbackOnly,
 ];

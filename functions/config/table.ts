@@ -1,5 +1,6 @@
 import type { Setting } from './setting.ts';
 import { canonicalAccess, executionAccess, oidc, recordAccess } from './settings/access.ts';
+import { embeddings } from './settings/embeddings.ts';
 import { cloudTasks, execution, hostedWorker } from './settings/execution.ts';
 import { objects } from './settings/objects.ts';
 import { records } from './settings/records.ts';
@@ -39,6 +40,7 @@ export const table = {
   firestore,
   records,
   objects,
+  embeddings,
   traces,
   docs,
   cors,

@@ -1,6 +1,9 @@
-import type { BatchLimits, Embedder } from './embedder.ts';
+import { inTurns, turnsOf } from '../kernel/turns.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { BatchLimits, EmbedCall, Embedder } from './embedder.ts';
 import { deterministicHashVector } from './rules/deterministic-hash.ts';
 import { tokenHashVector } from './rules/token-hash.ts';
+import type { WorkLine } from './work-line.ts';
 
 const NO_PREFIXES = { query: null, passage: null, symmetric: null } as const;
 /** They hold no more than a request does, and a job comes up for air after each call. */
@@ -11,7 +14,7 @@ interface BuiltIn {
   readonly modelId: string;
   /** Where no setting says otherwise. */
   readonly dimensions: number;
-  readonly vectorOf: (text: string, dimensions: number) => Float32Array;
+  readonly vectorOf: (text: string, dimensions: number) => Generator<void, Float32Array>;
 }
 
 const models: readonly BuiltIn[] = [
@@ -29,8 +32,21 @@ const models: readonly BuiltIn[] = [
   },
 ];
 
-/** The embedder of the service under this id, without a network and free of cost; `null` where it has none. */
-export function builtInEmbedder(provider: string, dimensions?: number): Embedder | null {
+/** How the calls of a process share its processor. */
+export interface SharedProcessor {
+  readonly clock: Clock;
+  readonly line: WorkLine;
+}
+
+/**
+ * The embedder of the service under this id, without a network and free of cost; `null` where it has none. Without a `processor`
+ * to share, a call does its work in one go.
+ */
+export function builtInEmbedder(
+  provider: string,
+  dimensions?: number,
+  processor?: SharedProcessor,
+): Embedder | null {
   const model = models.find((each) => each.provider === provider);
   if (model === undefined) return null;
   const size = dimensions ?? model.dimensions;
@@ -41,6 +57,31 @@ export function builtInEmbedder(provider: string, dimensions?: number): Embedder
     prefixes: NO_PREFIXES,
     isPaid: false,
     batch: BATCH,
-    embed: (texts) => Promise.resolve(texts.map((text) => model.vectorOf(text, size))),
+    embed: (texts, call) => inTurns(vectorsOf(model, texts, size), turnsFor(call, processor)),
+  };
+}
+
+function* vectorsOf(
+  { vectorOf }: BuiltIn,
+  texts: readonly string[],
+  size: number,
+): Generator<void, readonly Float32Array[]> {
+  const vectors: Float32Array[] = [];
+  for (const text of texts) vectors.push(yield* vectorOf(text, size));
+  return vectors;
+}
+
+/** The work ends with the call that wants it. */
+function turnsFor({ signal, space = '' }: EmbedCall, processor: SharedProcessor | undefined) {
+  if (processor === undefined) return { due: () => false, next: () => Promise.resolve() };
+  const { clock, line } = processor;
+  let turns = turnsOf(clock);
+  return {
+    due: () => turns.due(),
+    next: async () => {
+      signal.throwIfAborted();
+      await line.turn(space);
+      turns = turnsOf(clock);
+    },
   };
 }

@@ -49,7 +49,7 @@ export async function embedTexts(
   const { purpose } = question;
   const prepared = preparedTexts(question, embedder.prefixes);
   const texts = [...new Set(prepared.map(({ text }) => text))];
-  const call = { purpose, signal: work.signal };
+  const call = { purpose, signal: work.signal, space: work.space };
   const vectors = embedder.isPaid
     ? await paidVectors(await store(), embedder, texts, call, work)
     : await newVectors(embedder, texts, call, ({ size }) => work.moved?.(size));

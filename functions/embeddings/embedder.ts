@@ -11,6 +11,8 @@ export interface EmbeddingPrefixes {
 export interface EmbedCall {
   readonly purpose: EmbeddingPurpose;
   readonly signal: AbortSignal;
+  /** Whose texts they are: spaces share the processor. */
+  readonly space?: string;
 }
 
 /** A model that gives a text its vector. */

@@ -12,7 +12,13 @@ export interface RecordGrantOf {
 }
 
 export const recordOperations = ['read', 'write', 'delete', 'maintain'];
-export const recordGroups: ReadonlySet<string> = new Set(['collections', 'records', 'traces', 'objects']);
+export const recordGroups: ReadonlySet<string> = new Set([
+  'collections',
+  'records',
+  'traces',
+  'objects',
+  'embeddings',
+]);
 
 const inOwn = (...operations: readonly string[]): RecordGrantOf => ({ space: own.tenant, operations });
 export const recordAll = inOwn(...recordOperations);

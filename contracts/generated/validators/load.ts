@@ -18,5 +18,6 @@ export const loadValidators: Readonly<Record<Group, () => Promise<GroupValidator
   collections: () => import('./collections.js'),
   records: () => import('./records.js'),
   objects: () => import('./objects.js'),
+  embeddings: () => import('./embeddings.js'),
   traces: () => import('./traces.js'),
 };

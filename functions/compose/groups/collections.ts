@@ -8,8 +8,7 @@ export const group: GroupModule = {
   async collections() {
     const { spaceCollections } = await import('../../collections/store-collections.ts');
     const { upkeepCollections } = await import('../../collections/upkeep-collections.ts');
-    const { EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
-    return [...spaceCollections, ...upkeepCollections, EMBEDDINGS];
+    return [...spaceCollections, ...upkeepCollections];
   },
   async jobs(parts) {
     const [{ collectionJobs }, { collectionJobsPartsOf }] = await Promise.all([

@@ -26,3 +26,7 @@ export const queueName = text('the id of a queue', /^[A-Za-z0-9-]{1,100}$/);
 export const mailbox = text('the address of a service account', /^[^\s@\p{Cc}]{1,100}@[^\s@\p{Cc}]{1,200}$/u);
 export const emulatorHost = unquotedText('host:port', /^[0-9A-Za-z.:[\]_-]{1,253}:\d{1,5}$/);
 export const apiKey = secretText('1 to 512 visible ASCII characters', /^[\x21-\x7e]{1,512}$/);
+export const providerId = text(
+  'an id of lower-case letters, digits, - and .',
+  /^[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/,
+);

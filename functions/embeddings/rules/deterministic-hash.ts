@@ -7,9 +7,10 @@ const LARGEST = Math.fround(2_147_483_647);
 
 /**
  * A vector of length 1 from the hash of a text. Equal texts have equal vectors, and nothing else can be told from them. The hash has
- * eight numbers, which repeat in a longer vector.
+ * eight numbers, which repeat in a longer vector. There is one step.
  */
-export function deterministicHashVector(text: string, dimensions: number): Float32Array {
+export function* deterministicHashVector(text: string, dimensions: number): Generator<void, Float32Array> {
+  yield;
   const digest = hash('sha256', text, 'buffer');
   const numbers = Float32Array.from(
     { length: dimensions },

@@ -1,9 +1,11 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { EmbeddingPrefixes, EmbeddingPurpose } from '../embedder.ts';
 
-export const TEXTS_MAX = 128;
-/** UTF-16 units. */
-export const TEXT_LENGTH_MAX = 100_000;
+/** In UTF-16 units, as all lengths here. */
+const TEXTS_MAX = limits.embeddingTextsMax;
+const TEXT_LENGTH_MAX = limits.embeddingTextLengthMax;
+const PREFIX_LENGTH_MAX = limits.embeddingPrefixLengthMax;
 
 /** A request as its schema has accepted it. */
 export interface EmbeddingRequest {
@@ -25,10 +27,10 @@ export interface EmbeddingQuestion {
 
 /** A text as the model gets it. */
 export interface PreparedText {
-  /** UTF-16 units of the text of the request. */
+  /** Of the text of the request. */
   readonly textLength: number;
   readonly prefixApplied: boolean;
-  /** UTF-16 units of the prefix, whether it was applied or not. */
+  /** Of the prefix, whether it was applied or not. */
   readonly prefixLength: number;
   readonly text: string;
 }
@@ -43,6 +45,8 @@ export function readEmbeddingRequest(request: EmbeddingRequest): EmbeddingQuesti
   if (text !== null) checkText(text, '/text');
   for (const [index, each] of (list ?? []).entries()) checkText(each, `/texts/${index}`);
   const { queryPrefix = null, passagePrefix = null, symmetricPrefix = null } = request;
+  for (const [name, prefix] of Object.entries({ queryPrefix, passagePrefix, symmetricPrefix }))
+    checkPrefix(prefix ?? '', `/${name}`);
   const prefixes = { query: queryPrefix, passage: passagePrefix, symmetric: symmetricPrefix };
   return { purpose: purposeOf(request.purpose ?? 'symmetric'), prefixes, texts };
 }
@@ -52,6 +56,12 @@ function checkText(text: string, pointer: string): void {
   if (!text.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
   if (text.length > TEXT_LENGTH_MAX)
     throw invalidMember(pointer, `must be at most ${TEXT_LENGTH_MAX} characters`, 'limit_exceeded');
+}
+
+function checkPrefix(prefix: string, pointer: string): void {
+  if (!prefix.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
+  if (prefix.length > PREFIX_LENGTH_MAX)
+    throw invalidMember(pointer, `must be at most ${PREFIX_LENGTH_MAX} characters`, 'limit_exceeded');
 }
 
 function purposeOf(value: string): EmbeddingPurpose {

@@ -10,20 +10,25 @@ const PAIR_WEIGHT = 1.35;
 
 /**
  * A vector of length 1 by the words of a text: each word, its runs of three characters and each pair of neighbours is a feature,
- * whose hash gives a place and a sign. Texts that share words are near each other; meaning plays no part.
+ * whose hash gives a place and a sign. Texts that share words are near each other; meaning plays no part. A step is one feature.
  */
-export function tokenHashVector(text: string, dimensions: number): Float32Array {
+export function* tokenHashVector(text: string, dimensions: number): Generator<void, Float32Array> {
   const vector = new Float32Array(dimensions);
   const words = wordsOf(text.toLowerCase());
   if (words.length === 0) addFeature(vector, 'empty', WORD_WEIGHT);
-  for (const [index, word] of words.entries()) addWord(vector, word, words[index + 1]);
+  for (const [index, word] of words.entries()) yield* addWord(vector, word, words[index + 1]);
   return scaledToLength1(vector);
 }
 
-function addWord(vector: Float32Array, word: string, following: string | undefined): void {
+function* addWord(vector: Float32Array, word: string, following: string | undefined): Generator<void, void> {
   const isStopWord = stopWords.has(word);
   addFeature(vector, `tok:${word}`, isStopWord ? STOP_WORD_WEIGHT : WORD_WEIGHT);
-  if (!isStopWord) for (const gram of gramsOf(word)) addFeature(vector, `tri:${gram}`, GRAM_WEIGHT);
+  yield;
+  if (!isStopWord)
+    for (const gram of gramsOf(word)) {
+      addFeature(vector, `tri:${gram}`, GRAM_WEIGHT);
+      yield;
+    }
   if (following === undefined || (isStopWord && stopWords.has(following))) return;
   addFeature(vector, `bi:${word} ${following}`, PAIR_WEIGHT);
 }

@@ -5,7 +5,16 @@ import { type Deployment, readDeployment } from '../../../cli/doctor/cloud/deplo
 export const location = 'europe-west1';
 
 /** As `infra/groups.tf` has them. */
-const groups = ['server', 'canonical', 'execution', 'collections', 'records', 'objects', 'traces'];
+const groups = [
+  'server',
+  'canonical',
+  'execution',
+  'collections',
+  'records',
+  'objects',
+  'embeddings',
+  'traces',
+];
 const internal = ['worker', 'reconcile', 'prune'];
 const scheduled = ['reconcile', 'prune'];
 const starters = ['execution', 'worker', 'reconcile'];

@@ -8,6 +8,7 @@ import { ExecutionOperations } from './groups/execution.ts';
 import { CollectionsOperations } from './groups/collections.ts';
 import { RecordsOperations } from './groups/records.ts';
 import { ObjectsOperations } from './groups/objects.ts';
+import { EmbeddingsOperations } from './groups/embeddings.ts';
 import { TracesOperations } from './groups/traces.ts';
 
 export type {
@@ -42,6 +43,6 @@ export type {
 /** Every operation of the contract. `SvcClient` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
-export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, TracesOperations {}
+export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, EmbeddingsOperations, TracesOperations {}
 
-flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, TracesOperations]);
+flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, EmbeddingsOperations, TracesOperations]);

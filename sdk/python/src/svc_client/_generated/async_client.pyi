@@ -562,6 +562,33 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> None: ...
 
+    # ---- Embeddings
+
+    async def list_embedding_providers(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.EmbeddingProviderDescriptorList: ...
+
+    async def list_embedding_provider_guidance(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.EmbeddingProviderGuidanceList: ...
+
+    async def get_embedding_provider_doctor(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ProviderDoctorResult: ...
+
+    async def embed_texts(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.EmbeddingResponse: ...
+
     # ---- Traces
 
     async def list_traces(
@@ -1169,6 +1196,33 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[None]: ...
 
+    # ---- Embeddings
+
+    async def list_embedding_providers(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingProviderDescriptorList]: ...
+
+    async def list_embedding_provider_guidance(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingProviderGuidanceList]: ...
+
+    async def get_embedding_provider_doctor(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ProviderDoctorResult]: ...
+
+    async def embed_texts(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingResponse]: ...
+
     # ---- Traces
 
     async def list_traces(
@@ -1757,6 +1811,33 @@ class AsyncOperationsWithStreamingResponse:
         key: str,
         *,
         if_match: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    # ---- Embeddings
+
+    async def list_embedding_providers(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_embedding_provider_guidance(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_embedding_provider_doctor(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def embed_texts(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
 

@@ -2744,6 +2744,135 @@ class Operations:
         given = Given(path=(container, key), parameters={"if_match": if_match})
         return self._caller.call(spec.DELETE_OBJECT, given, options)
 
+    # ---- Embeddings
+
+    def list_embedding_providers(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingProviderDescriptorList:
+        """List embedding providers. The models that give texts their vectors, in the order of their ids:
+        those of the service itself and those that its settings name. One of them is active: it serves
+        `generateEmbeddings`.
+
+        `GET /embedding-providers`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `EmbeddingProviderDescriptorList`. The providers.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `unavailable` (503).
+
+        Operation `listEmbeddingProviders` of the contract, here `list_embedding_providers`:
+        docs/reference/operations.md#listembeddingproviders
+        """
+        given = Given()
+        return self._caller.call(spec.LIST_EMBEDDING_PROVIDERS, given, options)
+
+    def list_embedding_provider_guidance(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingProviderGuidanceList:
+        """List guidance on embedding providers. What each embedding provider is good for, and what to take
+        care of, in the order of their ids.
+
+        `GET /embedding-providers/guidance`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `EmbeddingProviderGuidanceList`. The guidance.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `unavailable` (503).
+
+        Operation `listEmbeddingProviderGuidance` of the contract, here `list_embedding_provider_guidance`:
+        docs/reference/operations.md#listembeddingproviderguidance
+        """
+        given = Given()
+        return self._caller.call(spec.LIST_EMBEDDING_PROVIDER_GUIDANCE, given, options)
+
+    def get_embedding_provider_doctor(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderDoctorResult:
+        """Examine the embedding provider. Whether the active embedding provider can serve
+        `generateEmbeddings`, check by check. Calls no provider.
+
+        `GET /embedding-providers/doctor`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `ProviderDoctorResult`. The outcome of all checks.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `unavailable` (503).
+
+        Operation `getEmbeddingProviderDoctor` of the contract, here `get_embedding_provider_doctor`:
+        docs/reference/operations.md#getembeddingproviderdoctor
+        """
+        given = Given()
+        return self._caller.call(spec.GET_EMBEDDING_PROVIDER_DOCTOR, given, options)
+
+    def embed_texts(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingResponse:
+        """Embed texts. The vectors of `text` and then `texts`, in their order: together 1 to 128 texts. A
+        prefix of the request, or else that of the provider, goes before each text that does not begin with
+        it. Texts that are equal have equal vectors.
+
+        `POST /embeddings`; needs the access operation `read` of `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            request: `EmbeddingRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `EmbeddingResponse`. The vectors.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `generateEmbeddings` of the contract, here `embed_texts`:
+        docs/reference/operations.md#generateembeddings
+        """
+        given = Given(request=request)
+        return self._caller.call(spec.EMBED_TEXTS, given, options)
+
     # ---- Traces
 
     def list_traces(

@@ -541,6 +541,33 @@ class Operations:
         options: CallOptions | None = None,
     ) -> None: ...
 
+    # ---- Embeddings
+
+    def list_embedding_providers(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingProviderDescriptorList: ...
+
+    def list_embedding_provider_guidance(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingProviderGuidanceList: ...
+
+    def get_embedding_provider_doctor(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.ProviderDoctorResult: ...
+
+    def embed_texts(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingResponse: ...
+
     # ---- Traces
 
     def list_traces(
@@ -1131,6 +1158,33 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[None]: ...
 
+    # ---- Embeddings
+
+    def list_embedding_providers(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingProviderDescriptorList]: ...
+
+    def list_embedding_provider_guidance(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingProviderGuidanceList]: ...
+
+    def get_embedding_provider_doctor(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ProviderDoctorResult]: ...
+
+    def embed_texts(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingResponse]: ...
+
     # ---- Traces
 
     def list_traces(
@@ -1679,6 +1733,21 @@ class OperationsWithStreamingResponse:
         key: str,
         *,
         if_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    # ---- Embeddings
+
+    def list_embedding_providers(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def list_embedding_provider_guidance(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def get_embedding_provider_doctor(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def embed_texts(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
 

@@ -62,6 +62,13 @@ __all__ = [
     "CollectionNameList",
     "CollectionSnapshotHashComparison",
     "EffectiveExecutionRuntimeSurface",
+    "EmbeddingProviderDescriptor",
+    "EmbeddingProviderDescriptorList",
+    "EmbeddingProviderGuidance",
+    "EmbeddingProviderGuidanceList",
+    "EmbeddingRequest",
+    "EmbeddingResponse",
+    "EmbeddingResult",
     "ExecutionArtifact",
     "ExecutionArtifactList",
     "ExecutionArtifactWrite",
@@ -123,6 +130,8 @@ __all__ = [
     "OrderExpression",
     "ProblemDetails",
     "ProblemFault",
+    "ProviderDoctorCheck",
+    "ProviderDoctorResult",
     "PublicSchemaBundle",
     "QueryEnvelope",
     "RagCollectionInspection",
@@ -1250,6 +1259,178 @@ class AdmissionReceipt(TypedDict):
     """Kind of the rejection; null for accepted work. (at most 160 characters)"""
     error: str | None
     """Description of the rejection; null for accepted work. (at most 4096 characters)"""
+
+
+# ---- embeddings
+
+
+class EmbeddingProviderDescriptor(TypedDict):
+    """A provider of embeddings: a model that gives texts their vectors."""
+
+    provider: str
+    """Its id. (at most 160 characters)"""
+    displayName: str
+    """Its name for people. (at most 160 characters)"""
+    description: str
+    """What it is. (at most 512 characters)"""
+    defaultModelId: str
+    """Its model, as the provider names it. (at most 256 characters)"""
+    defaultDimensions: int
+    """Length of its vectors. (at least 1)"""
+    local: bool
+    """Whether it is part of the service."""
+    cpuOnly: bool
+    """Whether it needs no other hardware than a processor."""
+    requiresNetwork: bool
+    """Whether each call of it goes over the network."""
+    semanticQuality: str
+    """What nearness of two vectors means: `mechanical` (equality of the texts), `lexical` (common words) or
+    `semantic` (like meaning, as far as the model goes). (at most 64 characters)
+    """
+    defaultQueryPrefix: str | None
+    """What goes before a query where the request says nothing; null: nothing. (at most 512 characters)"""
+    defaultPassagePrefix: str | None
+    """What goes before a passage or document where the request says nothing; null: nothing. (at most 512
+    characters)
+    """
+    defaultSymmetricPrefix: str | None
+    """What goes before a symmetric text where the request says nothing; null: nothing. (at most 512
+    characters)
+    """
+    active: bool
+    """Whether `generateEmbeddings` uses it."""
+    enabled: bool
+    """Whether the settings let the service call it."""
+    disabledReason: str | None
+    """Why it is not enabled, such as `provider_disabled_by_configuration`; null for one that is. (at most 160
+    characters)
+    """
+
+
+class EmbeddingProviderGuidance(TypedDict):
+    """What an embedding provider is good for."""
+
+    provider: str
+    """Its id. (at most 160 characters)"""
+    displayName: str
+    """Its name for people. (at most 160 characters)"""
+    semanticQuality: str
+    """As in its description. (at most 64 characters)"""
+    defaultDimensions: int
+    """Length of its vectors. (at least 1)"""
+    hardwareProfile: str
+    """What it runs on: `cpu-only`, or `remote` for one over the network. (at most 64 characters)"""
+    requiresModelFiles: bool
+    """Whether files of a model must be installed."""
+    realisticForSemanticRetrieval: bool
+    """Whether results of searches by its vectors say something about those of a real model."""
+    defaultQueryPrefix: str | None
+    """What goes before a query where the request says nothing; null: nothing. (at most 512 characters)"""
+    defaultPassagePrefix: str | None
+    """What goes before a passage or document where the request says nothing; null: nothing. (at most 512
+    characters)
+    """
+    recommendedFor: list[str]
+    """Uses that it suits. (at most 16 items)"""
+    cautions: list[str]
+    """What to take care of. (at most 16 items)"""
+    suggestedRetrievalProfiles: list[str]
+    """Profiles of retrieval that go with it. (at most 16 items)"""
+    suggestedEvaluationVariants: list[str]
+    """Variants that an evaluation compares it in. (at most 16 items)"""
+    selectionNotes: list[str]
+    """When to choose it. (at most 16 items)"""
+
+
+class EmbeddingRequest(TypedDict):
+    """Texts to embed: `text`, then `texts`. Together they are 1 to 128, and none is empty or white space
+    alone.
+    """
+
+    text: NotRequired[str | None]
+    """The first text: at most 100,000 UTF-16 code units. (at most 100000 characters)"""
+    texts: NotRequired[Sequence[str] | None]
+    """The other texts, each of at most 100,000 UTF-16 code units. (at most 128 items)"""
+    purpose: NotRequired[str | None]
+    """What the vectors are for: `query`, `passage`, `document` or `symmetric`; upper and lower case are the
+    same. Some models give a text another vector for it. (at most 32 characters, "symmetric" when absent)
+    """
+    queryPrefix: NotRequired[str | None]
+    """Goes before each text where the purpose is `query`, instead of that of the provider. (at most 512
+    characters)
+    """
+    passagePrefix: NotRequired[str | None]
+    """Goes before each text where the purpose is `passage` or `document`, instead of that of the provider.
+    (at most 512 characters)
+    """
+    symmetricPrefix: NotRequired[str | None]
+    """Goes before each text where the purpose is `symmetric`, instead of that of the provider. (at most 512
+    characters)
+    """
+
+
+class EmbeddingResponse(TypedDict):
+    """The vectors of texts, and the model that made them."""
+
+    provider: str
+    """The provider. (at most 160 characters)"""
+    modelId: str
+    """Its model. (at most 256 characters)"""
+    dimensions: int
+    """Length of each vector. (at least 1)"""
+    purpose: str
+    """The purpose of the request. (at most 32 characters)"""
+    items: list[EmbeddingResult]
+    """One for each text, in the order of the texts. (at most 128 items)"""
+
+
+class EmbeddingResult(TypedDict):
+    """The vector of a text."""
+
+    index: int
+    """Place of the text in the request, from 0. (at least 0)"""
+    textLength: int
+    """UTF-16 code units of the text. (at least 1)"""
+    preparedTextLength: int
+    """UTF-16 code units of the text with its prefix. (at least 1)"""
+    prefixApplied: bool
+    """Whether a prefix went before the text."""
+    prefixLength: int
+    """UTF-16 code units of the prefix, also where the text began with it. (at least 0)"""
+    values: list[float]
+    """The numbers of the vector, each with the fewest digits that give the same number in single precision.
+    (at most 65536 items)
+    """
+
+
+class ProviderDoctorResult(TypedDict):
+    """The state of a provider, check by check."""
+
+    provider: str
+    """Its id. (at most 160 characters)"""
+    status: ServerCheckStatus
+    """The worst outcome of its checks."""
+    summary: str
+    """The outcome in one sentence. (at most 512 characters)"""
+    generatedAt: Timestamp
+    """When the checks were made."""
+    checks: list[ProviderDoctorCheck]
+    """The checks. (at most 64 items)"""
+    metadata: JsonObject
+    """Further facts about the provider."""
+
+
+class ProviderDoctorCheck(TypedDict):
+    """One check of a provider."""
+
+    id: str
+    """Its name, such as `embedding.provider`. (at most 160 characters)"""
+    status: ServerCheckStatus
+    """Its outcome."""
+    message: str
+    """The outcome in one sentence. (at most 512 characters)"""
+    details: JsonObject
+    """What was found."""
 
 
 # ---- execution
@@ -2994,6 +3175,12 @@ Timestamp: TypeAlias = str
 """A moment as RFC 3339 text. Answers are always UTC (`Z`); requests may carry any offset but never none. (at
 most 40 characters, RFC 3339)
 """
+
+EmbeddingProviderDescriptorList: TypeAlias = list[EmbeddingProviderDescriptor]
+"""Embedding providers. (at most 64 items)"""
+
+EmbeddingProviderGuidanceList: TypeAlias = list[EmbeddingProviderGuidance]
+"""Guidance on embedding providers. (at most 64 items)"""
 
 ExecutionRunStatus: TypeAlias = (
     Literal["queued", "waiting", "running", "succeeded", "failed", "cancelled", "rejected", "timed_out"]

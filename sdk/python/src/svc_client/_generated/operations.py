@@ -627,6 +627,39 @@ DELETE_OBJECT = OperationSpec(
     headers=(ParameterSpec("If-Match", "if_match"),),
 )
 
+LIST_EMBEDDING_PROVIDERS = OperationSpec(
+    "listEmbeddingProviders",
+    "GET",
+    "/embedding-providers",
+    retry="safe",
+    answers={200: "json"},
+)
+
+LIST_EMBEDDING_PROVIDER_GUIDANCE = OperationSpec(
+    "listEmbeddingProviderGuidance",
+    "GET",
+    "/embedding-providers/guidance",
+    retry="safe",
+    answers={200: "json"},
+)
+
+GET_EMBEDDING_PROVIDER_DOCTOR = OperationSpec(
+    "getEmbeddingProviderDoctor",
+    "GET",
+    "/embedding-providers/doctor",
+    retry="safe",
+    answers={200: "json"},
+)
+
+EMBED_TEXTS = OperationSpec(
+    "generateEmbeddings",
+    "POST",
+    "/embeddings",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json", optional=True),
+)
+
 LIST_TRACES = OperationSpec(
     "listTraces",
     "GET",

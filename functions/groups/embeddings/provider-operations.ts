@@ -1,0 +1,25 @@
+import { descriptorsOf, guidanceOf } from '../../embeddings/rules/descriptions.ts';
+import { examine } from '../../embeddings/rules/doctor.ts';
+import type { GroupHandlers } from '../../http/handler.ts';
+import type { EmbeddingsDependencies } from './dependencies.ts';
+
+type Handlers = GroupHandlers<'embeddings'>;
+
+export function listEmbeddingProviders({
+  providers,
+}: EmbeddingsDependencies): Handlers['listEmbeddingProviders'] {
+  return async () => ({ status: 200, body: descriptorsOf(providers) });
+}
+
+export function listEmbeddingProviderGuidance({
+  providers,
+}: EmbeddingsDependencies): Handlers['listEmbeddingProviderGuidance'] {
+  return async () => ({ status: 200, body: guidanceOf(providers) });
+}
+
+/** Calls no provider: a stranger to the settings may ask often, and each call of a paid one costs. */
+export function getEmbeddingProviderDoctor({
+  providers,
+}: EmbeddingsDependencies): Handlers['getEmbeddingProviderDoctor'] {
+  return async (_, { now }) => ({ status: 200, body: examine(providers.active, now) });
+}
