@@ -104,6 +104,7 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
   executionEventBodyBytesMax: ['recordExternalExecutionLeaseEvent'],
   executionArtifactBodyBytesMax: ['putExternalExecutionLeaseArtifact'],
   objectBytesMax: ['putObject'],
+  embeddingBodyBytesMax: ['generateEmbeddings'],
 };
 
 /** Limits that the catalog enforces: the body limit of these operations only. */

@@ -129,6 +129,8 @@ export const limits = {
   searchTermsPerRecordMax: 4_000,
   /** All of them together as UTF-8, each with a byte for its end. Unit: bytes. */
   searchTermBytesPerRecordMax: 65_536,
+  /** Request body of texts to embed, as sent. Unit: bytes. */
+  embeddingBodyBytesMax: 33_554_432,
   /** Texts of one request for embeddings. Unit: items. */
   embeddingTextsMax: 128,
   /** Longest text of a request for embeddings. Unit: UTF-16 code units. */
