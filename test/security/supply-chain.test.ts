@@ -151,6 +151,8 @@ describe('P04: what is deployed is what is listed', () => {
       'delivery-operation',
       'dist',
       'docs',
+      'embedding-parts',
+      'embedding-providers',
       'engine',
       'handler-registry',
       'handlers',
