@@ -124,7 +124,8 @@ export const limits = {
   searchPhraseLengthMax: 256,
   /**
    * Words and prefixes by which searches find one record. Words come before prefixes, and those of short
-   * fields before those of long ones; the rest is left out. Unit: items.
+   * fields before those of long ones. The index lacks the rest, and searches that may concern it read the
+   * record itself. Unit: items.
    */
   searchTermsPerRecordMax: 4_000,
   /** All of them together as UTF-8, each with a byte for its end. Unit: bytes. */
