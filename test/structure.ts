@@ -149,6 +149,7 @@ function dispatcherFaults(path: string, text: string): string[] {
 const packages: Readonly<Record<string, readonly string[]>> = {
   http: ['@google-cloud/functions-framework'],
   identity: ['google-auth-library'],
+  providers: ['google-auth-library'],
   'groups/server': ['marked'],
   'blobs/cloud-storage': ['google-auth-library'],
   'queue/cloud-tasks': ['@google-cloud/tasks', '@grpc/grpc-js'],

@@ -47,6 +47,9 @@ export type ProblemCode =
   | 'store_contention'
   | 'storage_full'
   | 'handler_not_routed'
+  | 'provider_limit_reached'
+  | 'provider_failed'
+  | 'provider_unavailable'
   | 'unavailable'
   | 'search_index_building';
 
@@ -182,6 +185,21 @@ export const problems: Readonly<Record<ProblemCode, ProblemDefinition>> = {
    * rejected, without its payload and without its idempotency key.
    */
   handler_not_routed: { status: 503, title: 'Handler not routed', retryable: false },
+  /**
+   * The settings let the service call the provider no more often for now: the calls of this minute or the
+   * tokens of this day are spent.
+   */
+  provider_limit_reached: { status: 429, title: 'Provider limit reached', retryable: true },
+  /**
+   * The provider refused the call of the service, or answered something other than it was asked for.
+   * `failureClass` and `providerStatus` say more.
+   */
+  provider_failed: { status: 502, title: 'Provider failed', retryable: false },
+  /**
+   * The provider did not answer in time, limits its callers, or has failed so often that the service leaves
+   * it alone for a while.
+   */
+  provider_unavailable: { status: 503, title: 'Provider unavailable', retryable: true },
   /** The service is starting, stopping, or cannot reach its store. */
   unavailable: { status: 503, title: 'Unavailable', retryable: true },
   /**

@@ -1,9 +1,23 @@
+import { lookup } from 'node:dns';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import type { ProviderSetting } from '../config/settings/providers.ts';
 import type { Settings } from '../config/table.ts';
-import { builtInEmbedder } from '../embeddings/built-in.ts';
+import { builtInEmbedder, renamedEmbedder } from '../embeddings/built-in.ts';
 import type { EmbeddingParts } from '../embeddings/embed-texts.ts';
+import type { Embedder } from '../embeddings/embedder.ts';
+import { openAiEmbedder } from '../embeddings/openai-embedder.ts';
+import type { EmbeddingProvider } from '../embeddings/provider.ts';
+import { vertexEmbedder } from '../embeddings/vertex-embedder.ts';
 import { WorkLine } from '../embeddings/work-line.ts';
+import type { World } from '../kernel/world.ts';
+import { googleCredentials } from '../providers/outgoing/google-credentials.ts';
+import { guardedHttp } from '../providers/outgoing/guarded-http.ts';
+import { secretFile } from '../providers/outgoing/secret-file.ts';
 import { embeddingProvidersOf } from './embedding-providers.ts';
 import type { GroupParts } from './group.ts';
+
+const TIMEOUT_SECONDS_DEFAULT = 60;
 
 /** The calls of all groups of the process share its processor. */
 const line = new WorkLine();
@@ -17,9 +31,46 @@ export function embeddingPartsOf({
   return { store: store.get, embedder: activeEmbedder(settings, world) };
 }
 
-function activeEmbedder(settings: Settings, { clock }: GroupParts['world']) {
-  const { provider, dimensions } = embeddingProvidersOf(settings).active;
-  const embedder = builtInEmbedder(provider, dimensions, { clock, line });
+function activeEmbedder(settings: Settings, world: World): Embedder {
+  const { active } = embeddingProvidersOf(settings);
+  const { provider, dimensions, modelId } = active;
+  const entry = settings.providers.list.find(({ Id }) => Id === provider);
+  if (entry !== undefined && entry.Kind !== 'deterministic') return remoteEmbedder(entry, active, world);
+  const processor = { clock: world.clock, line };
+  const embedder =
+    entry === undefined
+      ? builtInEmbedder(provider, dimensions, processor)
+      : renamedEmbedder({ provider, modelId, dimensions }, processor);
   if (embedder === null) throw new Error(`no embedder is ${provider}`);
   return embedder;
+}
+
+/** The rules of the configuration have refused entries that lack a member, and those that may not be called. */
+function remoteEmbedder(entry: Partial<ProviderSetting>, active: EmbeddingProvider, world: World): Embedder {
+  const { provider, modelId, dimensions, prefixes } = active;
+  const timeoutMs = (entry.TimeoutSeconds ?? TIMEOUT_SECONDS_DEFAULT) * 1_000;
+  const options = { provider, modelId, dimensions, prefixes, timeoutMs };
+  const { BaseAddress = '', ProjectId = '', LocationId = '' } = entry;
+  const guarded = { ...world, http: guardedHttp({ lookup, namedHosts: hostsNamedBy(BaseAddress) }) };
+  if (entry.Kind === 'vertex') {
+    const credentials = googleCredentials(world.http);
+    return vertexEmbedder(guarded, { ...options, project: ProjectId, location: LocationId, credentials });
+  }
+  const { ApiKey, ApiKeyFile, SendsDimensions = false } = entry;
+  const apiKey =
+    ApiKeyFile === undefined
+      ? () => Promise.resolve(ApiKey?.reveal() ?? null)
+      : secretFile(() => readFile(ApiKeyFile, 'utf8'));
+  return openAiEmbedder(guarded, {
+    ...options,
+    baseAddress: BaseAddress,
+    sendsDimensions: SendsDimensions,
+    apiKey,
+  });
+}
+
+/** An address that the settings name as a number is meant, whatever lies there. */
+function hostsNamedBy(baseAddress: string): ReadonlySet<string> {
+  const host = URL.canParse(baseAddress) ? new URL(baseAddress).hostname.replace(/^\[|\]$/g, '') : '';
+  return new Set(isIP(host) === 0 ? [] : [host]);
 }

@@ -1,16 +1,37 @@
+import type { ProviderSetting } from '../config/settings/providers.ts';
 import type { Settings } from '../config/table.ts';
 import type { EmbeddingProvider, EmbeddingProviders } from '../embeddings/provider.ts';
 import { builtInProviders } from '../embeddings/rules/built-in-providers.ts';
+import { remoteProvider } from '../embeddings/rules/remote-provider.ts';
 
 /** The embedding providers that the settings name. Pure: opens and calls nothing. */
-export function embeddingProvidersOf({ embeddings }: Settings): EmbeddingProviders {
+export function embeddingProvidersOf({ embeddings, providers }: Settings): EmbeddingProviders {
   const { provider, dimensions } = embeddings;
-  const all = builtInProviders.map(
-    (each): EmbeddingProvider =>
-      each.provider === provider && dimensions !== null ? { ...each, dimensions } : each,
+  const own = builtInProviders.map((each) =>
+    each.provider === provider && dimensions !== null ? { ...each, dimensions } : each,
   );
+  const others = providers.list.map((entry) => providerOf(entry, providers.enableLiveTargets));
+  const all = [...own, ...others].sort(byId);
   const active = all.find((each) => each.provider === provider);
   // The rules of the configuration have refused every other id.
   if (active === undefined) throw new Error(`no embedding provider is ${provider}`);
   return { all, active };
+}
+
+/** The rules of the configuration have refused entries that lack a member. */
+function providerOf(entry: Partial<ProviderSetting>, isLive: boolean): EmbeddingProvider {
+  const { Id: provider = '', Model: modelId = '', Dimensions: dimensions = 1 } = entry;
+  const named = { provider, modelId, dimensions, displayName: entry.DisplayName ?? provider };
+  const model = builtInProviders.find((each) => each.modelId === modelId);
+  if (entry.Kind === 'deterministic' && model !== undefined) return { ...model, ...named };
+  const prefixes = {
+    query: entry.QueryPrefix ?? null,
+    passage: entry.PassagePrefix ?? null,
+    symmetric: entry.SymmetricPrefix ?? null,
+  };
+  return remoteProvider({ ...named, kind: entry.Kind === 'vertex' ? 'vertex' : 'openai', prefixes, isLive });
+}
+
+function byId(left: EmbeddingProvider, right: EmbeddingProvider): number {
+  return left.provider < right.provider ? -1 : 1;
 }

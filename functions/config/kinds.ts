@@ -29,10 +29,13 @@ interface Scalar<T> {
   readonly secret?: boolean;
   /** Whether a refusal shows what was given; never a secret. */
   readonly quoted?: boolean;
+  /** Whether white space at its ends belongs to the value. */
+  readonly spaced?: boolean;
   readonly parse: (text: string) => T | undefined;
 }
 
-function scalar<T>({ expects, schema, secret = false, quoted = !secret, parse }: Scalar<T>): Kind<T> {
+function scalar<T>(rules: Scalar<T>): Kind<T> {
+  const { expects, schema, secret = false, quoted = !secret, spaced = false, parse } = rules;
   return {
     expects,
     tails: [''],
@@ -43,7 +46,7 @@ function scalar<T>({ expects, schema, secret = false, quoted = !secret, parse }:
       const entry = node.entry;
       if (entry === undefined) return undefined;
       reading.take(entry);
-      const value = entry.hollow ? undefined : parse(entry.value.trim());
+      const value = entry.hollow ? undefined : parse(spaced ? entry.value : entry.value.trim());
       const shown = !quoted ? '' : `, not ${JSON.stringify(entry.value.slice(0, 80))}`;
       if (value === undefined) reading.refuse(entry, `must be ${expects}${shown}`);
       return value;
@@ -63,6 +66,11 @@ function textRules(expects: string, pattern: RegExp): Scalar<string> {
 /** A text that is not secret, but that may be confused with one: a refusal does not quote it. */
 export function unquotedText(expects: string, pattern: RegExp): Kind<string> {
   return scalar({ ...textRules(expects, pattern), quoted: false });
+}
+
+/** A text that may end with a space, such as what goes before another text. */
+export function spacedText(expects: string, pattern: RegExp): Kind<string> {
+  return scalar({ ...textRules(expects, pattern), spaced: true });
 }
 
 export function secretText(expects: string, pattern: RegExp): Kind<Secret> {
@@ -91,6 +99,19 @@ export function truth(): Kind<boolean> {
       const word = value.toLowerCase();
       return word === 'true' ? true : word === 'false' ? false : undefined;
     },
+  });
+}
+
+/** A switch, in the words that other tools use for one. */
+export function switched(): Kind<boolean> {
+  const words: Readonly<Record<string, boolean>> = {
+    ...Object.fromEntries(['true', '1', 'yes', 'on', 'enabled'].map((word) => [word, true])),
+    ...Object.fromEntries(['false', '0', 'no', 'off', 'disabled'].map((word) => [word, false])),
+  };
+  return scalar({
+    expects: 'true or false',
+    schema: { type: ['boolean', 'string', 'integer'] },
+    parse: (value) => words[value.toLowerCase()],
   });
 }
 
@@ -162,7 +183,7 @@ export function members<T extends object>(
     expects: `an object of ${pairs.map(([name]) => name).join(', ')}`,
     tails: pairs.flatMap(([name, kind]) => kind.tails.map((tail) => `:${name}${tail}`)),
     oneSource: false,
-    secret: false,
+    secret: pairs.some(([, kind]) => kind.secret),
     schema: {
       type: 'object',
       properties: Object.fromEntries(pairs.map(([name, kind]) => [name, kind.schema])),

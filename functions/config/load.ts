@@ -159,12 +159,14 @@ function readLine(
 ): unknown {
   const node = root.at(line.key);
   if (node === undefined) return fallbackOf(line, given);
+  // A setting below this one stands before it in the table.
+  const own = [...node.entries()].filter((entry) => !taken.has(entry));
   const reading: Reading = {
     take: (entry) => taken.add(entry),
     refuse: (entry, message) => faults.push({ key: entry.key, source: entry.source, message }),
   };
   const value = line.kind.read(node, reading);
-  const ranks = new Map([...node.entries()].map((entry) => [entry.rank, entry]));
+  const ranks = new Map(own.map((entry) => [entry.rank, entry]));
   if (line.kind.oneSource && ranks.size > 1) {
     const sources = [...ranks.values()].map((entry) => entry.source).join(', ');
     const message =

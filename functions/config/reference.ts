@@ -45,7 +45,11 @@ export function settingsSchema(): Schema {
     const last = names.pop() ?? '';
     let at = root;
     for (const name of names) at = branchAt(at, name);
-    at.members.set(last, { ...line.kind.schema, description: line.description });
+    const schema = { ...line.kind.schema, description: line.description };
+    const there = at.members.get(last);
+    // A list beside settings of the same name, such as `Providers:0` and `Providers:EnableLiveTargets`.
+    if (there !== undefined && isBranch(there)) there.items = schema;
+    else at.members.set(last, schema);
   }
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -56,6 +60,8 @@ export function settingsSchema(): Schema {
 
 interface Branch {
   readonly members: Map<string, Branch | Schema>;
+  /** The schema of the list that has the name of the branch. */
+  items?: Schema;
 }
 
 function branchAt(branch: Branch, name: string): Branch {
@@ -70,10 +76,18 @@ function isBranch(member: Branch | Schema): member is Branch {
   return 'members' in member && member.members instanceof Map;
 }
 
+/** With a list: the list itself, or an object of its items by their places and of the other settings. */
+function branchSchema(branch: Branch): Schema {
+  const object = objectSchema(branch);
+  if (branch.items === undefined) return object;
+  const { items, description } = branch.items;
+  return { description, anyOf: [branch.items, { ...object, patternProperties: { '^[0-9]{1,6}$': items } }] };
+}
+
 function objectSchema(branch: Branch, more: Schema = {}): Schema {
   const members = [...branch.members].map(([name, member]) => [
     name,
-    isBranch(member) ? objectSchema(member) : member,
+    isBranch(member) ? branchSchema(member) : member,
   ]);
   return {
     type: 'object',

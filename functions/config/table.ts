@@ -3,6 +3,7 @@ import { canonicalAccess, executionAccess, oidc, recordAccess } from './settings
 import { embeddings } from './settings/embeddings.ts';
 import { cloudTasks, execution, hostedWorker } from './settings/execution.ts';
 import { objects } from './settings/objects.ts';
+import { providers } from './settings/providers.ts';
 import { records } from './settings/records.ts';
 import {
   cors,
@@ -41,6 +42,7 @@ export const table = {
   records,
   objects,
   embeddings,
+  providers,
   traces,
   docs,
   cors,

@@ -38,6 +38,20 @@ export interface SharedProcessor {
   readonly line: WorkLine;
 }
 
+/** A model of the service under another id and with another length of vectors. */
+export interface RenamedModel {
+  readonly provider: string;
+  readonly modelId: string;
+  readonly dimensions: number;
+}
+
+/** `null` where the service has no such model. */
+export function renamedEmbedder(named: RenamedModel, processor?: SharedProcessor): Embedder | null {
+  const model = models.find(({ modelId }) => modelId === named.modelId);
+  const embedder = builtInEmbedder(model?.provider ?? '', named.dimensions, processor);
+  return embedder === null ? null : { ...embedder, provider: named.provider };
+}
+
 /**
  * The embedder of the service under this id, without a network and free of cost; `null` where it has none. Without a `processor`
  * to share, a call does its work in one go.

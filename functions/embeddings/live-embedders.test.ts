@@ -23,7 +23,7 @@ function openAi(own: Partial<OpenAiEmbedderOptions> = {}): Embedder {
     ...common,
     baseAddress: `${server.address}/v1/`,
     sendsDimensions: true,
-    apiKey: 'k',
+    apiKey: () => Promise.resolve('k'),
     ...own,
   };
   return openAiEmbedder(new ModelWorld(), options);
@@ -131,7 +131,10 @@ describe('the OpenAI-compatible embedder', () => {
 
   test('sends neither key nor size where there is none', async () => {
     server = await startModelServer(json(kinds['openai-compatible'].answer([[1, 2]])));
-    await openAi({ apiKey: null, sendsDimensions: false }).embed(['a'], { purpose: 'query', signal });
+    await openAi({ apiKey: () => Promise.resolve(null), sendsDimensions: false }).embed(['a'], {
+      purpose: 'query',
+      signal,
+    });
     const [request] = server.received;
     expect(request?.headers.authorization).toBeUndefined();
     expect(JSON.parse(request?.body ?? '')).not.toHaveProperty('dimensions');

@@ -17,8 +17,8 @@ export interface OpenAiEmbedderOptions {
   /** Asks the model for this size; models of one size refuse to be asked. */
   readonly sendsDimensions: boolean;
   readonly prefixes: EmbeddingPrefixes;
-  /** `null`: the server wants none. */
-  readonly apiKey: string | null;
+  /** Asked for before each call; `null`: the server wants none. */
+  readonly apiKey: () => Promise<string | null>;
   /** For all tries of one call. */
   readonly timeoutMs: number;
 }
@@ -38,7 +38,8 @@ export function openAiEmbedder(world: World, options: OpenAiEmbedderOptions): Em
     async embed(texts, { signal }) {
       const size = sendsDimensions ? { dimensions } : {};
       const body = { input: texts, model: modelId, ...size, encoding_format: 'float' };
-      const headers = new Headers(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` });
+      const key = await apiKey();
+      const headers = new Headers(key === null ? {} : { authorization: `Bearer ${key}` });
       const call = { url, headers, body, answerBytesMax: answerBytesMax(texts.length, dimensions) };
       const answer = await callProvider(world, call, { timeoutMs, signal });
       return vectorsIn(answer, texts.length, dimensions);

@@ -4,6 +4,7 @@ export type FailureClass =
   | 'configuration'
   | 'network'
   | 'provider_unavailable'
+  | 'quota'
   | 'rate_limit'
   | 'schema'
   | 'timeout'
@@ -21,12 +22,14 @@ export class ProviderFailure extends Error {
   readonly isRetryable: boolean;
   /** How long the provider asks to wait; `null` where it does not say. */
   readonly retryAfterMs: number | null;
+  /** The service itself made no call: one of its limits for the provider is spent. */
+  readonly isOfGuard: boolean;
 
   constructor(
     failureClass: FailureClass,
     providerStatus: string,
     message: string,
-    { isRetryable = false, retryAfterMs = null }: Retry = {},
+    { isRetryable = false, retryAfterMs = null, isOfGuard = false }: Retry = {},
   ) {
     super(message);
     this.name = 'ProviderFailure';
@@ -34,10 +37,12 @@ export class ProviderFailure extends Error {
     this.providerStatus = providerStatus;
     this.isRetryable = isRetryable;
     this.retryAfterMs = retryAfterMs;
+    this.isOfGuard = isOfGuard;
   }
 }
 
 interface Retry {
   readonly isRetryable?: boolean;
   readonly retryAfterMs?: number | null;
+  readonly isOfGuard?: boolean;
 }

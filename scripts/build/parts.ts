@@ -37,6 +37,8 @@ export const sharedParts: Readonly<Record<string, Part>> = {
   mysql: { bytesMax: 1_200_000, entries: ['functions/store/mysql/store.ts'] },
   /** Read with the first token. Shares most of its bytes with the driver of Firestore. */
   oidc: { bytesMax: 600_000, entries: ['functions/identity/oidc/auth-library.ts'] },
+  /** Read with the first call of a model of Google. Shares most of its bytes with `oidc`. */
+  googleModels: { bytesMax: 600_000, entries: ['functions/providers/outgoing/auth-library.ts'] },
   /** The hosted worker, and the functions that the scheduler calls. */
   besideGroups: {
     bytesMax: 90_000,
@@ -64,6 +66,7 @@ export const partsWithPackages = [
   'oidc',
   'cloudStorage',
   'cloudTasks',
+  'googleModels',
   'guides',
 ];
 

@@ -50,7 +50,7 @@ export class PaidModel {
         dimensions,
         sendsDimensions: false,
         prefixes: { query: null, passage: null, symmetric: null },
-        apiKey: 'k',
+        apiKey: () => Promise.resolve('k'),
         timeoutMs: 60_000,
       },
     );

@@ -3,13 +3,13 @@ import { setting } from '../setting.ts';
 import { providerId } from './texts.ts';
 
 /** Longest vector that an embedding provider may be set to. */
-const DIMENSIONS_MAX = 8_192;
+export const VECTOR_LENGTH_MAX = 8_192;
 
 /** Embeddings: served where collections and records are. */
 // biome-ignore format: a table reads better with one setting a line or two
 export const embeddings = {
   provider: setting('Embeddings:Provider', providerId, 'local-token-hash',
-    'The provider that gives texts their vectors: local-token-hash or deterministic-hash, which are part of the service.'),
-  dimensions: setting<number | null>('Embeddings:Dimensions', integer(1, DIMENSIONS_MAX), null,
+    'The provider that gives texts their vectors: local-token-hash or deterministic-hash, which are part of the service, or the Id of an entry of Providers.'),
+  dimensions: setting<number | null>('Embeddings:Dimensions', integer(1, VECTOR_LENGTH_MAX), null,
     'Length of the vectors of local-token-hash and deterministic-hash. Default: 384 and 64.', { unit: 'numbers' }),
 } as const;

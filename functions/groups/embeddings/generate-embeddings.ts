@@ -2,6 +2,7 @@ import { embedTexts } from '../../embeddings/embed-texts.ts';
 import { readEmbeddingRequest } from '../../embeddings/rules/request.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
 import type { EmbeddingsDependencies } from './dependencies.ts';
+import { refusedBy } from './provider-refusal.ts';
 
 /** A number as text, with its comma. */
 const NUMBER_BYTES = 16;
@@ -15,7 +16,11 @@ export function generateEmbeddings({
     const space = access.spaceOf(caller, 'read');
     const question = readEmbeddingRequest(body);
     hold?.(question.texts.length * embeddings.embedder.dimensions * NUMBER_BYTES);
-    const { items, ...answer } = await embedTexts(embeddings, question, { space, signal });
+    const { items, ...answer } = await embedTexts(embeddings, question, { space, signal }).catch(
+      (error: unknown) => {
+        throw refusedBy(error);
+      },
+    );
     const shown = items.map(({ values, ...item }) => ({ ...item, values: [...values] }));
     return { status: 200, body: { ...answer, items: shown } };
   };

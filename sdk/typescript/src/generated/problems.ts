@@ -47,5 +47,8 @@ export type ProblemCode =
   | 'store_contention'
   | 'storage_full'
   | 'handler_not_routed'
+  | 'provider_limit_reached'
+  | 'provider_failed'
+  | 'provider_unavailable'
   | 'unavailable'
   | 'search_index_building';

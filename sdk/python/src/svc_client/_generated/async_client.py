@@ -2885,7 +2885,9 @@ class AsyncOperations:
                 `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
                 `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
                 `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+                `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
+                `unavailable` (503).
 
         Operation `generateEmbeddings` of the contract, here `embed_texts`:
         docs/reference/operations.md#generateembeddings

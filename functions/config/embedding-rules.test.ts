@@ -1,0 +1,125 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import { describeConfiguration } from './describe.ts';
+import { faultsText } from './fault.ts';
+import { loadConfiguration } from './load.ts';
+import { settingsSchema } from './reference.ts';
+
+const host = 'embedded' as const;
+const openai = {
+  Id: 'mine',
+  Kind: 'openai-compatible',
+  BaseAddress: 'http://127.0.0.1:11434/v1',
+  Model: 'small',
+  Dimensions: '3',
+};
+const vertex = {
+  Id: 'cloud',
+  Kind: 'vertex',
+  ProjectId: 'my-project',
+  LocationId: 'europe-west1',
+  Model: 'text-embedding-005',
+  Dimensions: '768',
+};
+const renamed = {
+  Id: 'short',
+  Kind: 'deterministic',
+  Model: 'local-token-hash-embedding-v1',
+  Dimensions: '16',
+};
+
+const argv = (entries: readonly object[], more: Readonly<Record<string, string>> = {}) => [
+  ...entries.flatMap((entry, index) =>
+    Object.entries(entry).map(([name, value]) => `--Providers:${index}:${name}=${String(value)}`),
+  ),
+  ...Object.entries(more).map(([key, value]) => `--${key}=${value}`),
+];
+const load = (entries: readonly object[], more: Readonly<Record<string, string>> = {}) =>
+  loadConfiguration({ host, env: {}, argv: argv(entries, more), readFile: () => undefined });
+const faultOf = (...given: Parameters<typeof load>) => {
+  const { faults } = load(...given);
+  return faults.length === 0 ? '' : faultsText(faults);
+};
+
+test('the providers of the settings have their members', () => {
+  const { settings } = load([openai, vertex, renamed], { 'Embeddings:Provider': 'short' });
+  expect(settings?.providers.list.map(({ Id, Kind, Dimensions }) => [Id, Kind, Dimensions])).toEqual([
+    ['mine', 'openai-compatible', 3],
+    ['cloud', 'vertex', 768],
+    ['short', 'deterministic', 16],
+  ]);
+  expect(settings?.providers.enableLiveTargets).toBe(false);
+});
+
+test.each(['true', '1', 'yes', 'ON', 'Enabled'])('%s lets the service call them', (word) => {
+  const more = { 'Providers:EnableLiveTargets': word, 'Embeddings:Provider': 'mine' };
+  expect(load([openai], more).settings?.providers.enableLiveTargets).toBe(true);
+});
+
+test('a provider over the network serves only where the service may call it', () => {
+  expect(faultOf([openai], { 'Embeddings:Provider': 'mine' })).toContain(
+    'Providers:EnableLiveTargets is false',
+  );
+  expect(faultOf([renamed], { 'Embeddings:Provider': 'short' })).toBe('');
+  expect(faultOf([], { 'Embeddings:Provider': 'absent' })).toContain('names no provider');
+});
+
+describe('an entry is refused', () => {
+  test.each<[string, readonly object[], string]>([
+    ['without a kind', [{ Id: 'a' }], 'has no Kind'],
+    ['without an address', [{ ...openai, BaseAddress: '' }], 'has no BaseAddress'],
+    ['without a model', [{ ...vertex, Model: '' }], 'has no Model'],
+    ['with the id of another', [openai, { ...vertex, Id: 'mine' }], 'which another provider has'],
+    ['with an id of the service', [{ ...openai, Id: 'local-token-hash' }], 'which another provider has'],
+    ['with two keys', [{ ...openai, ApiKey: 'k', ApiKeyFile: 'f' }], 'has both ApiKey and ApiKeyFile'],
+    ['with a member of another kind', [{ ...vertex, ApiKey: 'k' }], 'for which the kind vertex has no use'],
+    ['with another model of the service', [{ ...renamed, Model: 'other' }], 'names another Model'],
+    ['with a member that is not known', [{ ...openai, ApiKye: 'k' }], 'did you mean Providers:<n>:ApiKey'],
+    [
+      'with credentials in its address',
+      [{ ...openai, BaseAddress: 'http://a:b@c/v1' }],
+      'must be an address',
+    ],
+    ['with too long vectors', [{ ...openai, Dimensions: '8193' }], 'from 1 to 8192'],
+  ])('%s', (_, entries, reason) => {
+    expect(faultOf(entries)).toContain(reason);
+  });
+
+  test('and the length of its vectors is said once', () => {
+    const more = { 'Embeddings:Provider': 'short', 'Embeddings:Dimensions': '8' };
+    expect(faultOf([renamed], more)).toContain('says how long its vectors are');
+  });
+});
+
+test('the list may come from a file, and the switch from elsewhere', () => {
+  const file = JSON.stringify({ Providers: [{ ...openai, Dimensions: 3 }] });
+  const { settings, faults } = loadConfiguration({
+    host,
+    env: { Providers__EnableLiveTargets: 'true' },
+    argv: [],
+    readFile: (path) => (path === 'svcsettings.json' ? file : undefined),
+  });
+  expect(faults).toEqual([]);
+  expect(settings?.providers.list).toHaveLength(1);
+  expect(settings?.providers.enableLiveTargets).toBe(true);
+});
+
+test('a key is shown nowhere', () => {
+  const key = 'canary-of-a-provider';
+  const given = argv([{ ...openai, ApiKey: key }]);
+  const input = { host, env: {}, argv: given, readFile: () => undefined };
+  expect(JSON.stringify(describeConfiguration(input))).not.toContain('canary');
+  const wrong = { ...input, argv: argv([{ ...openai, ApiKey: `${key} with a space` }]) };
+  const { faults } = loadConfiguration(wrong);
+  expect(faults).toHaveLength(1);
+  expect(faultsText(faults)).not.toContain('canary');
+});
+
+test('the schema of files takes the list, and an object of places beside the switch', () => {
+  const validate = new Ajv2020({ strict: false }).compile(settingsSchema());
+  const entry = { ...openai, Dimensions: 3 };
+  expect(validate({ Providers: [entry] })).toBe(true);
+  expect(validate({ Providers: { EnableLiveTargets: true, 0: entry } })).toBe(true);
+  expect(validate({ Providers: { EnableLive: true } })).toBe(false);
+  expect(validate({ Providers: [{ ...entry, Modle: 'x' }] })).toBe(false);
+});

@@ -1,0 +1,46 @@
+import { choice, integer, list, members, secretText, spacedText, switched, text, truth } from '../kinds.ts';
+import type { Secret } from '../secret.ts';
+import { setting } from '../setting.ts';
+import { VECTOR_LENGTH_MAX } from './embeddings.ts';
+import { anyText, locationName, projectName, providerId, url } from './texts.ts';
+
+export type ProviderKind = 'deterministic' | 'openai-compatible' | 'vertex';
+
+/** A model that the service may call. Which members it needs depends on its kind. */
+export interface ProviderSetting {
+  readonly Id: string;
+  readonly Kind: ProviderKind;
+  readonly DisplayName: string;
+  readonly BaseAddress: string;
+  readonly Model: string;
+  readonly Dimensions: number;
+  readonly SendsDimensions: boolean;
+  readonly QueryPrefix: string;
+  readonly PassagePrefix: string;
+  readonly SymmetricPrefix: string;
+  readonly ApiKey: Secret;
+  readonly ApiKeyFile: string;
+  readonly ProjectId: string;
+  readonly LocationId: string;
+  readonly TimeoutSeconds: number;
+  readonly CallsPerMinute: number;
+  readonly TokensPerDayMax: number;
+}
+
+const prefix = spacedText('1 to 512 characters', /^[^\p{Cc}]{1,512}$/u);
+const credential = secretText('1 to 4,096 visible ASCII characters', /^[\x21-\x7e]{1,4096}$/);
+
+/** Models beside those of the service. */
+// biome-ignore format: a table reads better with one setting a line or two
+export const providers = {
+  enableLiveTargets: setting('Providers:EnableLiveTargets', switched(), false,
+    'Whether the service may call the providers of Providers over the network. Without it they are listed as disabled.'),
+  list: setting<readonly Partial<ProviderSetting>[]>('Providers',
+    list(members<ProviderSetting>({
+      Id: providerId, Kind: choice<ProviderKind>({ deterministic: [], 'openai-compatible': ['openai'], vertex: ['vertex-ai'] }), DisplayName: anyText,
+      BaseAddress: url, Model: text('the name of a model', /^[\x21-\x7e]{1,256}$/), Dimensions: integer(1, VECTOR_LENGTH_MAX), SendsDimensions: truth(),
+      QueryPrefix: prefix, PassagePrefix: prefix, SymmetricPrefix: prefix, ApiKey: credential, ApiKeyFile: anyText,
+      ProjectId: projectName, LocationId: locationName, TimeoutSeconds: integer(1, 300), CallsPerMinute: integer(1, 100_000), TokensPerDayMax: integer(1, 1_000_000_000_000),
+    })), [],
+    'Providers of embeddings beside those of the service (docs/embeddings.md). Kind deterministic is a model of the service under another id; openai-compatible needs BaseAddress, vertex ProjectId and LocationId; each needs Id, Model and Dimensions. ApiKeyFile names a file that holds the key.'),
+} as const;
