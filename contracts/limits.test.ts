@@ -104,6 +104,7 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
   executionEventBodyBytesMax: ['recordExternalExecutionLeaseEvent'],
   executionArtifactBodyBytesMax: ['putExternalExecutionLeaseArtifact'],
   objectBytesMax: ['putObject'],
+  recordArtifactBodyBytesMax: ['ingestRecordArtifact'],
   embeddingBodyBytesMax: ['generateEmbeddings'],
 };
 

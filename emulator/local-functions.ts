@@ -30,6 +30,7 @@ const recordGroups: ReadonlySet<string> = new Set([
   'collections',
   'records',
   'objects',
+  'artifacts',
   'embeddings',
   'traces',
 ]);

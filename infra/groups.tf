@@ -10,6 +10,7 @@ locals {
     collections = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     records     = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     objects     = { database = "user", queues = false, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    artifacts   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     embeddings  = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
     traces      = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
   }

@@ -42,7 +42,7 @@ const shared = ['kernel', 'contracts'];
 /** Which groups may use the library part of which others. */
 const usedGroups: Readonly<Record<string, readonly string[]>> = {
   collections: ['execution', 'records'],
-  artifacts: ['objects'],
+  artifacts: ['objects', 'execution', 'records'],
   embeddings: ['providers', 'records'],
   retrieval: ['embeddings', 'providers'],
   rag: ['retrieval', 'graph'],

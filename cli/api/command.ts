@@ -17,6 +17,7 @@ import { accessLines } from './access.ts';
 import { deliver } from './answer.ts';
 import { readBody } from './body.ts';
 import { type ApiOperation, apiOperations, groups, groupTitle } from './catalog.ts';
+import { readForm, takesForm } from './form.ts';
 import { operationHelp, takesBody } from './help.ts';
 import { requestOf } from './request.ts';
 
@@ -24,7 +25,7 @@ import { requestOf } from './request.ts';
 export function apiCommand(inputs: Inputs = processInputs()): Command {
   const command = new Command('api')
     .description('calls an operation of a running service by its id; alone, lists them')
-    .usage('[options] <operationId> [--param name=value …] [--body JSON|@file|@-]')
+    .usage('[options] <operationId> [--param name=value …] [--body JSON|@file|@-] [--part name=value …]')
     .argument('[operationId]', 'one of the commands below')
     // Report an unknown id before unknown options behind it.
     .allowUnknownOption()
@@ -45,6 +46,8 @@ interface CallOptions {
   /** Absent if the operation has no parameters. */
   readonly param?: readonly string[];
   readonly body?: string;
+  /** Absent if the operation takes no form. */
+  readonly part?: readonly string[];
   readonly idempotencyKey?: string;
   readonly output: OutputForm;
   readonly out?: string;
@@ -54,7 +57,8 @@ function operationCommand(operation: ApiOperation, inputs: Inputs): Command {
   const { entry, id, summary, description } = operation;
   const command = new Command(id).summary(summary).description(`${summary}. ${description}`.trim());
   if (operation.parameters.length > 0) command.addOption(paramOption(operation));
-  if (takesBody(operation))
+  if (takesForm(entry)) command.addOption(partOption());
+  else if (takesBody(operation))
     command.option('--body <json>', 'the body: JSON, @file, or @- for standard input');
   if (entry.idempotency.location !== null) {
     command.option('--idempotency-key <key>', 'a name for this one intent: repeated, it is done once');
@@ -84,17 +88,28 @@ function paramOption({ parameters }: ApiOperation): ParamOption {
   return new ParamOption(parameters.map(({ spec }) => spec.name));
 }
 
+function partOption(): Option {
+  return new Option(
+    '--part <name=value>',
+    'a part of the form: JSON, @file, or @- for standard input; again for each',
+  )
+    .default([], 'none')
+    .argParser((text: string, before: string[]) => [...before, text]);
+}
+
 async function call(
   operation: ApiOperation,
-  { param = [], body, idempotencyKey, output, out }: CallOptions,
+  { param = [], body, part, idempotencyKey, output, out }: CallOptions,
   command: Command,
   inputs: Inputs,
 ): Promise<number> {
   const { entry } = operation;
   const head = requestOf(operation, { params: param, idempotencyKey });
   const remote = await connect(command, inputs);
-  const bytes = await readBody(operation, body, inputs);
-  const type: [string, string][] = bytes === null ? [] : [['Content-Type', entry.requestMediaType ?? '']];
+  const form = part === undefined ? null : await readForm(operation, part, inputs);
+  const bytes = form === null ? await readBody(operation, body, inputs) : form.bytes;
+  const mediaType = form?.type ?? entry.requestMediaType ?? '';
+  const type: [string, string][] = bytes === null ? [] : [['Content-Type', mediaType]];
   const answer = await remote
     .send({ ...head, headers: [...head.headers, ...type], body: bytes })
     .catch((error: unknown) => {

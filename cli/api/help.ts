@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { ParameterSpec } from '../../contracts/operation.ts';
 import { textTable } from '../output.ts';
 import type { ApiOperation, ApiParameter } from './catalog.ts';
+import { takesForm } from './form.ts';
 
 /** The text of `svc api <operationId> --help` below the options. */
 export function operationHelp(operation: ApiOperation): string {
@@ -57,7 +58,10 @@ function formOf(spec: ParameterSpec): string {
 
 function bodyHelp({ entry }: ApiOperation): string[] {
   const limit = `at most ${(entry.bodyLimitBytes ?? 0).toLocaleString('en')} bytes`;
-  const head = `Body (--body JSON, --body @file, --body @-): ${entry.requestSchema ?? 'bytes'}, ${entry.requestMediaType ?? ''}, ${limit}`;
+  const how = takesForm(entry)
+    ? '--part name=JSON, --part name=@file'
+    : '--body JSON, --body @file, --body @-';
+  const head = `Body (${how}): ${entry.requestSchema ?? 'bytes'}, ${entry.requestMediaType ?? ''}, ${limit}`;
   const members = entry.requestSchema === null ? [] : membersOf(entry.requestSchema);
   return members.length === 0 ? [head] : [head, textTable(members)];
 }

@@ -41,9 +41,7 @@ export async function emitValidators(source: ContractSource): Promise<ReadonlyMa
 function groupTargets(operations: readonly CatalogOperation[]): Targets {
   return {
     request: operations.flatMap(({ id, request }) =>
-      request?.schema != null && request.mediaType === 'application/json'
-        ? [{ key: id, model: request.schema }]
-        : [],
+      request?.schema != null ? [{ key: id, model: request.schema }] : [],
     ),
     response: operations.flatMap(({ id, responses }) =>
       responses.flatMap(({ status, schema }) =>

@@ -183,7 +183,7 @@ export const used = [query, parcel, operations.peek.routes, problems.not_found.s
       string,
       Record<string, Validator>
     >;
-    expect(Object.keys(requestValidators ?? {})).toEqual(['findParcel']);
+    expect(Object.keys(requestValidators ?? {})).toEqual(['findParcel', 'ingestParcel']);
     expect(Object.keys(responseValidators ?? {})).toEqual([
       'listParcels:200',
       'findParcel:200',

@@ -7,6 +7,7 @@ export type Group =
   | 'collections'
   | 'records'
   | 'objects'
+  | 'artifacts'
   | 'embeddings'
   | 'traces';
 
@@ -18,6 +19,7 @@ export const groupClasses = {
   collections: ['server-authenticated', 'execution-policy'],
   records: ['server-authenticated', 'execution-policy'],
   objects: ['server-authenticated'],
+  artifacts: ['server-authenticated'],
   embeddings: ['server-authenticated'],
   traces: ['server-authenticated'],
 } as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;

@@ -156,6 +156,13 @@ export const limits = {
   objectMetadataEntriesMax: 32,
   /** Names and values of the metadata of one object together. Unit: bytes. */
   objectMetadataBytesMax: 8_192,
+  /** Bytes of an artifact that is ingested with its record. Unit: bytes. */
+  recordArtifactBytesMax: 16_777_216,
+  /**
+   * Body of a request that ingests an artifact with its record: the artifact, a manifest of 1 MiB and what
+   * separates them. Unit: bytes.
+   */
+  recordArtifactBodyBytesMax: 17_891_328,
   /** Request body of every other JSON operation of this release, as sent. Unit: bytes. */
   jsonBodyBytesMax: 65_536,
   /** Nesting of a JSON request body. Unit: levels. */

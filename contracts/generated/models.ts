@@ -4,6 +4,49 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 
 export type JsonObject = { readonly [member: string]: JsonValue };
 
+// ---- artifacts
+
+/** The parts of a form that ingests an artifact with its record. */
+export type ArtifactRecordIngestForm = {
+  /** Where the artifact and its record go. */
+  readonly manifest: ArtifactRecordIngestManifest;
+  /** The bytes: 1 to 16,777,216. The last part of the form. */
+  readonly artifact: AsyncIterable<Uint8Array>;
+};
+
+/**
+ * Where an artifact and its record go. The service keeps further members of the record, and the order and the
+ * spelling of all.
+ */
+export type ArtifactRecordIngestManifest = {
+  /** The collection of the record. It must exist. (1 to 255 characters) */
+  readonly collection: string;
+  /** The record. It replaces one with the same partition and id. */
+  readonly record: SvcRecordInput;
+  /** The object. */
+  readonly artifact: ArtifactRecordDescriptor;
+  /** A proof of the context that the artifact comes from, where the service checks such proofs. */
+  readonly externalContext?: ExternalContextProof | null;
+};
+
+/** The object of an artifact. */
+export type ArtifactRecordDescriptor = {
+  /** The container: 3 to 63 lower-case letters, digits and single hyphens. (3 to 63 characters) */
+  readonly container: string;
+  /** The key of the object: a relative path. (1 to 700 characters) */
+  readonly key: string;
+  /** The media type of the bytes; that of the part `artifact` if absent. (at most 255 characters) */
+  readonly contentType?: string | null;
+  /** Metadata of the object by name: as `X-Svc-Meta-<name>` of `putObject`. (at most 32 entries) */
+  readonly metadata?: { readonly [name: string]: string } | null;
+};
+
+/** A proof that another system has issued. */
+export type ExternalContextProof = {
+  /** A JSON Web Token in compact form, signed with ES256. (1 to 8192 characters) */
+  readonly token: string;
+};
+
 // ---- canonical
 
 /**

@@ -8,6 +8,7 @@ import { type ExecutionOperationTypes, operations as execution } from './operati
 import { type CollectionsOperationTypes, operations as collections } from './operations/collections.ts';
 import { type RecordsOperationTypes, operations as records } from './operations/records.ts';
 import { type ObjectsOperationTypes, operations as objects } from './operations/objects.ts';
+import { type ArtifactsOperationTypes, operations as artifacts } from './operations/artifacts.ts';
 import { type EmbeddingsOperationTypes, operations as embeddings } from './operations/embeddings.ts';
 import { type TracesOperationTypes, operations as traces } from './operations/traces.ts';
 
@@ -21,6 +22,7 @@ export interface GroupOperations {
   readonly collections: keyof CollectionsOperationTypes;
   readonly records: keyof RecordsOperationTypes;
   readonly objects: keyof ObjectsOperationTypes;
+  readonly artifacts: keyof ArtifactsOperationTypes;
   readonly embeddings: keyof EmbeddingsOperationTypes;
   readonly traces: keyof TracesOperationTypes;
 }
@@ -35,6 +37,7 @@ export interface OperationTypes
     CollectionsOperationTypes,
     RecordsOperationTypes,
     ObjectsOperationTypes,
+    ArtifactsOperationTypes,
     EmbeddingsOperationTypes,
     TracesOperationTypes {}
 
@@ -46,6 +49,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
   ...collections,
   ...records,
   ...objects,
+  ...artifacts,
   ...embeddings,
   ...traces,
 };

@@ -1,5 +1,6 @@
 import { authorizationClasses, type Group, groupClasses } from '../../contracts/generated/groups.ts';
 import { accessRules } from './access-rules.ts';
+import { artifactRules } from './artifact-rules.ts';
 import { embeddingRules } from './embedding-rules.ts';
 import { executionRules } from './execution-rules.ts';
 import type { Fault } from './fault.ts';
@@ -220,6 +221,7 @@ const rules: readonly Rule[] = [
   ...accessRules,
   ...executionRules,
   ...recordRules,
+  ...artifactRules,
   ...embeddingRules,
   openOnLoopbackOnly,
 ];

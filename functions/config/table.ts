@@ -1,5 +1,6 @@
 import type { Setting } from './setting.ts';
 import { canonicalAccess, executionAccess, oidc, recordAccess } from './settings/access.ts';
+import { artifacts } from './settings/artifacts.ts';
 import { embeddings } from './settings/embeddings.ts';
 import { cloudTasks, execution, hostedWorker } from './settings/execution.ts';
 import { objects } from './settings/objects.ts';
@@ -41,6 +42,7 @@ export const table = {
   firestore,
   records,
   objects,
+  artifacts,
   embeddings,
   providers,
   traces,

@@ -62,7 +62,7 @@ export async function readSentBody(
     return framing.length === 0 ? undefined : readJson(source);
   if (entry.requestMediaType !== 'multipart/form-data') return readBytes(source);
   const [{ readForm }, chunks] = [await import('./multipart.ts'), openBody(source)];
-  return readForm(chunks, headers.get('content-type') ?? '', entry);
+  return readForm(chunks, headers.get('content-type') ?? '', entry, { reserve, heldBy });
 }
 
 async function readJson(source: Source): Promise<Json | SentText> {

@@ -91,7 +91,12 @@ function bodyOf(entry: OperationEntry, body: unknown): SentBody | undefined {
   if (body === undefined) return undefined;
   if (entry.bodyLimitBytes === null)
     throw new ServiceError('malformed_request', 'The operation takes no request body.');
-  if (body instanceof FormParts) return new FormParts(jsonOf(entry, body.values) as JsonObject, body.streams);
+  if (body instanceof FormParts) {
+    const values = jsonOf(entry, body.values);
+    return values instanceof SentText
+      ? new FormParts(values.value as JsonObject, body.streams, values.text)
+      : new FormParts(values as JsonObject, body.streams);
+  }
   if (typeof body === 'object' && body !== null && Symbol.asyncIterator in body) {
     const mediaType = entry.requestMediaType ?? 'application/octet-stream';
     return byteBody(limited(body as AsyncIterable<Uint8Array>, entry.bodyLimitBytes), { mediaType });

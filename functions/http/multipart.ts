@@ -1,24 +1,27 @@
 import type { FormPart, OperationEntry } from '../../contracts/operation.ts';
 import type { Json } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
+import type { Reserve } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
 import { mediaTypeOf } from './headers.ts';
 import { boundaryOf, MultipartParser, type PartHead } from './multipart-parser.ts';
 import { FormParts } from './operation-input.ts';
-import { parseStrictJson, strictJsonLimits } from './strict-json.ts';
+import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from './strict-json.ts';
 
 /** The most bytes of one JSON part: it is buffered, where the last part is a stream. */
 const JSON_PART_BYTES_MAX = 1024 * 1024;
 
 /**
  * Reads a form (RFC 7578) by the parts that the contract names. Reads the JSON parts whole, then hands out the part of bytes
- * as a stream. So that part comes last: what followed it could not be checked before the handler runs.
+ * as a stream. So that part comes last: what followed it could not be checked before the handler runs. `reserve` counts the
+ * JSON parts; the handler counts the stream.
  */
 export async function readForm(
   chunks: AsyncIterable<Uint8Array>,
   contentType: string,
-  { parts = [], json }: Pick<OperationEntry, 'parts' | 'json'>,
+  { parts = [], json, keepsText }: Pick<OperationEntry, 'parts' | 'json' | 'keepsText'>,
+  { reserve, heldBy }: FormCount = { reserve: () => {}, heldBy: () => 0 },
 ): Promise<FormParts> {
   if (mediaTypeOf(contentType) !== 'multipart/form-data')
     throw new ServiceError(
@@ -27,6 +30,8 @@ export async function readForm(
     );
   const parser = new MultipartParser(chunks, boundaryOf(contentType));
   const values: Record<string, Json> = {};
+  const texts: [name: string, bytes: Uint8Array][] = [];
+  const measured = (counts: JsonCounts): void => reserve(heldBy(counts));
   const streams: Record<string, ByteBody> = {};
   for (;;) {
     const head = await parser.next();
@@ -40,12 +45,30 @@ export async function readForm(
       });
       break;
     }
-    values[part.name] = parseStrictJson(await readWhole(parser, head), { ...strictJsonLimits, ...json });
+    const bytes = await readWhole(parser, head, reserve);
+    values[part.name] = parseStrictJson(bytes, { ...strictJsonLimits, ...json, measured });
+    if (keepsText === true) {
+      // The handler holds the bytes, and their text once it asks for it.
+      reserve(bytes.byteLength * 2);
+      texts.push([part.name, bytes]);
+    }
   }
   for (const { name, required } of parts)
     if (required && !(name in values) && !(name in streams))
       throw invalidMember(`/${name}`, 'the part is missing, or follows the part of bytes');
-  return new FormParts(values, streams);
+  return new FormParts(values, streams, keepsText === true ? () => jsonText(texts) : undefined);
+}
+
+/** Counts what a form holds in memory. */
+export interface FormCount {
+  readonly reserve: Reserve;
+  /** What the values of a JSON text take beside it. */
+  readonly heldBy: (counts: JsonCounts) => number;
+}
+
+/** An object of the JSON parts. */
+function jsonText(texts: readonly (readonly [name: string, bytes: Uint8Array])[]): string {
+  return `{${texts.map(([name, bytes]) => `${JSON.stringify(name)}:${textOf(bytes)}`).join(',')}}`;
 }
 
 /** The names of the contract are the only ones a form may use, each once. */
@@ -57,7 +80,11 @@ function partOf(parts: readonly FormPart[], { name }: PartHead, seen: object): F
   return part;
 }
 
-async function readWhole(parser: MultipartParser, { name, mediaType }: PartHead): Promise<Uint8Array> {
+async function readWhole(
+  parser: MultipartParser,
+  { name, mediaType }: PartHead,
+  reserve: Reserve,
+): Promise<Uint8Array> {
   if (mediaType !== null && mediaTypeOf(mediaType) !== 'application/json')
     throw new ServiceError('unsupported_media_type', `The part ${name} must be application/json.`);
   const chunks: Uint8Array[] = [];
@@ -69,6 +96,7 @@ async function readWhole(parser: MultipartParser, { name, mediaType }: PartHead)
         'payload_too_large',
         `The part ${name} is larger than ${JSON_PART_BYTES_MAX} bytes.`,
       );
+    reserve(chunk.length);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -34,10 +34,13 @@ export class FormParts {
   readonly values: JsonObject;
   /** The parts that are streams of bytes. */
   readonly streams: Readonly<Record<string, ByteBody>>;
+  /** The JSON text of `values` as it was sent, for an operation that keeps the text of its body. */
+  readonly text: (() => string) | undefined;
 
-  constructor(values: JsonObject, streams: Readonly<Record<string, ByteBody>>) {
+  constructor(values: JsonObject, streams: Readonly<Record<string, ByteBody>>, text?: () => string) {
     this.values = values;
     this.streams = streams;
+    this.text = text;
   }
 }
 
@@ -73,7 +76,8 @@ export function checkInput(
       ? { idempotencyKey: sentKey(target, header) }
       : {};
   if (!(body instanceof SentText)) {
-    return { ...checkSent(target, { query, body }, validator, header), ...idempotencyKey };
+    const kept = body instanceof FormParts && body.text !== undefined ? { text: body.text } : {};
+    return { ...checkSent(target, { query, body }, validator, header), ...idempotencyKey, ...kept };
   }
   const { value, text } = body;
   return { ...checkSent(target, { query, body: value }, validator, header), ...idempotencyKey, text };

@@ -1,3 +1,4 @@
+import { limits } from '../../contracts/generated/limits.ts';
 import { objectBytesMax } from '../blobs/rules.ts';
 import type { RecordParts } from '../collections/parts.ts';
 import type { PayloadPlace } from '../collections/payload-place.ts';
@@ -18,13 +19,20 @@ export interface ObjectParts {
 export interface ObjectLimits {
   /** Bytes of one object. */
   readonly objectBytesMax: number;
+  /** Bytes of one artifact that is ingested with its record. */
+  readonly artifactBytesMax: number;
   /** Bytes of objects that the process holds in memory. */
   readonly bytesInFlightMax: number;
 }
 
 /** The limits of a process. `messageBytesMax` is what the platform in front carries; `null` for no bound. */
 export function objectLimits(messageBytesMax: number | null, bytesInFlightMax: number): ObjectLimits {
-  return { objectBytesMax: Math.min(objectBytesMax, messageBytesMax ?? objectBytesMax), bytesInFlightMax };
+  const most = messageBytesMax ?? objectBytesMax;
+  return {
+    objectBytesMax: Math.min(objectBytesMax, most),
+    artifactBytesMax: Math.min(limits.recordArtifactBytesMax, most),
+    bytesInFlightMax,
+  };
 }
 
 /** The parts with what a process remembers. */

@@ -13,6 +13,8 @@ export interface Receiving {
   readonly body: AsyncIterable<Uint8Array>;
   /** The `Content-Length` of the request, where it has one. The bytes then need no second copy. */
   readonly declaredBytes?: number | null | undefined;
+  /** Instead: no more bytes arrive than so many, as of a part of a request of known size. They need no second copy either. */
+  readonly roomBytes?: number | null | undefined;
   readonly bytesMax: number;
   readonly lease: ByteLease;
 }
@@ -24,10 +26,17 @@ export interface Receiving {
 export async function receiveBytes(receiving: Receiving): Promise<ReceivedBytes> {
   const { body, declaredBytes = null, bytesMax } = receiving;
   if (declaredBytes !== null && declaredBytes > bytesMax) throw tooLarge(bytesMax);
-  const room = declaredBytes === null ? new Chunks(receiving) : new Room(declaredBytes, receiving);
+  const room = placeFor(receiving);
   for await (const chunk of body) room.add(chunk);
   const bytes = room.whole();
   return { bytes, contentHash: `sha256:${hash('sha256', bytes, 'hex')}` };
+}
+
+function placeFor(receiving: Receiving): Chunks | Room {
+  const { declaredBytes = null, roomBytes = null, bytesMax } = receiving;
+  if (declaredBytes !== null) return new Room(declaredBytes, receiving, { isExact: true });
+  if (roomBytes === null) return new Chunks(receiving);
+  return new Room(Math.min(roomBytes, bytesMax), receiving, { isExact: false });
 }
 
 /** Holds the bytes of a body of unknown size. */
@@ -57,18 +66,27 @@ class Chunks {
   }
 }
 
-/** Holds the bytes of a body of known size. */
+/** Holds the bytes of a body of known size, or of at most so many bytes. */
 class Room {
   readonly #bytes: Buffer;
+  readonly #bytesMax: number;
+  readonly #isExact: boolean;
   #size = 0;
 
-  constructor(declaredBytes: number, { lease }: Pick<Receiving, 'lease'>) {
-    lease.take(declaredBytes);
-    this.#bytes = Buffer.allocUnsafe(declaredBytes);
+  constructor(
+    size: number,
+    { lease, bytesMax }: Pick<Receiving, 'lease' | 'bytesMax'>,
+    { isExact }: { readonly isExact: boolean },
+  ) {
+    lease.take(size);
+    this.#bytes = Buffer.allocUnsafe(size);
+    this.#bytesMax = bytesMax;
+    this.#isExact = isExact;
   }
 
   add(chunk: Uint8Array): void {
     if (this.#size + chunk.byteLength > this.#bytes.byteLength) {
+      if (!this.#isExact) throw tooLarge(this.#bytesMax);
       throw new ServiceError('malformed_request', 'The body is longer than its declared length.');
     }
     this.#bytes.set(chunk, this.#size);
@@ -77,6 +95,7 @@ class Room {
 
   whole(): Uint8Array {
     if (this.#size === this.#bytes.byteLength) return this.#bytes;
+    if (!this.#isExact) return this.#bytes.subarray(0, this.#size);
     throw new ServiceError('malformed_request', 'The body is shorter than its declared length.');
   }
 }

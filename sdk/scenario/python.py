@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from svc_client import APIStatusError, Client, StreamedResponse
+from svc_client import APIStatusError, Client, FilePart, StreamedResponse
 
 
 def main(scenario: str, address: str, tenant: str) -> None:
@@ -57,6 +57,8 @@ def begun(client: Any, each: dict[str, Any], kept: dict[str, Any]) -> Any:
     method = getattr(client, each["method"]["python"])
     query = filled(each.get("parameters", {}), kept)
     named: dict[str, Any] = {snake(name): value for name, value in query.items()}
+    if "idempotencyKey" in each:
+        named["idempotency_key"] = each["idempotencyKey"]
     if "correlationId" in each:
         named["options"] = {"correlation_id": each["correlationId"]}
     return method(*(filled(given, kept) for given in each.get("arguments", [])), **named)
@@ -84,13 +86,16 @@ def encoded(content: bytes) -> dict[str, str]:
 
 
 def filled(value: Any, kept: dict[str, Any]) -> Any:
-    """`{"kept": "name"}` stands for what an earlier step has kept, `{"base64": …}` for bytes."""
+    """`{"kept": "name"}` stands for what an earlier step has kept, `{"base64": …}` for bytes, `{"filePart": …}` for a part of a form."""
     if isinstance(value, list):
         return [filled(member, kept) for member in value]
     if not isinstance(value, dict):
         return value
     if "kept" in value:
         return kept[value["kept"]]
+    if "filePart" in value:
+        file = value["filePart"]
+        return FilePart(base64.b64decode(file["base64"]), file["filename"], file["contentType"])
     if "base64" in value:
         return base64.b64decode(value["base64"])
     return {name: filled(member, kept) for name, member in value.items()}

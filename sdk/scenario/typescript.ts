@@ -13,6 +13,7 @@ interface Step {
   /** The query parameters, by their wire names. */
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly correlationId?: string;
+  readonly idempotencyKey?: string;
   /** The way to read a list; by default the first page. */
   readonly read?: 'all' | 'pages';
   /** Values for later steps: name to position in the result. */
@@ -47,11 +48,14 @@ async function made(each: Step): Promise<object> {
 }
 
 async function called(each: Step): Promise<unknown> {
-  const { method, arguments: given = [], parameters, correlationId, read } = each;
+  const { method, arguments: given = [], parameters, correlationId, idempotencyKey, read } = each;
   const call = methods[method.typescript];
   if (call === undefined) throw new Error(`there is no method ${method.typescript}`);
-  const options = correlationId === undefined ? [] : [{ correlationId }];
-  const query = parameters === undefined ? [] : [filled(parameters)];
+  const named = { ...(correlationId && { correlationId }), ...(idempotencyKey && { idempotencyKey }) };
+  const options = Object.keys(named).length === 0 ? [] : [named];
+  // Options stand behind the parameters of an operation that has some.
+  const none = idempotencyKey === undefined ? [] : [{}];
+  const query = parameters === undefined ? none : [filled(parameters)];
   const answer = call.apply(client, [...given.map(filled), ...query, ...options]);
   if (read === 'all') return answer.all();
   if (read === undefined) return shown(await answer);
@@ -67,13 +71,17 @@ async function shown(result: unknown): Promise<unknown> {
   return { base64: Buffer.from(bytes).toString('base64') };
 }
 
-/** `{ "kept": "name" }` refers to a value of an earlier step, `{ "base64": … }` to bytes. */
+/** `{ "kept": "name" }` refers to a value of an earlier step, `{ "base64": … }` to bytes, `{ "filePart": … }` to a part of a form. */
 function filled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(filled);
   if (typeof value !== 'object' || value === null) return value;
   if ('kept' in value) {
     if (!kept.has(String(value.kept))) throw new Error(`nothing is kept as ${String(value.kept)}`);
     return kept.get(String(value.kept));
+  }
+  if ('filePart' in value) {
+    const { base64, ...named } = value.filePart as { readonly base64: string };
+    return { content: Buffer.from(base64, 'base64'), ...named };
   }
   if ('base64' in value) return Buffer.from(String(value.base64), 'base64');
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, filled(member)]));

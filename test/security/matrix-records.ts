@@ -17,6 +17,7 @@ export const recordGroups: ReadonlySet<string> = new Set([
   'records',
   'traces',
   'objects',
+  'artifacts',
   'embeddings',
 ]);
 

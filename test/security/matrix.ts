@@ -1,3 +1,4 @@
+import type { Json } from '../../contracts/generate/schema.ts';
 import type { OperationEntry } from '../../contracts/operation.ts';
 import type { InjectedRequest, InjectedResponse } from '../../functions/http/host-inject.ts';
 import {
@@ -16,7 +17,7 @@ import {
   recordGroups,
   recordKinds,
 } from './matrix-records.ts';
-import { pathOf } from './requests.ts';
+import { bodyAs, pathOf } from './requests.ts';
 import { contractModels } from './schema-set.ts';
 
 /**
@@ -200,7 +201,15 @@ export async function runMatrix({ entries, call, headersOf, runId = 'x' }: Matri
       for (const route of entry.routes) {
         const params = Object.fromEntries(route.path.map(({ name }) => [name, known[name] ?? 'x']));
         const path = `${pathOf(route, params)}${query}`;
-        const answer = await call({ method: route.method, path, headers, ...(body && { body }) });
+        const sent = bodyAs(entry, body as Json | undefined);
+        const isForm = entry.requestMediaType === 'multipart/form-data';
+        const type = isForm ? { 'Content-Type': sent.type ?? '' } : {};
+        const answer = await call({
+          method: route.method,
+          path,
+          headers: { ...headers, ...type },
+          ...(body && { body: sent.body }),
+        });
         count += 1;
         if (!matches(entry, wanted, answer.status)) {
           deviations.push({

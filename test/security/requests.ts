@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import type { Json, Schema } from '../../contracts/generate/schema.ts';
 import type { OperationEntry, OperationRoute, ParameterSpec } from '../../contracts/operation.ts';
 import type { InjectedRequest } from '../../functions/http/host-inject.ts';
+import { formText } from '../support/forms.ts';
 import { type Answers, type Vocabulary, valid } from './arbitrary.ts';
 import { hostileTexts, numbers } from './scalars.ts';
 import type { SchemaSet } from './schema-set.ts';
@@ -43,7 +44,7 @@ export function pathOf({ segments }: OperationRoute, params: Readonly<Record<str
 
 export function requestOf({ entry, route }: Pick<Place, 'entry' | 'route'>, draft: Draft): InjectedRequest {
   const query = draft.query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
-  const type = entry.requestMediaType;
+  const { type, body } = bodyAs(entry, draft.body);
   return {
     method: route.method,
     path: `${pathOf(route, draft.params)}${query === '' ? '' : `?${query}`}`,
@@ -51,9 +52,23 @@ export function requestOf({ entry, route }: Pick<Place, 'entry' | 'route'>, draf
       ...draft.headers,
       ...(type === null || draft.body === undefined ? [] : [['Content-Type', type] as const]),
     ],
-    body:
-      draft.body === undefined || draft.body instanceof Uint8Array ? draft.body : JSON.stringify(draft.body),
+    body,
   };
+}
+
+/** A body as the operation takes it: JSON, a form of its members, or bytes. */
+export function bodyAs(
+  { requestMediaType, parts = [] }: Pick<OperationEntry, 'requestMediaType' | 'parts'>,
+  body: Draft['body'],
+): { readonly type: string | null; readonly body: string | Uint8Array | undefined } {
+  if (body === undefined || body instanceof Uint8Array) return { type: requestMediaType, body };
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  if (requestMediaType !== 'multipart/form-data')
+    return { type: requestMediaType, body: JSON.stringify(body) };
+  const bytes = new Set(parts.filter(({ kind }) => kind === 'bytes').map(({ name }) => name));
+  const { mediaType, text } = formText(isObject ? (body as Record<string, Json>) : {}, bytes);
+  // What has no members is no form, so it is sent as if it were one.
+  return { type: mediaType, body: isObject ? text : JSON.stringify(body) };
 }
 
 /** Requests that break no rule of the contract. */
@@ -148,7 +163,7 @@ export function aligned<B extends Draft['body']>(body: B, params: Readonly<Recor
 function bodies({ set, entry, route, vocabulary, answers }: Place): fc.Arbitrary<Draft['body']> {
   if (entry.bodyLimitBytes === null || route.bodyFromParameters) return fc.constant(undefined);
   if (entry.requestSchema === null) return fc.uint8Array({ maxLength: 256 });
-  if (entry.requestMediaType === 'application/json') {
+  if (['application/json', 'multipart/form-data'].includes(entry.requestMediaType ?? '')) {
     const values = valid(set, entry.requestSchema, vocabulary, answers);
     const proof = proofIn(vocabulary, set.model(entry.requestSchema).properties ?? {});
     if (proof === null) return values;

@@ -143,6 +143,8 @@ describe('P04: what is deployed is what is listed', () => {
     const kinds = readdirSync(join(root, outdir)).map((name) => name.replace(/-[A-Z0-9]{8}(?=\.js)/, ''));
     const chunks = [
       ...Object.keys(groupClasses),
+      'artifact-jobs',
+      'artifact-runs',
       'auth-library',
       'chunk',
       'client',
@@ -154,6 +156,7 @@ describe('P04: what is deployed is what is listed', () => {
       'embedding-parts',
       'embedding-providers',
       'engine',
+      'external-context',
       'handler-registry',
       'handlers',
       'index',
@@ -175,6 +178,7 @@ describe('P04: what is deployed is what is listed', () => {
       'retention',
       'retired',
       'routes',
+      'run-artifact-job',
       'run-collection-job',
       'run-record-job',
       'run-watch',

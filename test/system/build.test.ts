@@ -136,6 +136,7 @@ const firstRequests: Readonly<Record<string, readonly [method: string, path: str
   collections: ['GET', '/collections', 200],
   records: ['GET', '/collections/c/records/p/r', 404],
   objects: ['GET', '/objects/reports', 200],
+  artifacts: ['POST', '/ingest/record-artifact', 415],
   embeddings: ['GET', '/embedding-providers', 200],
   traces: ['GET', '/traces', 200],
   worker: ['GET', '/health', 200],

@@ -8,7 +8,6 @@ import {
   pythonImports,
   pythonListed,
   pythonLiteral,
-  pythonTuple,
 } from './python-text.ts';
 
 const SPECS = [
@@ -77,7 +76,8 @@ function bodySpec(request: SdkRequest): string {
   const parts = request.parts.map(
     ({ name, type }) => `PartSpec(${pythonLiteral(name)}, binary=${pythonLiteral(type.kind === 'bytes')})`,
   );
-  return `BodySpec(${given}, parts=${pythonTuple(parts)})`;
+  // One part a line: several are longer than a line may be.
+  return `BodySpec(\n        ${given},\n        parts=(${parts.map((part) => `\n            ${part},`).join('')}\n        ),\n    )`;
 }
 
 function pagingSpec({ paging, query }: SdkOperation): readonly string[] {

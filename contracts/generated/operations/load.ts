@@ -13,6 +13,7 @@ export const loadOperations: Readonly<
   collections: async () => (await import('./collections.ts')).operations,
   records: async () => (await import('./records.ts')).operations,
   objects: async () => (await import('./objects.ts')).operations,
+  artifacts: async () => (await import('./artifacts.ts')).operations,
   embeddings: async () => (await import('./embeddings.ts')).operations,
   traces: async () => (await import('./traces.ts')).operations,
 };

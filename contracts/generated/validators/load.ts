@@ -18,6 +18,7 @@ export const loadValidators: Readonly<Record<Group, () => Promise<GroupValidator
   collections: () => import('./collections.js'),
   records: () => import('./records.js'),
   objects: () => import('./objects.js'),
+  artifacts: () => import('./artifacts.js'),
   embeddings: () => import('./embeddings.js'),
   traces: () => import('./traces.js'),
 };

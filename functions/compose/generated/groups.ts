@@ -10,6 +10,7 @@ export const loadGroupModule: Readonly<Record<Group, () => Promise<GroupModule>>
   collections: async () => (await import('../groups/collections.ts')).group,
   records: async () => (await import('../groups/records.ts')).group,
   objects: async () => (await import('../groups/objects.ts')).group,
+  artifacts: async () => (await import('../groups/artifacts.ts')).group,
   embeddings: async () => (await import('../groups/embeddings.ts')).group,
   traces: async () => (await import('../groups/traces.ts')).group,
 };

@@ -1,9 +1,6 @@
 import type { JobPlugin } from '../../jobs/job-plugin.ts';
 import type { ObjectParts } from '../../objects/parts.ts';
 
-/** No job stages bytes for an object yet. */
-const isRunActive = () => Promise.resolve(false);
-
 /** The upkeep of objects: bytes that an object has lost, or never became one, are removed once their time has come. */
 export function objectJobs(objects: ObjectParts): JobPlugin {
   return {
@@ -12,8 +9,10 @@ export function objectJobs(objects: ObjectParts): JobPlugin {
     family: 'object-upkeep',
     statusPath: '/execution/runs',
     handlers: [],
-    async maintain({ isOver }) {
+    async maintain({ runtime, isOver }) {
       const { sweepObjects } = await import('../../objects/sweep-objects.ts');
+      const { hasActiveRun } = await import('./library/artifact-runs.ts');
+      const isRunActive = (ticket: string) => hasActiveRun(runtime, ticket);
       return { removedObjectBytes: await sweepObjects(objects, { isOver, isRunActive }) };
     },
   };

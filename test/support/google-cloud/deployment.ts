@@ -12,6 +12,7 @@ const groups = [
   'collections',
   'records',
   'objects',
+  'artifacts',
   'embeddings',
   'traces',
 ];

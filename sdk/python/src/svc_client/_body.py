@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -143,11 +144,31 @@ def content_segments(content: BinaryContent) -> tuple[Segment, ...]:
         return (bytes(content),)
     if isinstance(content, (list, tuple)):
         return tuple(_sound(chunk) for chunk in cast("Iterable[object]", content))
+    if isinstance(content, os.PathLike):
+        return (FileSegment(_PathReader(content), 0, os.stat(content).st_size),)
     if callable(getattr(content, "read", None)):
         return (_file_segment(cast("BinaryReader", content)),)
     if isinstance(content, (AsyncIterable, Iterable)) and not isinstance(content, str):
         return (StreamSegment(cast("Iterable[bytes]", content)),)
     raise SvcError("The content is neither bytes nor something that gives bytes.")
+
+
+class _PathReader:
+    """Opens the file for each piece, so that none stays open where a call ends early."""
+
+    def __init__(self, path: os.PathLike[str]) -> None:
+        self._path = path
+        self._at = 0
+
+    def seek(self, position: int) -> None:
+        self._at = position
+
+    def read(self, size: int, /) -> bytes:
+        with open(self._path, "rb") as file:
+            file.seek(self._at)
+            chunk = file.read(size)
+        self._at += len(chunk)
+        return chunk
 
 
 def _file_segment(reader: BinaryReader) -> FileSegment:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from ._body import Body, Segment, content_segments, json_text
 from ._errors import SvcError
@@ -27,13 +28,19 @@ def multipart(parts: tuple[PartSpec, ...], values: Mapping[str, Any], boundary: 
             continue
         if not isinstance(value, FilePart):
             raise SvcError(f"The part {part.name} is a FilePart.")
-        filename = part.name if value.filename is None else value.filename
+        filename = _name_of(value.content, part.name) if value.filename is None else value.filename
         media_type = "application/octet-stream" if value.content_type is None else value.content_type
         media_type = media_type.replace("\r", "").replace("\n", "")
         head = f'{head}; filename="{_quoted(filename)}"\r\nContent-Type: {media_type}\r\n\r\n'
         segments += [_utf8(head), *content_segments(value.content), b"\r\n"]
     segments.append(_utf8(f"--{boundary}--\r\n"))
     return Body(tuple(segments))
+
+
+def _name_of(content: object, otherwise: str) -> str:
+    if not isinstance(content, os.PathLike):
+        return otherwise
+    return os.path.basename(cast("os.PathLike[str]", content))
 
 
 def _quoted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -104,10 +105,10 @@ class BinaryReader(Protocol):
 
 
 BinaryContent: TypeAlias = (
-    bytes | bytearray | memoryview | BinaryReader | Iterable[bytes] | AsyncIterable[bytes]
+    bytes | bytearray | memoryview | os.PathLike[str] | BinaryReader | Iterable[bytes] | AsyncIterable[bytes]
 )
-"""Bytes to send. A stream can be read once, so the client never retries a call with one. It can send a seekable file
-again. Async iterables are for `AsyncClient` alone."""
+"""Bytes to send; a path is the file there. A stream can be read once, so the client never retries a call with one. It
+can send a file again. Async iterables are for `AsyncClient` alone."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class FilePart:
 
     content: BinaryContent
     filename: str | None = None
-    """The name of the part if absent."""
+    """The name of the part if absent, for a path that of its file."""
     content_type: str | None = None
     """`application/octet-stream` if absent."""
 

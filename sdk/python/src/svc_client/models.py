@@ -3,6 +3,9 @@
 
 from ._generated.models import (
     AdmissionReceipt as AdmissionReceipt,
+    ArtifactRecordDescriptor as ArtifactRecordDescriptor,
+    ArtifactRecordIngestForm as ArtifactRecordIngestForm,
+    ArtifactRecordIngestManifest as ArtifactRecordIngestManifest,
     CanonicalDataPlanePreflightCheck as CanonicalDataPlanePreflightCheck,
     CanonicalDataPlanePreflightResult as CanonicalDataPlanePreflightResult,
     CanonicalDocument as CanonicalDocument,
@@ -107,6 +110,7 @@ from ._generated.models import (
     ExecutionWaitKind as ExecutionWaitKind,
     ExecutionWaitOutcome as ExecutionWaitOutcome,
     ExecutionWaitResult as ExecutionWaitResult,
+    ExternalContextProof as ExternalContextProof,
     FilterNode as FilterNode,
     Identifier as Identifier,
     IdentifierInput as IdentifierInput,

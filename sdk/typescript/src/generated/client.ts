@@ -8,6 +8,7 @@ import { ExecutionOperations } from './groups/execution.ts';
 import { CollectionsOperations } from './groups/collections.ts';
 import { RecordsOperations } from './groups/records.ts';
 import { ObjectsOperations } from './groups/objects.ts';
+import { ArtifactsOperations } from './groups/artifacts.ts';
 import { EmbeddingsOperations } from './groups/embeddings.ts';
 import { TracesOperations } from './groups/traces.ts';
 
@@ -36,6 +37,9 @@ export type {
   DeleteObjectParameters,
 } from './groups/objects.ts';
 export type {
+  IngestRecordArtifactParameters,
+} from './groups/artifacts.ts';
+export type {
   ListTracesParameters,
   SummarizeTracesParameters,
 } from './groups/traces.ts';
@@ -43,6 +47,6 @@ export type {
 /** Every operation of the contract. `SvcClient` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
-export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, EmbeddingsOperations, TracesOperations {}
+export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, TracesOperations {}
 
-flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, EmbeddingsOperations, TracesOperations]);
+flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, TracesOperations]);

@@ -2764,6 +2764,61 @@ class AsyncOperations:
         given = Given(path=(container, key), parameters={"if_match": if_match})
         return await self._caller.call(spec.DELETE_OBJECT, given, options)
 
+    # ---- Artifacts
+
+    async def ingest_record_artifact(
+        self,
+        request: models.ArtifactRecordIngestForm,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun:
+        """Ingest an artifact with its record. Admits a run that writes an object and the record that belongs
+        to it, both or neither. The form has two parts, in this order: `manifest`, JSON of at most 1 MiB,
+        and `artifact`, the bytes. The answer comes when the bytes survive a crash. The object must not
+        exist, unless with the same bytes. The result of the run names the object and the record.
+
+        `POST /ingest/record-artifact`; needs the access operation `write` of `server-authenticated`.
+
+        The request is a form of the parts `manifest`, `artifact`, at most 17,891,328 bytes together.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            request: `ArtifactRecordIngestForm`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `ExecutionRun`. The run is admitted, by this request or an earlier one with the same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `product_policy_violation` (403), `collection_not_found` (404), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `ingestRecordArtifact` of the contract, here `ingest_record_artifact`:
+        docs/reference/operations.md#ingestrecordartifact
+        """
+        given = Given(
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.INGEST_RECORD_ARTIFACT, given, options)
+
     # ---- Embeddings
 
     async def list_embedding_providers(

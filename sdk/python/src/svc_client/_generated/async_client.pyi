@@ -562,6 +562,18 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> None: ...
 
+    # ---- Artifacts
+
+    async def ingest_record_artifact(
+        self,
+        request: models.ArtifactRecordIngestForm,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.ExecutionRun: ...
+
     # ---- Embeddings
 
     async def list_embedding_providers(
@@ -1196,6 +1208,18 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[None]: ...
 
+    # ---- Artifacts
+
+    async def ingest_record_artifact(
+        self,
+        request: models.ArtifactRecordIngestForm,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.ExecutionRun]: ...
+
     # ---- Embeddings
 
     async def list_embedding_providers(
@@ -1811,6 +1835,18 @@ class AsyncOperationsWithStreamingResponse:
         key: str,
         *,
         if_match: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    # ---- Artifacts
+
+    async def ingest_record_artifact(
+        self,
+        request: models.ArtifactRecordIngestForm,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...
 

@@ -541,6 +541,18 @@ class Operations:
         options: CallOptions | None = None,
     ) -> None: ...
 
+    # ---- Artifacts
+
+    def ingest_record_artifact(
+        self,
+        request: models.ArtifactRecordIngestForm,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.ExecutionRun: ...
+
     # ---- Embeddings
 
     def list_embedding_providers(
@@ -1158,6 +1170,18 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[None]: ...
 
+    # ---- Artifacts
+
+    def ingest_record_artifact(
+        self,
+        request: models.ArtifactRecordIngestForm,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.ExecutionRun]: ...
+
     # ---- Embeddings
 
     def list_embedding_providers(
@@ -1733,6 +1757,18 @@ class OperationsWithStreamingResponse:
         key: str,
         *,
         if_match: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    # ---- Artifacts
+
+    def ingest_record_artifact(
+        self,
+        request: models.ArtifactRecordIngestForm,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
 

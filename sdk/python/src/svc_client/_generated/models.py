@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Union
 
+from .._operation import FilePart
+
 if sys.version_info >= (3, 11):
     from typing import NotRequired
 elif TYPE_CHECKING:
@@ -14,6 +16,9 @@ elif TYPE_CHECKING:
 
 __all__ = [
     "AdmissionReceipt",
+    "ArtifactRecordDescriptor",
+    "ArtifactRecordIngestForm",
+    "ArtifactRecordIngestManifest",
     "CanonicalDataPlanePreflightCheck",
     "CanonicalDataPlanePreflightResult",
     "CanonicalDocument",
@@ -118,6 +123,7 @@ __all__ = [
     "ExecutionWaitKind",
     "ExecutionWaitOutcome",
     "ExecutionWaitResult",
+    "ExternalContextProof",
     "FilterNode",
     "Identifier",
     "IdentifierInput",
@@ -185,6 +191,53 @@ JsonValue: TypeAlias = Union[None, bool, int, float, str, "list[JsonValue]", "di
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 """Any JSON object, as `json.loads` gives it."""
+
+
+# ---- artifacts
+
+
+class ArtifactRecordIngestForm(TypedDict):
+    """The parts of a form that ingests an artifact with its record."""
+
+    manifest: ArtifactRecordIngestManifest
+    """Where the artifact and its record go."""
+    artifact: FilePart
+    """The bytes: 1 to 16,777,216. The last part of the form."""
+
+
+class ArtifactRecordIngestManifest(TypedDict):
+    """Where an artifact and its record go. The service keeps further members of the record, and the order and
+    the spelling of all.
+    """
+
+    collection: str
+    """The collection of the record. It must exist. (1 to 255 characters)"""
+    record: SvcRecordInput
+    """The record. It replaces one with the same partition and id."""
+    artifact: ArtifactRecordDescriptor
+    """The object."""
+    externalContext: NotRequired[ExternalContextProof | None]
+    """A proof of the context that the artifact comes from, where the service checks such proofs."""
+
+
+class ArtifactRecordDescriptor(TypedDict):
+    """The object of an artifact."""
+
+    container: str
+    """The container: 3 to 63 lower-case letters, digits and single hyphens. (3 to 63 characters)"""
+    key: str
+    """The key of the object: a relative path. (1 to 700 characters)"""
+    contentType: NotRequired[str | None]
+    """The media type of the bytes; that of the part `artifact` if absent. (at most 255 characters)"""
+    metadata: NotRequired[Mapping[str, str] | None]
+    """Metadata of the object by name: as `X-Svc-Meta-<name>` of `putObject`. (at most 32 entries)"""
+
+
+class ExternalContextProof(TypedDict):
+    """A proof that another system has issued."""
+
+    token: str
+    """A JSON Web Token in compact form, signed with ES256. (1 to 8192 characters)"""
 
 
 # ---- canonical

@@ -1,0 +1,36 @@
+import type { RecordAccess } from '../../identity/record-access.ts';
+import type { JobPlugin } from '../../jobs/job-plugin.ts';
+import type { ObjectParts } from '../../objects/parts.ts';
+
+export const INGEST_HANDLER = 'svc.artifacts.record-ingest';
+
+/** Failures of the store are tried again; a refused record is not. */
+const ATTEMPTS_MAX = 3;
+
+export interface ArtifactJobsParts {
+  readonly objects: ObjectParts;
+  readonly access: RecordAccess;
+}
+
+/** The job that writes an object with its record. Callers see it as a run. */
+export function artifactJobs({ objects, access }: ArtifactJobsParts): JobPlugin {
+  return {
+    pluginId: 'svc.artifacts',
+    name: 'Artifacts',
+    family: 'artifact-record-ingestion',
+    statusPath: '/execution/runs',
+    handlers: [
+      {
+        handlerId: INGEST_HANDLER,
+        displayName: 'Ingest an artifact with its record',
+        maxAttempts: ATTEMPTS_MAX,
+        concurrencyKey: INGEST_HANDLER,
+        judge: ({ caller, space }) => access.judgeRecordJob({ caller, space, operation: 'write' }),
+        async run(context) {
+          const { ingestByJob } = await import('./run-artifact-job.ts');
+          return ingestByJob(objects, context);
+        },
+      },
+    ],
+  };
+}

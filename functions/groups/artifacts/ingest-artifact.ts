@@ -1,0 +1,151 @@
+import { collectionMissing, readCollection } from '../../collections/read-policy.ts';
+import { compactJson, membersOf } from '../../collections/rules/json-slices.ts';
+import { readRecord } from '../../collections/rules/record-text.ts';
+import type { ByteBody } from '../../http/byte-body.ts';
+import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import { type AdmittedJob, admitJob, type JobRequest, type StagedPayload } from '../../jobs/admit-job.ts';
+import { jobScope } from '../../jobs/job-scope.ts';
+import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import type { ByteLease } from '../../objects/bytes-in-flight.ts';
+import { type ReceivedBytes, receiveBytes } from '../../objects/receive-bytes.ts';
+import { type ArtifactManifest, readManifest } from '../../objects/rules/artifact-manifest.ts';
+import { readMediaType } from '../../objects/rules/media-type.ts';
+import { type StagedArtifact, stageArtifact } from '../../objects/stage-artifact.ts';
+import { INLINE_BYTES_MAX } from '../../objects/stored-object.ts';
+import { asReceipt, wireRun } from '../execution/library/wire-run.ts';
+import { TICKET_TAG } from '../objects/library/artifact-runs.ts';
+import { verifiedCaller } from '../records/library/admit-record-job.ts';
+import { INGEST_HANDLER } from './artifact-jobs.ts';
+import type { ArtifactRequest } from './artifact-payload.ts';
+import type { ArtifactsDependencies } from './dependencies.ts';
+
+type Handlers = GroupHandlers<'artifacts'>;
+
+/**
+ * Reads the manifest, then the bytes, which count as held until the answer; then admits one run. What the manifest gets wrong is
+ * refused before the bytes are read.
+ */
+export function ingestRecordArtifact(dependencies: ArtifactsDependencies): Handlers['ingestRecordArtifact'] {
+  const { objects, access } = dependencies;
+  return async ({ query, body, text, idempotencyKey }, context) => {
+    const { caller } = context;
+    const space = access.spaceOf(caller, 'write', query.tenantId);
+    const scope = jobScope(query, access.ownerOf(caller), caller.principal);
+    const manifest = readManifest(body.manifest, manifestText(text()), '/manifest');
+    const externalContextVerified = isVerified(dependencies, manifest, context.now);
+    await checkRecord(dependencies, space, manifest);
+    const lease = objects.bytes.lease(space);
+    try {
+      const received = await receiveArtifact(dependencies, body.artifact, context, lease);
+      const request = requestOf(manifest, received, body.artifact.mediaType, externalContextVerified);
+      const owned = { caller, scope, space, idempotencyKey, correlationId: context.correlationId };
+      return await answered(dependencies, context, await admit(dependencies, owned, request, received));
+    } finally {
+      lease.release();
+    }
+  };
+}
+
+/** The manifest in the text of the form's JSON parts. */
+function manifestText(form: string): string {
+  return membersOf(compactJson(form)).find(({ name }) => name === 'manifest')?.value ?? '{}';
+}
+
+function isVerified(
+  { externalContext: { verify, isRequired } }: ArtifactsDependencies,
+  { token }: ArtifactManifest,
+  now: number,
+): boolean {
+  const pointer = '/manifest/externalContext';
+  if (token === null) {
+    if (isRequired) throw invalidMember(pointer, 'is missing: the service asks for a proof of the context');
+    return false;
+  }
+  if (verify === null) throw invalidMember(pointer, 'cannot be verified: the service has no keys for it');
+  verify(token, `${pointer}/token`, now);
+  return true;
+}
+
+/** The run reads the policy again: it may have changed by then. */
+async function checkRecord(
+  { objects: { records } }: ArtifactsDependencies,
+  space: string,
+  { collection, recordText }: ArtifactManifest,
+): Promise<void> {
+  const found = await readCollection(records, space, collection);
+  if (found === null) throw collectionMissing(collection);
+  readRecord(recordText, found.policy, '/manifest/record');
+}
+
+async function receiveArtifact(
+  { objects: { limits } }: ArtifactsDependencies,
+  body: ByteBody,
+  { header }: CallContext,
+  lease: ByteLease,
+): Promise<ReceivedBytes> {
+  // A form of known length has at most as many bytes of an artifact.
+  const declared = header?.('content-length');
+  const roomBytes = declared === undefined ? null : Number(declared);
+  const received = await receiveBytes({ body, roomBytes, bytesMax: limits.artifactBytesMax, lease });
+  if (received.bytes.byteLength === 0) throw invalidMember('/artifact', 'must not be empty');
+  return received;
+}
+
+function requestOf(
+  { collection, recordText, place, contentType, metadata }: ArtifactManifest,
+  { bytes, contentHash }: ReceivedBytes,
+  partType: string,
+  externalContextVerified: boolean,
+): ArtifactRequest {
+  return {
+    collection,
+    record: recordText,
+    artifact: { ...place, contentType: contentType ?? readMediaType(partType, '/artifact'), metadata },
+    contentHash,
+    contentLength: bytes.byteLength,
+    externalContextVerified,
+  };
+}
+
+type Owned = Pick<JobRequest, 'caller' | 'scope' | 'space' | 'idempotencyKey' | 'correlationId'>;
+
+/** Small bytes lie in the payload of the run. Larger ones are staged once it is known that no earlier request has the key. */
+async function admit(
+  { objects, jobs, plugin }: ArtifactsDependencies,
+  owned: Owned,
+  request: ArtifactRequest,
+  { bytes }: ReceivedBytes,
+): Promise<AdmittedJob> {
+  const known = request as unknown as { readonly [member: string]: Json };
+  const isSmall = bytes.byteLength <= INLINE_BYTES_MAX;
+  const stage = async () => staged(request, await stageArtifact(objects, owned.space, bytes));
+  const inPayload = isSmall ? await stage() : null;
+  return admitJob(jobs, plugin, {
+    ...owned,
+    operationId: 'ingestRecordArtifact',
+    handlerId: INGEST_HANDLER,
+    subject: request.collection,
+    payload: inPayload?.payload ?? known,
+    payloadHash: sha256(canonicalJson(known)),
+    ...(inPayload === null ? { stage } : { tags: inPayload.tags }),
+    requested: 1,
+  });
+}
+
+function staged(request: ArtifactRequest, { ticket, inline, discard }: StagedArtifact): StagedPayload {
+  const content = inline === null ? null : Buffer.from(inline).toString('base64');
+  const payload = { ...request, ticket, inline: content } as unknown as Json;
+  return { payload, tags: { [TICKET_TAG]: ticket }, discard };
+}
+
+/** The run as `GET /execution/runs/{id}` answers it; without the right to read it, no more than its receipt and status. */
+async function answered(
+  { jobs, executionAccess }: ArtifactsDependencies,
+  { caller }: CallContext,
+  { run, replayed, headers }: AdmittedJob,
+) {
+  const whole = !replayed || executionAccess === null || executionAccess.maySee(verifiedCaller(caller), run);
+  const seen = whole ? run : asReceipt(run, caller.principal);
+  return { status: 202 as const, body: await wireRun(jobs.runtime, seen, { replayed }), headers };
+}
