@@ -6,6 +6,7 @@ import type { Settings } from '../config/table.ts';
 import { builtInEmbedder, renamedEmbedder } from '../embeddings/built-in.ts';
 import type { EmbeddingParts } from '../embeddings/embed-texts.ts';
 import type { Embedder } from '../embeddings/embedder.ts';
+import { guardedEmbedder } from '../embeddings/guarded-embedder.ts';
 import { openAiEmbedder } from '../embeddings/openai-embedder.ts';
 import type { EmbeddingProvider } from '../embeddings/provider.ts';
 import { vertexEmbedder } from '../embeddings/vertex-embedder.ts';
@@ -28,14 +29,18 @@ export function embeddingPartsOf({
   store,
   world,
 }: Pick<GroupParts, 'settings' | 'store' | 'world'>): EmbeddingParts {
-  return { store: store.get, embedder: activeEmbedder(settings, world) };
+  return { store: store.get, embedder: activeEmbedder(settings, world, store.get) };
 }
 
-function activeEmbedder(settings: Settings, world: World): Embedder {
+function activeEmbedder(settings: Settings, world: World, store: EmbeddingParts['store']): Embedder {
   const { active } = embeddingProvidersOf(settings);
   const { provider, dimensions, modelId } = active;
   const entry = settings.providers.list.find(({ Id }) => Id === provider);
-  if (entry !== undefined && entry.Kind !== 'deterministic') return remoteEmbedder(entry, active, world);
+  if (entry !== undefined && entry.Kind !== 'deterministic') {
+    const { CallsPerMinute: callsPerMinute = null, TokensPerDayMax: tokensPerDayMax = null } = entry;
+    const guard = { store, provider, limits: { callsPerMinute, tokensPerDayMax } };
+    return guardedEmbedder(remoteEmbedder(entry, active, world), guard, world.clock);
+  }
   const processor = { clock: world.clock, line };
   const embedder =
     entry === undefined

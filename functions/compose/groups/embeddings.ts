@@ -5,7 +5,8 @@ export const group: GroupModule = {
   bytesMax: 100_000,
   async collections() {
     const { EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
-    return [EMBEDDINGS];
+    const { PROVIDER_GUARDS } = await import('../../providers/provider-guard.ts');
+    return [EMBEDDINGS, PROVIDER_GUARDS];
   },
   async load(parts) {
     const [{ embeddingsHandlers }, { embeddingPartsOf }, { embeddingProvidersOf }] = await Promise.all([

@@ -3,6 +3,11 @@ import type { BatchLimits } from '../embedder.ts';
 /** No tokenizer is at hand; a token has about four bytes of English, and in few languages less than three. */
 const BYTES_PER_TOKEN = 3;
 
+/** How many tokens texts have, at most as far as it can be told. */
+export function tokensOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN), 0);
+}
+
 /** The texts in their order, in as few calls as the limits allow. A text beyond them goes alone: the provider judges it. */
 export function splitBatches(
   texts: readonly string[],
@@ -12,7 +17,7 @@ export function splitBatches(
   let current: string[] = [];
   let tokens = 0;
   for (const text of texts) {
-    const own = Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+    const own = tokensOf([text]);
     if (current.length > 0 && (current.length === textsMax || tokens + own > tokensMax)) {
       batches.push(current);
       [current, tokens] = [[], 0];

@@ -1,0 +1,13 @@
+import { PROVIDER_GUARDS } from '../../functions/providers/provider-guard.ts';
+import { openFirestoreStore } from '../../functions/store/firestore/store.ts';
+import { firestoreMissing, firestoreOptions } from '../support/firestore.ts';
+import { describeProviderGuards } from './provider-guards.ts';
+
+const collections = [PROVIDER_GUARDS];
+const options = firestoreMissing === undefined ? firestoreOptions() : null;
+
+describeProviderGuards(
+  'firestore',
+  () => Promise.resolve(openFirestoreStore({ ...(options ?? firestoreOptions()), collections })),
+  { rivals: 5, ...(firestoreMissing === undefined ? {} : { skip: `, left out: ${firestoreMissing}` }) },
+);
