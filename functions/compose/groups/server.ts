@@ -5,6 +5,7 @@ import { isOpen, needsApiKey, unservedRuns } from '../../config/rules.ts';
 import type { Settings } from '../../config/table.ts';
 import type { ServerDependencies } from '../../groups/server/dependencies.ts';
 import { release } from '../../release.ts';
+import { embeddingProvidersOf } from '../embedding-providers.ts';
 import type { GroupModule, GroupParts } from '../group.ts';
 
 export const group: GroupModule = {
@@ -63,6 +64,7 @@ function dependenciesOf({ settings, world, store }: GroupParts): ServerDependenc
       adapter: execution.adapter,
     },
     records: { off: off?.reason ?? null, provider: canonicalStore.provider, store: store.get },
+    embedding: off === undefined ? embeddingProvidersOf(settings).active : null,
     apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },
     documents: {
       openApi: async () =>

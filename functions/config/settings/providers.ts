@@ -38,7 +38,7 @@ export const providers = {
   list: setting<readonly Partial<ProviderSetting>[]>('Providers',
     list(members<ProviderSetting>({
       Id: providerId, Kind: choice<ProviderKind>({ deterministic: [], 'openai-compatible': ['openai'], vertex: ['vertex-ai'] }), DisplayName: anyText,
-      BaseAddress: url, Model: text('the name of a model', /^[\x21-\x7e]{1,256}$/), Dimensions: integer(1, VECTOR_LENGTH_MAX), SendsDimensions: truth(),
+      BaseAddress: url, Model: text('the name of a model', /^[\x21-\x7e]{1,160}$/), Dimensions: integer(1, VECTOR_LENGTH_MAX), SendsDimensions: truth(),
       QueryPrefix: prefix, PassagePrefix: prefix, SymmetricPrefix: prefix, ApiKey: credential, ApiKeyFile: anyText,
       ProjectId: projectName, LocationId: locationName, TimeoutSeconds: integer(1, 300), CallsPerMinute: integer(1, 100_000), TokensPerDayMax: integer(1, 1_000_000_000_000),
     })), [],

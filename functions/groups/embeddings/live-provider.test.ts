@@ -117,6 +117,36 @@ test('is listed as disabled, with the reason, where the service may not call it'
   expect(server.received).toEqual([]);
 });
 
+test('is called as often as the settings allow', async () => {
+  await start([answering], { 'Providers:0:CallsPerMinute': '1' });
+  expect((await embed({ text: 'a' })).status).toBe(200);
+  const refused = await embed({ text: 'b' });
+  expect([refused.status, refused.json]).toEqual([
+    429,
+    expect.objectContaining({ code: 'provider_limit_reached', failureClass: 'rate_limit' }),
+  ]);
+  expect(Number(new Headers(refused.headers).get('retry-after'))).toBeGreaterThan(0);
+  // What was paid for needs no call.
+  expect((await embed({ text: 'a' })).status).toBe(200);
+  expect(server.received).toHaveLength(1);
+});
+
+test('is left alone after five failures, and told of by health', async () => {
+  await start([json({}, 401), json({}, 503)]);
+  const statuses: unknown[] = [];
+  for (let each = 0; each < 7; each += 1) {
+    const { json: problem } = await embed({ text: 'a' });
+    statuses.push(problem['providerStatus']);
+  }
+  expect(statuses).toEqual(['http_401', ...Array(5).fill('http_503'), 'circuit_open']);
+  // Each failure that may pass is tried three times.
+  expect(server.received).toHaveLength(1 + 5 * 3);
+  const health = await service.call({ method: 'GET', path: '/health' });
+  expect(health.json()).toMatchObject({
+    embedding: { provider: 'mine', modelId: 'small', dimensions: 2, runtime: { local: false } },
+  });
+});
+
 const one = (embedding: unknown) => json({ data: [{ index: 0, embedding }] });
 const endless: Reply = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });

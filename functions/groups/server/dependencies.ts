@@ -1,4 +1,5 @@
 import type { OpenApiDocument, PublicSchemaBundle } from '../../../contracts/generated/models.ts';
+import type { EmbeddingProvider } from '../../embeddings/provider.ts';
 import type { World } from '../../kernel/world.ts';
 import type { RecordStore } from '../../store/port.ts';
 
@@ -14,6 +15,8 @@ export interface ServerDependencies {
   readonly execution?: ExecutionConfiguration;
   /** Absent where the service has no operations on records to report. */
   readonly records?: RecordsConfiguration;
+  /** The active provider of embeddings; `null` where the service serves none. */
+  readonly embedding?: EmbeddingProvider | null;
   readonly apiKey: { readonly required: boolean; readonly header: string };
   readonly documents: ContractDocuments;
 }

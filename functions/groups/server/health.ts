@@ -12,7 +12,7 @@ export function getHealth(dependencies: ServerDependencies): Handler<'getHealth'
 }
 
 export function healthStatus(
-  { release, canonical, records, apiKey }: ServerDependencies,
+  { release, canonical, records, embedding, apiKey }: ServerDependencies,
   now: number,
 ): ServerHealthStatus {
   // One database holds records, objects and traces.
@@ -29,10 +29,16 @@ export function healthStatus(
       traceStore: recordStore,
       canonicalStore: canonical?.provider ?? DISABLED,
     },
-    embedding: null,
+    embedding: embeddingStatus(embedding ?? null),
     security: { apiKeyRequired: apiKey.required, apiKeyHeader: apiKey.header, providerRunLimits: {} },
     checkedAt: formatUtc(now),
   };
+}
+
+function embeddingStatus(active: ServerDependencies['embedding']): ServerHealthStatus['embedding'] {
+  if (active === null || active === undefined) return null;
+  const { provider, modelId, dimensions, isLocal, semanticQuality } = active;
+  return { provider, modelId, dimensions, runtime: { local: isLocal, semanticQuality } };
 }
 
 /** The path of an operation without parameters. */

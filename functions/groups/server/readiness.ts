@@ -1,4 +1,5 @@
 import type { ServerReadinessCheck, ServerReadinessReport } from '../../../contracts/generated/models.ts';
+import { checksOf, examine } from '../../embeddings/rules/doctor.ts';
 import type { Handler } from '../../http/handler.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
 import type { ServerDependencies } from './dependencies.ts';
@@ -12,7 +13,12 @@ export function getReadiness(dependencies: ServerDependencies): Handler<'getRead
   const records = recordsCheck(dependencies);
   return async (_, { now }) => {
     const stores = await Promise.all([storage(), records(now)]);
-    const checks = [...stores.flat(), ...executionChecks(dependencies), ...securityChecks(dependencies)];
+    const checks = [
+      ...stores.flat(),
+      ...executionChecks(dependencies),
+      ...embeddingChecks(dependencies),
+      ...securityChecks(dependencies),
+    ];
     return { status: 200, body: readinessReport(dependencies, checks, now) };
   };
 }
@@ -23,6 +29,7 @@ function readinessReport(
   checks: readonly ServerReadinessCheck[],
   now: number,
 ): ServerReadinessReport {
+  const { embedding = null } = dependencies;
   const messagesOf = (status: string) =>
     checks.filter((check) => check.status === status).map((check) => check.message);
   const blockers = messagesOf('failed');
@@ -37,7 +44,7 @@ function readinessReport(
     checks: [...checks],
     blockers,
     warnings,
-    embedding: null,
+    embedding: embedding === null ? null : { ...examine(embedding, now) },
     providers: {
       providerCount: 0,
       capabilityCount: 0,
@@ -92,6 +99,10 @@ function executionChecks({ execution }: ServerDependencies): ServerReadinessChec
       ? { id, status: 'ok', message: 'Runs are served.', details }
       : { id, status: 'warning', message: unserved, details },
   ];
+}
+
+function embeddingChecks({ embedding = null }: ServerDependencies): readonly ServerReadinessCheck[] {
+  return embedding === null ? [] : checksOf(embedding);
 }
 
 function securityChecks({ apiKey, canonical }: ServerDependencies): ServerReadinessCheck[] {

@@ -3,6 +3,7 @@ import openApi from '../../../contracts/generated/openapi/svc.json' with { type:
 import schemas from '../../../contracts/generated/schemas/svc-public.schema.json' with { type: 'json' };
 import { responseValidators } from '../../../contracts/generated/validators/server.js';
 import catalog from '../../../contracts/public-sdk-surface.json' with { type: 'json' };
+import { builtInProviders } from '../../embeddings/rules/built-in-providers.ts';
 import type { CallContext } from '../../http/handler.ts';
 import { RawBody } from '../../http/message.ts';
 import type { Timers } from '../../kernel/world.ts';
@@ -76,6 +77,23 @@ test('health names the database of records for objects and traces too', async ()
   const { getHealth } = handlers({ records: { off: null, provider: 'sqlite', store } });
   const { body } = await getHealth(nothing, context);
   expect(body.storage).toMatchObject({ recordStore: 'sqlite', objectStore: 'sqlite', traceStore: 'sqlite' });
+});
+
+test('health and readiness tell the provider of embeddings', async () => {
+  const [embedding] = builtInProviders;
+  if (embedding === undefined) throw new Error('the service has models of its own');
+  const { body } = await handlers({ embedding }).getHealth(nothing, context);
+  expect(body.embedding).toEqual({
+    provider: 'deterministic-hash',
+    modelId: 'deterministic-hash-embedding-v1',
+    dimensions: 64,
+    runtime: { local: true, semanticQuality: 'mechanical' },
+  });
+  const report = await readiness({ embedding });
+  expect(report.embedding).toMatchObject({ provider: 'deterministic-hash', status: 'warning' });
+  expect(report).toMatchObject({ status: 'warning', ready: true });
+  expect(report.warnings).toEqual(['Vectors tell equal texts from others and say nothing about meaning.']);
+  expect(report.checks.map(({ id }) => id)).toContain('embedding.quality');
 });
 
 describe('readiness', () => {
