@@ -170,6 +170,7 @@ describe('P04: what is deployed is what is listed', () => {
       'ordered-id',
       'process-locks',
       'product-policy',
+      'provider-guard',
       'record-jobs',
       'record-parts',
       'records',
