@@ -74,6 +74,8 @@ const keptByParameter: Readonly<Record<string, string>> = {
   traceListLimitDefault: 'listTraces limit default',
   recordJobListLimitMax: 'listRecordImportJobs limit maximum',
   recordJobListLimitDefault: 'listRecordImportJobs limit default',
+  embeddingJobListLimitMax: 'listEmbeddingJobs limit maximum',
+  embeddingJobListLimitDefault: 'listEmbeddingJobs limit default',
   anomaliesMax: 'inspectCollection anomalyLimit maximum',
   anomaliesDefault: 'inspectCollection anomalyLimit default',
   executionHistoryLimitDefault: 'getExecutionRunHistory limit default',
@@ -105,7 +107,7 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
   executionArtifactBodyBytesMax: ['putExternalExecutionLeaseArtifact'],
   objectBytesMax: ['putObject'],
   recordArtifactBodyBytesMax: ['ingestRecordArtifact'],
-  embeddingBodyBytesMax: ['generateEmbeddings'],
+  embeddingBodyBytesMax: ['generateEmbeddings', 'startEmbeddingJob'],
 };
 
 /** Limits that the catalog enforces: the body limit of these operations only. */

@@ -58,6 +58,7 @@ const asLimit: Readonly<Record<string, number>> = {
   'CollectionExportRequest.maxRecords': limits.recordsPerExportMax,
   'GET /collections/{collection}/inspect anomalyLimit': limits.anomaliesDefault,
   'GET /record-import/jobs limit': limits.recordJobListLimitDefault,
+  'GET /embeddings/jobs limit': limits.embeddingJobListLimitDefault,
   'GET /traces limit': limits.traceListLimitDefault,
   'TracePruneRequest.limit': limits.traceListLimitDefault,
   'TraceExportRequest.limit': limits.traceListLimitDefault,

@@ -138,6 +138,10 @@ export const limits = {
   embeddingTextLengthMax: 100_000,
   /** Longest prefix of a request for embeddings. Unit: UTF-16 code units. */
   embeddingPrefixLengthMax: 512,
+  /** Largest list of embedding jobs. Unit: items. */
+  embeddingJobListLimitMax: 200,
+  /** List of embedding jobs that names no limit. Unit: items. */
+  embeddingJobListLimitDefault: 50,
   /** Traces of one list, export or prune. Unit: items. */
   traceListLimitMax: 5_000,
   /** Traces of a list, an export or a prune that names no limit. Unit: items. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { EmbeddingsStage } from '../support/embeddings-stage.ts';
+import { ExecutionClient } from '../support/execution.ts';
 import { PaidModel, vectorOf } from '../support/paid-model.ts';
 import type { EmbeddingJobsConformance } from './embedding-jobs.ts';
 
@@ -43,6 +44,21 @@ function describeResults({ store }: EmbeddingJobsConformance): void {
     expect(items[0]).toMatchObject({ textLength: 5, preparedTextLength: 5, prefixApplied: false });
     expect((await service.list()).jobs).toEqual([{ ...done, result: null }]);
     expect((await service.list({ includeResult: true })).jobs).toEqual([done]);
+  });
+
+  test('the run of a job is one of the built-in handler, with one attempt and no artifact', async () => {
+    const stage = new EmbeddingsStage(store());
+    const service = stage.embeddings();
+    const { id } = await service.start({ text: 'a' });
+    await service.ended(id);
+    const client = new ExecutionClient(service.engine);
+    expect(await client.get(id)).toMatchObject({
+      handlerId: 'svc.embedding.batch',
+      pluginId: 'svc.embeddings',
+      maxAttempts: 1,
+      tags: { 'svc.job': 'embedding', 'svc.admission.operation-id': 'startEmbeddingJob' },
+    });
+    expect(await client.artifacts(id)).toEqual([]);
   });
 
   test('a result that is too large for a run is in the views of the job all the same', async () => {

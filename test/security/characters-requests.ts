@@ -59,6 +59,7 @@ const ofImport: Special = {
     snapshot: { collection: COLLECTION, policy: { ...POLICY }, records: [recordOf(party, RECORD)] },
   }),
 };
+const ofEmbedding: Special = { names: (_, { records }) => ({ jobId: records.embeddingJobId }) };
 const later = '2027-01-01T00:00:00.000Z';
 
 /** Operations whose example is not enough. */
@@ -109,6 +110,8 @@ const special: Readonly<Record<string, Special>> = {
   startExecutionRun: { body: (party) => ({ scope: scopeOf(party), idempotencyKey: randomUUID() }) },
   // Writes and deletes name another key: the next request finds the object again.
   getObject: { names: () => ({ key: OBJECT }) },
+  getEmbeddingJob: ofEmbedding,
+  cancelEmbeddingJob: ofEmbedding,
   getTrace: { names: (party) => ({ id: traceOf(party) }) },
   listTraces: { variants: () => [{ query: { operation: TRACED_OPERATION, limit: '5000' } }] },
   summarizeTraces: { variants: () => [{ query: { operation: TRACED_OPERATION } }] },

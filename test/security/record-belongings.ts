@@ -8,6 +8,8 @@ import { RecordSpace } from './record-space.ts';
 export interface Records {
   /** A finished import job. */
   readonly jobId: string;
+  /** A finished embedding job. */
+  readonly embeddingJobId: string;
 }
 
 type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
@@ -43,7 +45,9 @@ export async function furnishRecords(call: Call, party: Party): Promise<Records>
   const path = `/collections/${COLLECTION}/records/batch`;
   const jobId = await space.admit('POST', path, { records: [recordOf(party, RECORD)] });
   await space.settled(jobId);
-  return { jobId };
+  const embeddingJobId = await space.admit('POST', '/embeddings/jobs', { texts: [party.mark] });
+  await space.settled(embeddingJobId);
+  return { jobId, embeddingJobId };
 }
 
 /** Gives the party so many records and some jobs more. */

@@ -63,9 +63,10 @@ describe('D04: what one space holds is worth nothing in another', () => {
     expect(before).toContain(victim.mark);
     // The neighbour asks in its own space for the names of the victim, and for names that no space has.
     const absent = { job: randomUUID(), collection: `absent-${randomUUID()}` };
-    const ask = (names: { readonly job: string; readonly collection: string }) =>
-      service.call(renamed(request, names, neighbour.headers, [victims.records.jobId, victim, neighbour]));
-    const named = await ask({ job: victims.records.jobId, collection });
+    const { jobId, embeddingJobId } = victims.records;
+    const ask = (names: Names) =>
+      service.call(renamed(request, names, neighbour.headers, [[jobId, embeddingJobId], victim, neighbour]));
+    const named = await ask({ job: null, collection });
     const unknown = await ask(absent);
     expect([named.status, codeIn(named.body)]).toEqual([unknown.status, codeIn(unknown.body)]);
     // The same container and key in its own space are free.
@@ -114,18 +115,29 @@ function codeIn(body: string): string | undefined {
   return body === '' ? undefined : (JSON.parse(body) as { code?: string }).code;
 }
 
+interface Names {
+  /** In place of the jobs of the victim; `null` keeps them. */
+  readonly job: string | null;
+  readonly collection: string;
+}
+
 /** The request with other names, in the product and tenant of the one who asks. */
 function renamed(
   request: InjectedRequest,
-  { job, collection }: { readonly job: string; readonly collection: string },
+  { job, collection }: Names,
   headers: Readonly<Record<string, string>>,
-  [jobId, from, to]: readonly [string, { readonly tenantId: string }, { readonly tenantId: string }],
+  [jobIds, from, to]: readonly [
+    readonly string[],
+    { readonly tenantId: string },
+    { readonly tenantId: string },
+  ],
 ): InjectedRequest {
+  const withoutJobs = (text: string) =>
+    job === null ? text : jobIds.reduce((left, jobId) => left.replaceAll(jobId, job), text);
   const change = (text: string) =>
-    text
+    withoutJobs(text)
       .replaceAll(`/${COLLECTION}`, `/${collection}`)
       .replaceAll(`"${COLLECTION}"`, `"${collection}"`)
-      .replaceAll(jobId, job)
       .replaceAll(from.tenantId, to.tenantId);
   const { body } = request;
   const given = (request.headers ?? []) as readonly (readonly [string, string])[];

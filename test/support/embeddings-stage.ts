@@ -14,6 +14,7 @@ import { embeddingJobPage } from '../../functions/groups/embeddings/jobs/job-lis
 import { type EmbeddingJobView, embeddingJobView } from '../../functions/groups/embeddings/jobs/job-view.ts';
 import { embeddingResults } from '../../functions/groups/embeddings/jobs/kept-result.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
+import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
 import { getJob } from '../../functions/jobs/read-jobs.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { Stage } from '../conformance/execution-stage.ts';
@@ -46,9 +47,8 @@ export class EmbeddingsStage extends Stage {
     const { world } = this;
     const store = () => Promise.resolve(over ?? this.store);
     const payloads = new StagedPayloads({ store, world, blobs: null, payloadBytesMax, spaceBytesMax });
-    const model = given.embedder ?? builtInEmbedder('deterministic-hash', 4);
-    if (model === null) throw new Error('the model is part of the service');
-    const embedder = () => Promise.resolve(model);
+    const embedder = given.embedder ?? builtInEmbedder('deterministic-hash', 4);
+    if (embedder === null) throw new Error('the model is part of the service');
     const now = () => createRecordAccess({ grants: this.grants });
     const access: EmbeddingJobDependencies['access'] = {
       spaceOf: (...call) => now().spaceOf(...call),
@@ -56,7 +56,13 @@ export class EmbeddingsStage extends Stage {
       judgeRecordJob: (job) => now().judgeRecordJob(job),
     };
     const resultBytesMax = given.resultBytesMax ?? 262_144;
-    const plugin = embeddingJobs({ store, clock: world.clock, embedder, payloads, access, resultBytesMax });
+    const plugin = embeddingJobs({
+      embeddings: { store, embedder },
+      clock: world.clock,
+      payloads,
+      access,
+      resultBytesMax,
+    });
     const jobs = [plugin];
     const engine =
       over === undefined
@@ -69,6 +75,7 @@ export class EmbeddingsStage extends Stage {
 interface Call {
   readonly as?: string;
   readonly key?: string;
+  readonly query?: ProductTenant;
 }
 
 export class EmbeddingsInstance {
@@ -84,9 +91,9 @@ export class EmbeddingsInstance {
     this.payloads = own.payloads;
   }
 
-  async start(body: EmbeddingRequest, { as = 'ada', key }: Call = {}): Promise<EmbeddingJobView> {
+  async start(body: EmbeddingRequest, { as = 'ada', key, query = {} }: Call = {}): Promise<EmbeddingJobView> {
     const caller = callerOf(as);
-    const request = { caller, body, idempotencyKey: key ?? null, correlationId: 'test' };
+    const request = { caller, query, body, idempotencyKey: key ?? null, correlationId: 'test' };
     const { run, replayed } = await admitEmbeddingJob(this.#own, request);
     return embeddingJobView(run, null, replayed);
   }

@@ -36,6 +36,7 @@ export const directions: Readonly<Record<string, Direction>> = {
   executionListLimitDefault: 'nowhere',
   executionHistoryLimitDefault: 'nowhere',
   recordJobListLimitDefault: 'nowhere',
+  embeddingJobListLimitDefault: 'nowhere',
   traceListLimitDefault: 'nowhere',
   objectListLimitDefault: 'nowhere',
   anomaliesDefault: 'nowhere',

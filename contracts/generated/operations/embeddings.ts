@@ -51,6 +51,49 @@ export interface EmbeddingsOperationTypes {
     readonly body: Models.EmbeddingRequest;
     readonly response: { readonly status: 200; readonly body: Models.EmbeddingResponse };
   };
+  /**
+   * Start a job that embeds texts. Admits a job that embeds `text` and then `texts`, together 1 to 128. It
+   * goes on after a crash, and a text of a paid provider is paid for again only where the answer to its call
+   * was lost. The job view has the vectors once it has succeeded.
+   */
+  readonly startEmbeddingJob: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: { readonly productId?: string; readonly tenantId?: string };
+    readonly headers: { readonly 'Idempotency-Key'?: string; readonly 'X-Idempotency-Key'?: string };
+    readonly body: Models.EmbeddingRequest;
+    readonly idempotencyKey: string | null;
+    readonly response: { readonly status: 202; readonly body: Models.EmbeddingJob; readonly headers: { readonly Location: string; readonly 'Idempotency-Replayed'?: string } };
+  };
+  /**
+   * List embedding jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
+   * page.
+   */
+  readonly listEmbeddingJobs: {
+    readonly params: Readonly<Record<string, never>>;
+    readonly query: { readonly limit?: number; readonly includeResult?: boolean; readonly continuationToken?: string };
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.EmbeddingJobList; readonly headers?: { readonly Link?: string; readonly 'Svc-Truncated'?: string } };
+  };
+  /** Read an embedding job. The state of one job, with its vectors once it has succeeded. */
+  readonly getEmbeddingJob: {
+    readonly params: { readonly jobId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.EmbeddingJob };
+  };
+  /**
+   * Cancel an embedding job. Cancels a queued job at once, and asks a running one to stop before its next
+   * call of the provider. A finished job stays unchanged.
+   */
+  readonly cancelEmbeddingJob: {
+    readonly params: { readonly jobId: string };
+    readonly query: Readonly<Record<string, never>>;
+    readonly headers: Readonly<Record<string, never>>;
+    readonly body: null;
+    readonly response: { readonly status: 200; readonly body: Models.EmbeddingJob };
+  };
 }
 
 export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, OperationEntry<keyof EmbeddingsOperationTypes, 'embeddings'>>> = {
@@ -219,6 +262,214 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
       'provider_limit_reached',
       'provider_failed',
       'provider_unavailable',
+      'unavailable',
+    ],
+  },
+  startEmbeddingJob: {
+    id: 'startEmbeddingJob',
+    group: 'embeddings',
+    stability: 'public',
+    authorizationClass: 'server-authenticated',
+    rateClass: 'records',
+    accessOperation: 'write',
+    mutation: 'write',
+    completion: 'receipt-bound',
+    idempotency: {
+      requirement: 'supported',
+      location: { in: 'header', name: 'Idempotency-Key', aliases: ['X-Idempotency-Key'] },
+    },
+    routes: [
+      {
+        operationId: 'startEmbeddingJob',
+        method: 'POST',
+        segments: [{ literal: 'embeddings' }, { literal: 'jobs' }],
+        path: [],
+        query: [
+          { name: 'productId', required: false, type: 'string', minLength: 1, maxLength: 160 },
+          { name: 'tenantId', required: false, type: 'string', minLength: 1, maxLength: 160 },
+        ],
+        headers: [
+          { name: 'Idempotency-Key', required: false, type: 'string', minLength: 1, maxLength: 512 },
+          { name: 'X-Idempotency-Key', required: false, type: 'string', minLength: 1, maxLength: 512 },
+        ],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: 'EmbeddingRequest',
+    requestMediaType: 'application/json',
+    bodyLimitBytes: 33554432,
+    responses: [
+      {
+        status: 202,
+        mediaType: 'application/json',
+        schema: 'EmbeddingJob',
+        headers: ['Location', 'Idempotency-Replayed'],
+      },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'product_policy_violation',
+      'method_not_allowed',
+      'request_timeout',
+      'idempotency_conflict',
+      'payload_too_large',
+      'unsupported_media_type',
+      'admission_rejected',
+      'rate_limited',
+      'queue_full',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
+      'handler_not_routed',
+      'unavailable',
+    ],
+  },
+  listEmbeddingJobs: {
+    id: 'listEmbeddingJobs',
+    group: 'embeddings',
+    stability: 'public',
+    authorizationClass: 'server-authenticated',
+    rateClass: 'records',
+    accessOperation: 'read',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'listEmbeddingJobs',
+        method: 'GET',
+        segments: [{ literal: 'embeddings' }, { literal: 'jobs' }],
+        path: [],
+        query: [
+          { name: 'limit', required: false, type: 'integer', minimum: 1, maximum: 200, default: 50 },
+          { name: 'includeResult', required: false, type: 'boolean', default: false },
+          { name: 'continuationToken', required: false, type: 'string', minLength: 1, maxLength: 1024 },
+        ],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [
+      {
+        status: 200,
+        mediaType: 'application/json',
+        schema: 'EmbeddingJobList',
+        headers: ['Link', 'Svc-Truncated'],
+      },
+    ],
+    problems: [
+      'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
+      'continuation_token_invalid',
+      'unauthenticated',
+      'permission_denied',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  getEmbeddingJob: {
+    id: 'getEmbeddingJob',
+    group: 'embeddings',
+    stability: 'public',
+    authorizationClass: 'server-authenticated',
+    rateClass: 'records',
+    accessOperation: 'read',
+    mutation: 'read',
+    completion: 'non-mutating',
+    idempotency: { requirement: 'not-applicable', location: null },
+    routes: [
+      {
+        operationId: 'getEmbeddingJob',
+        method: 'GET',
+        segments: [{ literal: 'embeddings' }, { literal: 'jobs' }, { param: 'jobId' }],
+        path: [{ name: 'jobId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'EmbeddingJob', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'unavailable',
+    ],
+  },
+  cancelEmbeddingJob: {
+    id: 'cancelEmbeddingJob',
+    group: 'embeddings',
+    stability: 'public',
+    authorizationClass: 'server-authenticated',
+    rateClass: 'records',
+    accessOperation: 'delete',
+    mutation: 'delete',
+    completion: 'atomic',
+    idempotency: { requirement: 'unsupported', location: null },
+    routes: [
+      {
+        operationId: 'cancelEmbeddingJob',
+        method: 'DELETE',
+        segments: [{ literal: 'embeddings' }, { literal: 'jobs' }, { param: 'jobId' }],
+        path: [{ name: 'jobId', required: true, type: 'string', minLength: 1, maxLength: 160 }],
+        query: [],
+        headers: [],
+        bodyFromParameters: false,
+        bodyMembers: [],
+      },
+    ],
+    requestSchema: null,
+    requestMediaType: null,
+    bodyLimitBytes: null,
+    responses: [{ status: 200, mediaType: 'application/json', schema: 'EmbeddingJob', headers: [] }],
+    problems: [
+      'malformed_request',
+      'invalid_path_segment',
+      'validation_failed',
+      'limit_exceeded',
+      'unauthenticated',
+      'permission_denied',
+      'not_found',
+      'method_not_allowed',
+      'request_timeout',
+      'unsupported_media_type',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'store_contention',
+      'storage_full',
       'unavailable',
     ],
   },

@@ -6,6 +6,7 @@ import type * as Models from '../models.ts';
 /** By operation id: its JSON body. */
 export declare const requestValidators: {
   readonly 'generateEmbeddings': Validator<Models.EmbeddingRequest>;
+  readonly 'startEmbeddingJob': Validator<Models.EmbeddingRequest>;
 };
 
 /** By operation id, colon, status: the JSON body of the answer. */
@@ -14,4 +15,8 @@ export declare const responseValidators: {
   readonly 'listEmbeddingProviderGuidance:200': Validator<Models.EmbeddingProviderGuidanceList>;
   readonly 'getEmbeddingProviderDoctor:200': Validator<Models.ProviderDoctorResult>;
   readonly 'generateEmbeddings:200': Validator<Models.EmbeddingResponse>;
+  readonly 'startEmbeddingJob:202': Validator<Models.EmbeddingJob>;
+  readonly 'listEmbeddingJobs:200': Validator<Models.EmbeddingJobList>;
+  readonly 'getEmbeddingJob:200': Validator<Models.EmbeddingJob>;
+  readonly 'cancelEmbeddingJob:200': Validator<Models.EmbeddingJob>;
 };

@@ -1,24 +1,45 @@
+import { PageTokens } from '../../kernel/page-token.ts';
+import { sharedSecret } from '../../store/secret.ts';
 import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
-  bytesMax: 100_000,
+  bytesMax: 280_000,
   async collections() {
     const { EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
     const { PROVIDER_GUARDS } = await import('../../providers/provider-guard.ts');
     return [EMBEDDINGS, PROVIDER_GUARDS];
   },
+  async jobs(parts) {
+    const [{ embeddingJobs }, { embeddingJobsPartsOf }] = await Promise.all([
+      import('../../groups/embeddings/jobs/embedding-jobs.ts'),
+      import('../embedding-jobs.ts'),
+    ]);
+    return [embeddingJobs(embeddingJobsPartsOf(parts))];
+  },
   async load(parts) {
-    const [{ embeddingsHandlers }, { embeddingPartsOf }, { embeddingProvidersOf }] = await Promise.all([
+    const { settings, store, world } = parts;
+    const [
+      { embeddingsHandlers },
+      { embeddingPartsOf },
+      { embeddingProvidersOf },
+      { embeddingJobDependenciesOf },
+      { payloadLimitOf },
+    ] = await Promise.all([
       import('../../groups/embeddings/handlers.ts'),
       import('../embedding-parts.ts'),
       import('../embedding-providers.ts'),
+      import('../embedding-jobs.ts'),
+      import('../record-jobs.ts'),
     ]);
     const own = {
-      providers: embeddingProvidersOf(parts.settings),
+      providers: embeddingProvidersOf(settings),
       embeddings: embeddingPartsOf(parts),
-      access: recordAccessOf(parts.settings),
+      embeddingJobs: await embeddingJobDependenciesOf(parts),
+      access: recordAccessOf(settings),
+      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
     };
-    return { handlers: embeddingsHandlers(own), extra: [] };
+    const bodyLimits = { startEmbeddingJob: payloadLimitOf(parts) };
+    return { handlers: embeddingsHandlers(own), extra: [], bodyLimits };
   },
 };

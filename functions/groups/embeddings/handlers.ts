@@ -2,6 +2,12 @@ import type { GroupHandlers } from '../../http/handler.ts';
 import type { EmbeddingsDependencies } from './dependencies.ts';
 import { generateEmbeddings } from './generate-embeddings.ts';
 import {
+  cancelEmbeddingJob,
+  getEmbeddingJob,
+  listEmbeddingJobs,
+  startEmbeddingJob,
+} from './job-operations.ts';
+import {
   getEmbeddingProviderDoctor,
   listEmbeddingProviderGuidance,
   listEmbeddingProviders,
@@ -14,5 +20,9 @@ export function embeddingsHandlers(dependencies: EmbeddingsDependencies): GroupH
     listEmbeddingProviderGuidance: listEmbeddingProviderGuidance(dependencies),
     getEmbeddingProviderDoctor: getEmbeddingProviderDoctor(dependencies),
     generateEmbeddings: generateEmbeddings(dependencies),
+    startEmbeddingJob: startEmbeddingJob(dependencies),
+    listEmbeddingJobs: listEmbeddingJobs(dependencies),
+    getEmbeddingJob: getEmbeddingJob(dependencies),
+    cancelEmbeddingJob: cancelEmbeddingJob(dependencies),
   };
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../../../identity/caller.ts';
 import type { RecordAccess } from '../../../identity/record-access.ts';
 import { type AdmittedJob, admitJob, type Jobs } from '../../../jobs/admit-job.ts';
 import type { JobPlugin } from '../../../jobs/job-plugin.ts';
-import { jobScope } from '../../../jobs/job-scope.ts';
+import { jobScope, type ProductTenant } from '../../../jobs/job-scope.ts';
 import { canonicalJson, type Json, sha256 } from '../../../kernel/canonical-json.ts';
 import { invalidMember } from '../../../kernel/errors.ts';
 import { stageText } from '../../records/library/staged-payload.ts';
@@ -18,12 +18,13 @@ export interface EmbeddingJobDependencies {
   readonly plugin: JobPlugin;
   readonly payloads: StagedPayloads;
   readonly access: RecordAccess;
-  /** The model of the settings. Throws where there is none. */
-  readonly embedder: () => Promise<Embedder>;
+  /** The model of the settings. */
+  readonly embedder: Embedder;
 }
 
 export interface EmbeddingJobRequest {
   readonly caller: Caller;
+  readonly query: ProductTenant;
   readonly body: EmbeddingRequest;
   readonly idempotencyKey: string | null;
   readonly correlationId: string;
@@ -35,18 +36,18 @@ export interface EmbeddingJobRequest {
  */
 export async function admitEmbeddingJob(
   { jobs, plugin, payloads, access, embedder }: EmbeddingJobDependencies,
-  { caller, body, idempotencyKey, correlationId }: EmbeddingJobRequest,
+  { caller, query, body, idempotencyKey, correlationId }: EmbeddingJobRequest,
 ): Promise<AdmittedJob> {
-  const space = access.spaceOf(caller, 'write');
+  const space = access.spaceOf(caller, 'write', query.tenantId);
   const { purpose, texts } = readEmbeddingRequest(body);
   const text = requestText(payloads, body);
-  const { provider, modelId, dimensions } = await embedder();
+  const { provider, modelId, dimensions } = embedder;
   const isLarge = Buffer.byteLength(text) > INLINE_BYTES_MAX;
   return admitJob(jobs, plugin, {
     operationId: 'startEmbeddingJob',
     handlerId: EMBEDDING_HANDLER,
     caller,
-    scope: jobScope({}, access.ownerOf(caller), caller.principal),
+    scope: jobScope(query, access.ownerOf(caller), caller.principal),
     space,
     payload: isLarge ? {} : (body as Json),
     payloadHash: sha256(text),

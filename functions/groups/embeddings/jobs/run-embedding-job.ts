@@ -1,4 +1,4 @@
-import type { EmbeddingAnswer, EmbeddingItem } from '../../../embeddings/embed-texts.ts';
+import type { EmbeddingAnswer, EmbeddingItem, EmbeddingParts } from '../../../embeddings/embed-texts.ts';
 import { embedInParts } from '../../../embeddings/jobs/embed-in-parts.ts';
 import { type PackedItems, packItems, unpackItems } from '../../../embeddings/jobs/packed-items.ts';
 import {
@@ -59,17 +59,17 @@ async function embed(parts: EmbeddingJobsParts, context: JobContext, progress: J
   const answer =
     kept.length === progress.requested
       ? { ...facts, items: kept }
-      : await embedInParts(
-          { store: parts.store, embedder: await sameModel(parts, context) },
-          await questionOf(parts, context),
-          { space: context.job.space, signal: context.signal, kept, keep },
-        );
+      : await embedInParts(sameModel(parts, context), await questionOf(parts, context), {
+          space: context.job.space,
+          signal: context.signal,
+          kept,
+          keep,
+        });
   return resultOf(parts, answer, partCount);
 }
 
-async function sameModel({ embedder }: EmbeddingJobsParts, { tags }: JobContext) {
-  const model = await embedder();
-  if (isSameModel(model, factsOf(tags))) return model;
+function sameModel({ embeddings }: EmbeddingJobsParts, { tags }: JobContext): EmbeddingParts {
+  if (isSameModel(embeddings.embedder, factsOf(tags))) return embeddings;
   const message = 'The service has another embedding model than when it admitted the job.';
   throw new RunFailure('configuration', message);
 }

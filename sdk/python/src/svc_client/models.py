@@ -54,6 +54,8 @@ from ._generated.models import (
     CollectionNameList as CollectionNameList,
     CollectionSnapshotHashComparison as CollectionSnapshotHashComparison,
     EffectiveExecutionRuntimeSurface as EffectiveExecutionRuntimeSurface,
+    EmbeddingJob as EmbeddingJob,
+    EmbeddingJobList as EmbeddingJobList,
     EmbeddingProviderDescriptor as EmbeddingProviderDescriptor,
     EmbeddingProviderDescriptorList as EmbeddingProviderDescriptorList,
     EmbeddingProviderGuidance as EmbeddingProviderGuidance,

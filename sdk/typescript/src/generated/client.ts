@@ -40,6 +40,10 @@ export type {
   IngestRecordArtifactParameters,
 } from './groups/artifacts.ts';
 export type {
+  StartEmbeddingJobParameters,
+  ListEmbeddingJobsParameters,
+} from './groups/embeddings.ts';
+export type {
   ListTracesParameters,
   SummarizeTracesParameters,
 } from './groups/traces.ts';

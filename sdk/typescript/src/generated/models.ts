@@ -1359,6 +1359,60 @@ export type ProviderDoctorCheck = {
   readonly details: JsonObject;
 };
 
+/** A request for embeddings as a job. */
+export type EmbeddingJob = {
+  /** The receipt of its admission. */
+  readonly admission: AdmissionReceipt;
+  /** The job; also the id of its run. (at most 160 characters) */
+  readonly id: string;
+  /** The status of the job. */
+  readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
+  /** The provider. (at most 160 characters) */
+  readonly provider: string;
+  /** Its model. (at most 256 characters) */
+  readonly modelId: string;
+  /** Length of each vector. (at least 1) */
+  readonly dimensions: number;
+  /** The purpose of the request. (at most 32 characters) */
+  readonly purpose: string;
+  /** SHA-256 of the request as canonical JSON. (at most 71 characters) */
+  readonly requestHash: string;
+  /** When it was admitted. */
+  readonly createdAt: Timestamp;
+  /** When it began. (at most 40 characters, RFC 3339) */
+  readonly startedAt: string | null;
+  /** When it ended. (at most 40 characters, RFC 3339) */
+  readonly completedAt: string | null;
+  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  readonly durationMs: number | null;
+  /** Whether a caller asked it to stop. */
+  readonly cancellationRequested: boolean;
+  /** Texts of the request. (at least 0) */
+  readonly requested: number;
+  /** Texts that the model was asked for so far. (at least 0) */
+  readonly attempted: number;
+  /** Texts that have their vectors so far. (at least 0) */
+  readonly succeeded: number;
+  /** Always 0: a text that cannot be embedded fails the whole job. (at least 0) */
+  readonly failed: number;
+  /** The first text that has no vector yet, while the job runs; null otherwise. (at least 0) */
+  readonly currentIndex: number | null;
+  /** Share of the work that is done; 1 once it succeeded. (0 to 1) */
+  readonly progress: number;
+  /**
+   * Kind of the failure: a code of the errors, or what the provider did, such as `schema`, `rate_limit`,
+   * `timeout` or `configuration`. (at most 160 characters)
+   */
+  readonly failureClass: string | null;
+  /** Description of the failure. (at most 4096 characters) */
+  readonly error: string | null;
+  /** The vectors, once the job has succeeded; null in lists unless `includeResult` is true. */
+  readonly result: EmbeddingResponse | null;
+};
+
+/** Embedding jobs, newest first. (at most 200 items) */
+export type EmbeddingJobList = readonly EmbeddingJob[];
+
 // ---- execution
 
 /**

@@ -601,6 +601,38 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.EmbeddingResponse: ...
 
+    async def start_embedding_job(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.EmbeddingJob: ...
+
+    async def list_embedding_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.EmbeddingJobList: ...
+
+    async def get_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.EmbeddingJob | None: ...
+
+    async def cancel_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.EmbeddingJob | None: ...
+
     # ---- Traces
 
     async def list_traces(
@@ -1247,6 +1279,38 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.EmbeddingResponse]: ...
 
+    async def start_embedding_job(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingJob]: ...
+
+    async def list_embedding_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingJobList]: ...
+
+    async def get_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingJob | None]: ...
+
+    async def cancel_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingJob | None]: ...
+
     # ---- Traces
 
     async def list_traces(
@@ -1873,6 +1937,38 @@ class AsyncOperationsWithStreamingResponse:
     async def embed_texts(
         self,
         request: models.EmbeddingRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_embedding_job(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_embedding_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def cancel_embedding_job(
+        self,
+        job_id: str,
         *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...

@@ -2930,6 +2930,159 @@ class Operations:
         given = Given(request=request)
         return self._caller.call(spec.EMBED_TEXTS, given, options)
 
+    def start_embedding_job(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingJob:
+        """Start a job that embeds texts. Admits a job that embeds `text` and then `texts`, together 1 to 128.
+        It goes on after a crash, and a text of a paid provider is paid for again only where the answer to
+        its call was lost. The job view has the vectors once it has succeeded.
+
+        `POST /embeddings/jobs`; needs the access operation `write` of `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            request: `EmbeddingRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `EmbeddingJob`. The job is admitted, by this request or an earlier one with the same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startEmbeddingJob` of the contract, here `start_embedding_job`:
+        docs/reference/operations.md#startembeddingjob
+        """
+        given = Given(
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.START_EMBEDDING_JOB, given, options)
+
+    def list_embedding_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingJobList:
+        """List embedding jobs. Jobs of the space, newest first. Where more follow, the header `Link` names
+        the next page.
+
+        `GET /embeddings/jobs`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            limit: At most so many jobs. (1 to 200, 50 when absent)
+            include_result: Whether the answer includes results; they are null otherwise. (false when
+                absent)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `EmbeddingJobList`. The jobs.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `listEmbeddingJobs` of the contract, here `list_embedding_jobs`:
+        docs/reference/operations.md#listembeddingjobs
+        """
+        given = Given(parameters={"limit": limit, "include_result": include_result})
+        return self._caller.call(spec.LIST_EMBEDDING_JOBS, given, options)
+
+    def get_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingJob | None:
+        """Read an embedding job. The state of one job, with its vectors once it has succeeded.
+
+        `GET /embeddings/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `EmbeddingJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getEmbeddingJob` of the contract, here `get_embedding_job`:
+        docs/reference/operations.md#getembeddingjob
+        """
+        given = Given(path=(job_id,))
+        return self._caller.call(spec.GET_EMBEDDING_JOB, given, options)
+
+    def cancel_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingJob | None:
+        """Cancel an embedding job. Cancels a queued job at once, and asks a running one to stop before its
+        next call of the provider. A finished job stays unchanged.
+
+        `DELETE /embeddings/jobs/{jobId}`; needs the access operation `delete` of `server-authenticated`.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `EmbeddingJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `cancelEmbeddingJob` of the contract, here `cancel_embedding_job`:
+        docs/reference/operations.md#cancelembeddingjob
+        """
+        given = Given(path=(job_id,))
+        return self._caller.call(spec.CANCEL_EMBEDDING_JOB, given, options)
+
     # ---- Traces
 
     def list_traces(

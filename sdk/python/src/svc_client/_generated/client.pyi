@@ -580,6 +580,38 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.EmbeddingResponse: ...
 
+    def start_embedding_job(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingJob: ...
+
+    def list_embedding_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingJobList: ...
+
+    def get_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingJob | None: ...
+
+    def cancel_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.EmbeddingJob | None: ...
+
     # ---- Traces
 
     def list_traces(
@@ -1209,6 +1241,38 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.EmbeddingResponse]: ...
 
+    def start_embedding_job(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingJob]: ...
+
+    def list_embedding_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingJobList]: ...
+
+    def get_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingJob | None]: ...
+
+    def cancel_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.EmbeddingJob | None]: ...
+
     # ---- Traces
 
     def list_traces(
@@ -1786,6 +1850,28 @@ class OperationsWithStreamingResponse:
         *,
         options: CallOptions | None = None,
     ) -> StreamedResponse: ...
+
+    def start_embedding_job(
+        self,
+        request: models.EmbeddingRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def list_embedding_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def cancel_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     # ---- Traces
 

@@ -67,6 +67,8 @@ __all__ = [
     "CollectionNameList",
     "CollectionSnapshotHashComparison",
     "EffectiveExecutionRuntimeSurface",
+    "EmbeddingJob",
+    "EmbeddingJobList",
     "EmbeddingProviderDescriptor",
     "EmbeddingProviderDescriptorList",
     "EmbeddingProviderGuidance",
@@ -1484,6 +1486,57 @@ class ProviderDoctorCheck(TypedDict):
     """The outcome in one sentence. (at most 512 characters)"""
     details: JsonObject
     """What was found."""
+
+
+class EmbeddingJob(TypedDict):
+    """A request for embeddings as a job."""
+
+    admission: AdmissionReceipt
+    """The receipt of its admission."""
+    id: str
+    """The job; also the id of its run. (at most 160 characters)"""
+    status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
+    """The status of the job."""
+    provider: str
+    """The provider. (at most 160 characters)"""
+    modelId: str
+    """Its model. (at most 256 characters)"""
+    dimensions: int
+    """Length of each vector. (at least 1)"""
+    purpose: str
+    """The purpose of the request. (at most 32 characters)"""
+    requestHash: str
+    """SHA-256 of the request as canonical JSON. (at most 71 characters)"""
+    createdAt: Timestamp
+    """When it was admitted."""
+    startedAt: str | None
+    """When it began. (at most 40 characters, RFC 3339)"""
+    completedAt: str | None
+    """When it ended. (at most 40 characters, RFC 3339)"""
+    durationMs: float | None
+    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    cancellationRequested: bool
+    """Whether a caller asked it to stop."""
+    requested: int
+    """Texts of the request. (at least 0)"""
+    attempted: int
+    """Texts that the model was asked for so far. (at least 0)"""
+    succeeded: int
+    """Texts that have their vectors so far. (at least 0)"""
+    failed: int
+    """Always 0: a text that cannot be embedded fails the whole job. (at least 0)"""
+    currentIndex: int | None
+    """The first text that has no vector yet, while the job runs; null otherwise. (at least 0)"""
+    progress: float
+    """Share of the work that is done; 1 once it succeeded. (0 to 1)"""
+    failureClass: str | None
+    """Kind of the failure: a code of the errors, or what the provider did, such as `schema`, `rate_limit`,
+    `timeout` or `configuration`. (at most 160 characters)
+    """
+    error: str | None
+    """Description of the failure. (at most 4096 characters)"""
+    result: EmbeddingResponse | None
+    """The vectors, once the job has succeeded; null in lists unless `includeResult` is true."""
 
 
 # ---- execution
@@ -3234,6 +3287,9 @@ EmbeddingProviderDescriptorList: TypeAlias = list[EmbeddingProviderDescriptor]
 
 EmbeddingProviderGuidanceList: TypeAlias = list[EmbeddingProviderGuidance]
 """Guidance on embedding providers. (at most 64 items)"""
+
+EmbeddingJobList: TypeAlias = list[EmbeddingJob]
+"""Embedding jobs, newest first. (at most 200 items)"""
 
 ExecutionRunStatus: TypeAlias = (
     Literal["queued", "waiting", "running", "succeeded", "failed", "cancelled", "rejected", "timed_out"]

@@ -677,6 +677,44 @@ EMBED_TEXTS = OperationSpec(
     body=BodySpec("json", "application/json", optional=True),
 )
 
+START_EMBEDDING_JOB = OperationSpec(
+    "startEmbeddingJob",
+    "POST",
+    "/embeddings/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json", optional=True),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+LIST_EMBEDDING_JOBS = OperationSpec(
+    "listEmbeddingJobs",
+    "GET",
+    "/embeddings/jobs",
+    retry="safe",
+    answers={200: "json"},
+    query=(ParameterSpec("limit", "limit"), ParameterSpec("includeResult", "include_result")),
+)
+
+GET_EMBEDDING_JOB = OperationSpec(
+    "getEmbeddingJob",
+    "GET",
+    "/embeddings/jobs/{jobId}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+CANCEL_EMBEDDING_JOB = OperationSpec(
+    "cancelEmbeddingJob",
+    "DELETE",
+    "/embeddings/jobs/{jobId}",
+    retry="never",
+    answers={200: "json"},
+    absent=True,
+)
+
 LIST_TRACES = OperationSpec(
     "listTraces",
     "GET",

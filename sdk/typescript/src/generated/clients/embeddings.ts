@@ -5,6 +5,10 @@ import type { ClientOptions } from '../../options.ts';
 import { EmbeddingsOperations } from '../groups/embeddings.ts';
 
 export * from '../../common.ts';
+export type {
+  StartEmbeddingJobParameters,
+  ListEmbeddingJobsParameters,
+} from '../groups/embeddings.ts';
 
 /** A client of the operations of one group: Embeddings. A bundle with it contains no other group. */
 export class EmbeddingsClient extends EmbeddingsOperations {

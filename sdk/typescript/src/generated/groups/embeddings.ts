@@ -2,9 +2,31 @@
 
 import type { Call } from '../../call.ts';
 import { ClientCore, call } from '../../core.ts';
-import type { CallOptions } from '../../options.ts';
+import type { CallOptions, KeyedCallOptions } from '../../options.ts';
 import type * as Models from '../models.ts';
 import * as operations from '../operations/embeddings.ts';
+
+/** The parameters of `startEmbeddingJob` besides its path and its request. */
+export interface StartEmbeddingJobParameters {
+  /**
+   * The product that the job belongs to. Only together with `tenantId`; required where the service has
+   * product policies. (1 to 160 characters)
+   */
+  readonly productId?: string | undefined;
+  /**
+   * The tenant that the job belongs to, only together with `productId`. With identity policies it must be the
+   * space of the caller. (1 to 160 characters)
+   */
+  readonly tenantId?: string | undefined;
+}
+
+/** The parameters of `listEmbeddingJobs` besides its path and its request. */
+export interface ListEmbeddingJobsParameters {
+  /** At most so many jobs. (1 to 200, 50 when absent) */
+  readonly limit?: number | undefined;
+  /** Whether the answer includes results; they are null otherwise. (false when absent) */
+  readonly includeResult?: boolean | undefined;
+}
 
 /** The operations of one group: Embeddings. */
 export class EmbeddingsOperations extends ClientCore {
@@ -92,5 +114,98 @@ export class EmbeddingsOperations extends ClientCore {
     options: CallOptions = {},
   ): Call<Models.EmbeddingResponse> {
     return call(this, operations.generateEmbeddings, { request }, options);
+  }
+
+  /**
+   * Start a job that embeds texts. Admits a job that embeds `text` and then `texts`, together 1 to 128. It
+   * goes on after a crash, and a text of a paid provider is paid for again only where the answer to its call
+   * was lost. The job view has the vectors once it has succeeded.
+   *
+   * `POST /embeddings/jobs`; needs the access operation `write` of `server-authenticated`.
+   *
+   * The request is JSON, at most 33,554,432 bytes.
+   *
+   * The client retries it only with your idempotency key, which goes into the header `Idempotency-Key` (in
+   * the contract: supported).
+   *
+   * @returns 202: `EmbeddingJob`. The job is admitted, by this request or an earlier one with the same key.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `product_policy_violation`
+   * (403), `method_not_allowed` (405), `request_timeout` (408), `idempotency_conflict` (409),
+   * `payload_too_large` (413), `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited`
+   * (429), `queue_full` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+   * @see Operation `startEmbeddingJob` of the contract: docs/reference/operations.md#startembeddingjob
+   */
+  startEmbeddingJob(
+    request: Models.EmbeddingRequest = {},
+    parameters: StartEmbeddingJobParameters = {},
+    options: KeyedCallOptions = {},
+  ): Call<Models.EmbeddingJob> {
+    return call(this, operations.startEmbeddingJob, { request, parameters }, options);
+  }
+
+  /**
+   * List embedding jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the next
+   * page.
+   *
+   * `GET /embeddings/jobs`; needs the access operation `read` of `server-authenticated`.
+   *
+   * A read: the client retries it after a transient failure.
+   *
+   * @returns 200: `EmbeddingJobList`. The jobs.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401), `permission_denied`
+   * (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
+   * @see Operation `listEmbeddingJobs` of the contract: docs/reference/operations.md#listembeddingjobs
+   */
+  listEmbeddingJobs(
+    parameters: ListEmbeddingJobsParameters = {},
+    options: CallOptions = {},
+  ): Call<Models.EmbeddingJobList> {
+    return call(this, operations.listEmbeddingJobs, { parameters }, options);
+  }
+
+  /**
+   * Read an embedding job. The state of one job, with its vectors once it has succeeded.
+   *
+   * `GET /embeddings/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
+   *
+   * A read: the client retries it after a transient failure.
+   *
+   * @param jobId The job. (1 to 160 characters)
+   * @returns 200: `EmbeddingJob`. The job.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `unavailable` (503).
+   * @see Operation `getEmbeddingJob` of the contract: docs/reference/operations.md#getembeddingjob
+   */
+  getEmbeddingJob(jobId: string, options: CallOptions = {}): Call<Models.EmbeddingJob | null> {
+    return call(this, operations.getEmbeddingJob, { path: [jobId] }, options);
+  }
+
+  /**
+   * Cancel an embedding job. Cancels a queued job at once, and asks a running one to stop before its next
+   * call of the provider. A finished job stays unchanged.
+   *
+   * `DELETE /embeddings/jobs/{jobId}`; needs the access operation `delete` of `server-authenticated`.
+   *
+   * The client never retries it: it takes no idempotency key (in the contract: unsupported).
+   *
+   * @param jobId The job. (1 to 160 characters)
+   * @returns 200: `EmbeddingJob`. The job.
+   * @throws {APIStatusError} with the code `malformed_request` (400), `invalid_path_segment` (400),
+   * `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+   * `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+   * `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+   * `storage_full` (503), `unavailable` (503).
+   * @see Operation `cancelEmbeddingJob` of the contract: docs/reference/operations.md#cancelembeddingjob
+   */
+  cancelEmbeddingJob(jobId: string, options: CallOptions = {}): Call<Models.EmbeddingJob | null> {
+    return call(this, operations.cancelEmbeddingJob, { path: [jobId] }, options);
   }
 }

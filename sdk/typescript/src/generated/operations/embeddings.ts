@@ -34,3 +34,41 @@ export const generateEmbeddings: OperationSpec = {
   retry: 'safe',
   answers: { '200': 'json' },
 };
+
+export const startEmbeddingJob: OperationSpec = {
+  id: 'startEmbeddingJob',
+  method: 'POST',
+  path: '/embeddings/jobs',
+  query: [{ name: 'productId', key: 'productId' }, { name: 'tenantId', key: 'tenantId' }],
+  body: { kind: 'json' },
+  key: { in: 'header', name: 'Idempotency-Key' },
+  retry: 'with-key',
+  answers: { '202': 'json' },
+};
+
+export const listEmbeddingJobs: OperationSpec = {
+  id: 'listEmbeddingJobs',
+  method: 'GET',
+  path: '/embeddings/jobs',
+  query: [{ name: 'limit', key: 'limit' }, { name: 'includeResult', key: 'includeResult' }],
+  retry: 'safe',
+  answers: { '200': 'json' },
+};
+
+export const getEmbeddingJob: OperationSpec = {
+  id: 'getEmbeddingJob',
+  method: 'GET',
+  path: '/embeddings/jobs/{jobId}',
+  retry: 'safe',
+  absent: true,
+  answers: { '200': 'json' },
+};
+
+export const cancelEmbeddingJob: OperationSpec = {
+  id: 'cancelEmbeddingJob',
+  method: 'DELETE',
+  path: '/embeddings/jobs/{jobId}',
+  retry: 'never',
+  absent: true,
+  answers: { '200': 'json' },
+};
