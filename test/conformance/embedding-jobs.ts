@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { describeEmbeddingLife } from './embedding-jobs-life.ts';
 import { describeEmbeddingRefusals } from './embedding-jobs-refusals.ts';
+import { describeEmbeddingTurns } from './embedding-jobs-turns.ts';
 
 export interface EmbeddingJobsConformance {
   readonly store: () => RecordStore;
@@ -29,5 +30,6 @@ export function describeEmbeddingJobs(
     };
     describeEmbeddingLife(conformance);
     describeEmbeddingRefusals(conformance);
+    describeEmbeddingTurns(conformance);
   });
 }

@@ -12,8 +12,7 @@ export async function cancelInSpace(
 ): Promise<Run> {
   const run = await cancelJob(jobs, { plugin, space }, jobId, now);
   const staged = run.tags[PAYLOAD_TAG];
-  // No handler will remove the payload of a job that was cancelled before it began.
-  if (staged !== undefined && run.status === 'cancelled' && run.attempt === 0)
-    await payloads.discard(space, staged);
+  // No handler will remove the payload of a job that was cancelled while it waited.
+  if (staged !== undefined && run.status === 'cancelled') await payloads.discard(space, staged);
   return run;
 }

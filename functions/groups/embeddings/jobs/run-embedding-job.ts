@@ -18,6 +18,9 @@ import { type KeptResult, partKey } from './kept-result.ts';
 /** Reports are this far apart: each is a write of the run. */
 const REPORT_MS = 500;
 
+const TURN = 'provider-turn';
+const TURN_MS = 60_000;
+
 /** Executes a job from where an earlier execution has come. */
 export async function runEmbeddingJob(parts: EmbeddingJobsParts, context: JobContext): Promise<Json> {
   const { signal, job } = context;
@@ -27,7 +30,7 @@ export async function runEmbeddingJob(parts: EmbeddingJobsParts, context: JobCon
   };
   const progress = new JobProgress(parts, context);
   try {
-    const result = await embed(parts, context, progress);
+    const result = await embedInTurns(parts, context, progress);
     await discard();
     return result;
   } catch (thrown) {
@@ -44,9 +47,28 @@ function failureOf(error: unknown, signal: AbortSignal): unknown {
   return new RunFailure(error.failureClass, error.message, { cause: error });
 }
 
+/** Where the provider may not be called again in this minute, the job waits without a worker and goes on in its next turn. */
+async function embedInTurns(
+  parts: EmbeddingJobsParts,
+  context: JobContext,
+  progress: JobProgress,
+): Promise<Json> {
+  for (;;) {
+    try {
+      return await embed(parts, context, progress);
+    } catch (error) {
+      if (!(error instanceof ProviderFailure) || !error.isOfGuard || error.failureClass !== 'rate_limit')
+        throw error;
+      await progress.report();
+      await context.waitForTimer(TURN, new Date(parts.clock.now() + (error.retryAfterMs ?? TURN_MS)));
+    }
+  }
+}
+
 async function embed(parts: EmbeddingJobsParts, context: JobContext, progress: JobProgress): Promise<Json> {
   const facts = factsOf(context.tags);
-  const { items: kept, count } = await keptParts(context);
+  const isFirst = context.attempt === 1 && progress.done === 0;
+  const { items: kept, count } = isFirst ? NOTHING_KEPT : await keptParts(context);
   let partCount = count;
   // The lease is proven before the model is called.
   await progress.reach(kept.length);
@@ -90,10 +112,16 @@ async function questionOf(
   return readEmbeddingRequest(request);
 }
 
+interface KeptParts {
+  readonly items: readonly EmbeddingItem[];
+  readonly count: number;
+}
+
+const NOTHING_KEPT: KeptParts = { items: [], count: 0 };
+
 /** What earlier executions have kept. */
-async function keptParts(context: JobContext): Promise<{ items: readonly EmbeddingItem[]; count: number }> {
+async function keptParts(context: JobContext): Promise<KeptParts> {
   const items: EmbeddingItem[] = [];
-  if (context.attempt === 1) return { items, count: 0 };
   for (let count = 0; ; count += 1) {
     const part = await context.readCheckpoint(partKey(count));
     if (part === null) return { items, count };

@@ -1,0 +1,65 @@
+import { expect } from 'vitest';
+import { guardedEmbedder } from '../../functions/embeddings/guarded-embedder.ts';
+import { EmbeddingsStage } from '../support/embeddings-stage.ts';
+import { PaidModel } from '../support/paid-model.ts';
+import type { EmbeddingJobsConformance } from './embedding-jobs.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Jobs of a provider that may be called twice a minute, with two texts a call. */
+export function describeEmbeddingTurns({ store, local }: EmbeddingJobsConformance): void {
+  async function stageOf(tokensPerDayMax: number | null = null) {
+    const stage = new EmbeddingsStage(store());
+    const model = new PaidModel();
+    const provider = `paid-${stage.space}`;
+    const limits = { callsPerMinute: 2, tokensPerDayMax };
+    const guard = { store: () => Promise.resolve(stage.store), provider, limits };
+    const own = { ...model.embedder(stage.world), provider };
+    const embedder = guardedEmbedder(own, guard, stage.time.clock);
+    const service = stage.embeddings({ embedder });
+    await service.engine.start();
+    return { stage, model, service };
+  }
+  const texts = Array.from({ length: 9 }, (_, index) => `text ${index}`);
+
+  local('a job waits for its next turn without a worker, and pays for no text twice', async () => {
+    const { stage, model, service } = await stageOf();
+    const { id } = await service.start({ texts });
+    for (const [minute, calls] of [2, 4].entries()) {
+      await stage.quiet();
+      const attempted = 4 * (minute + 1);
+      expect(await service.get(id)).toMatchObject({ status: 'queued', attempted, error: null });
+      expect(model.calls).toHaveLength(calls);
+      await stage.pass(MINUTE_MS);
+    }
+    expect(await service.ended(id)).toMatchObject({ status: 'succeeded', attempted: 9 });
+    expect([...model.paid]).toEqual(texts.map((text) => [text, 1]));
+    await service.engine.stop();
+  });
+
+  local(
+    'a job that is cancelled while it waits for its turn ends at once, and frees its payload',
+    async () => {
+      const { stage, model, service } = await stageOf();
+      const { id } = await service.start({ texts: texts.map((text) => text + 'x'.repeat(10_000)) });
+      await stage.quiet();
+      expect(await service.stagedBytes()).toBeGreaterThan(90_000);
+      expect(await service.cancel(id)).toMatchObject({ status: 'cancelled' });
+      expect(await service.stagedBytes()).toBe(0);
+      await stage.pass(MINUTE_MS);
+      expect(model.calls).toHaveLength(2);
+      await service.engine.stop();
+    },
+  );
+
+  local(
+    'a job whose provider has spent its day fails with the class quota, and keeps what it paid for',
+    async () => {
+      const { model, service } = await stageOf(6);
+      const job = await service.ended((await service.start({ texts })).id);
+      expect(job).toMatchObject({ status: 'failed', failureClass: 'quota', result: null });
+      expect([job.attempted, model.calls.length]).toEqual([2, 1]);
+      await service.engine.stop();
+    },
+  );
+}
