@@ -1,0 +1,99 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  json,
+  type ModelServer,
+  ModelWorld,
+  type Received,
+  startModelServer,
+  TIMEOUT_MS,
+} from '../providers/outgoing/model-server.fixture.ts';
+import { openAiEmbedder } from './openai-embedder.ts';
+
+/** The official client is the oracle of our requests: both send the same, and read the same from an answer. */
+
+interface OfficialClient {
+  readonly embeddings: {
+    create(request: object): Promise<{ readonly data: readonly { readonly embedding: readonly number[] }[] }>;
+  };
+}
+type Official = new (options: object) => OfficialClient;
+
+const PACKAGE: string = 'openai';
+/** A copy of the project from before the package was added has to be installed again. */
+const official = await import(PACKAGE).then(
+  (module: { readonly default: Official }) => module.default,
+  () => null,
+);
+
+const KEY = 'sk-oracle';
+const signal = new AbortController().signal;
+let server: ModelServer;
+afterEach(() => server.close());
+
+/** What a server can tell two requests apart by, but for what a client says of itself. */
+function facts(received: Received | undefined) {
+  const { method, url, headers, body } = received ?? expect.fail('there is no request');
+  const { authorization, accept } = headers;
+  const type = headers['content-type'];
+  return { method, url, authorization, accept, type, body: JSON.parse(body) as unknown };
+}
+
+interface Asked {
+  readonly texts: readonly string[];
+  readonly dimensions: number | null;
+}
+
+/** The request of the official client and ours for the same texts. */
+async function bothFor({ texts, dimensions }: Asked, more: object = {}) {
+  const data = texts.map((_, index) => ({ object: 'embedding', index, embedding: [index, 0.25] }));
+  const usage = { prompt_tokens: 1, total_tokens: 1 };
+  server = await startModelServer(json({ object: 'list', data, model: 'small', usage }));
+  const baseURL = `http://127.0.0.1:${server.port}/v1`;
+  const Client = official ?? expect.fail('the package is not installed');
+  const size = dimensions === null ? {} : { dimensions };
+  const theirs = await new Client({ apiKey: KEY, baseURL, maxRetries: 0 }).embeddings.create({
+    model: 'small',
+    input: texts,
+    encoding_format: 'float',
+    ...size,
+    ...more,
+  });
+  const embedder = openAiEmbedder(new ModelWorld(), {
+    provider: 'mine',
+    baseAddress: baseURL,
+    modelId: 'small',
+    dimensions: dimensions ?? 2,
+    sendsDimensions: dimensions !== null,
+    prefixes: { query: null, passage: null, symmetric: null },
+    apiKey: () => Promise.resolve(KEY),
+    timeoutMs: TIMEOUT_MS,
+  });
+  const ours = await embedder.embed(texts, { purpose: 'symmetric', signal });
+  const [first, second] = server.received.map(facts);
+  const vectors = {
+    theirs: theirs.data.map(({ embedding }) => embedding),
+    ours: ours.map((each) => [...each]),
+  };
+  return { theirs: first, ours: second, vectors };
+}
+
+describe.skipIf(official === null)('the official client, where it is installed,', () => {
+  test.each<[string, Asked]>([
+    ['one text', { texts: ['a'], dimensions: null }],
+    ['several texts', { texts: ['a', 'b', 'a'], dimensions: 2 }],
+    ['odd texts', { texts: ['', ' ', 'é😀\u2028"\\', 'x'.repeat(10_000)], dimensions: 2 }],
+    ['2,048 texts', { texts: Array.from({ length: 2_048 }, (_, at) => `text ${at}`), dimensions: 2 }],
+  ])('sends what we send for %s, and reads the same vectors', async (_, asked) => {
+    const { theirs, ours, vectors } = await bothFor(asked);
+    expect(ours).toEqual(theirs);
+    expect(vectors.ours).toEqual(vectors.theirs);
+  });
+
+  test.each([{ dimensions: 3 }, { user: 'someone' }, { encoding_format: 'base64' }])(
+    'and a request with %j would be found',
+    async (more) => {
+      const { theirs, ours } = await bothFor({ texts: ['a'], dimensions: 2 }, more);
+      expect(ours).not.toEqual(theirs);
+    },
+  );
+});
