@@ -161,6 +161,8 @@ const groups: Readonly<Record<string, readonly Line[]>> = {
   L: [
     'addresses in requests that the service would call',
     'addresses of artifacts that the service would fetch',
+    'addresses to which a provider, or the name of one, leads',
+    'answers of a provider that never end, or that are not what was asked for',
   ],
   M: [
     'names of chunks that lead out of the archive',

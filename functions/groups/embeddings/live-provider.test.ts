@@ -160,14 +160,14 @@ const redirect: Reply = (response) => {
 };
 const silent: Reply = () => undefined;
 
-describe('a provider that misbehaves', () => {
+describe('L04: a provider that misbehaves', () => {
   test.each<[string, Reply, number, Record<string, unknown>]>([
     ['answers a short vector', one([1]), 502, { failureClass: 'schema', providerStatus: 'vector_length' }],
     ['answers no number', one([1, 'x']), 502, { failureClass: 'schema' }],
     ['answers a number beyond all', one([1, 1e300]), 502, { providerStatus: 'vector_not_finite' }],
     ['answers too many vectors', json({ data: [{}, {}] }), 502, { providerStatus: 'vector_count' }],
     ['answers without an end', endless, 502, { providerStatus: 'output_limit' }],
-    ['leads elsewhere', redirect, 502, { failureClass: 'configuration', providerStatus: 'http_302' }],
+    ['leads elsewhere (L03)', redirect, 502, { failureClass: 'configuration', providerStatus: 'http_302' }],
     ['refuses the key', json({ error: 'the key k is wrong' }, 401), 502, { failureClass: 'auth' }],
     ['limits its callers', json({}, 429), 503, { code: 'provider_unavailable', providerStatus: 'http_429' }],
     ['breaks', json({}, 500), 503, { providerStatus: 'http_500' }],
