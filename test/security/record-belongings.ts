@@ -73,12 +73,14 @@ export async function furnishRecordWords(call: Call, collection: string): Promis
   };
   const jobId = await space.admit('POST', `/collections/${collection}/records/batch`, { records: [record] });
   await space.settled(jobId);
+  const embeddingJobId = await space.admit('POST', '/embeddings/jobs', { texts: [collection] });
+  await space.settled(embeddingJobId);
   return new Map([
     ['collection', [collection]],
     ['pk', [PARTITION]],
     ['partitionKey', [PARTITION]],
     ['id', [RECORD]],
-    ['jobId', [jobId]],
+    ['jobId', [jobId, embeddingJobId]],
     ['field', ['embedding']],
     ['query', ['annual "climate report"']],
   ]);
