@@ -127,6 +127,8 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
     ],
     problems: [
       'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
       'unauthenticated',
       'permission_denied',
       'method_not_allowed',
@@ -168,6 +170,8 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
     ],
     problems: [
       'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
       'unauthenticated',
       'permission_denied',
       'method_not_allowed',
@@ -207,6 +211,8 @@ export const operations: Readonly<Record<keyof EmbeddingsOperationTypes, Operati
     responses: [{ status: 200, mediaType: 'application/json', schema: 'ProviderDoctorResult', headers: [] }],
     problems: [
       'malformed_request',
+      'validation_failed',
+      'limit_exceeded',
       'unauthenticated',
       'permission_denied',
       'method_not_allowed',

@@ -2821,10 +2821,10 @@ class Operations:
             200: `EmbeddingProviderDescriptorList`. The providers.
 
         Raises:
-            APIStatusError: with the code `malformed_request` (400), `unauthenticated` (401),
-                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
 
         Operation `listEmbeddingProviders` of the contract, here `list_embedding_providers`:
         docs/reference/operations.md#listembeddingproviders
@@ -2851,10 +2851,10 @@ class Operations:
             200: `EmbeddingProviderGuidanceList`. The guidance.
 
         Raises:
-            APIStatusError: with the code `malformed_request` (400), `unauthenticated` (401),
-                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
 
         Operation `listEmbeddingProviderGuidance` of the contract, here `list_embedding_provider_guidance`:
         docs/reference/operations.md#listembeddingproviderguidance
@@ -2881,10 +2881,10 @@ class Operations:
             200: `ProviderDoctorResult`. The outcome of all checks.
 
         Raises:
-            APIStatusError: with the code `malformed_request` (400), `unauthenticated` (401),
-                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
-                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
-                `internal_error` (500), `unavailable` (503).
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
 
         Operation `getEmbeddingProviderDoctor` of the contract, here `get_embedding_provider_doctor`:
         docs/reference/operations.md#getembeddingproviderdoctor

@@ -40,9 +40,10 @@ export class EmbeddingsOperations extends ClientCore {
    * A read: the client retries it after a transient failure.
    *
    * @returns 200: `EmbeddingProviderDescriptorList`. The providers.
-   * @throws {APIStatusError} with the code `malformed_request` (400), `unauthenticated` (401),
-   * `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type`
-   * (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+   * `internal_error` (500), `unavailable` (503).
    * @see Operation `listEmbeddingProviders` of the contract:
    * docs/reference/operations.md#listembeddingproviders
    */
@@ -59,9 +60,10 @@ export class EmbeddingsOperations extends ClientCore {
    * A read: the client retries it after a transient failure.
    *
    * @returns 200: `EmbeddingProviderGuidanceList`. The guidance.
-   * @throws {APIStatusError} with the code `malformed_request` (400), `unauthenticated` (401),
-   * `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type`
-   * (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+   * `internal_error` (500), `unavailable` (503).
    * @see Operation `listEmbeddingProviderGuidance` of the contract:
    * docs/reference/operations.md#listembeddingproviderguidance
    */
@@ -78,9 +80,10 @@ export class EmbeddingsOperations extends ClientCore {
    * A read: the client retries it after a transient failure.
    *
    * @returns 200: `ProviderDoctorResult`. The outcome of all checks.
-   * @throws {APIStatusError} with the code `malformed_request` (400), `unauthenticated` (401),
-   * `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type`
-   * (415), `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+   * @throws {APIStatusError} with the code `malformed_request` (400), `validation_failed` (400),
+   * `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403), `method_not_allowed` (405),
+   * `request_timeout` (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+   * `internal_error` (500), `unavailable` (503).
    * @see Operation `getEmbeddingProviderDoctor` of the contract:
    * docs/reference/operations.md#getembeddingproviderdoctor
    */
