@@ -16,7 +16,9 @@ import { spaceScope } from './store-collections.ts';
 import { collectionOf, type StoredCollection } from './stored-collection.ts';
 
 const CANDIDATES_DEFAULT = 5_000;
-/** A search holds the process no longer at a time: a page of entries takes some milliseconds more. */
+/** A page holds its matches beside a batch of texts: together they stay far below what a caller may hold. */
+const PAGE_BYTES_MAX = 16 * 1024 * 1024;
+/** A search holds the process no longer at a time, save for a page of entries and for the ranking of its candidates. */
 const PART_MS = 4;
 
 /** Answers a search as of one moment. Throws the refusal of the search, of its cost or of an absent collection. */
@@ -87,7 +89,7 @@ async function searchAt(
     search.mode === 'vector'
       ? await rankByVector(reader, query, search.vector)
       : await rankByWords(reader, query, search.lexical, limits.pageRecordsMax);
-  const most = { records: limits.pageRecordsMax, bytes: limits.answerBytesMax };
+  const most = { records: limits.pageRecordsMax, bytes: Math.min(limits.answerBytesMax, PAGE_BYTES_MAX) };
   return answerPage(reader, name, ranked, query.page, most);
 }
 

@@ -1,5 +1,6 @@
 import { refusalWords, ServiceError } from '../kernel/errors.ts';
 import { parseJson } from '../kernel/json-text.ts';
+import { turnsOf } from '../kernel/turns.ts';
 import { decisionTime } from '../kernel/world.ts';
 import {
   type Decision,
@@ -86,7 +87,7 @@ interface Chunk {
 
 /** Fewer items where the store finds the transaction too large. */
 async function writeSome(chunk: Chunk, items: readonly ChunkItem[]): Promise<readonly ItemOutcome[] | Moved> {
-  const read = readItems(chunk, items);
+  const read = await readItems(chunk, items);
   for (let count = read.length; ; count = Math.ceil(count / 2)) {
     try {
       return await writeItems(chunk, read.slice(0, count));
@@ -102,12 +103,17 @@ type ReadItem = { readonly precondition: WritePrecondition | null } & (
   | { readonly refused: ItemOutcome }
 );
 
-/** The items that one transaction can carry, as far as their weight shows. */
-function readItems({ store, into, options }: Chunk, items: readonly ChunkItem[]): ReadItem[] {
+/** The items that one transaction can carry, as far as their weight shows. Others get their turn between two items. */
+async function readItems(
+  { parts: { world }, store, into, options }: Chunk,
+  items: readonly ChunkItem[],
+): Promise<ReadItem[]> {
   const read: ReadItem[] = [];
+  const turns = turnsOf(world.clock);
   const scale = scaleOf(store);
   let weight = 0;
   for (const { text, precondition = null } of items.slice(0, ITEMS_MAX)) {
+    if (turns.due()) await turns.next();
     const item = { precondition, ...readItem(text, into) };
     weight += 'input' in item ? weightOf(item.input, into.policy, scale) : 0;
     if (read.length > 0 && weight > WEIGHT_MAX) break;

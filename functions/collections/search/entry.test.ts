@@ -97,6 +97,12 @@ describe('the words of a text', () => {
   });
 });
 
+test.each([8, 9, 10, 11, 12, 15])('paths are cut to %d units, and nothing else changes', (pathMax) => {
+  const text = '{"ab~":{"cdefg":[1,[2,{"e":3}],4]},"vectors":{"v":5},"vector":{"s":6},"":7}';
+  const cut = [...leavesOf(text)].map(({ path, text: leaf }) => ({ path: path.slice(0, pathMax), text: leaf }));
+  expect([...leavesOf(text, pathMax)]).toEqual(cut);
+});
+
 test('the leaves of a record have paths, texts and numbers as they are written', () => {
   const text = String.raw`{"id":"i","n":1.50,"e":-1e2,"t":true,"f":false,"z":null,"a/b~c":"x","":"empty","l":["p",["q",{}],[]],"vectors":{"v":{"values":"AA=="}},"m":{"vectors":"kept","q\"":"\\\"\n"}}`;
   expect([...leavesOf(text)].map(({ path, text: leaf }) => [path, leaf])).toEqual([

@@ -36,7 +36,8 @@ export function searchEntryOf(
   policy: CollectionPolicy,
   incarnation: Incarnation,
 ): RecordSearch {
-  const leaves = normalLeaves(leavesOf(record.text));
+  // A longer path makes the lexicon a mark, however long it is.
+  const leaves = normalLeaves(leavesOf(record.text, LEXICON_BYTES_MAX + 1));
   const vectors = vectorsOf(record, policy);
   const numbers = vectors.reduce((sum, { values }) => sum + values.length, 0);
   const taken = Buffer.byteLength(record.text) + numbers * VECTOR_NUMBER_BYTES;

@@ -15,19 +15,22 @@ const SKIPPED = '/vectors';
  * The leaves of a record from its stored text, in the order of the text, without its vectors; null has no text. The stored
  * text has no white space around its tokens and not what the service assigns, such as the revision and its times: by those, a
  * search for a year would find every record. The text is read as far as leaves are asked for, because a record may have a
- * hundred thousand of them.
+ * hundred thousand of them. A path is cut to `pathMax` UTF-16 units, and below a cut path it is not made at all: each leaf of
+ * a list would copy a member name of half a megabyte.
  */
-export function leavesOf(storedText: string): Generator<Leaf, void> {
-  return new LeafReader(storedText).value('');
+export function leavesOf(storedText: string, pathMax = Infinity): Generator<Leaf, void> {
+  return new LeafReader(storedText, pathMax).value('');
 }
 
 /** Reads a valid JSON text. The recursion is as deep as the text. */
 class LeafReader {
   readonly #text: string;
+  readonly #pathMax: number;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, pathMax: number) {
     this.#text = text;
+    this.#pathMax = pathMax;
   }
 
   *value(path: string): Generator<Leaf, void> {
@@ -45,7 +48,7 @@ class LeafReader {
     this.#at += 1;
     while (this.#text[this.#at] !== '}') {
       if (this.#text[this.#at] === ',') this.#at += 1;
-      const member = pointerTo(path, this.#string());
+      const member = this.#below(path, this.#string());
       this.#at += 1;
       const leaves = this.value(member);
       if (member === SKIPPED) for (const _ of leaves);
@@ -58,9 +61,13 @@ class LeafReader {
     this.#at += 1;
     for (let index = 0; this.#text[this.#at] !== ']'; index += 1) {
       if (this.#text[this.#at] === ',') this.#at += 1;
-      yield* this.value(`${path}/${index}`);
+      yield* this.value(path.length < this.#pathMax ? `${path}/${index}`.slice(0, this.#pathMax) : path);
     }
     this.#at += 1;
+  }
+
+  #below(path: string, name: string): string {
+    return path.length < this.#pathMax ? pointerTo(path, name).slice(0, this.#pathMax) : path;
   }
 
   #string(): string {

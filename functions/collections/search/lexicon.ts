@@ -47,15 +47,14 @@ export function lexiconOf(
 export function* lexiconParts(storedText: string, pathMax: number): Generator<string, void> {
   let lines: string[] = [];
   let characters = 0;
-  for (const leaf of leavesOf(storedText)) {
+  for (const leaf of leavesOf(storedText, pathMax)) {
     const cost = LEAF_CHARACTERS + leaf.path.length + leaf.text.length;
     if (characters > 0 && characters + cost > STEP_CHARACTERS) {
       yield joined(lines);
       lines = [];
       characters = 0;
     }
-    const cut = leaf.path.length <= pathMax ? leaf : { ...leaf, path: leaf.path.slice(0, pathMax) };
-    for (const normal of normalLeaves([cut])) lines.push(...leafLines(normal, countWords(normal.text)));
+    for (const normal of normalLeaves([leaf])) lines.push(...leafLines(normal, countWords(normal.text)));
     characters += cost;
   }
   yield joined(lines);

@@ -8,8 +8,8 @@ export class Connection {
   readonly #tuples = new Map<string, StatementSync>();
   /** Characters of bodies written so far; the write queue bounds a group by their growth. */
   written = 0;
-  /** Pages of the index of terms that are to be merged. */
-  unmergedPages = 0;
+  /** Pages of the index of terms that are to be merged; `null` before the first write. */
+  unmergedPages: number | null = null;
   onClose: () => void = () => undefined;
 
   /** Whether lists of this collection combine an equality with an order. Set when the store is opened. */

@@ -63,10 +63,13 @@ export class SearchWrites {
       const sql = 'SELECT 1 FROM search_entries WHERE search_group = ? LIMIT 1';
       if (this.#connection.get(sql, group) === undefined) dropGroup(this.#connection, group);
     }
+    if (this.#left.size > 0) forgetTerms(this.#connection);
   }
 
   #merge(): void {
     const connection = this.#connection;
+    // What an earlier process left is not known.
+    connection.unmergedPages ??= mergedPages.together;
     connection.unmergedPages += mergedPages.perTransaction + this.#written * mergedPages.perRecord;
     if (connection.unmergedPages < mergedPages.together) return;
     const merge = `INSERT INTO search_terms (search_terms, rank) VALUES ('merge', ?)`;
@@ -178,10 +181,14 @@ export function sweepSearches(connection: Connection, space: number, rows: numbe
   const { changes } = connection.run(vectors, group, rows);
   if (found.length === rows || changes === rows) return true;
   dropGroup(connection, group);
-  // Deleted terms stay in the index until merges come across them.
+  forgetTerms(connection);
+  return true;
+}
+
+/** Deleted terms stay in the index until merges come across them; where no record is left, they all go. */
+function forgetTerms(connection: Connection): void {
   const isEmpty = connection.get('SELECT 1 FROM search_entries LIMIT 1') === undefined;
   if (isEmpty) connection.run(`INSERT INTO search_terms (search_terms) VALUES ('delete-all')`);
-  return true;
 }
 
 /** A space that a release without searches has swept. */

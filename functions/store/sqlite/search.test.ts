@@ -185,6 +185,26 @@ describe('writes', () => {
     expect(slot()?.number).toBeGreaterThan(before?.number ?? 0);
   });
 
+  test('leave no word of removed records in the file where no record is left', async () => {
+    const words = Array.from({ length: 300 }, (_, at) => `unforgotten${at}`);
+    await put(searched('a', 1, words), searched('b'));
+    await write({ remove: searched('a').key }, { remove: searched('b').key });
+    const blocks = 'SELECT group_concat(CAST(block AS TEXT)) AS texts FROM search_terms_data';
+    const texts = through((connection) => connection.get<{ texts: string }>(blocks)?.texts ?? '');
+    expect(texts).not.toContain('unforgotten');
+  });
+
+  test('of processes that end early keep the index of terms in few parts', async () => {
+    for (let n = 0; n < 40; n += 1) {
+      await put(searched(`n${n}`, n, [`t${n}`, 'one']));
+      await store.close();
+      store = await open();
+    }
+    const parts = 'SELECT count(DISTINCT segid) AS parts FROM search_terms_idx';
+    expect(through((connection) => connection.get<{ parts: number }>(parts)?.parts)).toBeLessThan(12);
+    expect(await countOf('one')).toEqual([40]);
+  });
+
   test('one by one keep the index of terms in few parts', async () => {
     const terms = (n: number) => Array.from({ length: 300 }, (_, at) => `t${(at * 7 + n * 13) % 2_000}`);
     for (let n = 0; n < 300; n += 1) await put(searched(`n${n % 40}`, n, terms(n)));
