@@ -15,7 +15,7 @@ export const records = {
   readsPerCallMax: setting<number | null>('Records:ReadsPerCallMax', integer(100, 10_000_000), null,
     'Records that one query or search may read; beyond them it is refused with what to change. Default: 5000 with the provider firestore, 200000 with the others.', { unit: 'records' }),
   vectorMemoryBytes: setting('Records:VectorMemoryBytes', integer(1_048_576, 1_099_511_627_776), 536_870_912,
-    'Memory of a process for the vectors of collections that are searched, about one byte a number: 512 MiB hold 1.2 million vectors of 384 dimensions. The least recently searched go; vectors that do not fit are read from the database, at most 200000 a search. Without effect with the provider firestore.', { unit: 'bytes' }),
+    'Memory of a process for the vectors of collections that are searched, about one byte a number: 512 MiB hold 1.2 million vectors of 384 dimensions. The least recently searched go; vectors that do not fit are read from the database, at most Records:ReadsPerCallMax a search. Without effect with the provider firestore.', { unit: 'bytes' }),
 } as const;
 
 /** Records that one query or search may read where the setting is absent. Each read of Firestore is billed. */
