@@ -99,7 +99,10 @@ describe('the words of a text', () => {
 
 test.each([8, 9, 10, 11, 12, 15])('paths are cut to %d units, and nothing else changes', (pathMax) => {
   const text = '{"ab~":{"cdefg":[1,[2,{"e":3}],4]},"vectors":{"v":5},"vector":{"s":6},"":7}';
-  const cut = [...leavesOf(text)].map(({ path, text: leaf }) => ({ path: path.slice(0, pathMax), text: leaf }));
+  const cut = [...leavesOf(text)].map(({ path, text: leaf }) => ({
+    path: path.slice(0, pathMax),
+    text: leaf,
+  }));
   expect([...leavesOf(text, pathMax)]).toEqual(cut);
 });
 
