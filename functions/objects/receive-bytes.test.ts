@@ -40,6 +40,30 @@ describe('the bytes of a body', () => {
     await expect(receiving(sizes, declared)).rejects.toEqual(refusal);
   });
 
+  test.each([
+    [[], 0],
+    [[5], 5],
+    [[5, 7], KIB],
+    [[8 * KIB], 64 * KIB],
+  ])('of chunks %j within %j bytes arrive whole, without a second copy', async (sizes, roomBytes) => {
+    const expected = Buffer.concat(sizes.map((size, index) => new Uint8Array(size).fill(index + 1)));
+    const bytes = new BytesInFlight(64 * KIB);
+    const lease = bytes.lease('s');
+    const received = await receiveBytes({ body: body(...sizes), roomBytes, bytesMax: 8 * KIB, lease });
+    expect(Buffer.compare(Buffer.from(received.bytes), expected)).toBe(0);
+    expect(received.contentHash).toBe(sha256(expected));
+    expect(bytes.total).toBe(Math.min(roomBytes, 8 * KIB));
+  });
+
+  test.each([
+    [[8 * KIB, 1], 64 * KIB],
+    [[5], 4],
+  ])('of chunks %j beyond %j bytes are refused', async (sizes, roomBytes) => {
+    const lease = new BytesInFlight(64 * KIB).lease('s');
+    const given = { body: body(...sizes), roomBytes, bytesMax: 8 * KIB, lease };
+    await expect(receiveBytes(given)).rejects.toEqual(tooLarge);
+  });
+
   test('are read no further once they are refused', async () => {
     let read = 0;
     async function* counted() {

@@ -3,7 +3,7 @@
  *
  *     npm run bench -- [--only canonical-http,providers,growth,copies,copies-http,cold-start,sdk,strict-json,timing,execution,
  *         execution-waits,execution-start,execution-recovery,execution-growth,execution-idle,execution-cloud,
- *         execution-wake,neighbours,hostile-http,records,records-import-memory,nearest,search] [--seconds 3] [--rounds 3]
+ *         execution-wake,neighbours,hostile-http,records,records-import-memory,objects-memory,nearest,search] [--seconds 3] [--rounds 3]
  *         [--providers sqlite,postgresql,mysql,firestore] [--megabytes 100] [--vectors 100000] [--queries 200] [--parts sqlite,http] [--quick]
  */
 import { cpus } from 'node:os';
@@ -24,6 +24,7 @@ import { benchGrowth } from './growth.ts';
 import { benchHostileHttp } from './hostile-http.ts';
 import { benchNearest } from './nearest.ts';
 import { benchNeighbours } from './neighbours.ts';
+import { benchObjectsMemory } from './objects-memory.ts';
 import { benchProviders } from './providers.ts';
 import { benchRecords } from './records.ts';
 import { benchRecordsImportMemory } from './records-import-memory.ts';
@@ -64,6 +65,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<object
       parts: values.parts.split(','),
     }),
   'records-import-memory': () => benchRecordsImportMemory(),
+  'objects-memory': () => benchObjectsMemory(values.quick ? 4 : 64),
 };
 
 const { values } = parseArgs({

@@ -112,6 +112,27 @@ describe('ingestRecordArtifact', () => {
     expect((await send(artifactForm(manifestOf(id), bytes), key)).json['id']).toBe(first.json['id']);
   });
 
+  test('rivals with one key have one run, and rivals for one object have one winner', async () => {
+    const id = randomUUID();
+    const key = { 'Idempotency-Key': `rivals-${id}` };
+    const form = artifactForm(manifestOf(id), Buffer.alloc(100_000, 1));
+    const same = await Promise.all(Array.from({ length: 5 }, () => send(form, key)));
+    expect(same.map(({ status }) => status)).toEqual(Array(5).fill(202));
+    expect(new Set(same.map(({ json }) => json['id'])).size).toBe(1);
+    const object = { container: 'files', key: `${id}/contested` };
+    const rivals = await Promise.all(
+      Array.from({ length: 5 }, (_, at) =>
+        send(artifactForm(manifestOf(`${id}-${at}`, { artifact: object }), `rival ${at}`)),
+      ),
+    );
+    const ends = await Promise.all(rivals.map(({ json }) => ended(json['id'])));
+    expect(ends.filter(({ status }) => status === 'failed')).toHaveLength(4);
+    const winner = ends.findIndex(({ status }) => status === 'succeeded');
+    expect((await read(`/objects/files/${id}/contested`)).text).toBe(`rival ${winner}`);
+    const records = await Promise.all(ends.map((_, at) => read(recordPath(`${id}-${at}`))));
+    expect(records.map(({ status }) => status)).toEqual(ends.map((_, at) => (at === winner ? 200 : 404)));
+  });
+
   test('an object with the same bytes stays, and one with others ends the run without a record', async () => {
     const id = randomUUID();
     const path = `/objects/files/${id}/a.bin`;
