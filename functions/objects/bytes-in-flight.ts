@@ -1,6 +1,8 @@
 import { ServiceError } from '../kernel/errors.ts';
 
 const RETRY_AFTER_SECONDS = 1;
+/** A call that holds no more is never refused: the connections bound how many there are. */
+const SMALL_BYTES = 64 * 1024;
 /** One space may hold half of what the process may. */
 const SPACES_SHARE = 2;
 
@@ -38,7 +40,7 @@ export class BytesInFlight {
         const held = this.#held.get(space) ?? 0;
         const spaceIsFull = held > own && held + bytes > this.#spaceMax;
         const processIsFull = this.#total > own && this.#total + bytes > this.#processMax;
-        if (spaceIsFull || processIsFull) throw tooManyBytes();
+        if (own + bytes > SMALL_BYTES && (spaceIsFull || processIsFull)) throw tooManyBytes();
         own += bytes;
         this.#add(space, bytes);
       },

@@ -4,6 +4,9 @@ import { BytesInFlight } from './bytes-in-flight.ts';
 import { receiveBytes } from './receive-bytes.ts';
 
 const KIB = 1024;
+const MIB = 1024 * KIB;
+/** A call that holds no more is never refused. */
+const SMALL = 64 * KIB;
 const busy = expect.objectContaining({ code: 'unavailable', extensions: { retryAfterSeconds: 1 } });
 const tooLarge = expect.objectContaining({ code: 'payload_too_large' });
 const malformed = expect.objectContaining({ code: 'malformed_request' });
@@ -77,45 +80,57 @@ describe('the bytes of a body', () => {
 
 describe('bytes in flight', () => {
   test('leave half of the process to other spaces', () => {
-    const bytes = new BytesInFlight(8 * KIB);
+    const bytes = new BytesInFlight(8 * MIB);
     const [first, second, other] = [bytes.lease('a'), bytes.lease('a'), bytes.lease('b')];
-    first.take(3 * KIB);
-    second.take(KIB);
-    expect(() => second.take(1)).toThrow(busy);
-    other.take(4 * KIB);
+    first.take(3 * MIB);
+    second.take(MIB);
+    expect(() => second.take(SMALL + 1)).toThrow(busy);
+    other.take(4 * MIB);
     const third = bytes.lease('c');
-    expect(() => third.take(1)).toThrow(busy);
+    expect(() => third.take(SMALL + 1)).toThrow(busy);
     first.release();
     first.release();
-    third.take(3 * KIB);
-    expect(bytes.total).toBe(8 * KIB);
+    third.take(3 * MIB);
+    expect(bytes.total).toBe(8 * MIB);
     for (const lease of [second, other, third]) lease.release();
     expect(bytes.total).toBe(0);
   });
 
+  test('never refuse a small object', () => {
+    const bytes = new BytesInFlight(MIB);
+    bytes.lease('a').take(MIB);
+    const small = bytes.lease('a');
+    small.take(SMALL);
+    expect(() => small.take(1)).toThrow(busy);
+    bytes.lease('b').take(SMALL);
+  });
+
   test('never refuse a call that is alone', () => {
-    const bytes = new BytesInFlight(KIB);
+    const bytes = new BytesInFlight(MIB);
     const lease = bytes.lease('a');
-    lease.take(5 * KIB);
-    lease.take(5 * KIB);
-    expect(() => bytes.lease('a').take(1)).toThrow(busy);
-    expect(() => bytes.lease('b').take(1)).toThrow(busy);
+    lease.take(5 * MIB);
+    lease.take(5 * MIB);
+    expect(() => bytes.lease('a').take(SMALL + 1)).toThrow(busy);
+    expect(() => bytes.lease('b').take(SMALL + 1)).toThrow(busy);
     lease.release();
-    bytes.lease('b').take(5 * KIB);
+    bytes.lease('b').take(5 * MIB);
   });
 
   test('are counted while a body arrives, twice while it is joined', async () => {
     const bytes = new BytesInFlight(1024 * KIB);
     const seen: number[] = [];
     async function* watched() {
-      for (let chunk = 0; chunk < 3; chunk += 1) {
-        seen.push(bytes.total);
-        yield new Uint8Array(KIB);
+      for (let chunk = 0; chunk < 3 * 64; chunk += 1) {
+        if (chunk % 64 === 0) seen.push(bytes.total);
+        yield new Uint8Array(KIB).fill(chunk);
       }
     }
     const lease = bytes.lease('s');
-    await receiveBytes({ body: watched(), bytesMax: 8 * KIB, lease });
-    expect([...seen, bytes.total]).toEqual([0, KIB, 2 * KIB, 6 * KIB]);
+    const received = await receiveBytes({ body: watched(), bytesMax: 8 * MIB, lease });
+    expect([...seen, bytes.total]).toEqual([0, SMALL, 2 * SMALL, 7 * SMALL]);
+    expect(received.bytes).toEqual(
+      Buffer.concat(Array.from({ length: 192 }, (_, n) => Buffer.alloc(KIB, n))),
+    );
     lease.release();
     const known = bytes.lease('s');
     await receiveBytes({ body: body(KIB, KIB), declaredBytes: 2 * KIB, bytesMax: 8 * KIB, lease: known });

@@ -32,17 +32,24 @@ export async function receiveBytes(receiving: Receiving): Promise<ReceivedBytes>
   return { bytes, contentHash: `sha256:${hash('sha256', bytes, 'hex')}` };
 }
 
-function placeFor(receiving: Receiving): Chunks | Room {
+function placeFor(receiving: Receiving): Segments | Room {
   const { declaredBytes = null, roomBytes = null, bytesMax } = receiving;
   if (declaredBytes !== null) return new Room(declaredBytes, receiving, { isExact: true });
-  if (roomBytes === null) return new Chunks(receiving);
+  if (roomBytes === null) return new Segments(receiving);
   return new Room(Math.min(roomBytes, bytesMax), receiving, { isExact: false });
 }
 
-/** Holds the bytes of a body of unknown size. */
-class Chunks {
+const SEGMENT_BYTES_MIN = 64 * 1024;
+const SEGMENT_BYTES_MAX = 1024 * 1024;
+
+/** Holds the bytes of a body of unknown size, in segments: a buffer for each chunk takes hundreds of bytes beside its own. */
+class Segments {
   readonly #limits: Pick<Receiving, 'bytesMax' | 'lease'>;
-  readonly #chunks: Uint8Array[] = [];
+  readonly #segments: Buffer[] = [];
+  /** Bytes of all segments. */
+  #held = 0;
+  /** Bytes that the last segment has room for. */
+  #room = 0;
   #size = 0;
 
   constructor(limits: Pick<Receiving, 'bytesMax' | 'lease'>) {
@@ -53,16 +60,30 @@ class Chunks {
     const { bytesMax, lease } = this.#limits;
     this.#size += chunk.byteLength;
     if (this.#size > bytesMax) throw tooLarge(bytesMax);
-    lease.take(chunk.byteLength);
-    this.#chunks.push(chunk);
+    for (let from = 0; from < chunk.byteLength; ) {
+      if (this.#room === 0) this.#extend(lease);
+      const part = chunk.subarray(from, from + this.#room);
+      const last = this.#segments.at(-1)!;
+      last.set(part, last.byteLength - this.#room);
+      this.#room -= part.byteLength;
+      from += part.byteLength;
+    }
   }
 
   whole(): Uint8Array {
-    const [only] = this.#chunks;
-    if (only !== undefined && this.#chunks.length === 1) return only;
+    const [only] = this.#segments;
+    if (only !== undefined && this.#segments.length === 1) return only.subarray(0, this.#size);
     // Both copies are held for a moment.
     this.#limits.lease.take(this.#size);
-    return Buffer.concat(this.#chunks, this.#size);
+    return Buffer.concat(this.#segments, this.#size);
+  }
+
+  #extend(lease: ByteLease): void {
+    const bytes = Math.min(SEGMENT_BYTES_MAX, Math.max(SEGMENT_BYTES_MIN, this.#held));
+    lease.take(bytes);
+    this.#segments.push(Buffer.allocUnsafe(bytes));
+    this.#held += bytes;
+    this.#room = bytes;
   }
 }
 

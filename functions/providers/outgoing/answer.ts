@@ -13,9 +13,9 @@ export async function readAnswer(response: Response, bytesMax: number, now: numb
   if (status !== OK) throw refusalOf(status, headers.get('retry-after'), now);
   if (!jsonType.test(headers.get('content-type') ?? ''))
     throw schemaFailure('unexpected_content_type', 'The provider answered something other than JSON.');
-  const text = await textOf(response, bytesMax);
+  const bytes = await bytesOf(response, bytesMax);
   try {
-    return parseJson(text);
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     throw schemaFailure('invalid_json', 'The provider answered JSON that does not parse.');
   }
@@ -25,17 +25,16 @@ export function schemaFailure(providerStatus: string, message: string): Provider
   return new ProviderFailure('schema', providerStatus, message);
 }
 
-async function textOf(response: Response, bytesMax: number): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+async function bytesOf(response: Response, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
-  let text = '';
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > bytesMax)
       throw schemaFailure('output_limit', `The provider answered more than ${bytesMax} bytes.`);
-    text += decoder.decode(chunk, { stream: true });
+    chunks.push(chunk);
   }
-  return text + decoder.decode();
+  return Buffer.concat(chunks, bytes);
 }
 
 function refusalOf(status: number, retryAfter: string | null, now: number): ProviderFailure {

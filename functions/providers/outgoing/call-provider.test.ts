@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ProviderFailure } from '../failure.ts';
 import { isRefusedAddress } from './addresses.ts';
@@ -97,6 +98,12 @@ describe('a call of a provider', () => {
       text('{"data":', 'application/json'),
       { failureClass: 'schema', providerStatus: 'invalid_json' },
     ],
+    [
+      '200 that is not UTF-8',
+      (response: ServerResponse) =>
+        void response.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.of(0x22, 0xff, 0x22)),
+      { failureClass: 'schema', providerStatus: 'invalid_json' },
+    ],
     ['an endless answer', endless, { failureClass: 'schema', providerStatus: 'output_limit' }],
     [
       'a redirect to the metadata server',
@@ -150,6 +157,15 @@ describe('a call of a provider', () => {
     await serve((response) => void response.destroy(), half, json({ done: true }));
     expect(await call()).toEqual({ done: true });
   });
+
+  test.each(['600 Odd', '999 Denied', '101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x'])(
+    'that is answered by %s fails, and the process goes on',
+    async (head) => {
+      await serve((response) => void response.socket?.end(`HTTP/1.1 ${head}\r\nContent-Length: 0\r\n\r\n`));
+      expect(await failure()).toMatchObject({ failureClass: 'network', isRetryable: true });
+      expect(server.received).toHaveLength(3);
+    },
+  );
 
   test('waits as long as the provider asks, and not beyond its time', async () => {
     await serve(json({}, 429, { 'retry-after': '7' }), json({}, 429, { 'retry-after': '3600' }));

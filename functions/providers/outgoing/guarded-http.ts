@@ -36,13 +36,25 @@ export function guardedHttp({ lookup, namedHosts }: GuardedHttpOptions): Outgoin
         ...(init.signal === undefined || init.signal === null ? {} : { signal: init.signal }),
       };
       const outgoing = (protocol === 'https:' ? requestHttps : requestHttp)(url, options, (message) => {
-        resolve(responseOf(message));
+        // No caller catches what is thrown here.
+        try {
+          resolve(responseOf(message));
+        } catch (error) {
+          message.destroy();
+          reject(error);
+        }
       });
       outgoing.once('error', reject);
+      // A change of protocols was not asked for.
+      outgoing.once('upgrade', (_, socket) => {
+        socket.destroy();
+        reject(new TypeError('the server changes the protocol'));
+      });
       outgoing.end(typeof init.body === 'string' ? init.body : undefined);
     });
 }
 
+/** Throws where the status or a field is none of HTTP. */
 function responseOf(message: IncomingMessage): Response {
   const { statusCode: status = 0, rawHeaders } = message;
   const headers = new Headers();
