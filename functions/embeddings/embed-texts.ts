@@ -1,4 +1,5 @@
 import { float32Text } from '../collections/rules/snapshot/float32-text.ts';
+import { nextTurn } from '../kernel/turns.ts';
 import type { RecordKey, RecordStore } from '../store/port.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
 import { keepPaid, readPaid } from './paid-vectors.ts';
@@ -53,10 +54,13 @@ export async function embedTexts(
   const vectors = embedder.isPaid
     ? await paidVectors(await store(), embedder, texts, call, work)
     : await newVectors(embedder, texts, call, ({ size }) => work.moved?.(size));
-  const items = prepared.map(({ text, ...facts }, index) => {
+  const items: EmbeddingItem[] = [];
+  for (const [index, { text, ...facts }] of prepared.entries()) {
     const values = Array.from(vectors.get(text) ?? [], (value) => Number(float32Text(value)));
-    return { index, ...facts, preparedTextLength: text.length, values };
-  });
+    items.push({ index, ...facts, preparedTextLength: text.length, values });
+    // A vector of 3,072 numbers takes some milliseconds.
+    await nextTurn();
+  }
   const { provider, modelId, dimensions } = embedder;
   return { provider, modelId, dimensions, purpose, items };
 }
