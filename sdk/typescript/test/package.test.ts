@@ -190,8 +190,8 @@ describe('a browser', () => {
 
   test('pays little for it', async () => {
     const whole = await minified("export * from '@svc-runtime/client';");
-    // 72 operations weigh some 40,000 bytes with the runtime; one more weighs about 300.
-    expect(whole).toBeLessThan(42_000);
+    // 81 operations weigh some 42,000 bytes with the runtime; one more weighs about 300.
+    expect(whole).toBeLessThan(42_500);
     // A program that uses only errors bundles only those.
     expect(await minified("export { ConflictError } from '@svc-runtime/client';")).toBeLessThan(1_500);
   });
