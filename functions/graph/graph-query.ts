@@ -1,0 +1,60 @@
+import type { QueryRequest } from '../collections/page-request.ts';
+import type { FilterNode } from '../collections/rules/filter.ts';
+import type { RecordValue } from '../collections/rules/record-key.ts';
+import { objectOrEmpty } from '../kernel/json-kinds.ts';
+import type { GraphKind } from './rules/elements.ts';
+
+/** Which graph of a collection a call is about; what is `null` restricts nothing. */
+export interface GraphChoice {
+  readonly graphId?: string | null;
+  readonly namespace?: string | null;
+  readonly tenantId?: string | null;
+  readonly partitionKey?: string | null;
+}
+
+/** The metadata that the records of the chosen graph have. */
+export function chosenMetadata(choice: GraphChoice): Readonly<Record<string, string>> {
+  const { graphId, namespace, tenantId, partitionKey } = choice;
+  const wanted = { graphId, namespace, tenantId, graphPartitionKey: partitionKey };
+  return Object.fromEntries(
+    Object.entries(wanted).flatMap(([name, value]) =>
+      value === null || value === undefined || value.trim() === '' ? [] : [[name, value.trim()]],
+    ),
+  );
+}
+
+export function partitionIn(choice: GraphChoice): string | null {
+  return chosenMetadata(choice)['graphPartitionKey'] ?? null;
+}
+
+const exported: readonly GraphKind[] = ['envelope', 'node', 'edge', 'assertion', 'review', 'projection'];
+
+/** The kinds of records that an export has. */
+export function exportedKinds(includeProjections: boolean): readonly GraphKind[] {
+  return includeProjections ? exported : exported.filter((kind) => kind !== 'projection');
+}
+
+/** The query that finds the records of a graph, by type and id. */
+export function graphQuery(choice: GraphChoice, kinds: readonly GraphKind[]): QueryRequest {
+  const equalities: readonly FilterNode[] = Object.entries(chosenMetadata(choice)).map(([name, value]) => ({
+    path: `/metadata/${name}`,
+    op: 'eq',
+    value,
+  }));
+  const types: FilterNode = { path: '/type', op: 'in', value: kinds.map((kind) => `graph.${kind}`) };
+  const partitionKey = partitionIn(choice);
+  return {
+    ...(partitionKey === null ? {} : { partitionKeys: [partitionKey] }),
+    filter: { combine: 'all', children: [...equalities, types] },
+    orderBy: [{ path: '/type' }, { path: '/id' }],
+  };
+}
+
+/** Whether a record is of the kind and of the chosen graph. */
+export function isOfGraph(record: RecordValue, kind: GraphKind, choice: GraphChoice): boolean {
+  const partitionKey = partitionIn(choice);
+  if (record['type'] !== `graph.${kind}` || (partitionKey !== null && record.partitionKey !== partitionKey))
+    return false;
+  const metadata = objectOrEmpty(record['metadata']);
+  return Object.entries(chosenMetadata(choice)).every(([name, value]) => metadata[name] === value);
+}

@@ -1,0 +1,87 @@
+import { readListing } from '../collections/page-request.ts';
+import type { RecordParts } from '../collections/parts.ts';
+import { readAtOneMoment, tokenOf } from '../collections/query-records.ts';
+import type { ReadCall } from '../collections/read-call.ts';
+import type { RecordValue } from '../collections/rules/record-key.ts';
+import type { StoredCollection } from '../collections/stored-collection.ts';
+import { invalidMember } from '../kernel/errors.ts';
+import { parseJson } from '../kernel/json-text.ts';
+import { turnsOf } from '../kernel/turns.ts';
+import { exportedKinds, type GraphChoice, graphQuery } from './graph-query.ts';
+import type { GraphEnvelope } from './rules/elements.ts';
+import { GRAPH_RECORDS_MAX } from './rules/limits.ts';
+import { rebuildEnvelope } from './rules/rebuild.ts';
+
+export interface ReadGraph {
+  readonly collection: StoredCollection;
+  /** By type and id. */
+  readonly records: readonly RecordValue[];
+  readonly maxRecords: number;
+  /** Whether the graph has more records than these. */
+  readonly truncated: boolean;
+  readonly continuationToken: string | null;
+}
+
+export interface GraphRead extends GraphChoice {
+  readonly includeProjections?: boolean | null;
+  readonly maxRecords?: number | null;
+}
+
+/** The records of a graph as of one moment. Throws the refusal of the request, of its cost or of an absent collection. */
+export async function readGraph(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  request: GraphRead,
+  call: ReadCall = {},
+): Promise<ReadGraph> {
+  const maxRecords = readMaxRecords(request.maxRecords);
+  const kinds = exportedKinds(request.includeProjections ?? true);
+  const { collection, page } = await readAtOneMoment(parts, space, name, call, ({ policy }, read) =>
+    read(readListing(graphQuery(request, kinds), policy), {
+      records: maxRecords,
+      bytes: parts.limits.answerBytesMax,
+    }),
+  );
+  const turns = turnsOf(parts.world.clock);
+  const records: RecordValue[] = [];
+  for (const text of page.records) {
+    records.push(parseJson(text) as RecordValue);
+    if (turns.due()) await turns.next();
+  }
+  const truncated = page.nextOffset !== null;
+  return { collection, records, maxRecords, truncated, continuationToken: tokenOf(page) };
+}
+
+/** Throws `validation_failed` naming `pointer`. */
+export function readMaxRecords(given: number | null | undefined, pointer = '/maxRecords'): number {
+  const most = given ?? GRAPH_RECORDS_MAX;
+  if (!Number.isSafeInteger(most) || most < 1 || most > GRAPH_RECORDS_MAX)
+    throw invalidMember(pointer, `must be a whole number from 1 to ${GRAPH_RECORDS_MAX}`);
+  return most;
+}
+
+/** The refusal of a call that wants the whole graph and got a part. */
+export function graphTooLarge(maxRecords: number, instead: string) {
+  const detail = `the graph has more than ${maxRecords} records, or more than an answer can carry: ${instead}`;
+  return invalidMember('/maxRecords', detail, 'limit_exceeded');
+}
+
+export interface ExportedGraph extends Omit<ReadGraph, 'records'> {
+  readonly envelope: GraphEnvelope;
+  readonly recordCount: number;
+}
+
+/** The graph that the records hold. Throws as `readGraph` does, and where it is cut and the caller does not want a part. */
+export async function exportGraph(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  request: GraphRead & { readonly failOnLimitExceeded?: boolean | null },
+  call: ReadCall = {},
+): Promise<ExportedGraph> {
+  const { records, ...read } = await readGraph(parts, space, name, request, call);
+  if (read.truncated && (request.failOnLimitExceeded ?? true))
+    throw graphTooLarge(read.maxRecords, 'set failOnLimitExceeded to false to get a part');
+  return { ...read, envelope: rebuildEnvelope(records), recordCount: records.length };
+}

@@ -1,0 +1,23 @@
+import type { Json } from '../../kernel/canonical-json.ts';
+import { isGrounded } from './elements.ts';
+
+/** How many of a list a source says. */
+export class Grounding {
+  readonly #grounded: number;
+  readonly #total: number;
+
+  constructor(elements: readonly object[]) {
+    const all = elements as readonly { readonly sourceSpans?: readonly Json[] | null }[];
+    this.#grounded = all.filter(isGrounded).length;
+    this.#total = all.length;
+  }
+
+  /** The members of the answer, which begin with the name of the list. A list of nothing is covered. */
+  answer(name: string): Readonly<Record<string, number>> {
+    return {
+      [`${name}GroundedCount`]: this.#grounded,
+      [`${name}UngroundedCount`]: this.#total - this.#grounded,
+      [`${name}Coverage`]: this.#total === 0 ? 1 : this.#grounded / this.#total,
+    };
+  }
+}

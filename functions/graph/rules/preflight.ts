@@ -1,0 +1,70 @@
+import type { CollectionPolicy } from '../../collections/rules/policy.ts';
+import type { ProblemDetail } from '../../kernel/errors.ts';
+import { decidePolicy, type ImportOptions, missingIndexes, type PolicyFault } from './graph-policy.ts';
+import { GRAPH_RECORDS_MAX } from './limits.ts';
+import { type EnvelopeRequest, inspectEnvelope, recordCountOf } from './read-envelope.ts';
+import { partitionOf } from './read-scope.ts';
+
+/** What an import would do, without doing it. Its answer is this with the collection and the time. */
+export function preflightImport(
+  given: EnvelopeRequest,
+  options: ImportOptions,
+  collection: string,
+  existing: CollectionPolicy | null,
+) {
+  const { envelope, faults } = inspectEnvelope(given, '/envelope');
+  const { scope, nodes, edges, assertions, reviews, projections } = envelope;
+  const decision = decidePolicy(existing, options);
+  const status = 'status' in decision ? decision.status : null;
+  const errors = [
+    ...('fault' in decision ? [policyFault(decision.fault, collection, existing)] : []),
+    ...faults.map(faultWords),
+  ];
+  const warnings = [
+    ...(status === 'replaced' ? [`The import replaces collection ${collection} with all its records.`] : []),
+    ...(status === 'existing_non_graph_policy_allowed'
+      ? [`Collection ${collection} lacks indexes of graphs: traversals read the whole graph.`]
+      : []),
+  ];
+  return {
+    collection,
+    valid: errors.length === 0,
+    readyToImport: errors.length === 0,
+    graphId: scope.graphId,
+    namespace: scope.namespace,
+    tenantId: scope.tenantId,
+    partitionKey: partitionOf(scope),
+    collectionExists: existing !== null,
+    collectionPolicyStatus: status ?? ('fault' in decision ? decision.fault : null),
+    wouldCreateCollection: status === 'created',
+    wouldReplaceCollection: status === 'replaced',
+    wouldAllowNonGraphPolicy: status === 'existing_non_graph_policy_allowed',
+    ...options,
+    nodeCount: nodes.length,
+    edgeCount: edges.length,
+    assertionCount: assertions.length,
+    reviewCount: reviews.length,
+    projectionCount: projections.length,
+    recordCount: recordCountOf(envelope),
+    maxRecords: GRAPH_RECORDS_MAX,
+    warningCount: warnings.length,
+    warnings,
+    errorCount: errors.length,
+    errors,
+  };
+}
+
+/** Why an import may not go into the collection. */
+export function policyFault(
+  fault: PolicyFault,
+  collection: string,
+  existing: CollectionPolicy | null,
+): string {
+  if (fault === 'collection_missing') return `Collection '${collection}' does not exist.`;
+  const missing = existing === null ? [] : missingIndexes(existing);
+  return `Collection '${collection}' lacks indexes of graphs: ${missing.join(', ')}.`;
+}
+
+function faultWords({ pointer, detail }: ProblemDetail): string {
+  return `${pointer} ${detail}`;
+}

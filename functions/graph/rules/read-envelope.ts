@@ -1,0 +1,159 @@
+import { checkPartitionKey } from '../../collections/rules/record-key.ts';
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { type ProblemDetail, ServiceError } from '../../kernel/errors.ts';
+import { isJsonList, isJsonObject, objectOrEmpty } from '../../kernel/json-kinds.ts';
+import { type GraphModel, withContractNames } from './aliases.ts';
+import type {
+  GraphAssertion,
+  GraphEdge,
+  GraphEnvelope,
+  GraphLists,
+  GraphNode,
+  GraphProjection,
+  GraphReview,
+} from './elements.ts';
+import { GRAPH_RECORDS_MAX, GRAPH_SCHEMA } from './limits.ts';
+import { partitionOf, readScope } from './read-scope.ts';
+
+/** An envelope as its schema has accepted it: members of elements are not checked, since they may have other names. */
+export type EnvelopeRequest = JsonObject;
+
+export interface ReadEnvelope {
+  /** With the names and defaults of the contract, and further members as given. */
+  readonly envelope: GraphEnvelope;
+  readonly faults: readonly ProblemDetail[];
+}
+
+/** Faults that an answer names; a caller mends a file by its first ones. */
+const FAULTS_MAX = 100;
+const ID_LENGTH_MAX = 2_048;
+
+/** Reads an envelope and all that is wrong with it. Edges to nodes that it lacks are no fault: an import merges. */
+export function inspectEnvelope(given: EnvelopeRequest, pointer = ''): ReadEnvelope {
+  const faults = new Faults(pointer);
+  const schema = given['schema'];
+  const metadata = given['metadata'];
+  const scope = readScope(objectOrEmpty(given['scope']));
+  faults.check(`/scope/partitionKey`, () => checkPartitionKey(partitionOf(scope), '/scope/partitionKey'));
+  const envelope: GraphEnvelope = {
+    schema: typeof schema === 'string' && schema.trim() !== '' ? schema : GRAPH_SCHEMA,
+    scope,
+    metadata: isJsonObject(metadata) ? metadata : null,
+    nodes: faults.elements<GraphNode>(given, 'nodes', 'node', ['type']),
+    edges: faults.elements<GraphEdge>(given, 'edges', 'edge', ['sourceId', 'targetId', 'predicate']),
+    assertions: faults
+      .elements(given, 'assertions', 'assertion', ['subjectId'])
+      .map((each) => ({ ...each, ...defaultsOf(each, ASSERTION) }) as unknown as GraphAssertion),
+    reviews: faults
+      .elements(given, 'reviews', 'review', ['subjectId', 'status', 'reviewer'])
+      .map((each) => ({ ...each, ...defaultsOf(each, REVIEW) }) as unknown as GraphReview),
+    projections: faults.elements<GraphProjection>(given, 'projections', 'projection', []),
+  };
+  const count = recordCountOf(envelope);
+  if (count > GRAPH_RECORDS_MAX)
+    faults.add('', `makes ${count} records, and an import has at most ${GRAPH_RECORDS_MAX}`);
+  return { envelope, faults: faults.found };
+}
+
+/** Throws `validation_failed` with the faults below `pointer`. */
+export function readEnvelope(given: EnvelopeRequest, pointer = ''): GraphEnvelope {
+  const { envelope, faults } = inspectEnvelope(given, pointer);
+  const [first] = faults;
+  if (first === undefined) return envelope;
+  throw new ServiceError('validation_failed', `The graph is not valid: ${first.detail}`, { errors: faults });
+}
+
+/** The records of an envelope: one of its own, and one for each element. */
+export function recordCountOf(lists: GraphLists): number {
+  const { nodes, edges, assertions, reviews, projections } = lists;
+  return 1 + nodes.length + edges.length + assertions.length + reviews.length + projections.length;
+}
+
+const ASSERTION = { subjectKind: 'node', status: 'proposed', method: 'unspecified', actor: 'system' };
+const REVIEW = { subjectKind: 'assertion' };
+
+function defaultsOf(given: JsonObject, defaults: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => {
+      const own = given[name];
+      return [name, typeof own === 'string' && own.trim() !== '' ? own : value];
+    }),
+  );
+}
+
+class Faults {
+  readonly #pointer: string;
+  readonly found: ProblemDetail[] = [];
+
+  constructor(pointer: string) {
+    this.#pointer = pointer;
+  }
+
+  add(pointer: string, detail: string): void {
+    if (this.found.length < FAULTS_MAX) this.found.push({ pointer: this.#pointer + pointer, detail });
+  }
+
+  check(pointer: string, check: () => unknown): void {
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      this.add(pointer, error.extensions.errors?.[0]?.detail ?? error.message);
+    }
+  }
+
+  /** The elements of a list whose required members are texts, with ids that are there once. */
+  elements<Element = JsonObject>(
+    envelope: EnvelopeRequest,
+    list: string,
+    model: GraphModel,
+    required: readonly string[],
+  ): Element[] {
+    const given = envelope[list] ?? [];
+    const ids = new Set<unknown>();
+    const read: Element[] = [];
+    for (const [index, each] of (isJsonList(given) ? given : []).entries()) {
+      const place = `/${list}/${index}`;
+      if (!isJsonObject(each)) {
+        this.add(place, 'must be an object');
+        continue;
+      }
+      const element = withSpans(withContractNames(each, model));
+      for (const name of ['id', ...required]) this.#text(element[name], `${place}/${name}`);
+      this.#lists(element, place);
+      const { id } = element;
+      if (typeof id === 'string' && ids.has(id)) this.add(`${place}/id`, 'is listed twice');
+      ids.add(id);
+      read.push(element as unknown as Element);
+    }
+    return read;
+  }
+
+  #text(value: Json | undefined, pointer: string): void {
+    if (typeof value !== 'string' || value.trim() === '')
+      this.add(pointer, 'must be a text that is not blank');
+    else if (!value.isWellFormed()) this.add(pointer, 'must be well-formed Unicode');
+    else if (value.length > ID_LENGTH_MAX) this.add(pointer, `must be at most ${ID_LENGTH_MAX} characters`);
+  }
+
+  #lists(element: JsonObject, pointer: string): void {
+    for (const name of ['sourceSpans', 'assertionIds', 'startNodeIds']) {
+      const value = element[name] ?? null;
+      const wantsObjects = name === 'sourceSpans';
+      if (value === null) continue;
+      const isRight =
+        isJsonList(value) &&
+        value.every((each) => (wantsObjects ? isJsonObject(each) : typeof each === 'string'));
+      if (!isRight) this.add(`${pointer}/${name}`, `must be a list of ${wantsObjects ? 'objects' : 'texts'}`);
+    }
+  }
+}
+
+function withSpans(element: JsonObject): JsonObject {
+  const spans = element['sourceSpans'];
+  if (!isJsonList(spans)) return element;
+  return {
+    ...element,
+    sourceSpans: spans.map((span) => (isJsonObject(span) ? withContractNames(span, 'span') : span)),
+  };
+}

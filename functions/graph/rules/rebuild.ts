@@ -1,0 +1,79 @@
+import type { RecordValue } from '../../collections/rules/record-key.ts';
+import { orderKey } from '../../collections/rules/record-key.ts';
+import { compareUtf8 } from '../../collections/rules/text-order.ts';
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { isJsonObject, objectOrEmpty } from '../../kernel/json-kinds.ts';
+import type {
+  GraphAssertion,
+  GraphEdge,
+  GraphEnvelope,
+  GraphNode,
+  GraphProjection,
+  GraphReview,
+} from './elements.ts';
+import { GRAPH_SCHEMA } from './limits.ts';
+import { readScope } from './read-scope.ts';
+
+/** The element that a record holds; `null` where it holds none, as one that was written by hand. */
+export function elementIn<Element>({ content }: RecordValue, kind: string): Element | null {
+  if (typeof content !== 'object' || content === null || !Object.hasOwn(content, kind)) return null;
+  const element = (content as JsonObject)[kind] ?? null;
+  return isJsonObject(element) && typeof element['id'] === 'string' ? (element as Element) : null;
+}
+
+/**
+ * The order in which a traversal meets elements, by the ids of their records. The indexes of a collection list a partition in this
+ * order, so a walk over an export and a walk over indexes meet the same edge first.
+ */
+export function inRecordOrder(records: readonly RecordValue[]): readonly RecordValue[] {
+  const keyed = records.map((record) => ({ record, id: orderKey({ partitionKey: '', id: record.id }) }));
+  keyed.sort((a, b) => compareUtf8(a.id, b.id) || compareUtf8(a.record.partitionKey, b.record.partitionKey));
+  return keyed.map(({ record }) => record);
+}
+
+/** The graph that records hold, in their order. The first envelope among them names it, else the metadata of the first record. */
+export function rebuildEnvelope(records: readonly RecordValue[]): GraphEnvelope {
+  const lists = {
+    nodes: 'node',
+    edges: 'edge',
+    assertions: 'assertion',
+    reviews: 'review',
+    projections: 'projection',
+  };
+  const own = records.find(({ type }) => type === 'graph.envelope');
+  const content = objectOrEmpty(own?.['content']);
+  const schema = content['schema'] ?? own?.['schemaVersion'] ?? records[0]?.['schemaVersion'];
+  const metadata = content['metadata'] ?? null;
+  const found = <Element>(kind: string): Element[] =>
+    records.flatMap((record) => {
+      if (record['type'] !== `graph.${kind}`) return [];
+      const element = elementIn<Element>(record, kind);
+      return element === null ? [] : [element];
+    });
+  return {
+    schema: typeof schema === 'string' ? schema : GRAPH_SCHEMA,
+    scope: own === undefined ? scopeInMetadata(records[0]) : readScope(objectOrEmpty(content['scope'])),
+    metadata: isJsonObject(metadata) ? metadata : null,
+    nodes: found<GraphNode>(lists.nodes),
+    edges: found<GraphEdge>(lists.edges),
+    assertions: found<GraphAssertion>(lists.assertions),
+    reviews: found<GraphReview>(lists.reviews),
+    projections: found<GraphProjection>(lists.projections),
+  };
+}
+
+function scopeInMetadata(record: RecordValue | undefined) {
+  const { graphId, namespace, scopeCollection, tenantId } = objectOrEmpty(record?.['metadata']);
+  const members = {
+    graphId,
+    namespace,
+    collection: scopeCollection,
+    tenantId,
+    partitionKey: record?.partitionKey,
+  };
+  return readScope(
+    Object.fromEntries(
+      Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined),
+    ),
+  );
+}

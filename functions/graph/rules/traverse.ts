@@ -1,0 +1,176 @@
+import type { GraphEdge, GraphNode } from './elements.ts';
+import { asksForStatuses, edgeFault, type FilteredBy, nodeFault, statusFault } from './filters.ts';
+import type { TraversalProfile } from './profile.ts';
+import { askEdges, askNodes, askStatuses, type EdgePage, type Side, type Walk } from './walk.ts';
+
+/** One edge of the way to a node. */
+export interface PathStep {
+  readonly edgeId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly predicate: string;
+  /** Of `to`, counted from the start. */
+  readonly depth: number;
+}
+
+export interface Traversed {
+  /** In the order in which they were met. */
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  readonly missingStartNodeIds: readonly string[];
+  readonly edgeTruncated: boolean;
+  readonly nodeLimitReached: boolean;
+  /** Edges that were left out, by what kept them out. */
+  readonly filtered: Readonly<Record<FilteredBy, number>>;
+  /** The last edge of the way to each node; `null` for a start. */
+  readonly steps: ReadonlyMap<string, PathStep | null>;
+}
+
+const sidesOf: Readonly<Record<TraversalProfile['direction'], readonly Side[]>> = {
+  outgoing: ['outgoing'],
+  incoming: ['incoming'],
+  both: ['outgoing', 'incoming'],
+};
+
+/**
+ * Walks breadth first from the starts: of each node the outgoing edges, then the incoming ones, in the order of their records. Each
+ * edge is judged once. A full list of nodes leaves out edges to further nodes; a full list of edges ends the walk.
+ */
+export function* traverse(starts: readonly string[], profile: TraversalProfile): Walk<Traversed> {
+  const state = new Traversal(profile);
+  yield* state.begin(starts);
+  for (const { node, depth } of state.queue) {
+    if (depth >= profile.maxDepth) break;
+    for (const side of sidesOf[profile.direction]) {
+      let after: string | null = null;
+      do {
+        const page: EdgePage = yield* askEdges(node.id, side, after);
+        if (!(yield* state.follow(node, depth, page.edges))) return state.result();
+        after = page.next;
+      } while (after !== null);
+    }
+  }
+  return state.result();
+}
+
+interface Met {
+  readonly node: GraphNode;
+  readonly depth: number;
+}
+
+class Traversal {
+  readonly #profile: TraversalProfile;
+  /** Grows while it is walked through. */
+  readonly queue: Met[] = [];
+  readonly #met = new Set<string>();
+  readonly #judged = new Set<string>();
+  readonly #nodes: GraphNode[] = [];
+  readonly #edges: GraphEdge[] = [];
+  readonly #steps = new Map<string, PathStep | null>();
+  readonly #filtered: Record<FilteredBy, number> = {
+    nodeType: 0,
+    predicate: 0,
+    sourceGrounding: 0,
+    score: 0,
+    assertionStatus: 0,
+    reviewStatus: 0,
+    nodeLimit: 0,
+    edgeLimit: 0,
+  };
+  #missing: readonly string[] = [];
+
+  constructor(profile: TraversalProfile) {
+    this.#profile = profile;
+  }
+
+  *begin(starts: readonly string[]): Walk<void> {
+    const found = yield* askNodes(starts);
+    this.#missing = starts.filter((id) => !found.has(id));
+    for (const id of starts) {
+      const node = found.get(id);
+      if (node === undefined) continue;
+      this.#meet(node, 0, null);
+      if (!this.#profile.includeStart) continue;
+      if (this.#isFull()) this.#filtered.nodeLimit += 1;
+      else this.#nodes.push(node);
+    }
+  }
+
+  /** `false`: the list of edges is full, and the walk ends. What it counts does not depend on where pages end. */
+  *follow(from: GraphNode, depth: number, edges: readonly GraphEdge[]): Walk<boolean> {
+    const found = yield* this.#farNodes(from, edges);
+    for (const edge of edges) {
+      if (this.#judged.has(edge.id)) continue;
+      this.#judged.add(edge.id);
+      const farId = farEnd(edge, from);
+      const isMet = this.#met.has(farId);
+      const far = found.get(farId);
+      const fault =
+        (yield* this.#edgeFault(edge)) ?? (isMet || far === undefined ? null : this.#nodeFault(far));
+      if (fault !== null) {
+        this.#filtered[fault] += 1;
+        continue;
+      }
+      // An edge to a node that is not there leads nowhere.
+      if (!isMet && far === undefined) continue;
+      if (this.#edges.length >= this.#profile.edgeLimit) {
+        this.#filtered.edgeLimit += 1;
+        return false;
+      }
+      this.#edges.push(edge);
+      if (isMet || far === undefined) continue;
+      this.#nodes.push(far);
+      this.#meet(far, depth + 1, {
+        edgeId: edge.id,
+        from: from.id,
+        to: far.id,
+        predicate: edge.predicate,
+        depth: depth + 1,
+      });
+    }
+    return true;
+  }
+
+  /** The nodes that edges may lead to for the first time, asked for together. */
+  *#farNodes(from: GraphNode, edges: readonly GraphEdge[]): Walk<ReadonlyMap<string, GraphNode>> {
+    const may = edges.filter((edge) => !this.#judged.has(edge.id) && edgeFault(edge, this.#profile) === null);
+    const ids = new Set(may.map((edge) => farEnd(edge, from)).filter((id) => !this.#met.has(id)));
+    return ids.size === 0 ? new Map() : yield* askNodes([...ids]);
+  }
+
+  *#edgeFault(edge: GraphEdge): Walk<FilteredBy | null> {
+    const fault = edgeFault(edge, this.#profile);
+    if (fault !== null || !asksForStatuses(this.#profile)) return fault;
+    return statusFault(yield* askStatuses(edge), this.#profile);
+  }
+
+  #nodeFault(node: GraphNode): FilteredBy | null {
+    return nodeFault(node, this.#profile) ?? (this.#isFull() ? 'nodeLimit' : null);
+  }
+
+  #meet(node: GraphNode, depth: number, step: PathStep | null): void {
+    this.#met.add(node.id);
+    this.#steps.set(node.id, step);
+    this.queue.push({ node, depth });
+  }
+
+  #isFull(): boolean {
+    return this.#nodes.length >= this.#profile.limit;
+  }
+
+  result(): Traversed {
+    return {
+      nodes: this.#nodes,
+      edges: this.#edges,
+      missingStartNodeIds: this.#missing,
+      edgeTruncated: this.#filtered.edgeLimit > 0,
+      nodeLimitReached: this.#filtered.nodeLimit > 0,
+      filtered: this.#filtered,
+      steps: this.#steps,
+    };
+  }
+}
+
+function farEnd({ sourceId, targetId }: GraphEdge, { id }: GraphNode): string {
+  return sourceId === id ? targetId : sourceId;
+}

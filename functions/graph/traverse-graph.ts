@@ -1,0 +1,150 @@
+import type { RecordReader } from '../collections/candidates.ts';
+import type { RecordParts } from '../collections/parts.ts';
+import { collectionAt } from '../collections/query-records.ts';
+import { ReadBudget } from '../collections/read-budget.ts';
+import { attemptsOf, type ReadCall } from '../collections/read-call.ts';
+import { spaceScope } from '../collections/store-collections.ts';
+import { inTurns, type Turns, turnsOf } from '../kernel/turns.ts';
+import { exportedKinds, type GraphChoice } from './graph-query.ts';
+import { IndexedGraph } from './indexed-graph.ts';
+import { graphTooLarge, readGraph, readMaxRecords } from './read-graph.ts';
+import { ListedGraph, walkLists } from './rules/graph-lists.ts';
+import { missingIndexes } from './rules/graph-policy.ts';
+import type { TraversalProfile } from './rules/profile.ts';
+import type { GraphSource } from './rules/projection.ts';
+import { inRecordOrder, rebuildEnvelope } from './rules/rebuild.ts';
+import { type Traversed, traverse } from './rules/traverse.ts';
+import type { Walk } from './rules/walk.ts';
+
+/** A walk asks twice for each node; above that, reading the whole graph takes fewer reads. */
+const INDEXED_NODES_MAX = 500;
+const ADVICE = 'Ask for fewer nodes or edges, or name a partitionKey.';
+
+export interface GraphTraversal extends GraphChoice {
+  readonly startNodeIds: readonly string[];
+  readonly profile: TraversalProfile;
+  readonly maxRecords?: number | null;
+  readonly allowPartialGraph?: boolean | null;
+}
+
+export interface TraversedGraph {
+  readonly traversed: Traversed;
+  readonly source: GraphSource;
+  readonly maxRecords: number;
+  /** Which way the walk went. */
+  readonly scan: 'indexes' | 'export';
+  readonly continuationToken: string | null;
+}
+
+/**
+ * Walks a graph of a collection as of one moment: by its indexes where it has them and the whole graph is within `maxRecords`, else
+ * over an export. Both ways give the same walk. Throws the refusal of its cost, of an absent collection, and of a graph that is cut
+ * where the caller does not want a part.
+ */
+export async function traverseGraph(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  request: GraphTraversal,
+  call: ReadCall = {},
+): Promise<TraversedGraph> {
+  const maxRecords = readMaxRecords(request.maxRecords);
+  const byIndexes =
+    request.profile.limit > INDEXED_NODES_MAX
+      ? null
+      : await traverseIndexes(parts, space, name, { ...request, maxRecords }, call);
+  return byIndexes ?? traverseExport(parts, space, name, { ...request, maxRecords }, call);
+}
+
+type Traversal = GraphTraversal & { readonly maxRecords: number };
+
+/** Over the whole graph, or the part of it that an export gives. */
+export async function traverseExport(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  request: Traversal,
+  call: ReadCall = {},
+): Promise<TraversedGraph> {
+  const { records, truncated, continuationToken } = await readGraph(parts, space, name, request, call);
+  const { maxRecords, startNodeIds, profile } = request;
+  if (truncated && request.allowPartialGraph !== true)
+    throw graphTooLarge(maxRecords, 'set allowPartialGraph to true to walk in a part');
+  const turns = turnsOf(parts.world.clock);
+  const lists = rebuildEnvelope(inRecordOrder(records));
+  const graph = new ListedGraph(lists);
+  const traversed = await inTurns(walkLists(traverse(startNodeIds, profile), graph), turns);
+  const source = {
+    sourceRecordCount: records.length,
+    sourceTruncated: truncated,
+    availableNodeCount: records.filter(({ type }) => type === 'graph.node').length,
+    availableEdgeCount: records.filter(({ type }) => type === 'graph.edge').length,
+  };
+  return { traversed, source, maxRecords, scan: 'export', continuationToken };
+}
+
+/** `null` where the collection lacks the indexes, or an export of the graph would be cut. */
+export async function traverseIndexes(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  request: Traversal,
+  call: ReadCall = {},
+): Promise<TraversedGraph | null> {
+  const store = await parts.store();
+  const attempt = attemptsOf(call);
+  return parts.lanes.run(
+    space,
+    (lane) =>
+      store.snapshot(spaceScope(space), async (moment) => {
+        const { incarnation, policy } = await collectionAt(moment, name);
+        if (missingIndexes(policy).length > 0) return null;
+        const budget = new ReadBudget(
+          Math.max(parts.limits.readsPerCallMax, request.maxRecords + 1),
+          ADVICE,
+          lane,
+        );
+        const turns = turnsOf(parts.world.clock);
+        const pageMax = parts.limits.readPageMax;
+        const reader: RecordReader = { moment, incarnation, budget, turns, bytes: attempt(), pageMax };
+        const graph = new IndexedGraph(reader, request);
+        const source = await countSource(graph, request.maxRecords);
+        if (source === null) return null;
+        const traversed = await answered(traverse(request.startNodeIds, request.profile), graph, turns);
+        return {
+          traversed,
+          source,
+          maxRecords: request.maxRecords,
+          scan: 'indexes',
+          continuationToken: null,
+        };
+      }),
+    call,
+  );
+}
+
+/** `null`: the graph has more records than an export gives. */
+async function countSource(graph: IndexedGraph, maxRecords: number): Promise<GraphSource | null> {
+  const counts = { node: 0, edge: 0, all: 0 };
+  for (const kind of exportedKinds(true)) {
+    const count = await graph.count(kind, maxRecords + 1 - counts.all);
+    counts.all += count;
+    if (counts.all > maxRecords) return null;
+    if (kind === 'node' || kind === 'edge') counts[kind] = count;
+  }
+  return {
+    sourceRecordCount: counts.all,
+    sourceTruncated: false,
+    availableNodeCount: counts.node,
+    availableEdgeCount: counts.edge,
+  };
+}
+
+async function answered<Result>(walk: Walk<Result>, graph: IndexedGraph, turns: Turns): Promise<Result> {
+  let step = walk.next();
+  while (step.done !== true) {
+    step = walk.next(await graph.answer(step.value));
+    if (turns.due()) await turns.next();
+  }
+  return step.value;
+}
