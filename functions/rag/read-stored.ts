@@ -1,0 +1,210 @@
+import { candidatesOf, equalInPartition, type RecordReader } from '../collections/candidates.ts';
+import type { RecordParts } from '../collections/parts.ts';
+import { collectionAt } from '../collections/query-records.ts';
+import { ReadBudget } from '../collections/read-budget.ts';
+import { attemptsOf, type ReadCall } from '../collections/read-call.ts';
+import { indexValue } from '../collections/rules/index-value.ts';
+import type { RecordKey } from '../collections/rules/record-key.ts';
+import { recordValue, vectorIn } from '../collections/rules/record-text.ts';
+import { etagOf } from '../collections/rules/record-write.ts';
+import { recordKey, spaceScope } from '../collections/store-collections.ts';
+import type { StoredCollection } from '../collections/stored-collection.ts';
+import { factsIn, storedText } from '../collections/stored-record.ts';
+import { objectOrEmpty } from '../kernel/json-kinds.ts';
+import { turnsOf } from '../kernel/turns.ts';
+import type { RecordData } from '../store/port.ts';
+import type { DocumentChunk } from './rules/cut-document.ts';
+import { manifestIdOf } from './rules/ids.ts';
+import type { IngestDocument } from './rules/ingest-document.ts';
+import type { ChunkVector } from './rules/ingest-records.ts';
+import { type StoredChunk, type StoredChunks, storedChunks } from './rules/stored-chunks.ts';
+
+const KEYS_A_READ = 100;
+/** Records with one hash that are read; a plan looks at 50. */
+const SAME_HASH_MAX = 50;
+const ADVICE = 'Use a narrower scope for duplicates and reusable vectors, or larger chunks.';
+
+export interface StoredDocument {
+  readonly collection: StoredCollection;
+  readonly stored: StoredChunks;
+}
+
+/**
+ * What a plan must know of the collection, as of one moment: the records under the keys of its chunks, and by index those with the
+ * same hashes and those of the document. Throws the refusal of an absent collection, or of its cost.
+ */
+export async function readStored(
+  parts: RecordParts,
+  space: string,
+  document: IngestDocument,
+  chunks: readonly DocumentChunk[],
+  call: ReadCall = {},
+): Promise<StoredDocument> {
+  return atOneMoment(parts, space, document, call, async (reader, collection) => {
+    const finder = new ChunkFinder(reader, document);
+    const { options, idPrefix, partitionKey } = document;
+    const ids = [...chunks.map(({ id }) => id), manifestIdOf(idPrefix, options.manifestId)];
+    const found = await finder.byKeys(ids.map((id) => ({ partitionKey, id })));
+    if (options.deduplicateExistingChunks && options.chunkDedupeScope !== 'request')
+      found.push(
+        ...(await finder.having(
+          'textHash',
+          chunks.map(({ textHash }) => textHash),
+          options.chunkDedupeScope,
+        )),
+      );
+    if (options.reuseExistingChunkVectors && options.vectorReuseScope !== 'request') {
+      const hashes = chunks.map(({ embeddingTextHash }) => embeddingTextHash);
+      found.push(...(await finder.having('embeddingTextHash', hashes, options.vectorReuseScope)));
+    }
+    const ofDocument = options.replaceDocumentChunks ? await finder.ofDocument() : [];
+    return { collection, stored: storedChunks(found, ofDocument) };
+  });
+}
+
+/** The vectors of records in the field of the document, in the order of the keys; `null` where there is none. */
+export async function readVectors(
+  parts: RecordParts,
+  space: string,
+  document: IngestDocument,
+  keys: readonly RecordKey[],
+  call: ReadCall = {},
+): Promise<readonly (ChunkVector | null)[]> {
+  return atOneMoment(parts, space, document, call, async (reader) => {
+    const records = await new ChunkFinder(reader, document).records(keys);
+    const found = new Map(records.map((record) => [record.key.id, record]));
+    return keys.map((key) => {
+      const record = found.get(recordKey(reader.incarnation, key).id);
+      return record === undefined ? null : vectorOf(record, document.embedding.policy.name);
+    });
+  });
+}
+
+function vectorOf(record: RecordData, field: string): ChunkVector | null {
+  const stored = storedText(record);
+  const values = vectorIn(stored, field);
+  if (values === null) return null;
+  const { vectors } = recordValue(stored, { vectors: false });
+  const { generatedAt = null } = objectOrEmpty(objectOrEmpty(vectors)[field]);
+  return { values, generatedAt: typeof generatedAt === 'string' ? generatedAt : null };
+}
+
+async function atOneMoment<Result>(
+  parts: RecordParts,
+  space: string,
+  { collection: name }: IngestDocument,
+  call: ReadCall,
+  read: (reader: RecordReader, collection: StoredCollection) => Promise<Result>,
+): Promise<Result> {
+  const store = await parts.store();
+  const attempt = attemptsOf(call);
+  return parts.lanes.run(
+    space,
+    (lane) =>
+      store.snapshot(spaceScope(space), async (moment) => {
+        const collection = await collectionAt(moment, name);
+        const budget = new ReadBudget(parts.limits.readsPerCallMax, ADVICE, lane);
+        const turns = turnsOf(parts.world.clock);
+        const { incarnation } = collection;
+        const pageMax = parts.limits.readPageMax;
+        return read({ moment, incarnation, budget, turns, bytes: attempt(), pageMax }, collection);
+      }),
+    call,
+  );
+}
+
+class ChunkFinder {
+  readonly #reader: RecordReader;
+  readonly #document: IngestDocument;
+
+  constructor(reader: RecordReader, document: IngestDocument) {
+    this.#reader = reader;
+    this.#document = document;
+  }
+
+  async records(keys: readonly RecordKey[]): Promise<readonly RecordData[]> {
+    const { moment, incarnation, budget, turns } = this.#reader;
+    const records: RecordData[] = [];
+    for (let at = 0; at < keys.length; at += KEYS_A_READ) {
+      const some = keys.slice(at, at + KEYS_A_READ);
+      const wanted = some.map((key) => ({ key: recordKey(incarnation, key), view: 'body' }) as const);
+      budget.room();
+      const read = (await moment.query({ by: 'keys', keys: wanted })).records;
+      budget.spend(
+        read.length,
+        read.reduce((sum, { body }) => sum + (body?.length ?? 0), 0),
+      );
+      records.push(...read);
+      if (turns.due()) await turns.next();
+    }
+    return records;
+  }
+
+  async byKeys(keys: readonly RecordKey[]): Promise<StoredChunk[]> {
+    return (await this.records(keys)).map((record) => this.#chunkOf(record));
+  }
+
+  /** The first records with each of the hashes. */
+  async having(
+    member: 'textHash' | 'embeddingTextHash',
+    hashes: readonly string[],
+    scope: 'partition' | 'collection',
+  ): Promise<StoredChunk[]> {
+    const found: StoredChunk[] = [];
+    for (const hash of new Set(hashes)) {
+      let count = 0;
+      for await (const chunk of this.#withFact(member, hash, scope)) {
+        found.push(chunk);
+        count += 1;
+        if (count === SAME_HASH_MAX) break;
+      }
+    }
+    return found;
+  }
+
+  async ofDocument(): Promise<StoredChunk[]> {
+    const { documentId, type } = this.#document;
+    const found: StoredChunk[] = [];
+    for await (const chunk of this.#withFact('documentId', documentId, 'partition'))
+      if (chunk.type === type) found.push(chunk);
+    return found;
+  }
+
+  async *#withFact(
+    member: string,
+    value: string,
+    scope: 'partition' | 'collection',
+  ): AsyncGenerator<StoredChunk, void> {
+    const driver = { by: 'equal', index: `/metadata/${member}`, value: indexValue(value) ?? '' } as const;
+    const found =
+      scope === 'partition'
+        ? equalInPartition(this.#reader, driver, this.#document.partitionKey, null)
+        : candidatesOf(this.#reader, driver, null, SAME_HASH_MAX);
+    for await (const record of found) {
+      const chunk = this.#chunkOf(record);
+      // An index holds the beginning of a long value.
+      if (chunk.metadata[member] === value) yield chunk;
+    }
+  }
+
+  #chunkOf(record: RecordData): StoredChunk {
+    const { contentField, embedding } = this.#document;
+    const value = recordValue(storedText(record), { vectors: false });
+    const { type, schemaVersion = null } = value;
+    const content = objectOrEmpty(value['content']);
+    const text = Object.hasOwn(content, contentField) ? content[contentField] : null;
+    const vector = factsIn(record.head).vectors.find(({ name }) => name === embedding.policy.name);
+    const revision = Number(record.head['revision']);
+    return {
+      partitionKey: value.partitionKey,
+      id: value.id,
+      type: typeof type === 'string' ? type : '',
+      schemaVersion: typeof schemaVersion === 'string' ? schemaVersion : null,
+      text: typeof text === 'string' ? text : null,
+      metadata: objectOrEmpty(value['metadata']),
+      vector: vector ?? null,
+      etag: etagOf(revision),
+      revision,
+    };
+  }
+}

@@ -1,0 +1,57 @@
+import { preparedTexts } from '../../embeddings/rules/request.ts';
+import { sha256 } from '../../kernel/canonical-json.ts';
+import { chunkSpans } from './chunks.ts';
+import { chunkIdOf } from './ids.ts';
+import type { IngestDocument } from './ingest-document.ts';
+import { tooManyChunks } from './ingest-request.ts';
+import { CHUNKS_MAX } from './limits.ts';
+
+/** A chunk of a document, whatever the collection holds. */
+export interface DocumentChunk {
+  readonly index: number;
+  readonly id: string;
+  readonly charStart: number;
+  readonly charEnd: number;
+  readonly text: string;
+  readonly textHash: string;
+  /** The text as the model gets it. */
+  readonly embeddingText: string;
+  readonly embeddingTextHash: string;
+  readonly prefixApplied: boolean;
+  readonly prefixLength: number;
+}
+
+/** Cuts a document, one chunk a step. Throws `limit_exceeded` where it has too many. */
+export function* cutDocument(
+  document: IngestDocument,
+  pointer = '',
+): Generator<void, readonly DocumentChunk[]> {
+  const chunks: DocumentChunk[] = [];
+  for (const { start, end } of chunkSpans(document.text, document.options)) {
+    if (chunks.length === CHUNKS_MAX) throw tooManyChunks(`${pointer}/options`, `more than ${CHUNKS_MAX}`);
+    chunks.push(chunkOf(document, chunks.length, start, end));
+    yield;
+  }
+  return chunks;
+}
+
+function chunkOf(document: IngestDocument, index: number, charStart: number, charEnd: number): DocumentChunk {
+  const { embedding, idPrefix } = document;
+  const text = document.text.slice(charStart, charEnd);
+  const textHash = sha256(text);
+  const { purpose, prefixes, embedder } = embedding;
+  const [prepared] = preparedTexts({ purpose, prefixes, texts: [text] }, embedder.prefixes);
+  const { text: embeddingText = text, prefixApplied = false, prefixLength = 0 } = prepared ?? {};
+  return {
+    index,
+    id: chunkIdOf(idPrefix, index, textHash),
+    charStart,
+    charEnd,
+    text,
+    textHash,
+    embeddingText,
+    embeddingTextHash: prefixApplied ? sha256(embeddingText) : textHash,
+    prefixApplied,
+    prefixLength,
+  };
+}

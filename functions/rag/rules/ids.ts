@@ -1,0 +1,36 @@
+const PREFIX_LENGTH_MAX = 128;
+const ANY_PREFIX = 'doc';
+const INDEX_DIGITS = 4;
+const HASH_DIGITS = 12;
+
+/** The id of a document that its request does not name, from the hash of its text. */
+export function documentIdOf(textHash: string): string {
+  return `doc-${digitsOf(textHash).slice(0, 16)}`;
+}
+
+/** What the ids of a document's records begin with: ASCII that stands in a path, at most 128 characters. */
+export function idPrefixOf(given: string): string {
+  const cut = trimmed(given.replace(/[^A-Za-z0-9\-_.]/g, '-')).slice(0, PREFIX_LENGTH_MAX);
+  // The cut may end in a character that no prefix ends in.
+  return trimmed(cut) || ANY_PREFIX;
+}
+
+function trimmed(text: string): string {
+  return text.replace(/^[-_.]+/, '').replace(/(?<![-_.])[-_.]+$/, '');
+}
+
+/** Index and text name a chunk, so a chunk that moves or changes is another record. */
+export function chunkIdOf(prefix: string, index: number, textHash: string): string {
+  const place = String(index).padStart(INDEX_DIGITS, '0');
+  return `${prefix}-chunk-${place}-${digitsOf(textHash).slice(0, HASH_DIGITS)}`;
+}
+
+/** The id of the record that describes how the document was cut. */
+export function manifestIdOf(prefix: string, given: string | null): string {
+  return given === null ? `${prefix}-manifest` : idPrefixOf(given);
+}
+
+/** The hexadecimal digits behind `sha256:`. */
+function digitsOf(hash: string): string {
+  return hash.slice(hash.indexOf(':') + 1);
+}

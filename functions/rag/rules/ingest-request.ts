@@ -1,0 +1,184 @@
+import type { CollectionPolicy, VectorPolicy } from '../../collections/rules/policy.ts';
+import { checkPartitionKey } from '../../collections/rules/record-key.ts';
+import type { EmbeddingPrefixes, EmbeddingPurpose } from '../../embeddings/embedder.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import {
+  CHUNK_LENGTH_MAX,
+  CHUNK_TYPE,
+  CHUNKS_MAX,
+  CONTENT_FIELD,
+  MANIFEST_TYPE,
+  TEXT_LENGTH_MAX,
+} from './limits.ts';
+import { isBlank } from './white-space.ts';
+
+export type Scope = 'request' | 'partition' | 'collection';
+
+/** A request whose members have the types that its schema names. */
+export interface IngestRequest {
+  readonly documentId?: string | null;
+  readonly idPrefix?: string | null;
+  readonly partitionKey: string;
+  readonly type?: string | null;
+  readonly schemaVersion?: string | null;
+  readonly text: string;
+  readonly contentField?: string | null;
+  readonly embedding?: IngestEmbedding | null;
+  readonly sourceUri?: string | null;
+  readonly sourceKind?: string | null;
+  readonly sourceId?: string | null;
+  readonly sourceLabel?: string | null;
+  readonly options?: IngestOptionsRequest | null;
+}
+
+export interface IngestEmbedding {
+  readonly field?: string | null;
+  readonly purpose?: EmbeddingPurpose | null;
+  readonly queryPrefix?: string | null;
+  readonly passagePrefix?: string | null;
+  readonly symmetricPrefix?: string | null;
+}
+
+export interface IngestOptionsRequest {
+  readonly chunkChars?: number | null;
+  readonly chunkOverlapChars?: number | null;
+  readonly dryRun?: boolean | null;
+  readonly replaceDocumentChunks?: boolean | null;
+  readonly skipUnchangedChunks?: boolean | null;
+  readonly reuseExistingChunkVectors?: boolean | null;
+  readonly vectorReuseScope?: Scope | null;
+  readonly deduplicateExistingChunks?: boolean | null;
+  readonly chunkDedupeScope?: Scope | null;
+  readonly persistManifest?: boolean | null;
+  readonly manifestId?: string | null;
+  readonly expectedPlanHash?: string | null;
+  readonly expectedManifestHash?: string | null;
+  readonly includeTrace?: boolean | null;
+}
+
+/** The options with their defaults. */
+export interface IngestOptions {
+  readonly chunkChars: number;
+  readonly overlapChars: number;
+  readonly dryRun: boolean;
+  readonly replaceDocumentChunks: boolean;
+  readonly skipUnchangedChunks: boolean;
+  readonly reuseExistingChunkVectors: boolean;
+  readonly vectorReuseScope: Scope;
+  readonly deduplicateExistingChunks: boolean;
+  readonly chunkDedupeScope: Scope;
+  readonly persistManifest: boolean;
+  readonly manifestId: string | null;
+  readonly expectedPlanHash: string | null;
+  readonly expectedManifestHash: string | null;
+  readonly includeTrace: boolean;
+}
+
+/** What gives the chunks their vectors. */
+export interface ChunkEmbedder {
+  readonly provider: string;
+  readonly modelId: string;
+  readonly dimensions: number;
+  readonly prefixes: EmbeddingPrefixes;
+}
+
+/** How the chunks of a document are embedded. */
+export interface ChunkEmbedding {
+  readonly policy: VectorPolicy;
+  readonly embedder: ChunkEmbedder;
+  readonly purpose: EmbeddingPurpose;
+  /** Those of the request; `null` where the model's own holds. */
+  readonly prefixes: EmbeddingPrefixes;
+}
+
+/** Throws `validation_failed` or `limit_exceeded` naming the member below `pointer`. */
+export function checkDocument({ text, partitionKey, type }: IngestRequest, pointer: string): void {
+  if (text.length > TEXT_LENGTH_MAX)
+    throw invalidMember(`${pointer}/text`, `must be at most ${TEXT_LENGTH_MAX} characters`, 'limit_exceeded');
+  if (isBlank(text)) throw invalidMember(`${pointer}/text`, 'must not be blank');
+  if (!text.isWellFormed()) throw invalidMember(`${pointer}/text`, 'must be well-formed Unicode');
+  checkPartitionKey(partitionKey, `${pointer}/partitionKey`);
+  // Replacing the chunks of a document would remove its manifest.
+  if (type === MANIFEST_TYPE) throw invalidMember(`${pointer}/type`, `must not be ${MANIFEST_TYPE}`);
+}
+
+export function chunkTypeOf({ type }: IngestRequest): string {
+  return type === null || type === undefined || type === '' ? CHUNK_TYPE : type;
+}
+
+/** The member of `content` that holds the text. */
+export function contentFieldOf(given: string | null | undefined, pointer: string): string {
+  const field = given ?? CONTENT_FIELD;
+  if (field.trim() === '') throw invalidMember(pointer, 'must not be blank');
+  if (/[/\\.]/.test(field)) throw invalidMember(pointer, 'must not hold any of / \\ .');
+  if (!field.isWellFormed()) throw invalidMember(pointer, 'must be well-formed Unicode');
+  return field;
+}
+
+/** The options with their defaults, checked against the length of the text. */
+export function readOptions(given: IngestOptionsRequest, textLength: number, pointer: string): IngestOptions {
+  const { chunkChars, overlapChars } = shapeOf(given, pointer);
+  const estimate = Math.ceil(textLength / (chunkChars - overlapChars));
+  if (estimate > CHUNKS_MAX) throw tooManyChunks(pointer, `about ${estimate}`);
+  return {
+    chunkChars,
+    overlapChars,
+    dryRun: given.dryRun ?? false,
+    replaceDocumentChunks: given.replaceDocumentChunks ?? false,
+    skipUnchangedChunks: given.skipUnchangedChunks ?? false,
+    reuseExistingChunkVectors: given.reuseExistingChunkVectors ?? false,
+    vectorReuseScope: given.vectorReuseScope ?? 'partition',
+    deduplicateExistingChunks: given.deduplicateExistingChunks ?? false,
+    chunkDedupeScope: given.chunkDedupeScope ?? 'partition',
+    persistManifest: given.persistManifest ?? false,
+    manifestId: blankAsNull(given.manifestId),
+    expectedPlanHash: given.expectedPlanHash ?? null,
+    expectedManifestHash: given.expectedManifestHash ?? null,
+    includeTrace: given.includeTrace ?? false,
+  };
+}
+
+function shapeOf(given: IngestOptionsRequest, pointer: string) {
+  const chunkChars = given.chunkChars ?? 1_200;
+  const overlapChars = given.chunkOverlapChars ?? 150;
+  if (!Number.isSafeInteger(chunkChars) || chunkChars < 1 || chunkChars > CHUNK_LENGTH_MAX)
+    throw invalidMember(`${pointer}/chunkChars`, `must be a whole number from 1 to ${CHUNK_LENGTH_MAX}`);
+  if (!Number.isSafeInteger(overlapChars) || overlapChars < 0 || overlapChars >= chunkChars)
+    throw invalidMember(
+      `${pointer}/chunkOverlapChars`,
+      'must be a whole number from 0 to less than chunkChars',
+    );
+  return { chunkChars, overlapChars };
+}
+
+export function tooManyChunks(pointer: string, found: string) {
+  const detail = `makes ${found} chunks, and a document has at most ${CHUNKS_MAX}: use larger chunks or less overlap`;
+  return invalidMember(`${pointer}/chunkChars`, detail, 'limit_exceeded');
+}
+
+/** Throws `validation_failed` where the collection has no such vector, or the model makes vectors of another size. */
+export function readChunkEmbedding(
+  given: IngestEmbedding,
+  { vectorPolicies }: CollectionPolicy,
+  embedder: ChunkEmbedder,
+  pointer: string,
+): ChunkEmbedding {
+  const field = blankAsNull(given.field);
+  const policy = field === null ? vectorPolicies[0] : vectorPolicies.find(({ name }) => name === field);
+  if (policy === undefined) {
+    const detail =
+      field === null ? 'needs a collection with a vector policy' : 'has no vector policy in the collection';
+    throw invalidMember(`${pointer}/field`, detail);
+  }
+  if (policy.dimensions !== embedder.dimensions) {
+    const detail = `has ${policy.dimensions} dimensions, and the model makes ${embedder.dimensions}`;
+    throw invalidMember(`${pointer}/field`, detail);
+  }
+  const { queryPrefix = null, passagePrefix = null, symmetricPrefix = null } = given;
+  const prefixes = { query: queryPrefix, passage: passagePrefix, symmetric: symmetricPrefix };
+  return { policy, embedder, purpose: given.purpose ?? 'passage', prefixes };
+}
+
+export function blankAsNull(text: string | null | undefined): string | null {
+  return text === null || text === undefined || text.trim() === '' ? null : text;
+}

@@ -1,0 +1,202 @@
+import type { RecordKey } from '../../collections/rules/record-key.ts';
+import { chunkFacts, sourceFieldOf } from './chunk-facts.ts';
+import type { DocumentChunk } from './cut-document.ts';
+import type { IngestDocument } from './ingest-document.ts';
+import type { Scope } from './ingest-request.ts';
+import type { StoredChunk, StoredChunks } from './stored-chunks.ts';
+
+export type ChunkAction = 'created' | 'updated' | 'reused' | 'deduplicated';
+export type EmbeddingAction = 'generated' | 'reused' | 'unchanged' | 'deduplicated';
+
+/** What becomes of a chunk. Only `created` and `updated` write its record. */
+export interface PlannedChunk extends DocumentChunk {
+  readonly action: ChunkAction;
+  readonly embeddingAction: EmbeddingAction;
+  /** The record whose vector the chunk takes: of the collection, or an earlier chunk of the request. */
+  readonly vectorFrom: RecordKey | null;
+  /** The record that stands for the chunk. */
+  readonly duplicateOf: RecordKey | null;
+}
+
+/** Candidates that a plan looks at, in the order of their keys. */
+const DUPLICATES_MAX = 50;
+const VECTORS_MAX = 25;
+
+/**
+ * Records that earlier chunks of one request have or get: a batch of documents shares one. A chunk of it may stand for a later
+ * one, or lend its vector.
+ */
+export class RequestRecords {
+  #byText = new Map<string, RecordKey[]>();
+  #byEmbeddedText = new Map<string, RecordKey[]>();
+
+  /** For a plan that may be made anew. */
+  copy(): RequestRecords {
+    const copy = new RequestRecords();
+    copy.#byText = copied(this.#byText);
+    copy.#byEmbeddedText = copied(this.#byEmbeddedText);
+    return copy;
+  }
+
+  /** Takes over what a copy has got. */
+  take(copy: RequestRecords): void {
+    this.#byText = copy.#byText;
+    this.#byEmbeddedText = copy.#byEmbeddedText;
+  }
+
+  add(document: IngestDocument, chunk: DocumentChunk): void {
+    const key = { partitionKey: document.partitionKey, id: chunk.id };
+    addTo(this.#byText, duplicateKey(document, chunk), key);
+    addTo(this.#byEmbeddedText, vectorKey(document, chunk), key);
+  }
+
+  duplicateOf(document: IngestDocument, chunk: DocumentChunk, scope: Scope): RecordKey | null {
+    const found = this.#byText.get(duplicateKey(document, chunk)) ?? [];
+    const isOther = ({ partitionKey, id }: RecordKey) =>
+      partitionKey !== document.partitionKey || id !== chunk.id;
+    return found.find((key) => isOther(key) && isInScope(key, document, scope)) ?? null;
+  }
+
+  vectorFor(document: IngestDocument, chunk: DocumentChunk, scope: Scope): RecordKey | null {
+    const found = this.#byEmbeddedText.get(vectorKey(document, chunk)) ?? [];
+    return found.find((key) => isInScope(key, document, scope)) ?? null;
+  }
+}
+
+function copied(map: ReadonlyMap<string, readonly RecordKey[]>): Map<string, RecordKey[]> {
+  return new Map([...map].map(([name, keys]) => [name, [...keys]]));
+}
+
+function addTo(map: Map<string, RecordKey[]>, name: string, key: RecordKey): void {
+  const keys = map.get(name);
+  if (keys === undefined) map.set(name, [key]);
+  else keys.push(key);
+}
+
+function vectorKey({ collection, embedding }: IngestDocument, { embeddingTextHash }: DocumentChunk): string {
+  const { policy, embedder, purpose } = embedding;
+  const { provider, modelId } = embedder;
+  return JSON.stringify([collection, policy.name, provider, modelId, purpose, embeddingTextHash]);
+}
+
+function duplicateKey(document: IngestDocument, chunk: DocumentChunk): string {
+  return JSON.stringify([document.type, document.contentField, chunk.textHash, vectorKey(document, chunk)]);
+}
+
+function isInScope({ partitionKey }: RecordKey, document: IngestDocument, scope: Scope): boolean {
+  return scope !== 'partition' || partitionKey === document.partitionKey;
+}
+
+/** Decides each chunk in its order, one a step. `known` gets the records of this document. */
+export function* planChunks(
+  document: IngestDocument,
+  chunks: readonly DocumentChunk[],
+  stored: StoredChunks,
+  known: RequestRecords,
+): Generator<void, readonly PlannedChunk[]> {
+  const current = new Set(chunks.map(({ id }) => id));
+  const planned: PlannedChunk[] = [];
+  for (const chunk of chunks) {
+    const decision = decideChunk({ document, chunks, stored, known, current }, chunk);
+    if (decision.action !== 'deduplicated') known.add(document, chunk);
+    planned.push({ ...chunk, ...decision });
+    yield;
+  }
+  return planned;
+}
+
+interface Planning {
+  readonly document: IngestDocument;
+  readonly chunks: readonly DocumentChunk[];
+  readonly stored: StoredChunks;
+  readonly known: RequestRecords;
+  /** The ids that the document's chunks have from now on. */
+  readonly current: ReadonlySet<string>;
+}
+
+type Decision = Pick<PlannedChunk, 'action' | 'embeddingAction' | 'vectorFrom' | 'duplicateOf'>;
+
+function decideChunk(planning: Planning, chunk: DocumentChunk): Decision {
+  const { document, chunks, stored } = planning;
+  const { options, partitionKey } = document;
+  const own = stored.at({ partitionKey, id: chunk.id });
+  const none = { vectorFrom: null, duplicateOf: null };
+  if (options.skipUnchangedChunks && own !== null && isUnchanged(document, chunks.length, chunk, own))
+    return { action: 'reused', embeddingAction: 'unchanged', ...none };
+  const duplicateOf = options.deduplicateExistingChunks ? duplicate(planning, chunk) : null;
+  if (duplicateOf !== null)
+    return { action: 'deduplicated', embeddingAction: 'deduplicated', vectorFrom: null, duplicateOf };
+  const vectorFrom = options.reuseExistingChunkVectors ? reusableVector(planning, chunk) : null;
+  return {
+    action: own === null ? 'created' : 'updated',
+    embeddingAction: vectorFrom === null ? 'generated' : 'reused',
+    vectorFrom,
+    duplicateOf: null,
+  };
+}
+
+function isUnchanged(
+  document: IngestDocument,
+  count: number,
+  chunk: DocumentChunk,
+  own: StoredChunk,
+): boolean {
+  return (
+    own.type === document.type &&
+    own.schemaVersion === document.schemaVersion &&
+    own.text === chunk.text &&
+    hasVectorOf(document, own) &&
+    own.vector?.sourceField === sourceFieldOf(document) &&
+    chunkFacts(document, count, chunk).every(([name, value]) => own.metadata[name] === value)
+  );
+}
+
+function hasVectorOf({ embedding }: IngestDocument, { vector }: StoredChunk): boolean {
+  return vector?.model === embedding.embedder.modelId && vector.dimensions === embedding.embedder.dimensions;
+}
+
+/** Whether the record's text was embedded as that of the chunk would be. */
+function isEmbeddedAlike(document: IngestDocument, chunk: DocumentChunk, other: StoredChunk): boolean {
+  const { purpose, embedder } = document.embedding;
+  return (
+    other.metadata['embeddingTextHash'] === chunk.embeddingTextHash &&
+    other.metadata['embeddingPurpose'] === purpose &&
+    other.metadata['embeddingProvider'] === embedder.provider &&
+    other.metadata['embeddingModel'] === embedder.modelId &&
+    hasVectorOf(document, other)
+  );
+}
+
+function duplicate({ document, stored, known, current }: Planning, chunk: DocumentChunk): RecordKey | null {
+  const scope = document.options.chunkDedupeScope;
+  const ofRequest = known.duplicateOf(document, chunk, scope);
+  if (ofRequest !== null || scope === 'request') return ofRequest;
+  const candidates = stored.withText(chunk.textHash).filter((each) => isInScope(each, document, scope));
+  const found = candidates
+    .filter(
+      ({ type, id, partitionKey }) =>
+        type === document.type && (id !== chunk.id || partitionKey !== document.partitionKey),
+    )
+    .slice(0, DUPLICATES_MAX)
+    .find((each) => isEmbeddedAlike(document, chunk, each) && !isLeaving(document, each, current));
+  return found === undefined ? null : { partitionKey: found.partitionKey, id: found.id };
+}
+
+/** Whether this very request removes the record, or writes it anew: it may stand for no chunk. */
+function isLeaving(document: IngestDocument, record: StoredChunk, current: ReadonlySet<string>): boolean {
+  if (record.partitionKey !== document.partitionKey) return false;
+  const isOfDocument = record.metadata['documentId'] === document.documentId;
+  return current.has(record.id) || (document.options.replaceDocumentChunks && isOfDocument);
+}
+
+function reusableVector({ document, stored, known }: Planning, chunk: DocumentChunk): RecordKey | null {
+  const scope = document.options.vectorReuseScope;
+  const ofRequest = known.vectorFor(document, chunk, scope);
+  if (ofRequest !== null || scope === 'request') return ofRequest;
+  const found = stored
+    .withEmbeddedText(chunk.embeddingTextHash)
+    .filter((each) => isInScope(each, document, scope))
+    .slice(0, VECTORS_MAX)
+    .find((each) => isEmbeddedAlike(document, chunk, each));
+  return found === undefined ? null : { partitionKey: found.partitionKey, id: found.id };
+}

@@ -1,0 +1,278 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { finish } from '../../../test/support/finish.ts';
+import { refusalOf } from '../../../test/support/refusal.ts';
+import { type PolicyRequest, readPolicy } from '../../collections/rules/policy.ts';
+import { readRecord } from '../../collections/rules/record-text.ts';
+import { documentOf, MODEL, POLICY, planOf, storedAfter } from './ingest.fixture.ts';
+import { readDocument } from './ingest-document.ts';
+import { chunkRecord, manifestRecord } from './ingest-records.ts';
+import { makeManifest } from './manifest.ts';
+import type { IngestPlan } from './plan.ts';
+import { actionSummary, chunkAnswer, comparePlanHashes } from './plan-answer.ts';
+import { RequestRecords } from './plan-chunks.ts';
+import type { StoredChunk } from './stored-chunks.ts';
+
+interface Vector {
+  readonly request: string;
+  readonly policy: PolicyRequest;
+  readonly model: { readonly provider: string; readonly modelId: string; readonly dimensions: number };
+  readonly expected: {
+    readonly documentId: string;
+    readonly chunks: readonly (readonly [id: string, start: number, end: number])[];
+    readonly manifestHash: string;
+    readonly planHash: string;
+  };
+}
+
+// Made by test/vectors/rag-plans.py, a second implementation.
+const path = join(import.meta.dirname, '../../../test/vectors/rag-plans.json');
+const vectors = Object.entries(JSON.parse(readFileSync(path, 'utf8')) as Record<string, Vector>);
+
+test.each(vectors)('the plan of a second implementation: %s', (_, { request, policy, model, expected }) => {
+  const embedder = { ...model, prefixes: MODEL.prefixes };
+  const plan = planOf(readDocument(request, readPolicy(policy), embedder));
+  expect(plan.document.documentId).toBe(expected.documentId);
+  expect(plan.chunks.map(({ id, charStart, charEnd }) => [id, charStart, charEnd])).toEqual(expected.chunks);
+  expect(finish(makeManifest(plan.document, plan.chunks)).hash).toBe(expected.manifestHash);
+  expect(plan.hash).toBe(expected.planHash);
+  if (plan.manifest !== null) expect(plan.manifest.hash).toBe(expected.manifestHash);
+});
+
+const text = 'One sentence here. Another there. And a third one. The end of it.';
+const options = { chunkChars: 20, chunkOverlapChars: 0 };
+const actionsOf = ({ chunks }: IngestPlan) =>
+  chunks.map(({ action, embeddingAction }) => `${action}/${embeddingAction}`);
+const all = (count: number, action: string) => Array.from({ length: count }, () => action);
+
+describe('a chunk', () => {
+  const first = planOf(documentOf({ text, documentId: 'd', options }));
+  const stored = storedAfter(first);
+  const count = first.chunks.length;
+  const again = (more: object, request: object = {}, records: readonly StoredChunk[] = stored) =>
+    planOf(documentOf({ text, documentId: 'd', ...request, options: { ...options, ...more } }), records);
+
+  test('is created where there is none, and updated where there is one', () => {
+    expect(actionsOf(first)).toEqual(all(count, 'created/generated'));
+    expect(actionsOf(again({}))).toEqual(all(count, 'updated/generated'));
+  });
+
+  test('is left alone where its record is as it would be written', () => {
+    expect(actionsOf(again({ skipUnchangedChunks: true }))).toEqual(all(count, 'reused/unchanged'));
+  });
+
+  test.each<[what: string, request: object, change: (record: StoredChunk) => Partial<StoredChunk>]>([
+    ['metadata', { metadata: { a: 1 } }, () => ({})],
+    ['sources', { sourceUri: 'u' }, () => ({})],
+    ['schema version', { schemaVersion: '2' }, () => ({})],
+    ['purpose', { embedding: { purpose: 'query' } }, () => ({})],
+    ['prefix', { embedding: { passagePrefix: 'p: ' } }, () => ({})],
+    ['type', {}, () => ({ type: 'other' })],
+    ['stored text', {}, () => ({ text: 'changed' })],
+    ['vector', {}, () => ({ vector: null })],
+    ['vector model', {}, ({ vector }) => ({ vector: { ...vector!, model: 'm' } })],
+    ['place of the text', {}, ({ vector }) => ({ vector: { ...vector!, sourceField: 'content.body' } })],
+    ['stored hash', {}, ({ metadata }) => ({ metadata: { ...metadata, textHash: 'x' } })],
+  ])('is written where another %s makes it differ', (_, request, change) => {
+    const records = stored.map((record) => ({ ...record, ...change(record) }));
+    expect(actionsOf(again({ skipUnchangedChunks: true }, request, records))).toEqual(
+      all(count, 'updated/generated'),
+    );
+  });
+
+  test('takes the vector of its own record, where only its metadata differs', () => {
+    const plan = again({ reuseExistingChunkVectors: true }, { metadata: { a: 1 } });
+    expect(actionsOf(plan)).toEqual(all(count, 'updated/reused'));
+    expect(plan.chunks.map(({ vectorFrom }) => vectorFrom?.id)).toEqual(stored.map(({ id }) => id));
+  });
+
+  test.each([
+    ['request', 'p', 'generated'],
+    ['partition', 'p', 'reused'],
+    ['partition', 'q', 'generated'],
+    ['collection', 'q', 'reused'],
+  ])('looks for a vector in the %s, seen from partition %s: %s', (vectorReuseScope, partitionKey, found) => {
+    const plan = again(
+      { reuseExistingChunkVectors: true, vectorReuseScope },
+      { partitionKey, documentId: 'e' },
+    );
+    expect(actionsOf(plan)).toEqual(all(count, `created/${found}`));
+  });
+
+  test.each([
+    ['request', 'p', 'created/generated'],
+    ['partition', 'p', 'deduplicated/deduplicated'],
+    ['partition', 'q', 'created/generated'],
+    ['collection', 'q', 'deduplicated/deduplicated'],
+  ])(
+    'looks for a duplicate in the %s, seen from partition %s: %s',
+    (chunkDedupeScope, partitionKey, found) => {
+      const plan = again(
+        { deduplicateExistingChunks: true, chunkDedupeScope },
+        { partitionKey, documentId: 'e' },
+      );
+      expect(actionsOf(plan)).toEqual(all(count, found));
+    },
+  );
+
+  test('is no duplicate of its own record, nor of one that its document loses', () => {
+    expect(actionsOf(again({ deduplicateExistingChunks: true }))).toEqual(all(count, 'updated/generated'));
+    const moved = { text: `Something new before. ${text}` };
+    const replacing = { deduplicateExistingChunks: true, replaceDocumentChunks: true };
+    const plan = again(replacing, moved);
+    expect(plan.stale.length).toBeGreaterThan(0);
+    expect(plan.counts.deduplicatedCount).toBe(0);
+    expect(again({ deduplicateExistingChunks: true }, moved).counts.deduplicatedCount).toBeGreaterThan(0);
+  });
+
+  test('is no duplicate of one that another model embedded', () => {
+    const other = stored.map((record) => ({
+      ...record,
+      metadata: { ...record.metadata, embeddingModel: 'm' },
+    }));
+    const plan = again({ deduplicateExistingChunks: true }, { documentId: 'e' }, other);
+    expect(actionsOf(plan)).toEqual(all(count, 'created/generated'));
+  });
+
+  test('finds the chunks of earlier documents of its batch', () => {
+    const known = new RequestRecords();
+    const dedupe = { ...options, deduplicateExistingChunks: true, reuseExistingChunkVectors: true };
+    planOf(documentOf({ text, documentId: 'd', options: dedupe }), [], known);
+    const second = planOf(documentOf({ text, documentId: 'e', options: dedupe }), [], known);
+    expect(actionsOf(second)).toEqual(all(count, 'deduplicated/deduplicated'));
+    const reuse = { ...options, reuseExistingChunkVectors: true };
+    const third = planOf(documentOf({ text, documentId: 'f', options: reuse }), [], known);
+    expect(actionsOf(third)).toEqual(all(count, 'created/reused'));
+  });
+});
+
+test('records of the document that the plan does not name are stale, in the order of their ids', () => {
+  const before = storedAfter(planOf(documentOf({ text, documentId: 'd', options })));
+  const replacing = { ...options, replaceDocumentChunks: true };
+  const plan = planOf(documentOf({ text: 'One.', documentId: 'd', options: replacing }), before);
+  expect(plan.stale.map(({ id }) => id)).toEqual(before.map(({ id }) => id).sort());
+  expect(plan.stale[0]).toMatchObject({ chunkIndex: 0, etag: 'rev:1', revision: 1 });
+  expect(plan.counts).toMatchObject({ chunkCount: 1, createdCount: 1, deletedStaleCount: before.length });
+  expect(planOf(documentOf({ text: 'One.', documentId: 'd', options }), before).stale).toEqual([]);
+});
+
+test('an ingestion that is made again does nothing', () => {
+  const words = fc.array(fc.constantFrom('one', 'two. ', 'three\n', '\n\n', 'four '), {
+    minLength: 1,
+    maxLength: 60,
+  });
+  const shape = fc.record({
+    chunkChars: fc.integer({ min: 5, max: 30 }),
+    chunkOverlapChars: fc.integer({ min: 0, max: 4 }),
+  });
+  fc.assert(
+    fc.property(words, shape, (parts, given) => {
+      const request = {
+        text: `a${parts.join('')}`,
+        documentId: 'd',
+        options: { ...given, skipUnchangedChunks: true, replaceDocumentChunks: true },
+      };
+      const first = planOf(documentOf(request));
+      const second = planOf(documentOf(request), storedAfter(first));
+      return second.stale.length === 0 && second.counts.reusedCount === second.chunks.length;
+    }),
+  );
+});
+
+describe('the manifest', () => {
+  const request = { text, documentId: 'd', options: { ...options, persistManifest: true } };
+  const plan = planOf(documentOf(request));
+  const { id = '', hash = '', json = '' } = plan.manifest ?? {};
+
+  test('is its record, which holds no text of the document and the input of its hash', () => {
+    const record = JSON.parse(manifestRecord(plan, plan.manifest!)) as { content: { manifest: object } };
+    expect(record).toMatchObject({
+      id: 'd-manifest',
+      type: 'rag.manifest',
+      schemaVersion: 'v1',
+      vectors: null,
+    });
+    expect(record.content.manifest).toMatchObject({
+      rawTextIncluded: false,
+      manifestHash: hash,
+      ingestionPlan: JSON.parse(json) as object,
+    });
+    expect(JSON.stringify(record)).not.toContain('sentence');
+    expect(readRecord(manifestRecord(plan, plan.manifest!), POLICY).key.id).toBe('d-manifest');
+  });
+
+  test('is written once for a document that stays', () => {
+    const before = (metadata: object): StoredChunk[] => [
+      {
+        partitionKey: 'p',
+        id,
+        type: 'rag.manifest',
+        schemaVersion: 'v1',
+        text: null,
+        metadata: {
+          manifestHash: hash,
+          documentId: 'd',
+          chunkRecordType: 'rag.chunk',
+          embeddingModel: MODEL.modelId,
+          ...metadata,
+        },
+        vector: null,
+        etag: 'rev:1',
+        revision: 1,
+      },
+    ];
+    const skip = { ...request, options: { ...request.options, skipUnchangedChunks: true } };
+    const actionOf = (given: object, metadata = {}) =>
+      planOf(documentOf(given), before(metadata)).manifest?.action;
+    expect([plan.manifest?.action, actionOf(request), actionOf(skip)]).toEqual([
+      'created',
+      'updated',
+      'reused',
+    ]);
+    expect(actionOf(skip, { manifestHash: 'x' })).toBe('updated');
+  });
+
+  test('takes no id of a chunk', () => {
+    const manifestId = plan.chunks[0]?.id;
+    const clash = { ...request, options: { ...request.options, manifestId } };
+    expect(refusalOf(() => planOf(documentOf(clash)))).toMatchObject({
+      errors: [{ pointer: '/options/manifestId' }],
+    });
+  });
+});
+
+test('a chunk is a record that the collection accepts, with metadata and spans as received', () => {
+  const given =
+    '{"partitionKey":"p","documentId":"d","text":"Some text.","metadata":{"z":1.50,"textHash":"mine","1":2},' +
+    '"sources":[{"uri":"u","span":{"anchor":"a","charStart":9}}]}';
+  const plan = planOf(readDocument(given, POLICY, MODEL));
+  const vector = { values: Float32Array.from([0.1, 1, 0, 0, 0, 0, 0, -1]), generatedAt: null };
+  const record = chunkRecord(plan, plan.chunks[0]!, vector);
+  expect(record).toContain('"metadata":{"z":1.50,"1":2,"documentId":"d"');
+  expect(record).toContain('"span":{"charStart":0,"charEnd":10,"chunkIndex":0,"anchor":"a"}');
+  expect(record).toContain('"values":[0.1,1,0,0,0,0,0,-1],"dimensions":8,"model":"deterministic-hash-v1"');
+  expect(readRecord(record, POLICY).vectors.get('v')?.sourceField).toBe('content.text');
+});
+
+test('the answer names every action, also those that no chunk has', () => {
+  const plan = planOf(documentOf({ text, documentId: 'd', options }));
+  const summary = actionSummary(plan);
+  expect(summary.actionCounts).toEqual({
+    created: plan.chunks.length,
+    updated: 0,
+    reused: 0,
+    deduplicated: 0,
+  });
+  expect(summary.createdIds).toEqual(plan.chunks.map(({ id }) => id));
+  expect(chunkAnswer(plan, plan.chunks[0]!, null)).toMatchObject({ index: 0, etag: null, textLength: 18 });
+  const statusOf = (expected: string | null, actual: string | null) =>
+    comparePlanHashes('ragIngestPlan', expected, actual).status;
+  expect([statusOf(null, 'a'), statusOf('a', null), statusOf('a', 'a'), statusOf('A', 'a')]).toEqual([
+    'not_provided',
+    'actual_missing',
+    'matched',
+    'drifted',
+  ]);
+});

@@ -1,0 +1,180 @@
+import { movedFrom } from '../collections/collection-call.ts';
+import type { RecordParts } from '../collections/parts.ts';
+import { readRecord } from '../collections/rules/record-text.ts';
+import { decideUpsert } from '../collections/rules/record-write.ts';
+import { recordKey } from '../collections/store-collections.ts';
+import type { StoredCollection } from '../collections/stored-collection.ts';
+import { type FindableRecord, findableRecord, recordData, stampIn } from '../collections/stored-record.ts';
+import { writeBeside } from '../collections/write-beside.ts';
+import { scaleOf, WEIGHT_MAX, weightOf } from '../collections/write-weight.ts';
+import { turnsOf } from '../kernel/turns.ts';
+import { decisionTime } from '../kernel/world.ts';
+import {
+  type Decision,
+  type Found,
+  type KeyRequest,
+  type RecordStore,
+  StoreError,
+  type Write,
+} from '../store/port.ts';
+import type { PlanWrite } from './plan-writes.ts';
+
+/** Writes of one transaction. */
+const WRITES_MAX = 100;
+
+export interface WrittenStamp {
+  readonly id: string;
+  readonly etag: string;
+  readonly revision: number;
+}
+
+/** Records of the caller that move in the transactions of the writes, such as the ledger of a job. */
+export interface WriteLedger {
+  readonly keys: readonly KeyRequest[];
+  /** Throws where the job must write no more. `next` is the place of the first write that is left. */
+  readonly writes: (found: Found, next: number, stamps: readonly WrittenStamp[]) => readonly Write[];
+}
+
+export interface WriteOptions {
+  readonly ledger?: WriteLedger;
+  /** Where an earlier try of the same plan has ended. */
+  readonly from?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface WrittenPlan {
+  /** Whether all of it went into one transaction: readers saw it whole or not at all. */
+  readonly whole: boolean;
+  readonly stamps: readonly WrittenStamp[];
+}
+
+/**
+ * Writes a plan: in one transaction while it fits, else in several, in the order of the writes. `null`: a record of a plan that fits is
+ * no longer as the plan has seen it, or the name points elsewhere; nothing was written, and a new plan is due.
+ */
+export async function writePlan(
+  parts: RecordParts,
+  space: string,
+  collection: StoredCollection,
+  writes: readonly PlanWrite[],
+  options: WriteOptions = {},
+): Promise<WrittenPlan | null> {
+  const writer = new PlanWriter(parts, await parts.store(), space, collection, options);
+  const stamps: WrittenStamp[] = [];
+  let next = options.from ?? 0;
+  for (let isFirst = next === 0; next < writes.length; isFirst = false) {
+    options.signal?.throwIfAborted();
+    const batch = await writer.fitting(writes, next);
+    const isWhole = isFirst && batch.length === writes.length;
+    const written = await writer.write(batch, next, isWhole);
+    if (written === null) return null;
+    if (isWhole && written.count === batch.length) return { whole: true, stamps: written.stamps };
+    stamps.push(...written.stamps);
+    next += written.count;
+  }
+  return { whole: writes.length === 0, stamps };
+}
+
+interface ReadyWrite extends Pick<PlanWrite, 'key' | 'seen'> {
+  readonly input: FindableRecord | null;
+}
+
+interface Written {
+  readonly count: number;
+  readonly stamps: readonly WrittenStamp[];
+}
+
+class PlanWriter {
+  readonly #parts: RecordParts;
+  readonly #store: RecordStore;
+  readonly #space: string;
+  readonly #collection: StoredCollection;
+  readonly #ledger: WriteLedger | undefined;
+
+  constructor(
+    parts: RecordParts,
+    store: RecordStore,
+    space: string,
+    collection: StoredCollection,
+    { ledger }: WriteOptions,
+  ) {
+    this.#parts = parts;
+    this.#store = store;
+    this.#space = space;
+    this.#collection = collection;
+    this.#ledger = ledger;
+  }
+
+  /** The writes from `from` on that one transaction can carry, as far as their weight shows; at least one. */
+  async fitting(writes: readonly PlanWrite[], from: number): Promise<readonly ReadyWrite[]> {
+    const { policy } = this.#collection;
+    const turns = turnsOf(this.#parts.world.clock);
+    const scale = scaleOf(this.#store);
+    const ready: ReadyWrite[] = [];
+    let weight = 0;
+    for (const { key, seen, text } of writes.slice(from, from + WRITES_MAX)) {
+      const input = text === null ? null : findableRecord(this.#collection, readRecord(text(), policy));
+      weight += input === null ? 0 : weightOf(input, policy, scale);
+      if (ready.length > 0 && weight > WEIGHT_MAX) break;
+      ready.push({ key, seen, input });
+      if (turns.due()) await turns.next();
+    }
+    return ready;
+  }
+
+  /** Fewer where the store finds the transaction too large. A whole plan is written whole or looked at anew. */
+  async write(batch: readonly ReadyWrite[], from: number, isWhole: boolean): Promise<Written | null> {
+    for (let count = batch.length; ; count = Math.ceil(count / 2)) {
+      try {
+        const some = batch.slice(0, count);
+        return await this.#transact(some, from, isWhole && count === batch.length);
+      } catch (error) {
+        const tooLarge = error instanceof StoreError && error.failure === 'too_large';
+        if (!tooLarge || count <= 1) throw error;
+      }
+    }
+  }
+
+  #transact(batch: readonly ReadyWrite[], from: number, isWhole: boolean): Promise<Written | null> {
+    const { clock } = this.#parts.world;
+    const arrivedAt = clock.now();
+    const { incarnation, name } = this.#collection;
+    const ledger = this.#ledger;
+    const own = batch.map(({ key }) => ({ key: recordKey(incarnation, key) }));
+    const request = { keys: [...own, ...(ledger?.keys ?? [])] };
+    return writeBeside(this.#store, this.#space, name, request, (found): Decision<Written | null> => {
+      if (movedFrom(this.#collection, found) !== null) return { writes: [], result: null };
+      if (isWhole && !batch.every((each) => this.#isAsSeen(found, each))) return { writes: [], result: null };
+      const { writes, stamps } = this.#decide(found, batch, decisionTime(clock, arrivedAt));
+      const moved = ledger?.writes(found, from + batch.length, stamps) ?? [];
+      return { writes: [...writes, ...moved], result: { count: batch.length, stamps } };
+    });
+  }
+
+  #isAsSeen(found: Found, { key, seen }: ReadyWrite): boolean {
+    const record = found.get(recordKey(this.#collection.incarnation, key));
+    return (record === undefined ? null : stampIn(record.head).revision) === seen;
+  }
+
+  #decide(found: Found, batch: readonly ReadyWrite[], now: number) {
+    const writes: Write[] = [];
+    const stamps: WrittenStamp[] = [];
+    for (const { key, input } of batch) {
+      const place = recordKey(this.#collection.incarnation, key);
+      const before = found.get(place);
+      if (input === null) {
+        if (before !== undefined) writes.push({ remove: place });
+        continue;
+      }
+      const stamp = decideUpsert(
+        before === undefined ? null : stampIn(before.head),
+        null,
+        input.createdAt,
+        now,
+      );
+      writes.push({ put: recordData(this.#collection, input, stamp) });
+      stamps.push({ id: key.id, etag: stamp.etag, revision: stamp.revision });
+    }
+    return { writes, stamps };
+  }
+}

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queryRecords } from '../../functions/collections/query-records.ts';
+import type { RecordValue } from '../../functions/collections/rules/record-key.ts';
+import { IMPORT_PROGRESS } from '../../functions/collections/store-collections.ts';
+import { type Ingested, ingestDocument } from '../../functions/rag/ingest.ts';
+import { planWrites } from '../../functions/rag/plan-writes.ts';
+import { readStored } from '../../functions/rag/read-stored.ts';
+import { cutDocument } from '../../functions/rag/rules/cut-document.ts';
+import { documentOf } from '../../functions/rag/rules/ingest.fixture.ts';
+import { planIngestion } from '../../functions/rag/rules/plan.ts';
+import { RequestRecords } from '../../functions/rag/rules/plan-chunks.ts';
+import { writePlan } from '../../functions/rag/write-plan.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { recordId } from '../../functions/store/record-id.ts';
+import { finish } from '../support/finish.ts';
+import { leftOut, RecordsStage } from './records-stage.ts';
+
+const VECTORS = [{ name: 'v', path: '/vectors/v/values', dimensions: 8 }];
+const words = (from: number, count: number) =>
+  Array.from({ length: count }, (_, at) => `Sentence ${from + at} stands here.`).join(' ');
+const SHAPE = { chunkChars: 30, chunkOverlapChars: 0 };
+
+class RagStage extends RecordsStage {
+  readonly embedded: string[] = [];
+  /** Records that one call may read. */
+  readsMax = 5_000;
+
+  async begin(): Promise<this> {
+    await this.create({ name: 'notes', vectorPolicies: VECTORS });
+    return this;
+  }
+
+  ingest(request: object, options: object = {}): Promise<Ingested> {
+    const document = documentOf({ documentId: 'd', ...request, options: { ...SHAPE, ...options } });
+    const embed = (texts: readonly string[]) => {
+      this.embedded.push(...texts);
+      return Promise.resolve(
+        texts.map((text) => Float32Array.from({ length: 8 }, (_, at) => text.length + at)),
+      );
+    };
+    const parts = { ...this.parts, limits: { ...this.parts.limits, readsPerCallMax: this.readsMax } };
+    return ingestDocument(parts, this.space, document, { embed });
+  }
+
+  async records(): Promise<readonly RecordValue[]> {
+    const { records } = await queryRecords(this.parts, this.space, 'notes', {});
+    return records.map((text) => JSON.parse(text) as RecordValue);
+  }
+
+  async texts(): Promise<readonly unknown[]> {
+    const chunks = (await this.records()).filter(({ type }) => type === 'rag.chunk');
+    return chunks.map(({ content }) => (content as { readonly text: string }).text).sort();
+  }
+}
+
+/** Ingestions over collections, on one store. */
+export function describeRag(provider: string, open: () => Promise<RecordStore>, missing?: string): void {
+  describe.skipIf(missing !== undefined)(`ingestions on ${provider}${leftOut(missing)}`, () => {
+    let store: RecordStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(() => store.close());
+    const begin = () => new RagStage(store).begin();
+
+    test('write the chunks and the manifest of a document in one transaction', async () => {
+      const stage = await begin();
+      const { plan, written } = await stage.ingest({ text: words(0, 5) }, { persistManifest: true });
+      expect([plan.counts.createdCount, written?.whole, written?.stamps.length]).toEqual([5, true, 6]);
+      const records = await stage.records();
+      expect(records.map(({ id }) => id)).toEqual([...plan.chunks.map(({ id }) => id), 'd-manifest'].sort());
+      expect(records.find(({ type }) => type === 'rag.manifest')?.['metadata']).toMatchObject({
+        chunkCount: 5,
+      });
+      expect(stage.embedded).toHaveLength(5);
+    });
+
+    test('write nothing where nothing has changed, and embed nothing', async () => {
+      const stage = await begin();
+      const options = { persistManifest: true, skipUnchangedChunks: true, replaceDocumentChunks: true };
+      await stage.ingest({ text: words(0, 5) }, options);
+      const before = await stage.records();
+      const { plan, written } = await stage.ingest({ text: words(0, 5) }, options);
+      expect([plan.counts.reusedCount, plan.manifest?.action, written?.stamps]).toEqual([5, 'reused', []]);
+      expect([await stage.records(), stage.embedded.length]).toEqual([before, 5]);
+    });
+
+    test('take vectors of the collection, also of another document', async () => {
+      const stage = await begin();
+      await stage.ingest({ text: words(0, 5) });
+      const options = { reuseExistingChunkVectors: true };
+      const { plan } = await stage.ingest(
+        { text: words(0, 6), documentId: 'e', metadata: { new: true } },
+        options,
+      );
+      expect([plan.counts.vectorReusedCount, plan.counts.vectorGeneratedCount]).toEqual([5, 1]);
+      expect(stage.embedded).toHaveLength(6);
+      const lent = (await stage.records()).filter(({ metadata }) =>
+        Object.hasOwn(metadata as object, 'vectorReusedFromId'),
+      );
+      expect(lent).toHaveLength(5);
+      const { vectors, content } = lent[0] as unknown as {
+        readonly vectors: { readonly v: { readonly values: number[] } };
+        readonly content: { readonly text: string };
+      };
+      expect(vectors.v.values[0]).toBe(content.text.length);
+    });
+
+    test.each([
+      ['partition', 'p', 5],
+      ['partition', 'q', 0],
+      ['collection', 'q', 5],
+    ])(
+      'find duplicates in the %s, seen from partition %s: %d',
+      async (chunkDedupeScope, partitionKey, count) => {
+        const stage = await begin();
+        await stage.ingest({ text: words(0, 5) });
+        const request = { text: words(0, 5), documentId: 'e', partitionKey };
+        const { plan } = await stage.ingest(request, { deduplicateExistingChunks: true, chunkDedupeScope });
+        expect([plan.counts.deduplicatedCount, (await stage.texts()).length]).toEqual([count, 10 - count]);
+      },
+    );
+
+    test('remove the chunks that a document has lost, in the same transaction', async () => {
+      const stage = await begin();
+      await stage.ingest({ text: words(0, 40) });
+      await stage.ingest({ text: words(0, 3), documentId: 'other' });
+      const { plan, written } = await stage.ingest({ text: 'One.' }, { replaceDocumentChunks: true });
+      expect([plan.counts.deletedStaleCount, written?.whole]).toEqual([40, true]);
+      expect(await stage.texts()).toHaveLength(4);
+    });
+
+    test('of a large document go chunk by chunk, removals after all chunks and the manifest last', async () => {
+      const stage = await begin();
+      await stage.ingest({ text: words(0, 120) });
+      const options = { ...SHAPE, persistManifest: true, replaceDocumentChunks: true };
+      const document = documentOf({ text: words(500, 130), documentId: 'd', options });
+      const cut = finish(cutDocument(document));
+      const { collection, stored } = await readStored(stage.parts, stage.space, document, cut);
+      const plan = finish(planIngestion(document, cut, stored, new RequestRecords()));
+      const vector = { values: new Float32Array(8).fill(1), generatedAt: null };
+      const writes = planWrites(plan, stored, () => vector);
+      expect(writes).toHaveLength(130 + 120 + 1);
+      const key = { collection: IMPORT_PROGRESS.name, id: recordId('rag-test', stage.space) };
+      let next = 0;
+      const killed = new AbortController();
+      const ledger = {
+        keys: [{ key }],
+        writes: (_: unknown, moved: number) => {
+          next = moved;
+          if (moved >= 200) killed.abort();
+          return [{ put: { key, head: { next: moved } } }];
+        },
+      };
+      const { signal } = killed;
+      const first = writePlan(stage.parts, stage.space, collection, writes, { ledger, signal });
+      await expect(first).rejects.toThrow('aborted');
+      const half = await stage.records();
+      expect([next, half.length, half.some(({ type }) => type === 'rag.manifest')]).toEqual([
+        200,
+        180,
+        false,
+      ]);
+      const rest = await writePlan(stage.parts, stage.space, collection, writes, { ledger, from: next });
+      expect([rest?.whole, next]).toEqual([false, 251]);
+      const records = await stage.records();
+      expect([records.length, new Set(records.map(({ revision }) => revision)).size]).toEqual([131, 1]);
+    });
+
+    test('of one document at once leave one of them, whole', async () => {
+      const stage = await begin();
+      const options = { replaceDocumentChunks: true, persistManifest: true };
+      await stage.ingest({ text: words(0, 10) }, options);
+      for (let round = 1; round <= 5; round += 1) {
+        const rivals = [words(round * 100, 4), words(round * 1_000, 7)];
+        await Promise.all(rivals.map((text) => stage.ingest({ text }, options)));
+        const expected = rivals.map((text) => text.split(/(?<=\.) /).sort());
+        expect(expected).toContainEqual(await stage.texts());
+      }
+    });
+
+    test('that are dry write nothing, and have the plan of the real one', async () => {
+      const stage = await begin();
+      const dry = await stage.ingest({ text: words(0, 5) }, { dryRun: true, persistManifest: true });
+      expect([dry.written, await stage.records(), stage.embedded]).toEqual([null, [], []]);
+      const real = await stage.ingest({ text: words(0, 5) }, { persistManifest: true });
+      expect(real.plan.hash).toBe(dry.plan.hash);
+    });
+
+    test('read no records of other partitions, however many have the same text', async () => {
+      const stage = await begin();
+      for (let at = 0; at < 60; at += 1)
+        await stage.ingest({ text: 'Same text.', partitionKey: `other ${at}` });
+      stage.readsMax = 40;
+      const reuse = { reuseExistingChunkVectors: true, replaceDocumentChunks: true };
+      const { plan } = await stage.ingest({ text: 'Same text.', partitionKey: 'own' }, reuse);
+      expect(plan.counts).toMatchObject({ vectorGeneratedCount: 1, deletedStaleCount: 0 });
+      const wide = stage.ingest({ text: 'Same text.' }, { ...reuse, vectorReuseScope: 'collection' });
+      await expect(wide).rejects.toMatchObject({ code: 'query_budget_exceeded' });
+    });
+
+    test('need their collection', async () => {
+      const stage = new RagStage(store);
+      await expect(stage.ingest({ text: 'a' })).rejects.toMatchObject({ code: 'collection_not_found' });
+    });
+  });
+}
