@@ -1,0 +1,96 @@
+import { limits } from '../../../contracts/generated/limits.ts';
+import type { ReadCall } from '../../collections/read-call.ts';
+import { refusalWords, ServiceError } from '../../kernel/errors.ts';
+import { ProviderFailure } from '../../providers/failure.ts';
+import { type RetrievalParts, scoredCandidatesMax } from '../parts.ts';
+import { type RetrievalAnswer, retrieve } from '../retrieve.ts';
+import { type CaseResult, failedCase, overlapOf, succeededCase } from '../rules/evaluation/case-result.ts';
+import { judgedRecord } from '../rules/evaluation/matching.ts';
+import {
+  type CaseRequest,
+  type Evaluation,
+  type VariantRequest,
+  withVariant,
+} from '../rules/evaluation/request.ts';
+import { type Retrieval, readRetrieval } from '../rules/request.ts';
+import { rerankMembers } from '../rules/trace.ts';
+
+export interface CaseCall extends ReadCall {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Tries one case. A refusal of its retrieval, such as of an absent collection, is the result of the case; the store's own
+ * failures are thrown, and so is the end of the call.
+ */
+export async function runCase(
+  parts: RetrievalParts,
+  space: string,
+  {
+    evaluation,
+    index,
+    variant,
+  }: { readonly evaluation: Evaluation; readonly index: number; readonly variant: VariantRequest | null },
+  call: CaseCall,
+): Promise<CaseResult> {
+  const { clock } = parts.records.world;
+  const startedAt = clock.now();
+  const asked = evaluation.cases[index]!;
+  let k = asked.k ?? evaluation.defaultK ?? limits.retrievalLimitDefault;
+  try {
+    refuseOverlap(asked);
+    const request = variant === null ? asked.request : withVariant(asked.request, variant);
+    const own = readRetrieval(request, scoredCandidatesMax(parts));
+    k = asked.k ?? evaluation.defaultK ?? Math.min(own.limit, limits.evaluationResultsMax);
+    const retrieval = { ...own, limit: Math.max(own.limit, k) };
+    // The report of an evaluation tells what traces of its retrievals would.
+    const answer = await retrieve(parts, space, retrieval, { ...call, storesTrace: false });
+    const durationMs = Math.max(0, clock.now() - startedAt);
+    return succeededCase(index, asked, judgedAnswer(answer, { k, durationMs, retrieval, evaluation }));
+  } catch (error) {
+    call.signal.throwIfAborted();
+    const durationMs = Math.max(0, clock.now() - startedAt);
+    return failedCase(index, asked, { k, durationMs, error: wordsOf(error) });
+  }
+}
+
+function refuseOverlap(asked: CaseRequest): void {
+  const at = overlapOf(asked);
+  if (at === null) return;
+  const detail = `The hard negative ${at} of the case may be one of its expected matches.`;
+  throw new ServiceError('validation_failed', detail);
+}
+
+/** Throws every error that is no refusal. */
+function wordsOf(error: unknown): string {
+  if (error instanceof ServiceError) return refusalWords(error);
+  if (error instanceof ProviderFailure) return error.message;
+  throw error;
+}
+
+interface Judging {
+  readonly k: number;
+  readonly durationMs: number;
+  readonly retrieval: Retrieval;
+  readonly evaluation: Evaluation;
+}
+
+function judgedAnswer(
+  { results, rerank }: RetrievalAnswer,
+  { k, durationMs, retrieval, evaluation }: Judging,
+) {
+  return {
+    k,
+    durationMs,
+    results: results.slice(0, k).map(({ score, record, snippet }) => ({
+      record: judgedRecord(record, record.value),
+      score,
+      type: record.type,
+      snippet,
+    })),
+    includeTopResults: evaluation.includeTopResults,
+    vectorFields: retrieval.vectors.map(({ field }) => field ?? ''),
+    rerankEnabled: retrieval.rerank !== null,
+    rerank: rerankMembers(rerank),
+  };
+}

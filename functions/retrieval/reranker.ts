@@ -1,0 +1,68 @@
+import { inTurns, turnsOf } from '../kernel/turns.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { RerankItem, RerankPayload } from './rules/rerank.ts';
+import type { RerankFailure } from './rules/rerank-outcome.ts';
+import { tokenOverlap } from './rules/token-overlap.ts';
+
+export interface RerankCall {
+  readonly space: string;
+  readonly mode: string;
+  /** `null`: that of the mode. */
+  readonly timeoutSeconds: number | null;
+  readonly maxOutputBytes: number | null;
+  readonly signal: AbortSignal;
+}
+
+/** Either an order, or why there is none. */
+export type RerankAnswer = {
+  /** The trace of the run, where the provider writes one. */
+  readonly traceId: string | null;
+} & ({ readonly items: readonly RerankItem[] } | { readonly failure: RerankFailure });
+
+/** Puts texts into the order of how well they answer a query. */
+export interface Reranker {
+  readonly provider: string;
+  /** The largest request of the mode as JSON in UTF-8; `null` where the provider does not know the mode. */
+  readonly inputBytesMax: (mode: string) => number | null;
+  /** May throw a `ProviderFailure`. */
+  readonly rerank: (payload: RerankPayload, call: RerankCall) => Promise<RerankAnswer>;
+}
+
+export interface Rerankers {
+  /** The reranker of the id; `null` as id: the one of the service itself. `null` where there is none. */
+  readonly find: (provider: string | null) => Reranker | null;
+}
+
+export const LOCAL_RERANKER = 'local-token-overlap-reranker';
+
+const KIB = 1_024;
+const inputBytes: Readonly<Record<string, number>> = {
+  mechanics: 32 * KIB,
+  development: 64 * KIB,
+  advisory: 64 * KIB,
+  research: 64 * KIB,
+  review: 96 * KIB,
+  scaffold: 96 * KIB,
+};
+
+/** The reranker of the service itself: the share of the words of the query. The same input gives the same order. */
+export function localReranker(clock: Clock): Reranker {
+  return {
+    provider: LOCAL_RERANKER,
+    inputBytesMax: (mode) => (Object.hasOwn(inputBytes, mode) ? (inputBytes[mode] ?? null) : null),
+    async rerank(payload, { signal }) {
+      const turns = turnsOf(clock);
+      const next = async () => {
+        await turns.next();
+        signal.throwIfAborted();
+      };
+      return { traceId: null, items: await inTurns(tokenOverlap(payload), { due: turns.due, next }) };
+    },
+  };
+}
+
+/** The local reranker alone; a deployment with providers hands in its own. */
+export function localRerankers(clock: Clock): Rerankers {
+  const local = localReranker(clock);
+  return { find: (provider) => (provider === null || provider === LOCAL_RERANKER ? local : null) };
+}

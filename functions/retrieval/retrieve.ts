@@ -1,0 +1,157 @@
+import type { ReadCall } from '../collections/read-call.ts';
+import type { JsonObject } from '../kernel/canonical-json.ts';
+import { settledEach } from '../kernel/settled-each.ts';
+import { newTraceId, writeTrace } from '../traces/write-trace.ts';
+import type { RetrievalParts } from './parts.ts';
+import { type QueryVectors, queryVectors } from './query-vectors.ts';
+import { rerankResults } from './rerank-results.ts';
+import { candidateLimits } from './rules/candidate-limits.ts';
+import { retrievalDiagnostics } from './rules/diagnostics.ts';
+import { mergeCollections } from './rules/merge.ts';
+import type { Retrieval } from './rules/request.ts';
+import type { Reranked } from './rules/rerank.ts';
+import type { RerankOutcome } from './rules/rerank-outcome.ts';
+import { snippetOf } from './rules/snippet.ts';
+import { type RetrievalFacts, retrievalTrace, tracedRequest, tracedSummary } from './rules/trace.ts';
+import { type FoundCollection, type FoundRecord, searchCollection } from './search-collection.ts';
+
+/** Collections of one retrieval that are searched at once; a space has two places for long reads. */
+const WIDTH = 2;
+
+/** A result in its place. */
+export interface RetrievedRecord {
+  /** From 1 on. */
+  readonly rank: number;
+  readonly score: number;
+  readonly record: FoundRecord;
+  readonly snippet: string;
+  /** `null` without a trace. */
+  readonly diagnostics: JsonObject | null;
+}
+
+export interface RetrievalAnswer {
+  readonly results: readonly RetrievedRecord[];
+  /** `null` where the retrieval asks for none. */
+  readonly trace: JsonObject | null;
+  readonly rerank: RerankOutcome | null;
+  readonly durationMs: number;
+}
+
+export interface RetrieveCall extends ReadCall {
+  /** Whether a trace that the retrieval asks for is also stored; it is, where absent. */
+  readonly storesTrace?: boolean;
+}
+
+/**
+ * Answers a retrieval. Each collection is searched as of one moment. Throws the refusal of an absent collection, of the
+ * searches and of their cost, and a `ProviderFailure` where the query gets no vector.
+ */
+export async function retrieve(
+  parts: RetrievalParts,
+  space: string,
+  retrieval: Retrieval,
+  call: RetrieveCall = {},
+): Promise<RetrievalAnswer> {
+  const { clock, random } = parts.records.world;
+  const startedAt = clock.now();
+  const signal = call.signal ?? new AbortController().signal;
+  const vectors = await queryVectors(parts, space, retrieval, signal);
+  const found = await searchAll(parts, space, { retrieval, vectors }, call);
+  const merged = mergeCollections(
+    found.map(({ records }) => records),
+    candidateLimits(retrieval).pool,
+  );
+  const { query, rerank: options, limit } = retrieval;
+  const { results, outcome } = await rerankResults(parts.rerankers, merged, {
+    query,
+    options,
+    space,
+    signal,
+  });
+  const best = results.slice(0, limit);
+  const durationMs = Math.max(0, clock.now() - startedAt);
+  const told = { retrieval, found, vectors, outcome };
+  const answer = {
+    results: best.map((result, index) => resultOf(index + 1, result, told)),
+    rerank: outcome,
+    durationMs,
+  };
+  if (!retrieval.includeTrace) return { ...answer, trace: null };
+  const facts: RetrievalFacts = {
+    id: newTraceId(random),
+    durationMs,
+    embedding: vectors,
+    preparedVectors: vectors?.prepared ?? 0,
+    pools: found.map(({ pool }) => pool),
+    returned: best.length,
+    rerank: outcome,
+  };
+  if (call.storesTrace !== false) await storeTrace(parts, space, retrieval, { facts, startedAt });
+  return { ...answer, trace: retrievalTrace(retrieval, facts) };
+}
+
+interface Asked {
+  readonly retrieval: Retrieval;
+  readonly vectors: QueryVectors | null;
+}
+
+/** All collections come to their end before one that failed refuses the call, so that no search outlives its call. */
+async function searchAll(
+  parts: RetrievalParts,
+  space: string,
+  asked: Asked,
+  call: ReadCall,
+): Promise<readonly FoundCollection[]> {
+  let isRefused = false;
+  const settled = await settledEach(asked.retrieval.collections, WIDTH, async (name) => {
+    if (isRefused) return null;
+    try {
+      return await searchCollection(parts, space, name, asked, call);
+    } catch (error) {
+      isRefused = true;
+      throw error;
+    }
+  });
+  return settled.flatMap((each) => {
+    if (each.status === 'rejected') throw each.reason;
+    return each.value === null ? [] : [each.value];
+  });
+}
+
+interface Told extends Asked {
+  readonly found: readonly FoundCollection[];
+  readonly outcome: RerankOutcome | null;
+}
+
+function resultOf(
+  rank: number,
+  { result, score, rerank }: Reranked<FoundRecord>,
+  told: Told,
+): RetrievedRecord {
+  const { retrieval, found, vectors, outcome } = told;
+  const snippet = snippetOf(result.value['content']);
+  const plain = { rank, score, record: result, snippet };
+  if (!retrieval.includeTrace) return { ...plain, diagnostics: null };
+  const { pool, fields } = found.find((each) => each.pool.collection === result.collection)!;
+  const { fused, lexical, identity } = result;
+  const own = { fused, pool, fields, lexical, identity: { ...identity }, rank, score, rerank };
+  const shared = { embedding: vectors, outcome, pool: candidateLimits(retrieval).pool };
+  return { ...plain, diagnostics: retrievalDiagnostics(retrieval, own, shared) };
+}
+
+async function storeTrace(
+  { traces }: RetrievalParts,
+  space: string,
+  retrieval: Retrieval,
+  { facts, startedAt }: { readonly facts: RetrievalFacts; readonly startedAt: number },
+): Promise<void> {
+  await writeTrace(traces, space, {
+    id: facts.id,
+    operation: 'retrieval.search',
+    adapter: null,
+    request: tracedRequest(retrieval),
+    resultSummary: tracedSummary(retrieval, facts),
+    startedAt,
+    durationMs: facts.durationMs,
+  });
+}

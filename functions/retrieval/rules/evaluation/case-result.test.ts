@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { failedCase, overlapOf, succeededCase } from './case-result.ts';
+import { answered, asked } from './evaluation.fixture.ts';
+
+describe('a case', () => {
+  test('has the metrics of its first k results', () => {
+    const result = succeededCase(
+      3,
+      asked(['b', 'd', 'x'], ['a', 'e']),
+      answered(['a', 'b', 'c', 'd', 'e'], 4),
+    );
+    expect(result).toMatchObject({
+      index: 3,
+      name: 'case',
+      query: 'q',
+      status: 'succeeded',
+      error: null,
+      k: 4,
+      expectedCount: 3,
+      retrievedCount: 4,
+      matchedCount: 2,
+      hit: true,
+      firstRelevantRank: 2,
+      reciprocalRank: 0.5,
+      precisionAtK: 0.5,
+      recallAtK: 2 / 3,
+      hardNegativeCount: 2,
+      hardNegativeMatchedCount: 1,
+      hardNegativeHit: true,
+      firstHardNegativeRank: 1,
+      hardNegativeRateAtK: 0.25,
+    });
+    expect(result['expected']).toMatchObject([
+      { id: 'b', relevance: 1, rank: 2, score: 0.99 },
+      { id: 'd', rank: 4 },
+      { id: 'x', rank: null, score: null },
+    ]);
+    expect(result['topResults']).toMatchObject([
+      { rank: 1, id: 'a', matchedExpected: false, matchedHardNegative: true, snippet: 'text of a' },
+      { rank: 2, id: 'b', matchedExpected: true, matchedHardNegative: false },
+      { rank: 3, id: 'c' },
+      { rank: 4, id: 'd' },
+    ]);
+  });
+
+  test('shows no results where the request wants none', () => {
+    const answer = answered(['a'], 1, { includeTopResults: false });
+    expect(succeededCase(0, asked(['a']), answer)['topResults']).toEqual([]);
+  });
+
+  test('that failed found nothing', () => {
+    const failed = failedCase(0, asked(['a'], ['b']), { k: 10, durationMs: 2, error: 'no collection' });
+    expect(failed).toMatchObject({
+      status: 'failed',
+      error: 'no collection',
+      hit: false,
+      ndcgAtK: 0,
+      retrievedCount: 0,
+      hardNegativeCount: 1,
+      topResults: [],
+    });
+  });
+
+  test('cannot be right where a hard negative is expected', () => {
+    expect(overlapOf(asked(['a', 'b'], ['c', 'b']))).toBe(1);
+    expect(overlapOf(asked(['a', 'b'], ['c']))).toBeNull();
+    expect(overlapOf(asked(['a']))).toBeNull();
+  });
+});

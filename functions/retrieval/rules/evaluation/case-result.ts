@@ -1,0 +1,161 @@
+import type { JsonObject } from '../../../kernel/canonical-json.ts';
+import { isMatch, isOverlap, type JudgedRecord } from './matching.ts';
+import { type RankedExpectation, rankMetrics } from './metrics.ts';
+import type { CaseRequest, ExpectedRequest, HardNegativeRequest } from './request.ts';
+
+/** A result of a retrieval as an evaluation judges it. */
+export interface JudgedResult {
+  readonly record: JudgedRecord;
+  readonly score: number;
+  readonly type: string;
+  readonly snippet: string;
+}
+
+/** What a case asks and how it went: plain JSON, so that a job can keep it. */
+export interface CaseResult {
+  readonly [member: string]: JsonObject[string];
+  readonly index: number;
+  readonly name: string | null;
+  readonly query: string;
+  readonly status: 'succeeded' | 'failed';
+  readonly error: string | null;
+  readonly durationMs: number;
+  readonly k: number;
+  readonly matchedCount: number;
+  readonly hit: boolean;
+  readonly reciprocalRank: number;
+  readonly precisionAtK: number;
+  readonly recallAtK: number;
+  readonly ndcgAtK: number;
+  readonly hardNegativeCount: number;
+  readonly hardNegativeHit: boolean;
+  readonly hardNegativeRateAtK: number;
+  readonly rerankEnabled: boolean;
+  readonly rerankFallbackApplied: boolean;
+}
+
+export interface CaseAnswer {
+  readonly k: number;
+  readonly durationMs: number;
+  /** The best first. */
+  readonly results: readonly JudgedResult[];
+  readonly includeTopResults: boolean;
+  /** The names of the vectors that were compared. */
+  readonly vectorFields: readonly string[];
+  readonly rerankEnabled: boolean;
+  /** The members of a case that tell of reranking. */
+  readonly rerank: JsonObject;
+}
+
+/** A hard negative that may be an expected match makes a case that cannot be right: its first such index. */
+export function overlapOf({ expected, hardNegatives }: CaseRequest): number | null {
+  const at = (hardNegatives ?? []).findIndex((wrong) => expected.some((right) => isOverlap(right, wrong)));
+  return at === -1 ? null : at;
+}
+
+/** The result of a case whose retrieval was answered. */
+export function succeededCase(index: number, asked: CaseRequest, answer: CaseAnswer): CaseResult {
+  const top = answer.results.slice(0, answer.k);
+  const expected = asked.expected.map((each) => ({ each, ...firstOf(top, each) }));
+  const wrong = (asked.hardNegatives ?? []).map((each) => ({ each, ...firstOf(top, each) }));
+  const ranked: RankedExpectation[] = expected.map(({ each, rank }) => ({
+    relevance: each.relevance ?? 1,
+    rank,
+  }));
+  const metrics = rankMetrics(ranked, answer.k);
+  const wrongRanks = wrong.flatMap(({ rank }) => (rank === null ? [] : [rank]));
+  return {
+    ...namesOf(index, asked, answer.k),
+    status: 'succeeded',
+    error: null,
+    durationMs: answer.durationMs,
+    retrievedCount: top.length,
+    matchedCount: metrics.matched,
+    hit: metrics.matched > 0,
+    firstRelevantRank: metrics.firstRank,
+    reciprocalRank: metrics.reciprocalRank,
+    precisionAtK: metrics.precision,
+    recallAtK: metrics.recall,
+    ndcgAtK: metrics.ndcg,
+    hardNegativeMatchedCount: wrongRanks.length,
+    hardNegativeHit: wrongRanks.length > 0,
+    firstHardNegativeRank: wrongRanks.length === 0 ? null : Math.min(...wrongRanks),
+    hardNegativeRateAtK: Math.min(1, wrongRanks.length / answer.k),
+    rerankEnabled: answer.rerankEnabled,
+    ...fallbackOf(answer.rerank),
+    expected: expected.map(({ each, rank, score }) => ({
+      ...placeOf(each),
+      relevance: each.relevance ?? 1,
+      rank,
+      score,
+    })),
+    hardNegatives: wrong.map(({ each, rank, score }) => ({
+      ...placeOf(each),
+      reason: each.reason ?? null,
+      rank,
+      score,
+    })),
+    topResults: answer.includeTopResults
+      ? top.map((result, at) => topResult(at + 1, result, asked, answer))
+      : [],
+  };
+}
+
+/** The result of a case that was not answered: nothing was found. */
+export function failedCase(
+  index: number,
+  asked: CaseRequest,
+  failure: { k: number; durationMs: number; error: string },
+): CaseResult {
+  const nothing = { k: failure.k, durationMs: failure.durationMs, results: [], includeTopResults: false };
+  const rerank = { vectorFields: [], rerankEnabled: false, rerank: {} };
+  return {
+    ...succeededCase(index, asked, { ...nothing, ...rerank }),
+    status: 'failed',
+    error: failure.error,
+  };
+}
+
+function namesOf(index: number, { name, request, expected, hardNegatives }: CaseRequest, k: number) {
+  const counts = { expectedCount: expected.length, hardNegativeCount: (hardNegatives ?? []).length };
+  return { index, name: name ?? null, query: request.query, k, ...counts };
+}
+
+function fallbackOf(rerank: JsonObject): JsonObject & { readonly rerankFallbackApplied: boolean } {
+  return { ...rerank, rerankFallbackApplied: rerank['rerankFallbackApplied'] === true };
+}
+
+function firstOf(top: readonly JudgedResult[], match: ExpectedRequest | HardNegativeRequest) {
+  const at = top.findIndex(({ record }) => isMatch(match, record));
+  return at === -1 ? { rank: null, score: null } : { rank: at + 1, score: top[at]!.score };
+}
+
+function placeOf({ id, partitionKey, collection }: ExpectedRequest | HardNegativeRequest) {
+  return { id: id ?? '', partitionKey: partitionKey ?? null, collection: collection ?? null };
+}
+
+function topResult(
+  rank: number,
+  { record, score, type, snippet }: JudgedResult,
+  asked: CaseRequest,
+  answer: CaseAnswer,
+): JsonObject {
+  const { collection, id, partitionKey } = record;
+  const { rerank, vectorFields } = answer;
+  return {
+    rank,
+    score,
+    collection,
+    id,
+    partitionKey,
+    type,
+    matchedExpected: asked.expected.some((each) => isMatch(each, record)),
+    matchedHardNegative: (asked.hardNegatives ?? []).some((each) => isMatch(each, record)),
+    rerankFallbackApplied: rerank['rerankFallbackApplied'] === true,
+    rerankProviderStatus: rerank['rerankProviderStatus'] ?? null,
+    vectorIndexUsed: false,
+    vectorIndexProvider: vectorFields.length === 0 ? null : 'exact_scan',
+    vectorIndexFields: vectorFields,
+    snippet,
+  };
+}

@@ -1,0 +1,159 @@
+import type { Metric } from '../../store/search.ts';
+import type { HybridOptions } from './hybrid.ts';
+
+/** A record that one search of a collection found. */
+export interface Hit {
+  /** Names the record within its collection. */
+  readonly id: string;
+  /** As the search answers it. */
+  readonly score: number;
+}
+
+/** What a search by one vector found, the nearest first. */
+export interface VectorHits {
+  readonly weight: number;
+  readonly metric: Metric;
+  readonly hits: readonly Hit[];
+}
+
+/** What the searches of one collection found. A search that was not made is absent. */
+export interface Found {
+  readonly vectors: readonly VectorHits[];
+  readonly lexical: readonly Hit[] | null;
+}
+
+/** A record with what the searches of its collection say of it. `null`: the search was not made, or did not find it. */
+export interface Fused {
+  readonly id: string;
+  readonly score: number;
+  /** The similarity as it is, of a retrieval with one vector. */
+  readonly vector: number | null;
+  /** From 0 to 1; of several vectors their weighted mean. */
+  readonly vectorNormalized: number | null;
+  /** Similarities by the order of the vectors. */
+  readonly fields: readonly (number | null)[];
+  /** From 1 on; of several vectors the best one. */
+  readonly vectorRank: number | null;
+  readonly lexical: number | null;
+  readonly lexicalRank: number | null;
+}
+
+/** A similarity as a number from 0 to 1. */
+export function normalizedSimilarity(metric: Metric, score: number): number {
+  if (metric === 'dotProduct') return score <= 0 ? 0 : score / (1 + score);
+  return Math.min(1, Math.max(0, metric === 'cosine' ? (score + 1) / 2 : score));
+}
+
+/**
+ * One list of the records of a collection, the best first. Records of equal score keep the order in which the searches
+ * name them; only a single search names them in the order of their keys.
+ */
+export function fuse({ vectors, lexical }: Found, options: HybridOptions): readonly Fused[] {
+  const sum = vectors.reduce((total, { weight }) => total + weight, 0);
+  const byId = new Map<string, Draft>();
+  const draftOf = (id: string) => {
+    const known = byId.get(id) ?? newDraft(vectors.length);
+    byId.set(id, known);
+    return known;
+  };
+  for (const [index, { hits }] of vectors.entries())
+    for (const [at, { id, score }] of hits.entries()) {
+      const draft = draftOf(id);
+      draft.fields[index] = score;
+      draft.vectorRank = Math.min(draft.vectorRank ?? at + 1, at + 1);
+    }
+  for (const [at, { id, score }] of (lexical ?? []).entries()) {
+    const draft = draftOf(id);
+    draft.lexical = score;
+    draft.lexicalRank = at + 1;
+  }
+  const fused = [...byId].map(([id, draft]) => {
+    const parts = { ...draft, vector: vectors.length === 1 ? (draft.fields[0] ?? null) : null };
+    const known = { ...parts, vectorNormalized: normalizedOf(draft, vectors, sum) };
+    return { id, ...known, score: finalScore(known, { vectors, lexical }, options) };
+  });
+  return fused.sort((a, b) => b.score - a.score);
+}
+
+interface Draft {
+  fields: (number | null)[];
+  vectorRank: number | null;
+  lexical: number | null;
+  lexicalRank: number | null;
+}
+
+function newDraft(fields: number): Draft {
+  return {
+    fields: Array.from({ length: fields }, () => null),
+    vectorRank: null,
+    lexical: null,
+    lexicalRank: null,
+  };
+}
+
+/** A vector that did not find the record counts as 0. */
+function normalizedOf(
+  { fields, vectorRank }: Draft,
+  vectors: readonly VectorHits[],
+  sum: number,
+): number | null {
+  if (vectorRank === null) return null;
+  const normalized = fields.map((score, index) =>
+    score === null ? 0 : normalizedSimilarity(vectors[index]!.metric, score),
+  );
+  // A product with a weight and its inverse would not give the same number back.
+  if (vectors.length === 1) return normalized[0] ?? 0;
+  return normalized.reduce((total, each, index) => total + each * vectors[index]!.weight, 0) / sum;
+}
+
+function finalScore(
+  { vector, vectorNormalized, vectorRank, lexical: words, lexicalRank }: Omit<Fused, 'id' | 'score'>,
+  { vectors, lexical }: Found,
+  { fusion, vectorWeight, lexicalWeight, rrfK }: HybridOptions,
+): number {
+  if (lexical === null) return vector ?? vectorNormalized ?? 0;
+  if (vectors.length === 0) return words ?? 0;
+  if (fusion === 'rrf')
+    return reciprocal(vectorWeight, rrfK, vectorRank) + reciprocal(lexicalWeight, rrfK, lexicalRank);
+  return (
+    (vectorWeight * (vectorNormalized ?? 0) + lexicalWeight * (words ?? 0)) / (vectorWeight + lexicalWeight)
+  );
+}
+
+function reciprocal(weight: number, k: number, rank: number | null): number {
+  return rank === null ? 0 : weight / (k + rank);
+}
+
+/** The first of a list whose order among equal scores is not known yet. */
+export interface Cut {
+  /** Surely among the first. */
+  readonly sure: readonly Fused[];
+  /** All have the same score; the first `room` of them in the order of their keys are among the first. */
+  readonly tied: readonly Fused[];
+  readonly room: number;
+}
+
+/** Cuts a list to `most` records. Without `minScore` no score is too low. */
+export function cutAt(fused: readonly Fused[], most: number, minScore: number | null): Cut {
+  const high = minScore === null ? fused : fused.filter(({ score }) => score >= minScore);
+  const last = high[most - 1];
+  if (last === undefined || high[most]?.score !== last.score)
+    return { sure: high.slice(0, most), tied: [], room: 0 };
+  const sure = high.filter(({ score }) => score > last.score);
+  return { sure, tied: high.filter(({ score }) => score === last.score), room: most - sure.length };
+}
+
+/**
+ * Whether records of one score are known to stand in the order of their keys: one search found all of them alike, and a search
+ * names records that it finds alike in that order.
+ */
+export function isInKeyOrder(tied: readonly Fused[]): boolean {
+  const [first] = tied;
+  if (first === undefined) return true;
+  const byVector = first.fields[0] ?? null;
+  if (byVector !== null) return tied.every(({ fields }) => fields[0] === byVector);
+  return (
+    first.vectorRank === null &&
+    tied.every((each) => each.vectorRank === null && each.lexical === first.lexical)
+  );
+}

@@ -1,0 +1,100 @@
+import { limits } from '../../../contracts/generated/limits.ts';
+import type { FilterNode } from '../../collections/rules/filter.ts';
+import { checkCollectionName } from '../../collections/rules/policy.ts';
+import { type LexicalRequest, readLexicalQuery } from '../../collections/search/lexical-query.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import type { RetrievalRequest } from './asked.ts';
+import { type HybridOptions, readHybrid } from './hybrid.ts';
+import { checkMost, checkWhole, given, readWord } from './members.ts';
+import { withProfile } from './profiles.ts';
+import { type RerankOptions, readRerank } from './rerank-options.ts';
+import { readVectorFields, type VectorField } from './vector-fields.ts';
+
+export type SearchMode = 'vector' | 'lexical' | 'hybrid';
+
+/** A retrieval as it is answered: profiles are applied, defaults are filled in, limits hold. */
+export interface Retrieval {
+  /** The id of the profile in its own spelling; `null` without one. */
+  readonly profile: string | null;
+  readonly query: string;
+  /** Each once, in the order of the request. */
+  readonly collections: readonly string[];
+  readonly partitionKeys: readonly string[] | null;
+  readonly filter: FilterNode | null;
+  readonly mode: SearchMode;
+  /** At least one, save in the mode `lexical`, which has none. */
+  readonly vectors: readonly VectorField[];
+  /** `null` in the mode `vector`. Its query is filled in. */
+  readonly lexical: LexicalRequest | null;
+  readonly hybrid: HybridOptions;
+  /** `null`: results are not reranked. */
+  readonly rerank: RerankOptions | null;
+  readonly limit: number;
+  readonly minScore: number | null;
+  readonly includeTrace: boolean;
+}
+
+/**
+ * Reads a retrieval. `candidatesMax` is how many candidates of a search by words the deployment scores. Throws
+ * `validation_failed` or `limit_exceeded` naming the member below `pointer`.
+ */
+export function readRetrieval(request: RetrievalRequest, candidatesMax: number, pointer = ''): Retrieval {
+  const { request: filled, profile } = withProfile(request, pointer);
+  const { query, filter, partitionKeys, minScore, includeTrace } = filled;
+  if (query.trim() === '') throw invalidMember(`${pointer}/query`, 'must not be blank');
+  if (!query.isWellFormed()) throw invalidMember(`${pointer}/query`, 'must be well-formed Unicode');
+  const limit = filled.limit ?? limits.retrievalLimitDefault;
+  checkWhole(limit, `${pointer}/limit`, limits.retrievalLimitMax);
+  if (given(minScore) && !Number.isFinite(minScore))
+    throw invalidMember(`${pointer}/minScore`, 'must be a finite number');
+  const mode = modeOf(filled, pointer);
+  // What the request names is checked in every mode, so that a change of the mode alone is never refused for it.
+  const vectors = readVectorFields(filled, pointer);
+  const lexical = readLexical(filled, mode, { candidatesMax, pointer });
+  return {
+    profile,
+    query,
+    collections: readCollections(filled.collections, pointer),
+    partitionKeys: partitionKeys ?? null,
+    filter: filter ?? null,
+    mode,
+    vectors: mode === 'lexical' ? [] : vectors,
+    lexical,
+    hybrid: readHybrid(filled.hybrid ?? {}, `${pointer}/hybrid`),
+    rerank: readRerank(filled.rerank ?? {}, `${pointer}/rerank`),
+    limit,
+    minScore: minScore ?? null,
+    includeTrace: includeTrace ?? false,
+  };
+}
+
+/** The search by words with its query; `null` in the mode `vector`. */
+function readLexical(
+  { query, lexical }: RetrievalRequest,
+  mode: SearchMode,
+  { candidatesMax, pointer }: { readonly candidatesMax: number; readonly pointer: string },
+): LexicalRequest | null {
+  const isOwn = given(lexical?.query) && lexical.query.trim() !== '';
+  const asked = { ...lexical, query: isOwn ? lexical.query : query };
+  if (mode === 'vector' && !given(lexical)) return null;
+  const place = isOwn ? `${pointer}/lexical/query` : `${pointer}/query`;
+  if ((asked.query ?? '').length > limits.searchQueryLengthMax) {
+    const detail = `must be at most ${limits.searchQueryLengthMax} characters for a search by words`;
+    throw invalidMember(place, detail, 'limit_exceeded');
+  }
+  readLexicalQuery(asked, candidatesMax, `${pointer}/lexical`);
+  return mode === 'vector' ? null : asked;
+}
+
+function modeOf({ searchMode, embedding, vectorFields }: RetrievalRequest, pointer: string): SearchMode {
+  const isAboutVectors = given(embedding) || (vectorFields ?? []).length > 0;
+  const implied = isAboutVectors ? 'vector' : 'lexical';
+  return readWord(searchMode, implied, ['vector', 'lexical', 'hybrid'], `${pointer}/searchMode`);
+}
+
+function readCollections(names: readonly string[], pointer: string): readonly string[] {
+  if (names.length === 0) throw invalidMember(`${pointer}/collections`, 'must name a collection');
+  checkMost(names, limits.retrievalCollectionsMax, `${pointer}/collections`);
+  for (const [index, name] of names.entries()) checkCollectionName(name, `${pointer}/collections/${index}`);
+  return [...new Set(names)];
+}

@@ -1,0 +1,93 @@
+import type { Json } from '../../kernel/canonical-json.ts';
+import type { Place } from './merge.ts';
+import type { RerankOptions } from './rerank-options.ts';
+import { beginOf, textOf } from './snippet.ts';
+
+/** What a reranker gets of a result. */
+export interface RerankCandidate {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** The request of the capability `ai.rerank`. Nothing of a record but this text is sent. */
+export interface RerankPayload {
+  readonly query: string;
+  readonly candidates: readonly RerankCandidate[];
+  readonly limit: number;
+}
+
+/** A place that a reranker gives a candidate. */
+export interface RerankItem {
+  readonly id: string;
+  /** From 1 on. */
+  readonly rank: number;
+  readonly score: number;
+}
+
+const SEPARATOR = '\u001f';
+
+export function candidateId({ collection, partitionKey, id }: Place): string {
+  return [collection, partitionKey, id].join(SEPARATOR);
+}
+
+/** The text of a record that a reranker reads, cut to `maxCandidateChars`. */
+export function candidateText(
+  content: Json | undefined,
+  { contentField, maxCandidateChars }: Pick<RerankOptions, 'contentField' | 'maxCandidateChars'>,
+): string {
+  const named = contentField === null ? null : textOf(content, contentField);
+  return beginOf(named ?? textOf(content, 'text') ?? firstText(content) ?? '', maxCandidateChars);
+}
+
+/** The first string of the content, in the order of its members. Walks without recursion: content may be deep. */
+function firstText(content: Json | undefined): string | null {
+  const open: Json[] = content === undefined ? [] : [content];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'string') return next;
+    if (typeof next === 'object' && next !== null) open.push(...Object.values(next).reverse());
+  }
+  return null;
+}
+
+/** A result in its new place. */
+export interface Reranked<Result> {
+  readonly result: Result;
+  readonly score: number;
+  /** `null`: the reranker did not name it, so it keeps its score behind those that were named. */
+  readonly rerank: { readonly rank: number; readonly score: number } | null;
+  /** The place before, from 1 on. */
+  readonly originalRank: number;
+}
+
+/**
+ * The results in the order of the reranker. The new score is the weighted mean of both; equal scores keep the order of the
+ * reranker, then the old one. Unknown and repeated ids of an answer are ignored.
+ */
+export function blend<Result extends Place & { readonly score: number }>(
+  results: readonly Result[],
+  items: readonly RerankItem[],
+  {
+    rerankScoreWeight,
+    originalScoreWeight,
+  }: Pick<RerankOptions, 'rerankScoreWeight' | 'originalScoreWeight'>,
+): readonly Reranked<Result>[] {
+  const sum = rerankScoreWeight + originalScoreWeight;
+  const named = new Map<string, RerankItem>();
+  for (const item of items) if (!named.has(item.id)) named.set(item.id, item);
+  const all = results.map((result, index) => {
+    const item = named.get(candidateId(result)) ?? null;
+    const score =
+      item === null
+        ? result.score
+        : (rerankScoreWeight * item.score + originalScoreWeight * result.score) / sum;
+    return { result, score, rerank: item && { rank: item.rank, score: item.score }, originalRank: index + 1 };
+  });
+  const first = all.filter(({ rerank }) => rerank !== null).sort(compareReranked);
+  return [...first, ...all.filter(({ rerank }) => rerank === null)];
+}
+
+function compareReranked(a: Reranked<unknown>, b: Reranked<unknown>): number {
+  return (
+    b.score - a.score || (a.rerank?.rank ?? 0) - (b.rerank?.rank ?? 0) || a.originalRank - b.originalRank
+  );
+}

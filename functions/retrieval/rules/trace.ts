@@ -1,0 +1,84 @@
+import type { JsonObject } from '../../kernel/canonical-json.ts';
+import type { CandidatePool } from './diagnostics.ts';
+import type { Retrieval } from './request.ts';
+import type { RerankOutcome } from './rerank-outcome.ts';
+
+/** What a retrieval tells of itself. */
+export interface RetrievalFacts {
+  readonly id: string;
+  readonly durationMs: number;
+  /** `null` where no vector was made. */
+  readonly embedding: { readonly modelId: string; readonly dimensions: number } | null;
+  /** Different vectors of the query. */
+  readonly preparedVectors: number;
+  readonly pools: readonly CandidatePool[];
+  readonly returned: number;
+  readonly rerank: RerankOutcome | null;
+}
+
+/** The member `trace` of an answer. */
+export function retrievalTrace(retrieval: Retrieval, facts: RetrievalFacts): JsonObject {
+  const { mode, profile, vectors } = retrieval;
+  const { id, durationMs, embedding, pools } = facts;
+  return {
+    id,
+    profile,
+    durationMs,
+    searchMode: mode,
+    embeddingModel: embedding?.modelId ?? null,
+    embeddingDimensions: embedding?.dimensions ?? null,
+    embeddingPurpose: vectors[0]?.question.purpose ?? null,
+    preparedVectorQueries: facts.preparedVectors,
+    candidateCount: pools.reduce((sum, { mergedCandidates }) => sum + mergedCandidates, 0),
+    returnedCount: facts.returned,
+    candidatePools: pools.map((pool) => ({ ...pool, searchMode: mode })),
+    rerankEnabled: retrieval.rerank !== null,
+    ...rerankMembers(facts.rerank),
+  };
+}
+
+/** What evaluations and traces say of reranking. */
+export function rerankMembers(outcome: RerankOutcome | null): JsonObject {
+  return {
+    rerankProvider: outcome?.provider ?? null,
+    rerankTraceId: outcome?.traceId ?? null,
+    rerankFallbackApplied: (outcome?.failure ?? null) !== null,
+    rerankFailureClass: outcome?.failure?.failureClass ?? null,
+    rerankProviderStatus: outcome?.failure?.providerStatus ?? (outcome === null ? null : 'ok'),
+    rerankInputCandidateCount: outcome?.candidates ?? 0,
+    rerankProviderPayloadBytes: outcome?.payloadBytes ?? 0,
+    rerankProviderMaxInputBytes: outcome?.inputBytesMax ?? 0,
+  };
+}
+
+/** What the stored trace `retrieval.search` says of the request. The query is in it: traces of retrievals are read to see it. */
+export function tracedRequest({
+  query,
+  collections,
+  partitionKeys,
+  mode,
+  profile,
+  limit,
+  minScore,
+  vectors,
+  rerank,
+}: Retrieval): JsonObject {
+  return {
+    query,
+    collections,
+    partitionKeys,
+    profile,
+    searchMode: mode,
+    limit,
+    minScore,
+    vectorFields: vectors.map(({ field }) => field),
+    rerankEnabled: rerank !== null,
+    rerankProvider: rerank?.provider ?? null,
+  };
+}
+
+/** What it says of the answer: everything but the texts of the records. */
+export function tracedSummary(retrieval: Retrieval, facts: RetrievalFacts): JsonObject {
+  const { id: _, durationMs: __, profile: ___, ...summary } = retrievalTrace(retrieval, facts);
+  return { status: 'succeeded', ...summary };
+}
