@@ -3,6 +3,7 @@ import type { Settings } from '../config/table.ts';
 import type { EmbeddingProvider, EmbeddingProviders } from '../embeddings/provider.ts';
 import { builtInProviders } from '../embeddings/rules/built-in-providers.ts';
 import { remoteProvider } from '../embeddings/rules/remote-provider.ts';
+import { configHashOf } from './provider-config-hash.ts';
 
 /** The embedding providers that the settings name. Pure: opens and calls nothing. */
 export function embeddingProvidersOf({ embeddings, providers }: Settings): EmbeddingProviders {
@@ -21,7 +22,8 @@ export function embeddingProvidersOf({ embeddings, providers }: Settings): Embed
 /** The rules of the configuration have refused entries that lack a member. */
 function providerOf(entry: Partial<ProviderSetting>, isLive: boolean): EmbeddingProvider {
   const { Id: provider = '', Model: modelId = '', Dimensions: dimensions = 1 } = entry;
-  const named = { provider, modelId, dimensions, displayName: entry.DisplayName ?? provider };
+  const displayName = entry.DisplayName ?? provider;
+  const named = { provider, modelId, dimensions, displayName, configHash: configHashOf(entry) };
   const model = builtInProviders.find((each) => each.modelId === modelId);
   if (entry.Kind === 'deterministic' && model !== undefined) return { ...model, ...named };
   const prefixes = {

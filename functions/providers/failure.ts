@@ -3,12 +3,14 @@ export type FailureClass =
   | 'cancelled'
   | 'configuration'
   | 'network'
+  | 'policy'
   | 'provider_unavailable'
   | 'quota'
   | 'rate_limit'
   | 'schema'
   | 'timeout'
-  | 'unknown';
+  | 'unknown'
+  | 'unsupported';
 
 /**
  * A provider did not give what it was asked for. The message is one of the service: nothing that the provider, the network or a

@@ -1,85 +1,109 @@
-import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
-import { type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
-import { recordId } from '../store/record-id.ts';
+import type { Clock } from '../kernel/world.ts';
+import type { RecordStore } from '../store/port.ts';
 import { type FailureClass, ProviderFailure } from './failure.ts';
-import {
-  admitCall,
-  callEnded,
-  type GuardLimits,
-  type GuardRefusal,
-  type GuardState,
-  NO_CALLS,
-} from './rules/guard.ts';
+import { guardKey, headOf, spaceTag, stateIn } from './guard-record.ts';
+import { admitCall, callEnded, type GuardLimits, type GuardRefusal, hasFailed } from './rules/guard.ts';
 
-/** What all instances know of each provider: one record each. */
-export const PROVIDER_GUARDS: OwnedCollection = {
-  name: 'provider-guards',
-  pairedIndexes: false,
-  ...SERVICE_DATA,
-};
 const SCOPE = { kind: 'system', name: 'provider-guards' } as const;
 
 export interface GuardParts {
   readonly store: () => Promise<RecordStore>;
+  readonly clock: Clock;
   /** The id of the provider in the settings. */
   readonly provider: string;
   readonly limits: GuardLimits;
 }
 
-/**
- * Counts a call before it is made, and answers whether calls before it have failed, so that its success is news. Throws a
- * `ProviderFailure` where the provider may not be called now.
- */
-export async function enterCall(parts: GuardParts, tokens: number, now: number): Promise<boolean> {
-  const key = guardKey(parts.provider);
-  const store = await parts.store();
-  const answer = await store.transact(SCOPE, { keys: [{ key }] }, (found) => {
-    const state = stateIn(found.get(key)?.head);
-    const result = admitCall(state, parts.limits, { tokens, now });
-    const isWritten = 'state' in result && result.state !== state;
-    return { writes: isWritten ? [{ put: { key, head: { ...result.state } } }] : [], result };
-  });
-  if ('refusal' in answer) throw failureOf(answer.refusal);
-  return answer.state.failures > 0;
+/** One call of a provider, which may need several requests. */
+export interface GuardedCall {
+  /** The space that the call is for; `null`: it has no share of the limits. */
+  readonly space: string | null;
+  /** Of each request, as far as it can be told. */
+  readonly tokens: number;
 }
 
-/** Tells the other instances how a call has ended; `null`: it succeeded. */
-export async function leaveCall(parts: GuardParts, failure: FailureClass | null, now: number): Promise<void> {
-  const key = guardKey(parts.provider);
-  const store = await parts.store();
-  await store.transact(SCOPE, { keys: [{ key }] }, (found) => {
-    const state = stateIn(found.get(key)?.head);
-    const after = callEnded(state, failure, now);
-    return { writes: after === state ? [] : [{ put: { key, head: { ...after } } }], result: null };
-  });
+/** Counts one request before it is sent. Throws a `ProviderFailure` where it may not be sent now. */
+export type Admit = () => Promise<void>;
+
+/** Keeps the calls of one provider within limits that all instances of the service share. */
+export interface ProviderGuard {
+  /**
+   * Does the work of a call, which awaits `admit` before each request to the provider, and notes for all instances how it ended.
+   * Throws what the work throws.
+   */
+  within<Result>(call: GuardedCall, work: (admit: Admit) => Promise<Result>): Promise<Result>;
 }
 
-function guardKey(provider: string): RecordKey {
-  return { collection: PROVIDER_GUARDS.name, id: recordId('provider-guard', provider) };
-}
-
-function stateIn(head: Readonly<Record<string, unknown>> | undefined): GuardState {
-  if (head === undefined) return NO_CALLS;
-  const number = (name: keyof GuardState): number => {
-    const value = head[name];
-    if (typeof value !== 'number') throw new StoreError('corrupt', 'the guard of a provider has no counts');
-    return value;
-  };
+export function providerGuard(parts: GuardParts): ProviderGuard {
   return {
-    windowStart: number('windowStart'),
-    calls: number('calls'),
-    day: number('day'),
-    tokens: number('tokens'),
-    failures: number('failures'),
-    restsUntil: head['restsUntil'] === null ? null : number('restsUntil'),
+    async within({ space, tokens }, work) {
+      const tag = space === null ? null : spaceTag(parts.provider, space);
+      let isSent = false;
+      let isNews = false;
+      const admit = async () => {
+        isNews = await enterCall(parts, { space: tag, tokens });
+        isSent = true;
+      };
+      // The result was paid for: it matters more than a store that cannot note how the call ended.
+      const note = (failure: FailureClass | null) =>
+        leaveCall(parts, { space: tag, failure }).catch(() => undefined);
+      try {
+        const result = await work(admit);
+        if (isNews) await note(null);
+        return result;
+      } catch (error) {
+        if (isSent && error instanceof ProviderFailure) await note(error.failureClass);
+        throw error;
+      }
+    },
   };
+}
+
+/** Answers whether calls before this one have failed, so that its success is news. */
+async function enterCall(
+  { store, clock, provider, limits }: GuardParts,
+  request: { readonly space: string | null; readonly tokens: number },
+): Promise<boolean> {
+  const key = guardKey(provider);
+  const now = clock.now();
+  const { state, refusal } = await (await store()).transact(SCOPE, { keys: [{ key }] }, (found) => {
+    const before = stateIn(found.get(key)?.head);
+    const answer = admitCall(before, limits, { ...request, now });
+    const isWritten = answer.state !== before;
+    return { writes: isWritten ? [{ put: { key, head: headOf(answer.state) } }] : [], result: answer };
+  });
+  if (refusal !== null) throw failureOf(refusal);
+  return hasFailed(state, request.space);
+}
+
+async function leaveCall(
+  { store, clock, provider }: GuardParts,
+  end: { readonly space: string | null; readonly failure: FailureClass | null },
+): Promise<void> {
+  const key = guardKey(provider);
+  const now = clock.now();
+  await (await store()).transact(SCOPE, { keys: [{ key }] }, (found) => {
+    const before = stateIn(found.get(key)?.head);
+    const after = callEnded(before, { ...end, now });
+    return { writes: after === before ? [] : [{ put: { key, head: headOf(after) } }], result: null };
+  });
 }
 
 const refusals: Readonly<
   Record<GuardRefusal['reason'], readonly [FailureClass, string, isOfGuard: boolean]>
 > = {
   rate_limited: ['rate_limit', 'The provider was called as often as the settings allow in a minute.', true],
+  space_rate_limited: [
+    'rate_limit',
+    'The caller has called the provider as often as the settings allow one space in a minute.',
+    true,
+  ],
   budget_spent: ['quota', 'The provider was sent as many tokens as the settings allow in a day.', true],
+  space_budget_spent: [
+    'quota',
+    'The caller has sent the provider as many tokens as the settings allow one space in a day.',
+    true,
+  ],
   circuit_open: ['provider_unavailable', 'The provider has failed several times and is left alone.', false],
 };
 

@@ -1,4 +1,4 @@
-import { PROVIDER_GUARDS } from '../../functions/providers/provider-guard.ts';
+import { PROVIDER_GUARDS } from '../../functions/providers/guard-record.ts';
 import { openFirestoreStore } from '../../functions/store/firestore/store.ts';
 import { firestoreMissing, firestoreOptions } from '../support/firestore.ts';
 import { describeProviderGuards } from './provider-guards.ts';

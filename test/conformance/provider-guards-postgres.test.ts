@@ -1,4 +1,4 @@
-import { PROVIDER_GUARDS } from '../../functions/providers/provider-guard.ts';
+import { PROVIDER_GUARDS } from '../../functions/providers/guard-record.ts';
 import { openPostgresStore } from '../../functions/store/postgres/store.ts';
 import { postgresMissing, postgresOptions } from '../support/postgres.ts';
 import { describeProviderGuards } from './provider-guards.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { machine } from '../../functions/compose/machine.ts';
-import { PROVIDER_GUARDS } from '../../functions/providers/provider-guard.ts';
+import { PROVIDER_GUARDS } from '../../functions/providers/guard-record.ts';
 import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
 import { describeProviderGuards } from './provider-guards.ts';
 

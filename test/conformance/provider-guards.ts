@@ -1,26 +1,54 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ProviderFailure } from '../../functions/providers/failure.ts';
-import { enterCall, type GuardParts, leaveCall } from '../../functions/providers/provider-guard.ts';
+import { type FailureClass, ProviderFailure } from '../../functions/providers/failure.ts';
+import { type ProviderGuard, providerGuard } from '../../functions/providers/provider-guard.ts';
 import { FAILURES_MAX, type GuardLimits, REST_MS } from '../../functions/providers/rules/guard.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 12);
-const unlimited: GuardLimits = { callsPerMinute: null, tokensPerDayMax: null };
+const unlimited: GuardLimits = { callsPerMinute: null, tokensPerDayMax: null, spaceSharePercent: 100 };
+
+/** An instance of the service, with a clock that a test sets. */
+interface Instance {
+  readonly guard: ProviderGuard;
+  now: number;
+}
 
 /** Instances of the service, each with its own store over one database, that know one provider. */
-function instances(stores: readonly RecordStore[], own: Partial<GuardLimits> = {}): readonly GuardParts[] {
+function instances(stores: readonly RecordStore[], own: Partial<GuardLimits> = {}): readonly Instance[] {
   const provider = `provider-${randomUUID()}`;
   const limits = { ...unlimited, ...own };
-  return stores.map((store) => ({ store: () => Promise.resolve(store), provider, limits }));
+  return stores.map((store) => {
+    const clock = { now: () => instance.now };
+    const guard = providerGuard({ store: () => Promise.resolve(store), clock, provider, limits });
+    const instance = { guard, now: NOW };
+    return instance;
+  });
+}
+
+interface Call {
+  readonly tokens?: number;
+  readonly now?: number;
+  readonly space?: string | null;
+  readonly failure?: FailureClass;
+  /** When the provider answers: at once unless set. */
+  readonly answered?: Promise<void>;
 }
 
 /** What became of a call: `made`, or the word of its refusal. */
-async function call(parts: GuardParts | undefined, { tokens = 1, now = NOW } = {}): Promise<string> {
-  if (parts === undefined) throw new Error('there is no such instance');
+async function call(
+  instance: Instance | undefined,
+  { tokens = 1, now = NOW, space = 'a', failure, answered }: Call = {},
+): Promise<string> {
+  if (instance === undefined) throw new Error('there is no such instance');
+  instance.now = now;
   try {
-    await enterCall(parts, tokens, now);
-    return 'made';
+    return await instance.guard.within({ space, tokens }, async (admit) => {
+      await admit();
+      await answered;
+      if (failure !== undefined) throw new ProviderFailure(failure, 'failed', 'failed');
+      return 'made';
+    });
   } catch (error) {
     if (error instanceof ProviderFailure) return error.providerStatus;
     throw error;
@@ -77,14 +105,38 @@ export function describeProviderGuards(
 
     test('what one instance sees of a failing provider holds for the other, and so does its return', async () => {
       const [one, two] = instances(stores);
-      if (one === undefined || two === undefined) throw new Error('there are two');
-      for (let each = 0; each < FAILURES_MAX; each += 1) await leaveCall(one, 'network', NOW);
-      expect(await call(two)).toBe('circuit_open');
-      const later = { now: NOW + REST_MS };
-      const trials = await Promise.all([call(one, later), call(two, later)]);
-      expect(trials.toSorted()).toEqual(['circuit_open', 'made']);
-      await leaveCall(two, null, later.now);
-      expect(await call(one, later)).toBe('made');
+      for (let each = 0; each < FAILURES_MAX; each += 1)
+        expect(await call(one, { failure: 'network', space: each === 0 ? 'a' : 'b' })).toBe('failed');
+      expect(await call(two, { space: 'c' })).toBe('circuit_open');
+      const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+      const later = { now: NOW + REST_MS, space: 'c', answered };
+      const trials = [call(one, later), call(two, later)];
+      expect(await Promise.race(trials)).toBe('circuit_open');
+      answer();
+      expect((await Promise.all(trials)).toSorted()).toEqual(['circuit_open', 'made']);
+      expect([await call(one, later), await call(two, later)]).toEqual(['made', 'made']);
+    });
+
+    test('failures of one space are no matter of another', async () => {
+      const [one, two] = instances(stores);
+      for (let each = 0; each < FAILURES_MAX; each += 1) await call(one, { failure: 'network' });
+      expect([await call(two), await call(two, { space: 'b' })]).toEqual(['circuit_open', 'made']);
+    });
+
+    test('one space has its share of the limits, which both instances know', async () => {
+      const [one, two] = instances(stores, { callsPerMinute: 4, spaceSharePercent: 50 });
+      const outcomes = [];
+      for (const each of [one, two, one]) outcomes.push(await call(each));
+      for (const each of [one, two, one]) outcomes.push(await call(each, { space: 'b' }));
+      expect(outcomes).toEqual(['made', 'made', 'space_rate_limited', 'made', 'made', 'rate_limited']);
+    });
+
+    test('an instance whose clock is far ahead keeps the other from no day', async () => {
+      const [ahead, right] = instances(stores, { tokensPerDayMax: 10 });
+      const far = NOW + 400 * 86_400_000;
+      expect(await call(ahead, { tokens: 10, now: far })).toBe('made');
+      expect(await call(right)).toBe('budget_spent');
+      expect(await call(right, { now: NOW + 43_200_000 })).toBe('made');
     });
 
     test('providers do not share limits', async () => {

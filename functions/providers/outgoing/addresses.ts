@@ -1,22 +1,30 @@
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { embeddedIpv4 } from './embedded-ipv4.ts';
 
-/** Addresses of a machine's own platform: they give credentials to whoever asks, and no model is there. */
+/** Addresses of a machine's own platform: they give credentials to anybody who asks, and no model is there. */
 const refused = new BlockList();
 refused.addSubnet('0.0.0.0', 8);
 refused.addSubnet('169.254.0.0', 16);
+// Metadata of Alibaba Cloud, Azure and Oracle Cloud.
 refused.addAddress('100.100.100.200');
+refused.addAddress('168.63.129.16');
+refused.addAddress('192.0.0.192');
 refused.addSubnet('224.0.0.0', 3);
 refused.addAddress('::', 'ipv6');
 refused.addSubnet('fe80::', 10, 'ipv6');
-refused.addAddress('fd00:ec2::254', 'ipv6');
 refused.addSubnet('ff00::', 8, 'ipv6');
-// The same IPv4 addresses behind translators (RFC 6052); those mapped into IPv6 are compared as IPv4.
-refused.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
-refused.addAddress('64:ff9b::6464:64c8', 'ipv6');
+// Metadata and other services of AWS, Google Cloud and Oracle Cloud.
+refused.addSubnet('fd00:ec2::', 32, 'ipv6');
+refused.addAddress('fd20:ce::254', 'ipv6');
+refused.addAddress('fd00:c1::a9fe:a9fe', 'ipv6');
 
 /** Whether no provider is called at this IP address, unless the settings name the address itself. */
 export function isRefusedAddress(address: string): boolean {
-  return refused.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const [plain = ''] = address.split('%');
+  if (isIP(plain) === 4) return refused.check(plain);
+  // What is no address cannot be judged.
+  if (isIP(plain) === 0 || refused.check(plain, 'ipv6')) return true;
+  return embeddedIpv4(plain).some((each) => refused.check(each));
 }
 
 export class RefusedAddress extends Error {

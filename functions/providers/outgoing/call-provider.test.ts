@@ -24,16 +24,17 @@ interface Options {
   readonly url?: string;
   readonly key?: string;
   readonly signal?: AbortSignal;
+  readonly admit?: () => Promise<void>;
 }
 
-function call({ url, key = SECRET, signal = new AbortController().signal }: Options = {}) {
+function call({ url, key = SECRET, signal = new AbortController().signal, admit }: Options = {}) {
   const fields = { get: () => new Headers([['authorization', `Bearer ${key}`]]) };
   const request = {
     url: url ?? `${server.address}/v1/embeddings`,
     body: { input: ['a'] },
     answerBytesMax: 10_000,
   };
-  return callProvider(world, { ...request, headers: fields.get() }, { timeoutMs: TIMEOUT_MS, signal });
+  return callProvider(world, { ...request, headers: fields.get() }, { timeoutMs: TIMEOUT_MS, signal, admit });
 }
 
 async function serve(...replies: readonly Reply[]): Promise<void> {
@@ -149,6 +150,19 @@ describe('a call of a provider', () => {
     expect(server.received).toHaveLength(3);
   });
 
+  test('asks before each try, and is not tried again where it may not be', async () => {
+    let asked = 0;
+    const admit = () => {
+      asked += 1;
+      return asked > 2 ? Promise.reject(new Error('spent')) : Promise.resolve();
+    };
+    await serve(json({}, 503));
+    expect(await failure({ admit })).toMatchObject({ providerStatus: 'http_503' });
+    expect([asked, server.received.length]).toEqual([3, 2]);
+    await expect(call({ admit })).rejects.toThrow('spent');
+    expect(server.received).toHaveLength(2);
+  });
+
   test('is tried again where the connection breaks, also in the middle of an answer', async () => {
     const half: Reply = (response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
@@ -195,6 +209,10 @@ describe('a call of a provider', () => {
     '169.254.169.254',
     '[fe80::1]',
     '[::ffff:a9fe:a9fe]',
+    '[::a9fe:a9fe]',
+    '[2002:a9fe:a9fe::]',
+    'translated.test',
+    'second.test',
     '2852039166',
   ])('does not connect to %s', async (host) => {
     await serve(json({}));
@@ -226,15 +244,48 @@ test('loopback and private networks may be called: local models are there', asyn
   await serve();
   for (const address of ['127.0.0.1', '::1', '10.1.2.3', '192.168.0.1', '172.17.0.1', 'fd12::1', '8.8.8.8'])
     expect([address, isRefusedAddress(address)]).toEqual([address, false]);
-  for (const address of [
+  for (const address of ['2001:db8::1', '64:ff9b::808:808', '2002:808:808::1', '::ffff:10.1.2.3', '2001::1'])
+    expect([address, isRefusedAddress(address)]).toEqual([address, address === '2001::1']);
+});
+
+describe('no provider is called', () => {
+  test.each([
     '169.254.0.1',
     '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
     'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    'fd20:00ce:0:0:0:0:0:0254',
+    'fe80::1%eth0',
+    'ff02::1',
     '224.0.0.1',
     '255.255.255.255',
     '::',
-  ])
-    expect([address, isRefusedAddress(address)]).toEqual([address, true]);
+    'no address',
+  ])('at %s', (address) => {
+    expect(isRefusedAddress(address)).toBe(true);
+  });
+
+  test.each([
+    ['mapped', '::ffff:a9fe:a9fe'],
+    ['mapped, as dots', '::ffff:169.254.169.254'],
+    ['compatible', '::a9fe:a9fe'],
+    ['compatible, as dots', '::169.254.169.254'],
+    ['compatible, in full', '0:0:0:0:0:0:169.254.169.254'],
+    ['translated', '::ffff:0:a9fe:a9fe'],
+    ['6to4', '2002:a9fe:a9fe::'],
+    ['6to4 of a host', '2002:6464:64c8:1::5'],
+    ['NAT64', '64:ff9b::a9fe:a9fe'],
+    ['NAT64 of Azure', '64:ff9b::168.63.129.16'],
+    ['NAT64 of a network', '64:ff9b:1:2:3:4:a9fe:a9fe'],
+    ['Teredo, as its server', '2001:0:a9fe:a9fe::1'],
+    ['Teredo, as its client', '2001:0:808:808:0:0:5601:5601'],
+    ['ISATAP', '2001:db8::5efe:169.254.169.254'],
+  ])('at a metadata address that is %s', (_, address) => {
+    expect(isRefusedAddress(address)).toBe(true);
+  });
 });
 
 test('Retry-After is a number of seconds or a time', async () => {

@@ -3,6 +3,7 @@ import { delay, type RandomSource, type World } from '../../kernel/world.ts';
 import { ProviderFailure } from '../failure.ts';
 import { RefusedAddress } from './addresses.ts';
 import { readAnswer } from './answer.ts';
+import { untilAborted } from './until-aborted.ts';
 
 const TRIES_MAX = 3;
 const FIRST_WAIT_MS = 500;
@@ -19,14 +20,17 @@ export interface CallBounds {
   /** For all tries and the waits between them. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Awaited before each try: it throws where the request may not be sent. */
+  readonly admit?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Posts JSON to a provider and answers the JSON of its answer. Failures that may pass are tried again, three times in all and
- * never beyond the time. Throws a `ProviderFailure`.
+ * Posts JSON to a provider and answers the JSON of its answer. Failures that may pass are tried again, three times in all, never
+ * beyond the time, and only while tries are admitted. Throws a `ProviderFailure`, or what `admit` throws for the first try.
  */
 export async function callProvider(world: World, call: ProviderCall, bounds: CallBounds): Promise<unknown> {
   const end = world.clock.now() + bounds.timeoutMs;
+  await bounds.admit?.();
   for (let tries = 1; ; tries += 1) {
     try {
       return await tryOnce(world, call, end - world.clock.now(), bounds.signal);
@@ -35,8 +39,18 @@ export async function callProvider(world: World, call: ProviderCall, bounds: Cal
       const wait = waitOf(world.random, tries, error.retryAfterMs);
       if (wait >= end - world.clock.now()) throw error;
       await untilAborted(delay(world.timers, wait), bounds.signal);
+      if (!(await isAdmitted(bounds))) throw error;
     }
   }
+}
+
+/** The failure of the try before says more than the refusal of another. */
+async function isAdmitted({ admit }: CallBounds): Promise<boolean> {
+  if (admit === undefined) return true;
+  return admit().then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Half of the wait is by chance, so that callers who failed together do not come back together. */
@@ -94,16 +108,4 @@ function failureOf(error: unknown): ProviderFailure {
     return new ProviderFailure('configuration', 'address_refused', 'No provider is called at this address.');
   const message = 'The connection to the provider broke.';
   return new ProviderFailure('network', 'connection_failed', message, { isRetryable: true });
-}
-
-async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(new ProviderFailure('cancelled', 'cancelled', 'The call was cancelled.'));
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

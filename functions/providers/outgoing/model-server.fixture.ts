@@ -57,6 +57,8 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
   'metadata.test': ['169.254.169.254'],
   'both.test': ['127.0.0.1', '169.254.169.254'],
   'mapped.test': ['::ffff:169.254.169.254'],
+  'translated.test': ['64:ff9b::a9fe:a9fe'],
+  'second.test': ['127.0.0.1', 'fd20:ce::254'],
 };
 
 const lookup: LookupFunction = (hostname, _, callback) => {

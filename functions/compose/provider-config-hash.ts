@@ -1,0 +1,32 @@
+import type { ProviderSetting } from '../config/settings/providers.ts';
+import { configHash } from '../providers/rules/config-hash.ts';
+
+/** The hash of what an entry of the settings says of its provider. */
+export function configHashOf(entry: Partial<ProviderSetting>): string {
+  const { Kind: kind = '', BaseAddress, ProjectId = '', LocationId = '' } = entry;
+  const address = kind === 'vertex' ? `vertex:${ProjectId}/${LocationId}` : (BaseAddress ?? null);
+  return configHash({
+    kind,
+    address,
+    models: {
+      model: entry.Model ?? null,
+      dimensions: entry.Dimensions ?? null,
+      sendsDimensions: entry.SendsDimensions ?? false,
+      queryPrefix: entry.QueryPrefix ?? null,
+      passagePrefix: entry.PassagePrefix ?? null,
+      symmetricPrefix: entry.SymmetricPrefix ?? null,
+    },
+    limits: {
+      timeoutSeconds: entry.TimeoutSeconds ?? null,
+      callsPerMinute: entry.CallsPerMinute ?? null,
+      tokensPerDayMax: entry.TokensPerDayMax ?? null,
+      spaceSharePercent: entry.SpaceSharePercent ?? null,
+    },
+    secretName: secretNameOf(entry),
+  });
+}
+
+function secretNameOf({ Kind, ApiKey, ApiKeyFile }: Partial<ProviderSetting>): string | null {
+  if (Kind === 'vertex') return 'google-credentials';
+  return ApiKeyFile ?? (ApiKey === undefined ? null : 'ApiKey');
+}

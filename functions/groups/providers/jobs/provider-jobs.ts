@@ -1,0 +1,23 @@
+import type { JobPlugin } from '../../../jobs/job-plugin.ts';
+import { PROVIDER_HANDLER, type ProviderJobsParts } from './job-parts.ts';
+
+/** The jobs that run a capability of a provider. The code of the handler is loaded by the worker that first executes one. */
+export function providerJobs(parts: ProviderJobsParts): JobPlugin {
+  return {
+    pluginId: 'svc.providers',
+    name: 'Providers',
+    family: 'provider-run',
+    statusPath: '/provider-jobs',
+    handlers: [
+      {
+        handlerId: PROVIDER_HANDLER,
+        displayName: 'Run a capability of a provider',
+        judge: ({ caller, space }) => parts.access.judgeRecordJob({ caller, space, operation: 'run' }),
+        async run(context) {
+          const { runProviderJob } = await import('./run-provider-job.ts');
+          return runProviderJob(parts, context);
+        },
+      },
+    ],
+  };
+}

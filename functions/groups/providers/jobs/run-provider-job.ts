@@ -1,0 +1,81 @@
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { type Json, sha256 } from '../../../kernel/canonical-json.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import type { RunMemory } from '../../../providers/answer-of-run.ts';
+import { PROVIDER_GONE, type RunOutcome, UNHANDLED } from '../../../providers/rules/outcome.ts';
+import type { RunRequest } from '../../../providers/rules/run-request.ts';
+import { type EndedRun, endOf, resultOf } from '../../../providers/rules/run-result.ts';
+import { goneTarget } from '../../../providers/rules/target.ts';
+import { runCapability } from '../../../providers/run-capability.ts';
+import { RunFailure } from '../../../runs/plugin.ts';
+import { StoreError } from '../../../store/port.ts';
+import type { ProviderJobsParts } from './job-parts.ts';
+import { RESULT_KEY } from './kept-result.ts';
+
+interface ProviderJobPayload {
+  readonly provider: string;
+  readonly request: RunRequest;
+}
+
+/** Executes a job from where an earlier execution has come. A result without a success is kept beside the run, which then fails. */
+export async function runProviderJob(parts: ProviderJobsParts, context: JobContext): Promise<Json> {
+  const ended = await endedRun(parts, context);
+  const result = resultOf(ended);
+  const { status, failureClass, providerStatus, error } = result;
+  const statusDetails = { status, failureClass, providerStatus, traceId: ended.traceId };
+  if (status === 'Succeeded') {
+    await context.report({ statusDetails });
+    return result as unknown as Json;
+  }
+  await context.writeCheckpoint(RESULT_KEY, result as unknown as Json);
+  await context.report({ statusDetails });
+  throw new RunFailure(failureClass ?? 'unknown', error ?? 'The run did not succeed.', {
+    status: endOf(status),
+  });
+}
+
+async function endedRun(parts: ProviderJobsParts, context: JobContext): Promise<EndedRun> {
+  const { provider: id, request } = context.payload as unknown as ProviderJobPayload;
+  const provider = parts.provider(id);
+  const without = (outcome: RunOutcome): EndedRun => ({
+    target: provider?.target ?? goneTarget(id),
+    request,
+    outcome,
+    traceId: traceIdOf(context.runId),
+    correlationId: context.correlationId,
+    jobId: context.runId,
+    startedAt: Date.parse(context.createdAt),
+    durationMs: 0,
+    usage: null,
+  });
+  if (provider === undefined) return without(PROVIDER_GONE);
+  try {
+    return await runCapability(parts.capabilities, provider, {
+      request,
+      space: context.job.space,
+      id: context.runId,
+      isJob: true,
+      traceId: traceIdOf(context.runId),
+      correlationId: context.correlationId,
+      signal: context.signal,
+      memory: memoryOf(context),
+    });
+  } catch (error) {
+    // Another worker goes on, or the run was cancelled, or the store is away: none of this is a result.
+    if (context.signal.aborted || error instanceof ServiceError || error instanceof StoreError) throw error;
+    return without(UNHANDLED);
+  }
+}
+
+function memoryOf(context: JobContext): RunMemory {
+  return {
+    read: async (key) => (await context.readCheckpoint(key))?.content ?? null,
+    write: async (key, value) => void (await context.writeCheckpoint(key, value)),
+  };
+}
+
+/** The same in each execution, so that a run that is executed again has one trace. */
+function traceIdOf(runId: string): string {
+  const digest = sha256(`provider.run ${runId}`);
+  return `trace-${digest.slice('sha256:'.length, 'sha256:'.length + 32)}`;
+}

@@ -1,0 +1,144 @@
+import { canonicalJson, type Json, type JsonObject } from '../kernel/canonical-json.ts';
+import type { World } from '../kernel/world.ts';
+import { ProviderFailure } from './failure.ts';
+import { type CapabilityAnswer, callModel, tokensOf } from './live/call-model.ts';
+import type { RegisteredProvider } from './registered.ts';
+import { deterministicOutput } from './rules/deterministic.ts';
+import { outcomeOfFailure, type RunOutcome, succeeded } from './rules/outcome.ts';
+import type { RunPlan } from './rules/run-request.ts';
+import type { Usage } from './rules/usage.ts';
+
+/** What a run keeps outside its process, so that another worker can go on with it. */
+export interface RunMemory {
+  readonly read: (key: string) => Promise<Json | null>;
+  readonly write: (key: string, value: Json) => Promise<void>;
+}
+
+export interface RunAnswer {
+  readonly outcome: RunOutcome;
+  /** `null` where no model was called. */
+  readonly usage: Usage | null;
+}
+
+export interface AnsweringRun {
+  readonly plan: RunPlan;
+  readonly space: string;
+  readonly signal: AbortSignal;
+  /** `null`: nobody goes on with the run after a crash. */
+  readonly memory: RunMemory | null;
+}
+
+const RESPONSE = 'response';
+const CALLS = 'calls';
+/** A call whose answer was lost with a process is repeated once: each may be paid for. */
+const CALLS_MAX = 2;
+const SERVER_TIMEOUT = 'server_timeout';
+
+/** The answer that an earlier execution of the run has kept; `null` where there is none. */
+export async function keptAnswer(memory: RunMemory | null): Promise<RunAnswer | null> {
+  return ((await memory?.read(RESPONSE)) ?? null) as RunAnswer | null;
+}
+
+/** Asks the provider, and keeps its answer right after it came. Throws only what interrupts the run. */
+export async function answerOf(
+  world: Pick<World, 'timers'>,
+  { target, live }: RegisteredProvider,
+  run: AnsweringRun,
+): Promise<RunAnswer> {
+  const { plan, memory } = run;
+  if (live === null) {
+    const output = deterministicOutput(plan.payload);
+    const missing = new ProviderFailure(
+      'unsupported',
+      'unsupported_capability',
+      `${target.id} has no such output.`,
+    );
+    return { outcome: output === null ? outcomeOfFailure(missing) : bounded(output, plan), usage: null };
+  }
+  if (!(await mayCall(memory))) return { outcome: outcomeOfFailure(lostTwice()), usage: null };
+  const answer = await asOutcome(run, () => callWithin(world, { target, live }, run));
+  await memory?.write(RESPONSE, answer as unknown as Json);
+  return answer;
+}
+
+/** Counts the call before it is made. */
+async function mayCall(memory: RunMemory | null): Promise<boolean> {
+  if (memory === null) return true;
+  const before = (await memory.read(CALLS)) ?? 0;
+  const calls = typeof before === 'number' ? before : CALLS_MAX;
+  if (calls >= CALLS_MAX) return false;
+  await memory.write(CALLS, calls + 1);
+  return true;
+}
+
+function lostTwice(): ProviderFailure {
+  return new ProviderFailure(
+    'unknown',
+    'answer_lost',
+    'The answers of two calls were lost with their processes.',
+  );
+}
+
+async function asOutcome(
+  { plan, signal }: AnsweringRun,
+  call: () => Promise<CapabilityAnswer>,
+): Promise<RunAnswer> {
+  try {
+    const { output, usage } = await call();
+    return { outcome: bounded(output, plan), usage };
+  } catch (error) {
+    // A run that is cancelled, or that another worker has, has no outcome here.
+    if (signal.aborted || !(error instanceof ProviderFailure)) throw error;
+    return { outcome: outcomeOfFailure(error), usage: null };
+  }
+}
+
+async function callWithin(
+  world: Pick<World, 'timers'>,
+  {
+    live,
+  }: {
+    readonly target: RegisteredProvider['target'];
+    readonly live: NonNullable<RegisteredProvider['live']>;
+  },
+  { plan, space, signal }: AnsweringRun,
+): Promise<CapabilityAnswer> {
+  const { payload, payloadBytes, timeoutMs, outputBytesMax } = plan;
+  const tokens = tokensOf(payload, payloadBytes, live.outputTokensMax);
+  const stop = new AbortController();
+  const bounds = {
+    timeoutMs,
+    answerBytesMax: answerBytesOf(outputBytesMax),
+    signal: AbortSignal.any([signal, stop.signal]),
+  };
+  const work = live.guard.within({ space, tokens }, (admit) =>
+    callModel(live.model, payload, { ...bounds, admit }),
+  );
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  // Also what comes before the first request, such as credentials, has to be within the time of the run.
+  const cancel = world.timers.after(timeoutMs, () => reject(tooLate()));
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+    stop.abort();
+    // The loser of the race has nobody who waits for it.
+    work.catch(() => undefined);
+  }
+}
+
+function tooLate(): ProviderFailure {
+  const message = 'The run did not end within its time.';
+  return new ProviderFailure('timeout', SERVER_TIMEOUT, message, { isRetryable: true });
+}
+
+/** What stands around the output, and escapes within it. */
+function answerBytesOf(outputBytesMax: number): number {
+  return 65_536 + outputBytesMax * 2;
+}
+
+function bounded(output: JsonObject, { outputBytesMax }: RunPlan): RunOutcome {
+  if (Buffer.byteLength(canonicalJson(output)) <= outputBytesMax) return succeeded(output);
+  const message = `The output has more than ${outputBytesMax} bytes.`;
+  return outcomeOfFailure(new ProviderFailure('schema', 'output_limit', message));
+}

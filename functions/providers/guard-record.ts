@@ -1,0 +1,90 @@
+import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
+import { type Head, type RecordKey, StoreError } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import { type GuardState, NO_CALLS } from './rules/guard.ts';
+import type { Periods } from './rules/periods.ts';
+import type { SpaceCount } from './rules/space-counts.ts';
+
+/** What all instances know of each provider: one record each, of at most some 3 KB. */
+export const PROVIDER_GUARDS: OwnedCollection = {
+  name: 'provider-guards',
+  pairedIndexes: false,
+  ...SERVICE_DATA,
+};
+
+export function guardKey(provider: string): RecordKey {
+  return { collection: PROVIDER_GUARDS.name, id: recordId('provider-guard', provider) };
+}
+
+/** Names a space in the record of a provider. It tells neither the space nor that two providers serve the same one. */
+export function spaceTag(provider: string, space: string): string {
+  return recordId('provider-guard-space', provider, space).slice(0, 16);
+}
+
+export function headOf({ minutes, days, spaces, ...numbers }: GuardState): Head {
+  return {
+    ...numbers,
+    minutes: JSON.stringify(minutes),
+    days: JSON.stringify(days),
+    spaces: JSON.stringify(
+      spaces.map(({ tag, calls, tokens, failures, restsUntil }) => [
+        tag,
+        calls,
+        tokens,
+        failures,
+        restsUntil,
+      ]),
+    ),
+  };
+}
+
+/** Throws `corrupt` where a count is missing. */
+export function stateIn(head: Head | undefined): GuardState {
+  if (head === undefined) return NO_CALLS;
+  const number = (name: string) => counted(head[name]);
+  const failedBy = head['failedBy'];
+  return {
+    minutes: periodsIn(head['minutes']),
+    calls: number('calls'),
+    days: periodsIn(head['days']),
+    tokens: number('tokens'),
+    failures: number('failures'),
+    failedBy: typeof failedBy === 'string' ? failedBy : null,
+    restsUntil: momentIn(head['restsUntil']),
+    spaces: listIn(head['spaces']).map(spaceCountIn),
+  };
+}
+
+function spaceCountIn(item: unknown): SpaceCount {
+  const [tag, calls, tokens, failures, restsUntil]: readonly unknown[] = Array.isArray(item) ? item : [];
+  return {
+    tag: String(tag),
+    calls: counted(calls),
+    tokens: counted(tokens),
+    failures: counted(failures),
+    restsUntil: momentIn(restsUntil),
+  };
+}
+
+function periodsIn(value: unknown): Periods {
+  return listIn(value).map(counted);
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  const list: unknown = typeof value === 'string' ? JSON.parse(value) : null;
+  if (!Array.isArray(list)) throw corrupt();
+  return list;
+}
+
+function momentIn(value: unknown): number | null {
+  return value === null ? null : counted(value);
+}
+
+function counted(value: unknown): number {
+  if (typeof value !== 'number') throw corrupt();
+  return value;
+}
+
+function corrupt(): StoreError {
+  return new StoreError('corrupt', 'the guard of a provider has no counts');
+}

@@ -1,0 +1,49 @@
+import type { EmbeddingPurposeWord } from '../rules/payloads.ts';
+import type { Prompt } from '../rules/prompts.ts';
+import type { Completion } from '../rules/structured-answer.ts';
+import type { Usage } from '../rules/usage.ts';
+
+/** What bounds one call of a model. */
+export interface ModelBounds {
+  /** For all tries of the call. */
+  readonly timeoutMs: number;
+  /** Bytes of the answer, with what stands around its content. */
+  readonly answerBytesMax: number;
+  readonly signal: AbortSignal;
+  /** Awaited before each request: it throws where the request may not be sent. */
+  readonly admit?: (() => Promise<void>) | undefined;
+}
+
+/** What a model gave and what it took. */
+export interface ModelAnswer<Value> {
+  readonly value: Value;
+  readonly usage: Usage;
+}
+
+export interface RankedDocument {
+  /** The place of the document in the call. */
+  readonly index: number;
+  readonly score: number;
+}
+
+/** A model over the network, by what it can do. Each call throws a `ProviderFailure`, whose text repeats nothing of the provider. */
+export interface LiveModel {
+  readonly complete?: (prompt: Prompt, bounds: ModelBounds) => Promise<ModelAnswer<Completion>>;
+  readonly rank?: (
+    question: { readonly query: string; readonly documents: readonly string[]; readonly limit: number },
+    bounds: ModelBounds,
+  ) => Promise<ModelAnswer<readonly RankedDocument[]>>;
+  readonly embed?: (
+    question: { readonly texts: readonly string[]; readonly purpose: EmbeddingPurposeWord },
+    bounds: ModelBounds,
+  ) => Promise<ModelAnswer<EmbeddedTexts>>;
+}
+
+export interface EmbeddedTexts {
+  readonly dimensions: number;
+  /** In the order of the texts. */
+  readonly vectors: readonly (readonly number[])[];
+}
+
+/** At most so many tokens of output are asked for; they count to the budget before the call, because nobody knows how many come. */
+export const OUTPUT_TOKENS_DEFAULT = 4_096;

@@ -1,0 +1,107 @@
+import type { JsonObject } from '../../kernel/canonical-json.ts';
+import type { World } from '../../kernel/world.ts';
+import { ProviderFailure } from '../failure.ts';
+import { schemaFailure } from '../outgoing/answer.ts';
+import { callProvider } from '../outgoing/call-provider.ts';
+import type { Prompt } from '../rules/prompts.ts';
+import type { Completion } from '../rules/structured-answer.ts';
+import { usageOf } from '../rules/usage.ts';
+import { bytesOf, memberOf, withoutSecret } from './answer-members.ts';
+import type { LiveModel, ModelBounds, RankedDocument } from './model.ts';
+
+export interface OpenAiModelOptions {
+  /** Such as `https://api.openai.com/v1`. */
+  readonly baseAddress: string;
+  readonly modelId: string;
+  readonly outputTokensMax: number;
+  /** Asked for before each call; `null`: the server wants none. */
+  readonly apiKey: () => Promise<string | null>;
+}
+
+/**
+ * A model behind the chat completions of OpenAI (https://platform.openai.com/docs/api-reference/chat/create) and the operation
+ * `rerank` that Jina, Cohere and vLLM have beside it (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html).
+ */
+export function openAiModel(
+  world: World,
+  { baseAddress, modelId, outputTokensMax, apiKey }: OpenAiModelOptions,
+): Required<Pick<LiveModel, 'complete' | 'rank'>> {
+  const base = baseAddress.replace(/\/$/, '');
+  const outputLimit = { [outputLimitName(baseAddress)]: outputTokensMax };
+  const call = async (path: string, body: JsonObject, bounds: ModelBounds) => {
+    const key = await apiKey();
+    const headers = new Headers(key === null ? {} : { authorization: `Bearer ${key}` });
+    const { answerBytesMax } = bounds;
+    const answer = await callProvider(world, { url: base + path, headers, body, answerBytesMax }, bounds);
+    return { answer, key };
+  };
+  return {
+    async complete(prompt, bounds) {
+      const body = { ...chatBody(modelId, prompt), ...outputLimit };
+      const { answer, key } = await call('/chat/completions', body, bounds);
+      const { text, isWhole } = completionIn(answer);
+      const reported = memberOf(answer, 'usage');
+      const usage = usageOf(
+        { input: memberOf(reported, 'prompt_tokens'), output: memberOf(reported, 'completion_tokens') },
+        { input: bytesOf(body['messages']), output: bytesOf(text) },
+      );
+      return { value: { text: withoutSecret(text, key), isWhole }, usage };
+    },
+    async rank({ query, documents, limit }, bounds) {
+      const body = { model: modelId, query, documents, top_n: limit, return_documents: false };
+      const { answer } = await call('/rerank', body, bounds);
+      const value = ranksIn(answer, documents.length);
+      const reported = memberOf(memberOf(answer, 'usage'), 'total_tokens');
+      const input = bytesOf([query, documents]);
+      return { value, usage: usageOf({ input: reported, output: 0 }, { input, output: 0 }) };
+    },
+  };
+}
+
+/** OpenAI itself has given the member another name, which servers that speak its operation may not know. */
+function outputLimitName(baseAddress: string): string {
+  const { hostname } = new URL(baseAddress);
+  return hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
+}
+
+function chatBody(model: string, { system, messages, wantsJson }: Prompt) {
+  const first = system === null || system === '' ? [] : [{ role: 'system', content: system }];
+  const own = messages.map(({ role, content }) => ({ role, content }));
+  return {
+    model,
+    messages: [...first, ...own],
+    ...(wantsJson ? { response_format: { type: 'json_object' } } : {}),
+  };
+}
+
+/** The content of the first choice. Throws a `ProviderFailure` for a refusal and for another shape. */
+function completionIn(answer: unknown): Completion {
+  const choices = memberOf(answer, 'choices');
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  const message = memberOf(choice, 'message');
+  const reason = memberOf(choice, 'finish_reason');
+  const refusal = memberOf(message, 'refusal');
+  if (reason === 'content_filter' || (typeof refusal === 'string' && refusal !== ''))
+    throw new ProviderFailure('policy', 'content_refused', 'The provider refused the content.');
+  const content = memberOf(message, 'content');
+  if (typeof content !== 'string')
+    throw schemaFailure('unexpected_shape', 'The provider answered no message.');
+  return { text: content, isWhole: reason !== 'length' };
+}
+
+function ranksIn(answer: unknown, count: number): readonly RankedDocument[] {
+  const results = memberOf(answer, 'results');
+  if (!Array.isArray(results) || results.length > count)
+    throw schemaFailure('unexpected_shape', 'The provider answered no ranks.');
+  const seen = new Set<number>();
+  return results.map((each: unknown) => {
+    const [index, score] = [memberOf(each, 'index'), memberOf(each, 'relevance_score')];
+    const isPlace = typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < count;
+    if (!isPlace || seen.has(index))
+      throw schemaFailure('rank_index', 'The provider ranked no document of the call, or one twice.');
+    if (typeof score !== 'number' || !Number.isFinite(score))
+      throw schemaFailure('rank_score', 'The provider answered a score that is no number.');
+    seen.add(index);
+    return { index, score };
+  });
+}

@@ -1,0 +1,84 @@
+import { keepQualification, qualificationsOf } from './qualifications.ts';
+import type { RegisteredProvider } from './registered.ts';
+import type { OfferedCapability } from './rules/capabilities.ts';
+import {
+  currentQualification,
+  qualificationBy,
+  qualificationView,
+  type StoredQualification,
+  tinyPayload,
+} from './rules/qualification.ts';
+import { inputHashOf } from './rules/run-request.ts';
+import { type EndedRun, outputHashOf, type ProviderTrace } from './rules/run-result.ts';
+import { type CapabilityParts, runCapability } from './run-capability.ts';
+
+export interface Qualification {
+  readonly capabilities: readonly OfferedCapability[];
+  readonly mode: string;
+  readonly space: string;
+  readonly correlationId: string;
+  readonly signal: AbortSignal;
+  readonly newTraceId: () => string;
+}
+
+/**
+ * Tries each capability with the smallest useful request, one after the other, and keeps what that proves. A run that the limits of
+ * the service refused proves nothing. Each run of a paid provider costs.
+ */
+export async function qualify(
+  parts: CapabilityParts,
+  provider: RegisteredProvider,
+  { capabilities, mode, ...of }: Qualification,
+): Promise<readonly ReturnType<typeof qualificationView>[]> {
+  const { target } = provider;
+  for (const capability of capabilities) {
+    of.signal.throwIfAborted();
+    const traceId = of.newTraceId();
+    const request = { capability, mode, payload: tinyPayload(capability) };
+    const run = { ...of, id: traceId, isJob: false, traceId, request, memory: null };
+    const ended = await runCapability(parts, provider, run);
+    const made = proofOf(ended, capability);
+    await parts.writeTrace(of.space, traceOf(ended, made, of.newTraceId()));
+    if (ended.outcome.reached !== 'guard')
+      await keepQualification(parts.store, target.id, made, 'qualification');
+  }
+  const [stored = []] = await qualificationsOf(parts.store, [target.id]);
+  return capabilities.map((each) =>
+    qualificationView(target, each, currentQualification(target, each, stored)),
+  );
+}
+
+function proofOf(ended: EndedRun, capability: OfferedCapability): StoredQualification {
+  const { target, request, outcome, traceId, startedAt, durationMs } = ended;
+  return qualificationBy(target, capability, {
+    status: outcome.status,
+    traceId,
+    inputHash: inputHashOf(request),
+    outputHash: outputHashOf(outcome),
+    endedAt: startedAt + durationMs,
+  });
+}
+
+function traceOf(
+  { target, outcome, startedAt, durationMs, request }: EndedRun,
+  made: StoredQualification,
+  id: string,
+): ProviderTrace {
+  const { capability, status, configHash, evidenceRefs } = made;
+  const { failureClass, providerStatus } = outcome;
+  const facts = { configHash, evidenceRefs: [...evidenceRefs], failureClass, providerStatus };
+  return {
+    id,
+    operation: 'provider.qualification',
+    adapter: target.id,
+    request: {
+      provider: target.id,
+      capability,
+      mode: request.mode ?? null,
+      payloadHash: inputHashOf(request),
+    },
+    resultSummary: { status, ...facts },
+    startedAt,
+    durationMs,
+  };
+}

@@ -1,0 +1,75 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Periods, periodOf } from './periods.ts';
+
+const DAY = 86_400_000;
+const NOON = Date.UTC(2026, 0, 2, 12);
+
+/** How often the counts began again for clocks that are asked in this order, each at a moment of its own. */
+function begun(moments: readonly number[], length = DAY): number {
+  let known: Periods = [];
+  let count = 0;
+  for (const now of moments) {
+    const period = periodOf(known, now, length);
+    known = period.known;
+    if (period.isNew) count += 1;
+  }
+  return count;
+}
+
+describe('the period of several clocks', () => {
+  test('begins again once a day for clocks that agree, also after days without a call', () => {
+    expect(begun([0, 0, 1, 1, 1, 2, 7, 7].map((days) => NOON + days * DAY))).toBe(3);
+    expect(periodOf([20_000], 20_000 * DAY + 1, DAY)).toMatchObject({ isNew: false, endsAfterMs: DAY - 1 });
+  });
+
+  test('begins again once where one clock is a little ahead', () => {
+    const midnight = NOON + DAY / 2;
+    const turns = Array.from({ length: 20 }, (_, at) => midnight + (at % 2 === 0 ? 5 : -5) * 1_000);
+    expect(begun([NOON, ...turns, midnight + 60_000])).toBe(1);
+  });
+
+  test('holds for a clock that is far ahead and one that is right, however they take turns', () => {
+    const turns = Array.from({ length: 40 }, (_, at) => NOON + at + (at % 2 === 0 ? 400 * DAY : 0));
+    expect(begun([NOON, ...turns])).toBe(1);
+  });
+
+  test('ends for every clock soon, after another was ahead and has gone', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -400 * DAY, max: 400 * DAY }), (ahead) => {
+        let { known } = periodOf([], NOON, DAY);
+        known = periodOf(known, NOON + ahead, DAY).known;
+        known = periodOf(known, NOON + 1, DAY).known;
+        const days = [1, 2, 3].map((day) => {
+          const period = periodOf(known, NOON + day * DAY, DAY);
+          known = period.known;
+          return period.isNew;
+        });
+        expect(days).toContain(true);
+      }),
+    );
+  });
+
+  test('begins again at most once for each clock and its period, with up to four clocks', () => {
+    const clocks = fc.array(fc.integer({ min: -100, max: 100 }), { minLength: 1, maxLength: 4 });
+    const calls = fc.array(fc.record({ hours: fc.nat(72), clock: fc.nat(3) }), { maxLength: 100 });
+    fc.assert(
+      fc.property(clocks, calls, (aheads, all) => {
+        const moments = all
+          .toSorted((left, right) => left.hours - right.hours)
+          .map(({ hours, clock }) => ({
+            clock: clock % aheads.length,
+            now: NOON + hours * 3_600_000 + (aheads[clock % aheads.length] ?? 0) * DAY,
+          }));
+        const periods = new Set(moments.map(({ clock, now }) => `${clock} ${Math.floor(now / DAY)}`));
+        expect(begun(moments.map(({ now }) => now))).toBeLessThanOrEqual(periods.size);
+      }),
+    );
+  });
+
+  test('knows four clocks at most', () => {
+    let known: Periods = [];
+    for (let each = 0; each < 20; each += 1) known = periodOf(known, NOON - each * 5 * DAY, DAY).known;
+    expect(known).toHaveLength(4);
+  });
+});

@@ -1,0 +1,42 @@
+/** What readiness counts of a provider. */
+export interface CountedProvider {
+  /** Whether it is part of the service; each call of another goes over the network. */
+  readonly isLocal: boolean;
+  readonly needsCredential: boolean;
+  /** Whether the settings let the service call it. */
+  readonly isEnabled: boolean;
+  /** How many requests or tokens it may get; true for one that costs nothing. */
+  readonly isLimited: boolean;
+  readonly capabilities: number;
+  /** Those that were qualified. */
+  readonly validated: number;
+}
+
+/** The providers in numbers: no id, no address. Pure. */
+export function countsOf(providers: readonly CountedProvider[]) {
+  const count = (test: (each: CountedProvider) => boolean) => providers.filter(test).length;
+  const sum = (numberOf: (each: CountedProvider) => number) =>
+    providers.reduce((total, each) => total + numberOf(each), 0);
+  const callable = sum(({ isEnabled, capabilities }) => (isEnabled ? capabilities : 0));
+  const ready = sum(({ isEnabled, validated }) => (isEnabled ? validated : 0));
+  return {
+    providerCount: providers.length,
+    capabilityCount: sum(({ capabilities }) => capabilities),
+    callableCapabilityCount: callable,
+    readyCapabilityCount: ready,
+    unvalidatedCapabilityCount: callable - ready,
+    networkProviderCount: count(({ isLocal }) => !isLocal),
+    authProviderCount: count(({ needsCredential }) => needsCredential),
+  };
+}
+
+/** The check `providers.limits` of readiness. */
+export function limitsCheckOf(providers: readonly CountedProvider[]) {
+  const unlimited = providers.filter(({ isEnabled, isLimited }) => isEnabled && !isLimited).length;
+  const message =
+    unlimited === 0
+      ? 'Each provider that is called over the network has a limit.'
+      : 'Providers that are called over the network have no limit of calls or tokens.';
+  const details = { unlimitedProviderCount: unlimited };
+  return { id: 'providers.limits', status: 'ok' as const, message, details };
+}

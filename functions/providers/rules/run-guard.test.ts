@@ -1,0 +1,74 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { admitRun, endRun, LEASE_MS_MAX, NO_RUNS, type RunCounts, type RunGuardLimits } from './run-guard.ts';
+
+const NOW = Date.UTC(2026, 0, 2, 12);
+const MINUTE = 60_000;
+const limits: RunGuardLimits = { runsPerWindow: 60, windowMs: MINUTE, concurrentRuns: 1 };
+const enter = (counts: RunCounts, id: string, now = NOW, own: Partial<RunGuardLimits> = {}) =>
+  admitRun(counts, { ...limits, ...own }, { id, now, leaseMs: 10_000 });
+
+describe('runs', () => {
+  test('of one minute are 60, and the 61st waits for its end', () => {
+    let counts = NO_RUNS;
+    for (let at = 0; at < 60; at += 1) {
+      const answer = enter(counts, `run-${at}`);
+      expect(answer.refusal).toBeNull();
+      counts = endRun(answer.counts, `run-${at}`);
+    }
+    expect(enter(counts, 'run-60', NOW + 1_000).refusal).toEqual({
+      reason: 'rate_limited',
+      retryAfterMs: MINUTE - 1_000,
+    });
+    expect(enter(counts, 'run-60', NOW + MINUTE)).toMatchObject({ refusal: null, counts: { runs: 1 } });
+  });
+
+  test('wait for the place of another, which ends with the run or with its time', () => {
+    const { counts } = enter(NO_RUNS, 'one');
+    expect(enter(counts, 'two', NOW + 1).refusal).toEqual({ reason: 'busy', retryAfterMs: 9_999 });
+    expect(enter(endRun(counts, 'one'), 'two').refusal).toBeNull();
+    expect(enter(counts, 'two', NOW + 10_000).refusal).toBeNull();
+  });
+
+  test('that go on with another worker keep their place and count once', () => {
+    const { counts } = enter(NO_RUNS, 'one');
+    const again = enter(counts, 'one', NOW + 5_000, { runsPerWindow: 1 });
+    expect(again).toMatchObject({
+      refusal: null,
+      counts: { runs: 1, leases: [{ id: 'one', until: NOW + 15_000 }] },
+    });
+  });
+
+  test('end without a trace where they have no place', () => {
+    const { counts } = enter(NO_RUNS, 'one');
+    expect(endRun(counts, 'two')).toBe(counts);
+  });
+
+  test('of a clock that is far ahead keep no others out', () => {
+    const { counts } = enter(NO_RUNS, 'one', NOW + 2 * LEASE_MS_MAX);
+    expect(enter(counts, 'two').refusal).toBeNull();
+  });
+
+  test('are never more at once than the limit, in whatever order they begin and end', () => {
+    const step = fc.record({ id: fc.nat(6), ends: fc.boolean(), after: fc.nat(3_000) });
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 80 }),
+        fc.integer({ min: 1, max: 3 }),
+        (steps, concurrentRuns) => {
+          let counts = NO_RUNS;
+          let now = NOW;
+          for (const { id, ends, after } of steps) {
+            now += after;
+            counts = ends
+              ? endRun(counts, `run-${id}`)
+              : enter(counts, `run-${id}`, now, { concurrentRuns, runsPerWindow: null }).counts;
+            const held = counts.leases.filter(({ until }) => until > now);
+            expect(held.length).toBeLessThanOrEqual(concurrentRuns);
+            expect(new Set(held.map((lease) => lease.id)).size).toBe(held.length);
+          }
+        },
+      ),
+    );
+  });
+});

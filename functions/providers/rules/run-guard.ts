@@ -1,0 +1,72 @@
+import { type Periods, periodOf } from './periods.ts';
+
+/** Whether a run may begin, by what all instances of the service know of those under way. Pure: `now` is in milliseconds since 1970. */
+
+export interface RunGuardLimits {
+  /** Runs that may begin in one window; `null`: without this limit. */
+  readonly runsPerWindow: number | null;
+  readonly windowMs: number;
+  readonly concurrentRuns: number;
+}
+
+/** A run that is under way, until it ends or its time is over: a process that dies ends no lease. */
+export interface RunLease {
+  readonly id: string;
+  readonly until: number;
+}
+
+/** What is stored of the runs of a provider: of one space, or of all. */
+export interface RunCounts {
+  readonly windows: Periods;
+  readonly runs: number;
+  readonly leases: readonly RunLease[];
+}
+
+export const NO_RUNS: RunCounts = { windows: [], runs: 0, leases: [] };
+
+export interface RunRefusal {
+  readonly reason: 'rate_limited' | 'busy';
+  readonly retryAfterMs: number;
+}
+
+export interface RunAdmission {
+  readonly counts: RunCounts;
+  /** `null`: the run is admitted and counted. */
+  readonly refusal: RunRefusal | null;
+}
+
+/** No lease is longer than this; one that seems so was written by a clock that is ahead. */
+export const LEASE_MS_MAX = 600_000;
+
+/**
+ * Admits a run and leases it a place, or says why not. A run that has its lease already, because another worker goes on with
+ * it, keeps it and counts once. A refused run counts nothing.
+ */
+export function admitRun(
+  before: RunCounts,
+  limits: RunGuardLimits,
+  { id, now, leaseMs }: { readonly id: string; readonly now: number; readonly leaseMs: number },
+): RunAdmission {
+  const lease: RunLease = { id, until: now + Math.min(leaseMs, LEASE_MS_MAX) };
+  const held = before.leases.filter(({ until }) => until > now && until - now <= LEASE_MS_MAX);
+  const others = held.filter((each) => each.id !== id);
+  if (others.length < held.length)
+    return { counts: { ...before, leases: [...others, lease] }, refusal: null };
+  const window = periodOf(before.windows, now, limits.windowMs);
+  const runs = window.isNew ? 0 : before.runs;
+  const { runsPerWindow, concurrentRuns } = limits;
+  if (runsPerWindow !== null && runs >= runsPerWindow)
+    return { counts: before, refusal: { reason: 'rate_limited', retryAfterMs: window.endsAfterMs } };
+  if (others.length >= concurrentRuns) {
+    const firstEnd = Math.min(...others.map(({ until }) => until));
+    return { counts: before, refusal: { reason: 'busy', retryAfterMs: Math.max(1, firstEnd - now) } };
+  }
+  const counts = { windows: window.known, runs: runs + 1, leases: [...others, lease] };
+  return { counts, refusal: null };
+}
+
+/** The counts after a run has ended; the same object where it has no lease. */
+export function endRun(before: RunCounts, id: string): RunCounts {
+  const leases = before.leases.filter((each) => each.id !== id);
+  return leases.length === before.leases.length ? before : { ...before, leases };
+}

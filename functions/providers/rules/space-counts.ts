@@ -1,0 +1,52 @@
+/** What a guard counts of each space. Pure. */
+
+/** So many spaces have counts of their own; the others share one. */
+export const SPACES_MAX = 32;
+
+/** The count that the others share. */
+export const OTHERS = '';
+
+export interface SpaceCount {
+  /** Names the space in the record of the guard, and nowhere else. */
+  readonly tag: string;
+  /** Of this minute. */
+  readonly calls: number;
+  /** Of this day. */
+  readonly tokens: number;
+  /** Calls in a row that failed. */
+  readonly failures: number;
+  /** Until then no call of the space is made; `null` while calls are made. */
+  readonly restsUntil: number | null;
+}
+
+export type SpaceCounts = readonly SpaceCount[];
+
+const NOTHING = { calls: 0, tokens: 0, failures: 0, restsUntil: null } as const;
+
+/** The count that holds for a space: its own, or that of the others where the record has no room for it. */
+export function countOf(counts: SpaceCounts, tag: string): SpaceCount {
+  const own = counts.find((each) => each.tag === tag);
+  if (own !== undefined) return own;
+  const named = counts.filter((each) => each.tag !== OTHERS);
+  if (named.length < SPACES_MAX || named.some(isIdle)) return { tag, ...NOTHING };
+  return counts.find((each) => each.tag === OTHERS) ?? { tag: OTHERS, ...NOTHING };
+}
+
+/** The counts with this one, which `countOf` gave. It may take the place of an idle space with the fewest tokens. */
+export function withCount(counts: SpaceCounts, count: SpaceCount): SpaceCounts {
+  const at = counts.findIndex((each) => each.tag === count.tag);
+  if (at >= 0) return counts.with(at, count);
+  const named = counts.filter((each) => each.tag !== OTHERS);
+  if (count.tag === OTHERS || named.length < SPACES_MAX) return [...counts, count];
+  const [leaves] = named.filter(isIdle).sort((left, right) => left.tokens - right.tokens);
+  return [...counts.filter((each) => each !== leaves), count];
+}
+
+/** The counts in a new minute, or a new day. A space without counts is left out. */
+export function countsOfPeriod(counts: SpaceCounts, begun: Partial<SpaceCount>): SpaceCounts {
+  return counts.map((each) => ({ ...each, ...begun })).filter((each) => !isIdle(each) || each.tokens > 0);
+}
+
+function isIdle({ calls, failures, restsUntil }: SpaceCount): boolean {
+  return calls === 0 && failures === 0 && restsUntil === null;
+}

@@ -1,0 +1,149 @@
+import { type Json, type JsonObject, sha256 } from '../../kernel/canonical-json.ts';
+import { parseJson } from '../../kernel/json-text.ts';
+import { ProviderFailure } from '../failure.ts';
+import { cut } from './deterministic.ts';
+import { isInnerPath, type ReviewPayload, type ScaffoldPayload, type ToolPlanPayload } from './payloads.ts';
+import type { PromptedPayload } from './prompts.ts';
+import { proposedFile } from './proposed-file.ts';
+
+/** What a model of chats has answered. */
+export interface Completion {
+  readonly text: string;
+  /** Whether the model ended by itself, and not at its limit. */
+  readonly isWhole: boolean;
+}
+
+/** Of outputs whose shape was checked and nothing more. */
+const SHAPE_CHECKED = 'shape_checked';
+const MESSAGE_LENGTH_MAX = 4_096;
+const severities: ReadonlySet<unknown> = new Set(['info', 'low', 'medium', 'high', 'critical']);
+
+/** The output of a capability from an answer. Throws a `ProviderFailure` of the class `schema` that repeats nothing of the answer. */
+export function outputOf(payload: PromptedPayload, { text, isWhole }: Completion): JsonObject {
+  if (payload.capability === 'ai.chat') {
+    const content = cut(text, payload.maxOutputChars);
+    const stopReason = isWhole && content.length === text.length ? 'complete' : 'length';
+    return { message: { role: 'assistant', content, contentBlocks: null }, stopReason };
+  }
+  if (!isWhole) throw wrong('output_truncated', 'The provider ended its answer at a limit.');
+  const answer = objectIn(text);
+  switch (payload.capability) {
+    case 'ai.extract':
+      requireMembers(payload.schema, answer);
+      return { data: answer, validationStatus: SHAPE_CHECKED };
+    case 'ai.review':
+      return review(payload, answer);
+    case 'ai.scaffold':
+      return scaffold(payload, answer);
+    default:
+      return toolPlan(payload, answer);
+  }
+}
+
+/** Some models put their JSON into a block of code. */
+function unfenced(text: string): string {
+  const block = text.trim();
+  const head = /^```(?:json)?[ \t]*\n/.exec(block)?.[0];
+  const isBlock = head !== undefined && block.length >= head.length + 3 && block.endsWith('```');
+  return isBlock ? block.slice(head.length, -3) : text;
+}
+
+function objectIn(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = parseJson(unfenced(text));
+  } catch {
+    throw wrong('invalid_structured_output', 'The provider answered a text that is no JSON.');
+  }
+  return objectOf(value as Json, 'The provider answered JSON that is no object.');
+}
+
+function requireMembers(schema: JsonObject | null, answer: JsonObject): void {
+  const required = schema?.['required'];
+  if (!Array.isArray(required)) return;
+  if (required.some((name) => typeof name === 'string' && !Object.hasOwn(answer, name)))
+    throw wrong('missing_member', 'The provider left out a member that the schema requires.');
+}
+
+function review({ references, maxFindings }: ReviewPayload, answer: JsonObject): JsonObject {
+  const findings = listOf(answer['findings'], 'The provider answered no list of findings.');
+  return {
+    summary: textOf(answer['summary']) ?? '',
+    findings: findings.slice(0, maxFindings).map(findingOf),
+    validationStatus: SHAPE_CHECKED,
+    references: [...references],
+  };
+}
+
+function findingOf(value: Json): JsonObject {
+  const finding = objectOf(value, 'The provider answered a finding that is no object.');
+  const message = textOf(finding['message']);
+  if (message === null) throw wrong('missing_member', 'The provider answered a finding without a message.');
+  const { severity, confidence } = finding;
+  const isShare = typeof confidence === 'number' && confidence >= 0 && confidence <= 1;
+  return {
+    id: `finding-${sha256(message).slice('sha256:'.length, 'sha256:'.length + 12)}`,
+    severity: severities.has(severity) ? (severity ?? null) : 'info',
+    category: textOf(finding['category']),
+    message,
+    location: { path: null, line: null, column: null, symbol: null },
+    evidenceRefs: [],
+    confidence: isShare ? confidence : null,
+  };
+}
+
+function scaffold(
+  { allowedPaths, maxArtifacts, references }: ScaffoldPayload,
+  answer: JsonObject,
+): JsonObject {
+  const artifacts = listOf(answer['artifacts'], 'The provider answered no list of artifacts.');
+  if (artifacts.length === 0) throw wrong('missing_member', 'The provider proposed no artifact.');
+  return {
+    summary: textOf(answer['summary']) ?? '',
+    artifacts: artifacts.slice(0, maxArtifacts).map((each) => artifactOf(each, allowedPaths)),
+    validationStatus: SHAPE_CHECKED,
+    references: [...references],
+  };
+}
+
+/** Whoever writes the proposal must not leave the tree that the caller means. */
+function artifactOf(value: Json, allowedPaths: readonly string[]): JsonObject {
+  const { path, content } = objectOf(value, 'The provider proposed an artifact that is no object.');
+  if (typeof path !== 'string' || typeof content !== 'string')
+    throw wrong('missing_member', 'The provider proposed an artifact without a path or a content.');
+  if (!isInnerPath(path) || (allowedPaths.length > 0 && !allowedPaths.includes(path)))
+    throw wrong('path_not_allowed', 'The provider proposed an artifact at a path that is not allowed.');
+  return proposedFile(path, content);
+}
+
+function toolPlan({ tools }: ToolPlanPayload, answer: JsonObject): JsonObject {
+  const names = new Set(tools.map(({ name }) => name));
+  const calls = listOf(answer['calls'], 'The provider answered no list of calls.').map((each): JsonObject => {
+    const call = objectOf(each, 'The provider planned a call that is no object.');
+    const tool = call['tool'];
+    if (typeof tool !== 'string' || !names.has(tool))
+      throw wrong('unknown_tool', 'The provider planned a call of a tool that was not offered.');
+    const given = objectOf(call['arguments'] ?? {}, 'The provider planned a call without arguments.');
+    return { tool, arguments: given, requiresApproval: true, rationale: textOf(call['rationale']) };
+  });
+  return { calls, validationStatus: SHAPE_CHECKED };
+}
+
+function objectOf(value: Json | undefined, message: string): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong('invalid_structured_output', message);
+  return value as JsonObject;
+}
+
+function listOf(value: Json | undefined, message: string): readonly Json[] {
+  if (!Array.isArray(value)) throw wrong('missing_member', message);
+  return value;
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' ? cut(value, MESSAGE_LENGTH_MAX) : null;
+}
+
+function wrong(providerStatus: string, message: string): ProviderFailure {
+  return new ProviderFailure('schema', providerStatus, message);
+}

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { costOf, estimatedTokens, usageOf, usageView } from './usage.ts';
+
+const bytes = { input: 301, output: 30 };
+
+describe('the usage of a call', () => {
+  test('is what the provider reports', () => {
+    expect(usageOf({ input: 7, output: 0 }, bytes)).toEqual({
+      inputTokens: 7,
+      outputTokens: 0,
+      isReported: true,
+    });
+  });
+
+  test.each([
+    [undefined, 1],
+    [1, undefined],
+    [-1, 1],
+    [1.5, 1],
+    ['7', 1],
+    [Infinity, 1],
+  ])('is a third of its bytes where the report is %j and %j', (input, output) => {
+    expect(usageOf({ input, output }, bytes)).toEqual({
+      inputTokens: 101,
+      outputTokens: 10,
+      isReported: false,
+    });
+  });
+
+  test('costs what the prices say, and nothing is said where one is missing', () => {
+    const usage = { inputTokens: 1_000_000, outputTokens: 500_000, isReported: true };
+    expect(costOf(usage, { input: 2, output: 8 })).toBe(6);
+    expect(costOf(usage, { input: 2, output: null })).toBeNull();
+    expect(costOf({ ...usage, outputTokens: 0 }, { input: 2, output: null })).toBe(2);
+    expect(usageView(usage, { input: null, output: null })).toMatchObject({ costUsd: null });
+    expect(estimatedTokens(1)).toBe(1);
+  });
+});

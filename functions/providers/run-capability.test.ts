@@ -1,0 +1,371 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
+import { MemoryStore } from '../../test/simulation/memory-store.ts';
+import type { Json } from '../kernel/canonical-json.ts';
+import type { RunMemory } from './answer-of-run.ts';
+import { openAiModel } from './live/openai-model.ts';
+import {
+  json,
+  type ModelServer,
+  ModelWorld,
+  type Reply,
+  startModelServer,
+} from './outgoing/model-server.fixture.ts';
+import { providerGuard } from './provider-guard.ts';
+import { qualificationsOf } from './qualifications.ts';
+import { qualify } from './qualify.ts';
+import type { RegisteredProvider } from './registered.ts';
+import { rerankWith } from './rerank.ts';
+import { RUN_LIMITS } from './rules/run-limits.ts';
+import type { RunRequest } from './rules/run-request.ts';
+import { type ProviderTrace, resultOf } from './rules/run-result.ts';
+import { localTargets, type ProviderTarget } from './rules/target.ts';
+import { type CapabilityParts, type CapabilityRun, runCapability } from './run-capability.ts';
+
+const KEY = 'sk-canary-4711';
+const CONTENT = 'secret-content-4712';
+const [ai, reranker] = localTargets as [ProviderTarget, ProviderTarget];
+const local: RegisteredProvider = { target: ai, live: null };
+const remoteTarget: ProviderTarget = {
+  ...ai,
+  id: 'mine',
+  kind: 'openai-compatible',
+  isLocal: false,
+  auth: 'api-key',
+  modelId: 'small',
+};
+
+let server: ModelServer | null = null;
+afterEach(async () => {
+  await server?.close();
+  server = null;
+});
+
+/** A service with its own database. A second instance has the same database. */
+class Instance {
+  readonly traces: (ProviderTrace & { readonly space: string })[] = [];
+  readonly world = new ModelWorld();
+  readonly database: MemoryDatabase;
+  readonly parts: CapabilityParts;
+
+  constructor(database = new MemoryDatabase()) {
+    this.database = database;
+    const store = new MemoryStore(database);
+    this.parts = {
+      world: this.world,
+      store: () => Promise.resolve(store),
+      limits: RUN_LIMITS,
+      concurrentInAll: 2,
+      writeTrace: (space, trace) => {
+        this.traces.push({ space, ...trace });
+        return Promise.resolve();
+      },
+    };
+  }
+
+  async remote(...replies: readonly Reply[]): Promise<RegisteredProvider> {
+    server = await startModelServer(...replies);
+    const { store } = this.parts;
+    const limits = { callsPerMinute: null, tokensPerDayMax: 50_000, spaceSharePercent: 100 };
+    const baseAddress = `http://127.0.0.1:${server.port}/v1`;
+    const apiKey = () => Promise.resolve(KEY);
+    return {
+      target: remoteTarget,
+      live: {
+        model: openAiModel(this.world, { baseAddress, modelId: 'small', outputTokensMax: 64, apiKey }),
+        guard: providerGuard({ store, clock: this.world.clock, provider: 'mine', limits }),
+        prices: { input: 2, output: 8 },
+        outputTokensMax: 64,
+      },
+    };
+  }
+}
+
+let runs = 0;
+function runOf(request: Partial<RunRequest> = {}, more: Partial<CapabilityRun> = {}): CapabilityRun {
+  runs += 1;
+  const payload = { messages: [{ role: 'user', content: CONTENT }] };
+  return {
+    request: { capability: 'ai.chat', payload, ...request },
+    space: 'a',
+    id: `run-${runs}`,
+    isJob: true,
+    traceId: `trace-${runs}`,
+    correlationId: 'c',
+    signal: new AbortController().signal,
+    memory: null,
+    ...more,
+  };
+}
+
+class Memory implements RunMemory {
+  readonly kept = new Map<string, Json>();
+  readonly read = (key: string) => Promise.resolve(this.kept.get(key) ?? null);
+  readonly write = (key: string, value: Json) => {
+    this.kept.set(key, value);
+    return Promise.resolve();
+  };
+}
+
+const completion = (content: string): Reply =>
+  json({
+    choices: [{ finish_reason: 'stop', message: { role: 'assistant', content } }],
+    usage: { prompt_tokens: 500_000, completion_tokens: 250_000 },
+  });
+
+describe('a run of a local provider', () => {
+  test('has its output, and a trace that has hashes and no content', async () => {
+    const instance = new Instance();
+    const ended = await runCapability(instance.parts, local, runOf({ contextRefs: ['r'] }));
+    const result = resultOf(ended);
+    expect(result).toMatchObject({
+      status: 'Succeeded',
+      providerStatus: 'ok',
+      provider: ai.id,
+      mode: 'advisory',
+      rejection: null,
+      trace: { traceId: ended.traceId, configHash: ai.configHash },
+    });
+    expect(JSON.stringify(result.output)).toContain(CONTENT);
+    const [trace] = instance.traces;
+    expect(trace).toMatchObject({
+      operation: 'provider.run',
+      adapter: ai.id,
+      space: 'a',
+      request: { capability: 'ai.chat', contextRefs: ['r'], jobId: ended.jobId },
+      resultSummary: { status: 'Succeeded', outputHash: result.trace.outputHash },
+    });
+    expect(JSON.stringify(trace)).not.toContain(CONTENT);
+  });
+
+  test('that is refused has a trace as well', async () => {
+    const instance = new Instance();
+    const { outcome } = await runCapability(instance.parts, local, runOf({ mode: 'autonomous' }));
+    expect(outcome).toMatchObject({ status: 'Rejected', providerStatus: 'unknown_mode' });
+    expect(instance.traces[0]).toMatchObject({ resultSummary: { providerStatus: 'unknown_mode' } });
+  });
+
+  test('is refused as the 61st of a minute by two instances together, and other spaces are not', async () => {
+    const one = new Instance();
+    const two = new Instance(one.database);
+    const statuses: string[] = [];
+    for (let at = 0; at < 61; at += 1) {
+      const { parts } = at % 2 === 0 ? one : two;
+      const { outcome } = await runCapability(parts, local, runOf());
+      statuses.push(outcome.providerStatus);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 60 }, () => 'ok'), 'rate_limited']);
+    const other = await runCapability(two.parts, local, runOf({}, { space: 'b' }));
+    expect(other.outcome.status).toBe('Succeeded');
+  });
+
+  test('with too large an output has none', async () => {
+    const { outcome } = await runCapability(new Instance().parts, local, runOf({ maxOutputBytes: 10 }));
+    expect(outcome).toMatchObject({ failureClass: 'schema', providerStatus: 'output_limit', output: null });
+  });
+});
+
+describe('a run over the network', () => {
+  test('has the text of the model, and its trace says what it took and cost', async () => {
+    const instance = new Instance();
+    const provider = await instance.remote(completion('Hi'));
+    const { outcome } = await runCapability(instance.parts, provider, runOf());
+    expect(outcome.output).toMatchObject({ message: { content: 'Hi' }, stopReason: 'complete' });
+    expect(instance.traces[0]?.resultSummary['usage']).toEqual({
+      inputTokens: 500_000,
+      outputTokens: 250_000,
+      isReported: true,
+      costUsd: 3,
+    });
+  });
+
+  test('whose process dies between the answer and its checkpoint is paid for twice at most', async () => {
+    const instance = new Instance();
+    const provider = await instance.remote(completion('Hi'));
+    const memory = new Memory();
+    const dying: RunMemory = {
+      read: memory.read,
+      write: (key, value) =>
+        key === 'response' ? Promise.reject(new Error('died')) : memory.write(key, value),
+    };
+    const run = runOf();
+    await expect(runCapability(instance.parts, provider, { ...run, memory: dying })).rejects.toThrow('died');
+    expect(instance.traces).toEqual([]);
+    const { outcome } = await runCapability(instance.parts, provider, { ...run, memory });
+    expect([outcome.status, server?.received.length]).toEqual(['Succeeded', 2]);
+    const again = await runCapability(instance.parts, provider, { ...run, memory });
+    expect([again.outcome, server?.received.length]).toEqual([outcome, 2]);
+  });
+
+  test('whose process dies so twice is not tried a third time', async () => {
+    const instance = new Instance();
+    const provider = await instance.remote(completion('Hi'));
+    const memory = new Memory();
+    memory.kept.set('calls', 2);
+    const { outcome } = await runCapability(instance.parts, provider, runOf({}, { memory }));
+    expect(outcome).toMatchObject({ status: 'Failed', providerStatus: 'answer_lost' });
+    expect(server?.received).toHaveLength(0);
+  });
+
+  test('that was refused by its limits is not counted as a call, and leaves nothing to go on with', async () => {
+    const instance = new Instance();
+    const provider = await instance.remote(completion('Hi'));
+    const { store } = instance.parts;
+    const limits = { callsPerMinute: null, tokensPerDayMax: 1, spaceSharePercent: 100 };
+    const guard = providerGuard({ store, clock: instance.world.clock, provider: 'mine', limits });
+    const live = provider.live === null ? null : { ...provider.live, guard };
+    const { outcome } = await runCapability(instance.parts, { ...provider, live }, runOf());
+    expect(outcome).toMatchObject({ status: 'Rejected', failureClass: 'quota', reached: 'guard' });
+    expect(server?.received).toHaveLength(0);
+  });
+
+  test.each<[string, Reply, object]>([
+    ['that fails', json({ error: { message: `bad ${KEY}` } }, 500), { failureClass: 'provider_unavailable' }],
+    ['that refuses the key', json({ error: { message: `bad ${KEY}` } }, 401), { failureClass: 'auth' }],
+    [
+      'that answers a page',
+      (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(KEY),
+      { failureClass: 'schema', providerStatus: 'unexpected_content_type' },
+    ],
+    [
+      'that sends elsewhere',
+      json({}, 302, { location: 'http://169.254.169.254/' }),
+      { status: 'NotConfigured', providerStatus: 'http_302' },
+    ],
+  ])('of a provider %s is a result without its words', async (_, reply, expected) => {
+    const instance = new Instance();
+    const provider = await instance.remote(reply);
+    const ended = await runCapability(instance.parts, provider, runOf());
+    expect(ended.outcome).toMatchObject({ output: null, ...expected });
+    expect(JSON.stringify([resultOf(ended), instance.traces])).not.toMatch(new RegExp(`${KEY}|169\\.254`));
+  });
+
+  test('that lasts too long ends with its time', async () => {
+    const instance = new Instance();
+    const arrived = Promise.withResolvers<void>();
+    const provider = await instance.remote(() => arrived.resolve());
+    const work = runCapability(instance.parts, provider, runOf());
+    await arrived.promise;
+    instance.world.timeOut();
+    expect((await work).outcome).toMatchObject({ status: 'TimedOut', providerStatus: 'server_timeout' });
+  });
+
+  test('that is cancelled has neither an outcome nor a trace, and gives its place back', async () => {
+    const instance = new Instance();
+    const arrived = Promise.withResolvers<void>();
+    const provider = await instance.remote(() => arrived.resolve(), completion('Hi'));
+    const controller = new AbortController();
+    const work = runCapability(instance.parts, provider, runOf({}, { signal: controller.signal }));
+    await arrived.promise;
+    controller.abort();
+    await expect(work).rejects.toMatchObject({ failureClass: 'cancelled' });
+    expect(instance.traces).toEqual([]);
+    const { outcome } = await runCapability(instance.parts, provider, runOf());
+    expect(outcome.status).toBe('Succeeded');
+  });
+
+  test('waits for a place, and is refused where none comes', async () => {
+    const instance = new Instance();
+    const arrived = Promise.withResolvers<void>();
+    const provider = await instance.remote(() => arrived.resolve());
+    const controller = new AbortController();
+    const work = runCapability(instance.parts, provider, runOf({}, { signal: controller.signal }));
+    await arrived.promise;
+    const { outcome } = await runCapability(instance.parts, provider, runOf());
+    expect(outcome).toMatchObject({ status: 'Rejected', providerStatus: 'concurrency_queue_timeout' });
+    expect(instance.world.waits).toHaveLength(20);
+    expect(server?.received).toHaveLength(1);
+    controller.abort();
+    await expect(work).rejects.toThrow();
+  });
+});
+
+describe('a qualification', () => {
+  const asked = (more: object = {}) => ({
+    capabilities: ['ai.chat', 'ai.review'] as const,
+    mode: 'mechanics',
+    space: 'a',
+    correlationId: 'c',
+    signal: new AbortController().signal,
+    newTraceId: () => `trace-${(runs += 1)}`,
+    ...more,
+  });
+
+  test('tries each capability, keeps what that proves, and leaves two traces for each', async () => {
+    const instance = new Instance();
+    const views = await qualify(instance.parts, local, asked());
+    expect(views).toMatchObject([
+      { provider: ai.id, capability: 'ai.chat', status: 'validated' },
+      { capability: 'ai.review', status: 'validated' },
+    ]);
+    expect(instance.traces.map(({ operation }) => operation)).toEqual([
+      'provider.run',
+      'provider.qualification',
+      'provider.run',
+      'provider.qualification',
+    ]);
+    const [evidence] = views;
+    expect(evidence?.evidenceRefs[0]).toBe(`trace:${instance.traces[0]?.id}`);
+  });
+
+  test('of a provider that fails says so, and a run that succeeds heals it', async () => {
+    const instance = new Instance();
+    const provider = await instance.remote(json({}, 401), completion('Hi'));
+    const capabilities = ['ai.chat'] as const;
+    const views = await qualify(instance.parts, provider, asked({ capabilities }));
+    expect(views).toMatchObject([{ status: 'failed', lastValidatedAt: null }]);
+    await runCapability(instance.parts, provider, runOf());
+    const [stored] = await qualificationsOf(instance.parts.store, ['mine']);
+    expect(stored).toMatchObject([{ status: 'validated' }]);
+  });
+
+  test('that the limits refuse proves nothing', async () => {
+    const instance = new Instance();
+    const limits = { ...RUN_LIMITS, maxRunsPerWindow: 1 };
+    const views = await qualify({ ...instance.parts, limits }, local, asked());
+    expect(views.map(({ status }) => status)).toEqual(['validated', 'unvalidated']);
+  });
+});
+
+describe('reranking by a provider', () => {
+  const candidates = [
+    { id: 'a', text: `zebra ${CONTENT}` },
+    { id: 'b', text: 'sea level' },
+  ];
+  const call = { space: 'a', correlationId: 'c', signal: new AbortController().signal };
+  const newTraceId = () => `trace-${(runs += 1)}`;
+
+  test('gives ids, ranks and scores, and leaves a trace without texts', async () => {
+    const instance = new Instance();
+    const rerank = rerankWith(instance.parts, { target: reranker, live: null }, newTraceId);
+    const result = await rerank({ query: 'sea', candidates, limit: 1 }, call);
+    expect(result).toMatchObject({
+      provider: reranker.id,
+      items: [{ id: 'b', rank: 1, score: 1 }],
+      maxInputBytes: 65_536,
+    });
+    expect(instance.traces).toMatchObject([{ id: result.traceId, operation: 'provider.run' }]);
+    expect(JSON.stringify(instance.traces)).not.toContain(CONTENT);
+  });
+
+  test('asks a model over the network, and orders its scores', async () => {
+    const instance = new Instance();
+    const results = [0, 1].map((index) => ({ index, relevance_score: index + 0.5 }));
+    const provider = await instance.remote(json({ results }));
+    const rerank = rerankWith(instance.parts, provider, newTraceId);
+    const { items } = await rerank({ query: 'sea', candidates, limit: 5 }, call);
+    expect(items).toEqual([
+      { id: 'b', rank: 1, score: 1.5 },
+      { id: 'a', rank: 2, score: 0.5 },
+    ]);
+  });
+
+  test('that is refused is a result with its reason', async () => {
+    const rerank = rerankWith(new Instance().parts, { target: reranker, live: null }, newTraceId);
+    const large = [{ id: 'a', text: 'x'.repeat(70_000) }];
+    const result = await rerank({ query: 'sea', candidates: large, limit: 5 }, call);
+    expect(result.items).toBeNull();
+    expect(result.failure).toMatchObject({ failureClass: 'policy', providerStatus: 'input_limit' });
+    expect(result.payloadBytes).toBeGreaterThan(result.maxInputBytes);
+  });
+});

@@ -1,0 +1,124 @@
+import type { World } from '../kernel/world.ts';
+import type { RecordStore } from '../store/port.ts';
+import { answerOf, keptAnswer, type RunAnswer, type RunMemory } from './answer-of-run.ts';
+import { ProviderFailure } from './failure.ts';
+import { keepQualification } from './qualifications.ts';
+import type { RegisteredProvider } from './registered.ts';
+import { outcomeOfFailure } from './rules/outcome.ts';
+import { qualificationBy } from './rules/qualification.ts';
+import type { RunLimits } from './rules/run-limits.ts';
+import { isPlan, planRun, type RunPlan, type RunRequest } from './rules/run-request.ts';
+import { type EndedRun, outputHashOf, type ProviderTrace, runTraceOf } from './rules/run-result.ts';
+import { usageView } from './rules/usage.ts';
+import { enterRun, leaveRun, type RunGuardParts } from './run-guard.ts';
+
+/** What runs of capabilities work with. */
+export interface CapabilityParts {
+  readonly world: Pick<World, 'clock' | 'timers'>;
+  readonly store: () => Promise<RecordStore>;
+  readonly limits: RunLimits;
+  /** Runs of one provider over the network that may be under way for all spaces. */
+  readonly concurrentInAll: number;
+  /** Writes the trace of a space; a second one with the same id is without effect. */
+  readonly writeTrace: (space: string, trace: ProviderTrace) => Promise<void>;
+}
+
+export interface CapabilityRun {
+  readonly request: RunRequest;
+  readonly space: string;
+  /** The same in each execution: the id of the job, or one of its own. */
+  readonly id: string;
+  readonly isJob: boolean;
+  readonly traceId: string;
+  readonly correlationId: string;
+  readonly signal: AbortSignal;
+  readonly memory: RunMemory | null;
+}
+
+/** A lease outlives the run that has it by so much. */
+const LEASE_MARGIN_MS = 5_000;
+
+/**
+ * Runs a capability: judges the request, takes a place, asks the provider within its limits, keeps the answer, and writes the
+ * trace. Every refusal and failure is an outcome. Throws only where the run is interrupted, and for faults of the store.
+ */
+export async function runCapability(
+  parts: CapabilityParts,
+  provider: RegisteredProvider,
+  run: CapabilityRun,
+): Promise<EndedRun> {
+  const { clock } = parts.world;
+  const startedAt = clock.now();
+  const plan = planRun(provider.target, run.request, parts.limits);
+  const { outcome, usage } = isPlan(plan)
+    ? await answered(parts, provider, run, plan)
+    : { outcome: plan, usage: null };
+  const endedAt = clock.now();
+  const prices = provider.live?.prices ?? { input: 0, output: 0 };
+  const ended: EndedRun = {
+    target: provider.target,
+    request: run.request,
+    outcome,
+    traceId: run.traceId,
+    correlationId: run.correlationId,
+    jobId: run.isJob ? run.id : null,
+    startedAt,
+    durationMs: endedAt - startedAt,
+    usage: usage === null ? null : usageView(usage, prices),
+  };
+  await parts.writeTrace(run.space, runTraceOf(ended));
+  if (outcome.status === 'Succeeded' && isPlan(plan)) {
+    const { inputHash } = plan;
+    const { traceId } = run;
+    const { status } = outcome;
+    const proof = { status, traceId, inputHash, outputHash: outputHashOf(outcome), endedAt };
+    const next = qualificationBy(provider.target, plan.capability, proof);
+    await keepQualification(parts.store, provider.target.id, next, 'run');
+  }
+  return ended;
+}
+
+async function answered(
+  parts: CapabilityParts,
+  provider: RegisteredProvider,
+  run: CapabilityRun,
+  plan: RunPlan,
+): Promise<RunAnswer> {
+  const { space, signal, memory } = run;
+  const guard = guardOf(parts, provider);
+  const place = { space, id: run.id, leaseMs: plan.timeoutMs + LEASE_MARGIN_MS, signal };
+  // A place that cannot be given back ends with its time: the answer, or the error, matters more.
+  const leave = () => leaveRun(guard, place).catch(() => undefined);
+  const kept = await keptAnswer(memory);
+  if (kept !== null) {
+    await leave();
+    return kept;
+  }
+  try {
+    await enterRun(guard, place);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ProviderFailure)) throw error;
+    return { outcome: outcomeOfFailure(error), usage: null };
+  }
+  try {
+    return await answerOf(parts.world, provider, { plan, space, signal, memory });
+  } finally {
+    await leave();
+  }
+}
+
+function guardOf(
+  { world, store, limits, concurrentInAll }: CapabilityParts,
+  { target, live }: RegisteredProvider,
+): RunGuardParts {
+  const { maxRunsPerWindow, rateLimitWindowSeconds, maxConcurrentRuns, queueTimeoutSeconds } = limits;
+  const windowMs = rateLimitWindowSeconds * 1_000;
+  return {
+    store,
+    world,
+    provider: target.id,
+    ofSpace: { runsPerWindow: maxRunsPerWindow, windowMs, concurrentRuns: maxConcurrentRuns },
+    ofAll: live === null ? null : { runsPerWindow: null, windowMs, concurrentRuns: concurrentInAll },
+    queueMs: queueTimeoutSeconds * 1_000,
+  };
+}

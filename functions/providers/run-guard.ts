@@ -1,0 +1,147 @@
+import { delay, type World } from '../kernel/world.ts';
+import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
+import { type Found, type Head, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import { ProviderFailure } from './failure.ts';
+import {
+  admitRun,
+  endRun,
+  NO_RUNS,
+  type RunCounts,
+  type RunGuardLimits,
+  type RunRefusal,
+} from './rules/run-guard.ts';
+
+/** The runs of each provider that are under way: one record for each space, and one for all spaces of a provider over the network. */
+export const PROVIDER_RUNS: OwnedCollection = {
+  name: 'provider-runs',
+  pairedIndexes: false,
+  ...SERVICE_DATA,
+};
+const SCOPE = { kind: 'system', name: 'provider-runs' } as const;
+
+export interface RunGuardParts {
+  readonly store: () => Promise<RecordStore>;
+  readonly world: Pick<World, 'clock' | 'timers'>;
+  /** The id of the provider. */
+  readonly provider: string;
+  /** What one space may have. */
+  readonly ofSpace: RunGuardLimits;
+  /** What all spaces may have together; `null` for a provider that is part of the service. */
+  readonly ofAll: RunGuardLimits | null;
+  /** How long a run waits for a place. */
+  readonly queueMs: number;
+}
+
+export interface GuardedRun {
+  readonly space: string;
+  /** The same in each execution of the run. */
+  readonly id: string;
+  readonly leaseMs: number;
+  readonly signal: AbortSignal;
+}
+
+const LOOK_AGAIN_MS = 250;
+
+/** Waits for a place among the runs of the provider and takes it. Throws a `ProviderFailure` where there is none. */
+export async function enterRun(parts: RunGuardParts, run: GuardedRun): Promise<void> {
+  for (let looks = Math.floor(parts.queueMs / LOOK_AGAIN_MS); ; looks -= 1) {
+    if (run.signal.aborted) throw new ProviderFailure('cancelled', 'cancelled', 'The run was cancelled.');
+    const refusal = await tryToEnter(parts, run);
+    if (refusal === null) return;
+    if (refusal.reason === 'rate_limited' || looks <= 0) throw failureOf(refusal);
+    await delay(parts.world.timers, LOOK_AGAIN_MS);
+  }
+}
+
+/** Gives the place back. */
+export async function leaveRun(parts: RunGuardParts, { space, id }: GuardedRun): Promise<void> {
+  const keys = keysOf(parts, space);
+  const store = await parts.store();
+  await store.transact(SCOPE, { keys: keys.map(({ key }) => ({ key })) }, (found) => {
+    const writes = keys.flatMap(({ key }) => {
+      const before = countsIn(found, key);
+      const after = endRun(before, id);
+      return after === before ? [] : [putOf(key, after)];
+    });
+    return { writes, result: null };
+  });
+}
+
+async function tryToEnter(
+  parts: RunGuardParts,
+  { space, id, leaseMs }: GuardedRun,
+): Promise<RunRefusal | null> {
+  const keys = keysOf(parts, space);
+  const now = parts.world.clock.now();
+  const store = await parts.store();
+  return store.transact(SCOPE, { keys: keys.map(({ key }) => ({ key })) }, (found) => {
+    const answers = keys.map(({ key, limits }) => ({
+      key,
+      ...admitRun(countsIn(found, key), limits, { id, now, leaseMs }),
+    }));
+    const refusal = answers.find((each) => each.refusal !== null)?.refusal ?? null;
+    // A run that has no place in all takes none in its space either.
+    const writes = refusal === null ? answers.map(({ key, counts }) => putOf(key, counts)) : [];
+    return { writes, result: refusal };
+  });
+}
+
+interface GuardKey {
+  readonly key: RecordKey;
+  readonly limits: RunGuardLimits;
+}
+
+function keysOf({ provider, ofSpace, ofAll }: RunGuardParts, space: string): readonly GuardKey[] {
+  const { name: collection } = PROVIDER_RUNS;
+  const own = { key: { collection, id: recordId('provider-runs', provider, space) }, limits: ofSpace };
+  if (ofAll === null) return [own];
+  return [own, { key: { collection, id: recordId('provider-runs', provider) }, limits: ofAll }];
+}
+
+function putOf(key: RecordKey, { windows, runs, leases }: RunCounts) {
+  const head: Head = {
+    windows: JSON.stringify(windows),
+    runs,
+    leases: JSON.stringify(leases.map(({ id, until }) => [id, until])),
+  };
+  return { put: { key, head } };
+}
+
+function countsIn(found: Found, key: RecordKey): RunCounts {
+  const head = found.get(key)?.head;
+  if (head === undefined) return NO_RUNS;
+  const { runs } = head;
+  if (typeof runs !== 'number') throw new StoreError('corrupt', 'the runs of a provider have no count');
+  return {
+    windows: listIn(head['windows']) as readonly number[],
+    runs,
+    leases: (listIn(head['leases']) as readonly (readonly [string, number])[]).map(([id, until]) => ({
+      id,
+      until,
+    })),
+  };
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  const list: unknown = typeof value === 'string' ? JSON.parse(value) : null;
+  if (!Array.isArray(list)) throw new StoreError('corrupt', 'the runs of a provider have no list');
+  return list;
+}
+
+function failureOf({ reason, retryAfterMs }: RunRefusal): ProviderFailure {
+  const more = { isRetryable: true, retryAfterMs, isOfGuard: true };
+  return reason === 'busy'
+    ? new ProviderFailure(
+        'rate_limit',
+        'concurrency_queue_timeout',
+        'The provider is busy with other runs.',
+        more,
+      )
+    : new ProviderFailure(
+        'rate_limit',
+        'rate_limited',
+        'As many runs have begun as may in this window.',
+        more,
+      );
+}

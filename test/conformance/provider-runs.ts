@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ProviderFailure } from '../../functions/providers/failure.ts';
+import {
+  keepQualification,
+  PROVIDER_QUALIFICATIONS,
+  qualificationsOf,
+} from '../../functions/providers/qualifications.ts';
+import type { StoredQualification } from '../../functions/providers/rules/qualification.ts';
+import type { RunGuardLimits } from '../../functions/providers/rules/run-guard.ts';
+import {
+  enterRun,
+  leaveRun,
+  PROVIDER_RUNS,
+  type RunGuardParts,
+} from '../../functions/providers/run-guard.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+
+/** What a database has to declare for these tests. */
+export const providerCollections = [PROVIDER_RUNS, PROVIDER_QUALIFICATIONS];
+
+const NOW = Date.UTC(2026, 0, 2, 12);
+const unlimited: RunGuardLimits = { runsPerWindow: null, windowMs: 60_000, concurrentRuns: 100 };
+
+interface Guards {
+  readonly ofSpace?: Partial<RunGuardLimits>;
+  readonly ofAll?: Partial<RunGuardLimits>;
+}
+
+/** Instances of the service, each with its own store over one database, that know one provider. */
+function instances(stores: readonly RecordStore[], { ofSpace, ofAll }: Guards): readonly RunGuardParts[] {
+  const provider = `provider-${randomUUID()}`;
+  const timers = {
+    after: (_: number, callback: () => void) => {
+      setImmediate(callback);
+      return () => undefined;
+    },
+  };
+  return stores.map((store) => ({
+    store: () => Promise.resolve(store),
+    world: { clock: { now: () => NOW }, timers },
+    provider,
+    ofSpace: { ...unlimited, ...ofSpace },
+    ofAll: ofAll === undefined ? null : { ...unlimited, ...ofAll },
+    queueMs: 0,
+  }));
+}
+
+const signal = new AbortController().signal;
+const placeOf = (space: string, id: string) => ({ space, id, leaseMs: 10_000, signal });
+
+/** What became of a run: `begun`, or the word of its refusal. */
+async function begin(parts: RunGuardParts | undefined, space: string, id: string): Promise<string> {
+  if (parts === undefined) throw new Error('there is no such instance');
+  try {
+    await enterRun(parts, placeOf(space, id));
+    return 'begun';
+  } catch (error) {
+    if (error instanceof ProviderFailure) return error.providerStatus;
+    throw error;
+  }
+}
+
+export interface ProviderRunsConformance {
+  /** How many runs a race has. */
+  readonly rivals: number;
+  readonly skip?: string;
+}
+
+/** The places of runs, and what is kept of qualifications, against any store. `open` is called once for each instance, over one database. */
+export function describeProviderRuns(
+  name: string,
+  open: () => Promise<RecordStore>,
+  { rivals, skip }: ProviderRunsConformance,
+): void {
+  describe.skipIf(skip !== undefined)(`provider runs on ${name}${skip ?? ''}`, () => {
+    let stores: readonly RecordStore[] = [];
+    beforeAll(async () => {
+      stores = [await open(), await open()];
+    });
+    afterAll(async () => {
+      for (const store of stores) await store.close();
+    });
+
+    test('two instances share the runs of a window, and each space has its own', async () => {
+      const [one, two] = instances(stores, { ofSpace: { runsPerWindow: 3 } });
+      const outcomes = [];
+      for (const [at, each] of [one, two, one, two].entries())
+        outcomes.push(await begin(each, 'a', `run-${at}`));
+      expect(outcomes).toEqual(['begun', 'begun', 'begun', 'rate_limited']);
+      expect(await begin(two, 'b', 'run-9')).toBe('begun');
+    });
+
+    test('runs at once are never more than the places', async () => {
+      const all = instances(stores, { ofSpace: { concurrentRuns: 2 } });
+      const runs = Array.from({ length: rivals }, (_, at) => begin(all[at % all.length], 'a', `run-${at}`));
+      const outcomes = await Promise.all(runs);
+      expect(outcomes.filter((outcome) => outcome === 'begun')).toHaveLength(2);
+    });
+
+    test('a place that one instance gives back is free for the other', async () => {
+      const [one, two] = instances(stores, { ofSpace: { concurrentRuns: 1 } });
+      if (one === undefined || two === undefined) throw new Error('there are two');
+      expect(await begin(one, 'a', 'first')).toBe('begun');
+      expect(await begin(two, 'a', 'second')).toBe('concurrency_queue_timeout');
+      expect(await begin(two, 'a', 'first')).toBe('begun');
+      await leaveRun(two, placeOf('a', 'first'));
+      expect(await begin(two, 'a', 'second')).toBe('begun');
+    });
+
+    test('the places of all spaces have a bound, and a run that finds none takes none in its space', async () => {
+      const [one, two] = instances(stores, { ofSpace: { concurrentRuns: 1 }, ofAll: { concurrentRuns: 1 } });
+      if (one === undefined) throw new Error('there is one');
+      expect(await begin(one, 'a', 'first')).toBe('begun');
+      expect(await begin(two, 'b', 'second')).toBe('concurrency_queue_timeout');
+      await leaveRun(one, placeOf('a', 'first'));
+      expect(await begin(two, 'b', 'third')).toBe('begun');
+    });
+
+    test('qualifications are kept for each provider, and what proves nothing new writes nothing', async () => {
+      const [one, two] = stores.map((store) => () => Promise.resolve(store));
+      if (one === undefined || two === undefined) throw new Error('there are two');
+      const [mine, other] = [`provider-${randomUUID()}`, `provider-${randomUUID()}`];
+      const made: StoredQualification = {
+        capability: 'ai.chat',
+        configHash: 'sha256:1',
+        status: 'failed',
+        at: NOW,
+        evidenceRefs: ['trace:1'],
+      };
+      await keepQualification(one, mine, made, 'qualification');
+      expect(await qualificationsOf(two, [other, mine])).toEqual([[], [made]]);
+      const works = { ...made, status: 'validated', at: NOW + 1 } as const;
+      await keepQualification(two, mine, works, 'run');
+      await keepQualification(one, mine, { ...works, at: NOW + 2 }, 'run');
+      expect(await qualificationsOf(one, [mine])).toEqual([[works]]);
+    });
+  });
+}
