@@ -142,6 +142,32 @@ export const limits = {
   embeddingJobListLimitMax: 200,
   /** List of embedding jobs that names no limit. Unit: items. */
   embeddingJobListLimitDefault: 50,
+  /** Collections of one retrieval. Unit: items. */
+  retrievalCollectionsMax: 16,
+  /** Vectors that one retrieval compares. Unit: items. */
+  retrievalVectorFieldsMax: 8,
+  /** Results of a retrieval that names no limit. Unit: items. */
+  retrievalLimitDefault: 10,
+  /** Results of one retrieval. Unit: items. */
+  retrievalLimitMax: 1_000,
+  /** Candidates of one search of a retrieval. Unit: items. */
+  retrievalCandidatesMax: 5_000,
+  /** Results that one retrieval hands to a reranker. Unit: items. */
+  retrievalRerankCandidatesMax: 1_000,
+  /** Text of one result that a reranker gets. Unit: UTF-16 code units. */
+  retrievalRerankCandidateCharsMax: 100_000,
+  /** Cases of one evaluation. Unit: items. */
+  evaluationCasesMax: 200,
+  /** Expected matches of one case. Unit: items. */
+  evaluationExpectedMax: 100,
+  /** Hard negatives of one case. Unit: items. */
+  evaluationHardNegativesMax: 200,
+  /** Variants of one comparison. Unit: items. */
+  evaluationVariantsMax: 12,
+  /** Results of one case that an evaluation judges. Unit: items. */
+  evaluationResultsMax: 100,
+  /** Names of each kind of one match. Unit: items. */
+  evaluationIdentifiersMax: 100,
   /** Traces of one list, export or prune. Unit: items. */
   traceListLimitMax: 5_000,
   /** Traces of a list, an export or a prune that names no limit. Unit: items. */

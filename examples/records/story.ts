@@ -1,5 +1,7 @@
 import { NotFoundError, SvcClient } from '../../sdk/typescript/src/index.ts';
 import { progress } from '../claims/progress.ts';
+import { deleteFiles, ingestFiles } from './artifacts.ts';
+import { embed } from './embeddings.ts';
 import { done, written } from './jobs.ts';
 import type { Edition, Passage } from './library.ts';
 import { load } from './load.ts';
@@ -23,6 +25,13 @@ const policy = {
   vectorPolicies: [{ name: 'topics', path: '/vectors/topics/values', dimensions: topics.length }],
 };
 
+/** Files and passages with the vectors of a model. The built-in one gives vectors of 384 numbers. */
+const MEANINGS = 'meanings';
+const meaningPolicy = {
+  name: MEANINGS,
+  vectorPolicies: [{ name: 'meaning', path: '/vectors/meaning/values', dimensions: 384 }],
+};
+
 /** The steps of the example. Throws at the first broken promise. */
 export async function play({ address, editions, clients }: Plan): Promise<void> {
   const clientOf = () => new SvcClient({ baseUrl: address });
@@ -36,6 +45,7 @@ export async function play({ address, editions, clients }: Plan): Promise<void> 
   console.log(`${clients} clients loaded ${rate(first.length, loading)}.`);
   await ask(client, COLLECTION, first);
   await search(client, COLLECTION, first);
+  await understand(client, first);
   await replace(clientOf, editions);
 
   await done(client, await client.deleteCollection(COLLECTION));
@@ -45,6 +55,15 @@ export async function play({ address, editions, clients }: Plan): Promise<void> 
   );
   if (!gone) throw new Error('a query found the deleted collection');
   console.log('The collection is deleted, and no query finds it.');
+}
+
+/** Files with their records, and a search by what texts mean. */
+async function understand(client: SvcClient, records: readonly Passage[]): Promise<void> {
+  await done(client, await client.createCollection(meaningPolicy, {}, { idempotencyKey: 'create-meanings' }));
+  await ingestFiles(client, MEANINGS);
+  await embed(client, MEANINGS, records);
+  await done(client, await client.deleteCollection(MEANINGS));
+  await deleteFiles(client);
 }
 
 /** Replaces the first edition by the second one while readers read. */

@@ -1,4 +1,4 @@
-import { sha256 } from '../kernel/canonical-json.ts';
+import { sha256InTurns } from '../kernel/turns.ts';
 import { type BlobAttributes, BlobError } from './port.ts';
 
 /** More than any artifact may have; the whole object is in memory while it is written or read. */
@@ -35,7 +35,7 @@ export function checkPrefix(prefix: string): void {
 }
 
 /** Throws `too_large` for content that no provider accepts, and a TypeError for attributes that no caller can cause. */
-export function checkPut(key: string, bytes: Uint8Array, attributes: BlobAttributes): void {
+export async function checkPut(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void> {
   checkKey(key);
   if (!mediaTypePattern.test(attributes.contentType)) throw new TypeError('not a media type of ours');
   const entries = Object.entries(attributes.metadata);
@@ -47,7 +47,8 @@ export function checkPut(key: string, bytes: Uint8Array, attributes: BlobAttribu
   if (bytes.byteLength > objectBytesMax) {
     throw new BlobError('too_large', `an object holds at most ${objectBytesMax} bytes`);
   }
-  if (sha256(bytes) !== attributes.sha256) throw new TypeError('the hash is not that of the bytes');
+  if ((await sha256InTurns(bytes)) !== attributes.sha256)
+    throw new TypeError('the hash is not that of the bytes');
 }
 
 export function checkPageSize(limit: number): void {
@@ -62,8 +63,8 @@ export function checkReadable(sizeBytes: number, bytesMax: number): void {
   }
 }
 
-export function checkContent(bytes: Uint8Array, expected: string): void {
-  if (sha256(bytes) !== expected) {
+export async function checkContent(bytes: Uint8Array, expected: string): Promise<void> {
+  if ((await sha256InTurns(bytes)) !== expected) {
     throw new BlobError('corrupt', 'the content of the object differs from the content that was put');
   }
 }

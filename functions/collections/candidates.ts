@@ -5,6 +5,7 @@ import type { ReadBudget } from './read-budget.ts';
 import type { AttemptBytes } from './read-call.ts';
 import type { Driver } from './rules/driver.ts';
 import type { Incarnation } from './rules/incarnation.ts';
+import type { ProjectedValues } from './rules/projection.ts';
 import { partitionPrefix } from './rules/record-key.ts';
 import { compareUtf8 } from './rules/text-order.ts';
 import { RECORDS } from './store-collections.ts';
@@ -59,6 +60,28 @@ export function candidatesOf(
 /** All records in the order of the listing, without their bodies. */
 export function headsOf(reader: RecordReader): Found {
   return listed(reader, { view: 'head' }, null, PAGE_RECORDS_MAX);
+}
+
+/** Those of one partition that have a value in an index, behind the order key `after`. Records of other partitions cost one page at most. */
+export async function* equalInPartition(
+  reader: RecordReader,
+  driver: Extract<Driver, { readonly by: 'equal' }>,
+  partitionKey: string,
+  after: string | null,
+): Found {
+  const prefix = partitionPrefix(partitionKey);
+  for await (const record of candidatesOf(reader, driver, after ?? prefix, PARTITION_RECORDS_FIRST)) {
+    if (record.listing?.id.startsWith(prefix) !== true) return;
+    yield record;
+  }
+}
+
+/** The records that have all these values in their indexes, in the order of the listing. */
+export function havingAll(reader: RecordReader, values: ProjectedValues, view: 'head' | 'body'): Found {
+  const { incarnation } = reader;
+  const equal = Object.entries(values).map(([index, value]) => [index, indexText(incarnation, value)]);
+  const wanted = view === 'head' ? PAGE_RECORDS_MAX : PAGE_RECORDS_FIRST;
+  return listed(reader, { equal: Object.fromEntries(equal), view }, null, wanted);
 }
 
 /** The records whose value of an index lies in the range, in the order of these values. */

@@ -7,7 +7,7 @@ import { recordJobsPartsOf } from './record-jobs.ts';
 
 /** What the jobs that embed texts work with, in every process of a deployment. */
 export function embeddingJobsPartsOf(
-  parts: Pick<GroupParts, 'settings' | 'store' | 'world'>,
+  parts: Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>,
 ): EmbeddingJobsParts {
   const { payloads, access, resultBytesMax } = recordJobsPartsOf(parts);
   const { clock } = parts.world;

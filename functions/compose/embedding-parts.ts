@@ -2,45 +2,60 @@ import { lookup } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { ProviderSetting } from '../config/settings/providers.ts';
-import type { Settings } from '../config/table.ts';
 import { builtInEmbedder, renamedEmbedder } from '../embeddings/built-in.ts';
 import type { EmbeddingParts } from '../embeddings/embed-texts.ts';
 import type { Embedder } from '../embeddings/embedder.ts';
 import { guardedEmbedder } from '../embeddings/guarded-embedder.ts';
 import { openAiEmbedder } from '../embeddings/openai-embedder.ts';
 import type { EmbeddingProvider } from '../embeddings/provider.ts';
+import type { VectorRetention } from '../embeddings/retention.ts';
 import { vertexEmbedder } from '../embeddings/vertex-embedder.ts';
 import { WorkLine } from '../embeddings/work-line.ts';
+import { describeFailure } from '../kernel/log.ts';
 import type { World } from '../kernel/world.ts';
 import { googleCredentials } from '../providers/outgoing/google-credentials.ts';
 import { guardedHttp } from '../providers/outgoing/guarded-http.ts';
 import { secretFile } from '../providers/outgoing/secret-file.ts';
 import { embeddingProvidersOf } from './embedding-providers.ts';
 import type { GroupParts } from './group.ts';
+import { providerGuardOf } from './provider-guards.ts';
 
 const TIMEOUT_SECONDS_DEFAULT = 60;
+const DAY_MS = 86_400_000;
 
 /** The calls of all groups of the process share its processor. */
 const line = new WorkLine();
 
 /** The store of the process and the model that its settings name. */
-export function embeddingPartsOf({
+export function embeddingPartsOf(parts: EmbeddingComposition): EmbeddingParts {
+  const report = (error: unknown) =>
+    parts.log({
+      severity: 'WARNING',
+      message: 'Vectors that were paid for could not be kept.',
+      failure: describeFailure(error),
+    });
+  const paid = { retention: vectorRetentionOf(parts), report };
+  return { store: parts.store.get, embedder: activeEmbedder(parts), paid };
+}
+
+type EmbeddingComposition = Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>;
+
+export function vectorRetentionOf({
   settings,
   store,
   world,
-}: Pick<GroupParts, 'settings' | 'store' | 'world'>): EmbeddingParts {
-  return { store: store.get, embedder: activeEmbedder(settings, world, store.get) };
+}: Omit<EmbeddingComposition, 'log'>): VectorRetention {
+  const { paidVectorRetentionDays: days } = settings.embeddings;
+  return { store: store.get, clock: world.clock, retentionMs: days === null ? null : days * DAY_MS };
 }
 
-function activeEmbedder(settings: Settings, world: World, store: EmbeddingParts['store']): Embedder {
+function activeEmbedder(parts: EmbeddingComposition): Embedder {
+  const { settings, world } = parts;
   const { active } = embeddingProvidersOf(settings);
   const { provider, dimensions, modelId } = active;
   const entry = settings.providers.list.find(({ Id }) => Id === provider);
-  if (entry !== undefined && entry.Kind !== 'deterministic') {
-    const { CallsPerMinute: callsPerMinute = null, TokensPerDayMax: tokensPerDayMax = null } = entry;
-    const guard = { store, provider, limits: { callsPerMinute, tokensPerDayMax } };
-    return guardedEmbedder(remoteEmbedder(entry, active, world), guard, world.clock);
-  }
+  if (entry !== undefined && entry.Kind !== 'deterministic')
+    return guardedEmbedder(remoteEmbedder(entry, active, world), providerGuardOf(parts, entry));
   const processor = { clock: world.clock, line };
   const embedder =
     entry === undefined

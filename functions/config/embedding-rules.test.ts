@@ -78,8 +78,24 @@ describe('an entry is refused', () => {
     [
       'with credentials in its address',
       [{ ...openai, BaseAddress: 'http://a:b@c/v1' }],
-      'must be an address',
+      'without a user, a query and a fragment',
     ],
+    [
+      'with a query in its address',
+      [{ ...openai, BaseAddress: 'https://c.test/v1?api-version=1' }],
+      'without a user, a query and a fragment',
+    ],
+    [
+      'with a fragment in its address',
+      [{ ...openai, BaseAddress: 'https://c.test/v1#' }],
+      'without a user, a query and a fragment',
+    ],
+    [
+      'with an address that cannot be read',
+      [{ ...openai, BaseAddress: 'https://[::1' }],
+      'has a BaseAddress that cannot be read',
+    ],
+    ['with a share of nothing', [{ ...openai, SpaceSharePercent: '0' }], 'from 1 to 100'],
     ['with too long vectors', [{ ...openai, Dimensions: '8193' }], 'from 1 to 8192'],
   ])('%s', (_, entries, reason) => {
     expect(faultOf(entries)).toContain(reason);
@@ -88,6 +104,28 @@ describe('an entry is refused', () => {
   test('and the length of its vectors is said once', () => {
     const more = { 'Embeddings:Provider': 'short', 'Embeddings:Dimensions': '8' };
     expect(faultOf([renamed], more)).toContain('says how long its vectors are');
+  });
+});
+
+describe('a key', () => {
+  const plain = 'would send its key unencrypted';
+  test.each([
+    ['http://models.test/v1', true],
+    ['http://10.0.0.7:8000/v1', true],
+    ['http://127.0.0.1.models.test/v1', true],
+    ['http://[fd00::1]/v1', true],
+    ['https://models.test/v1', false],
+    ['http://127.0.0.1:11434/v1', false],
+    ['http://[::1]:11434/v1', false],
+    ['http://localhost:11434/v1', false],
+    ['http://2130706433:11434/v1', false],
+  ])('for %s is refused: %s', (BaseAddress, isRefused) => {
+    for (const key of [{ ApiKey: 'k' }, { ApiKeyFile: '/run/key' }]) {
+      const entry = { ...openai, BaseAddress, ...key };
+      expect(faultOf([entry]).includes(plain)).toBe(isRefused);
+      expect(faultOf([{ ...entry, AllowsPlainHttp: 'true' }])).toBe('');
+    }
+    expect(faultOf([{ ...openai, BaseAddress }])).toBe('');
   });
 });
 

@@ -1,3 +1,4 @@
+import { isLoopback } from './loopback.ts';
 import type { Rule, RuleFault } from './rule.ts';
 import type { ProviderSetting } from './settings/providers.ts';
 import { table } from './table.ts';
@@ -16,11 +17,19 @@ const needed: Readonly<Record<ProviderSetting['Kind'], readonly Member[]>> = {
   'openai-compatible': ['BaseAddress'],
   vertex: ['ProjectId', 'LocationId'],
 };
-const ofNetwork = ['TimeoutSeconds', 'CallsPerMinute', 'TokensPerDayMax'] as const;
+const ofNetwork = ['TimeoutSeconds', 'CallsPerMinute', 'TokensPerDayMax', 'SpaceSharePercent'] as const;
 const prefixes = ['QueryPrefix', 'PassagePrefix', 'SymmetricPrefix'] as const;
 const useful: typeof needed = {
   deterministic: [],
-  'openai-compatible': ['BaseAddress', 'SendsDimensions', 'ApiKey', 'ApiKeyFile', ...prefixes, ...ofNetwork],
+  'openai-compatible': [
+    'BaseAddress',
+    'AllowsPlainHttp',
+    'SendsDimensions',
+    'ApiKey',
+    'ApiKeyFile',
+    ...prefixes,
+    ...ofNetwork,
+  ],
   vertex: ['ProjectId', 'LocationId', ...prefixes, ...ofNetwork],
 };
 const common: readonly Member[] = ['Id', 'Kind', 'DisplayName', 'Model', 'Dimensions'];
@@ -49,9 +58,25 @@ function entryFaults(entry: Partial<ProviderSetting>): string[] {
   faults.push(...useless.map((name) => `has ${name}, for which the kind ${Kind} has no use`));
   if (entry.ApiKey !== undefined && entry.ApiKeyFile !== undefined)
     faults.push('has both ApiKey and ApiKeyFile: one of them holds the key');
+  faults.push(...addressFaults(entry));
   if (Kind === 'deterministic' && !deterministicModels.has(entry.Model ?? ''))
     faults.push(`names another Model than ${[...deterministicModels].join(' and ')}`);
   return faults;
+}
+
+function addressFaults({
+  BaseAddress,
+  ApiKey,
+  ApiKeyFile,
+  AllowsPlainHttp = false,
+}: Partial<ProviderSetting>): string[] {
+  if (BaseAddress === undefined) return [];
+  if (!URL.canParse(BaseAddress)) return ['has a BaseAddress that cannot be read'];
+  const { protocol, hostname } = new URL(BaseAddress);
+  const hasKey = ApiKey !== undefined || ApiKeyFile !== undefined;
+  const isSafe = protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''));
+  if (!hasKey || isSafe || AllowsPlainHttp) return [];
+  return ['would send its key unencrypted: BaseAddress must begin with https:, or AllowsPlainHttp be true'];
 }
 
 const deterministicModels: ReadonlySet<string> = new Set([

@@ -5,6 +5,7 @@ import { embeddingRules } from './embedding-rules.ts';
 import { executionRules } from './execution-rules.ts';
 import type { Fault } from './fault.ts';
 import { identityParts } from './identity-parts.ts';
+import { isLoopback } from './loopback.ts';
 import { recordRules } from './record-rules.ts';
 import type { Rule } from './rule.ts';
 import type { Host } from './setting.ts';
@@ -180,12 +181,6 @@ const openOnLoopbackOnly: Rule = (settings, host) => {
     },
   ];
 };
-
-function isLoopback(host: string): boolean {
-  return (
-    host.toLowerCase() === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
-  );
-}
 
 /** Refuses a connection string that the provider ignores: the data would go to another store than the operator expects. */
 const connection: Rule = ({ canonicalStore }) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MemoryDatabase } from '../../test/simulation/memory-database.ts';
 import { MemoryStore } from '../../test/simulation/memory-store.ts';
+import { StoreError } from '../store/port.ts';
 import { builtInEmbedder } from './built-in.ts';
 import { embedTexts } from './embed-texts.ts';
 import type { Embedder } from './embedder.ts';
@@ -28,11 +29,25 @@ function paidModel(textsMax = 2) {
   return { embedder, calls };
 }
 
-function storeOver(database: MemoryDatabase, diesAt = Infinity, when: 'before' | 'after' = 'before') {
+/** A process that dies at a store call: from then on neither the store nor a model answers it. */
+class Process {
+  isDead = false;
+  live(): Promise<void> {
+    return this.isDead ? Promise.reject(new Error('the process died')) : Promise.resolve();
+  }
+}
+
+function storeOver(
+  database: MemoryDatabase,
+  diesAt = Infinity,
+  when: 'before' | 'after' = 'before',
+  process = new Process(),
+) {
   let trips = 0;
   const die = () => {
     trips += 1;
-    return trips > diesAt ? Promise.reject(new Error('the process died')) : Promise.resolve();
+    if (trips > diesAt) process.isDead = true;
+    return process.live();
   };
   const store = new MemoryStore(database, { [when]: die });
   return () => Promise.resolve(store);
@@ -102,17 +117,130 @@ describe('texts', () => {
   });
 });
 
+describe('a store that does not keep what was paid for', () => {
+  /** Fails so many writes. */
+  function failing(writes: number) {
+    const database = new MemoryDatabase();
+    let left = writes;
+    const store = new MemoryStore(database, {});
+    const transact: typeof store.transact = (...given) => {
+      left -= 1;
+      return left >= 0 ? Promise.reject(new StoreError('full', 'no room')) : store.transact(...given);
+    };
+    const over = new Proxy(store, {
+      get: (target, name) => {
+        if (name === 'transact') return transact;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    return { database, store: () => Promise.resolve(over) };
+  }
+
+  test('is tried once more', async () => {
+    const { embedder, calls } = paidModel(9);
+    const { store } = failing(1);
+    const reports: unknown[] = [];
+    const parts = { store, embedder, paid: { report: (error: unknown) => void reports.push(error) } };
+    await embedTexts(parts, question, { space: 's', signal });
+    await embedTexts(parts, question, { space: 's', signal });
+    expect([calls.length, reports]).toEqual([1, []]);
+  });
+
+  test('does not cost the answer, and is reported for each call of the model', async () => {
+    const { embedder, calls } = paidModel();
+    const { store } = failing(Infinity);
+    const reports: unknown[] = [];
+    const parts = { store, embedder, paid: { report: (error: unknown) => void reports.push(error) } };
+    const { items } = await embedTexts(parts, question, { space: 's', signal });
+    expect(items.map(({ values }) => values.length)).toEqual(Array(8).fill(8));
+    expect([calls.length, reports]).toEqual([4, Array(4).fill(expect.any(StoreError))]);
+  });
+});
+
+describe('calls at once for the same texts', () => {
+  const ask = (store: ReturnType<typeof storeOver>, embedder: Embedder, own: object = {}) =>
+    embedTexts({ store, embedder }, question, { space: 's', signal, ...own });
+
+  /** A paid model whose calls wait until a test lets them end. */
+  function heldModel() {
+    const { embedder, calls } = paidModel(9);
+    const held: { readonly end: (error?: Error) => void }[] = [];
+    const embed: Embedder['embed'] = async (batch, call) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      held.push({ end: (error) => (error === undefined ? resolve() : reject(error)) });
+      const vectors = await embedder.embed(batch, call);
+      await promise;
+      return vectors;
+    };
+    return { embedder: { ...embedder, embed }, calls, held };
+  }
+
+  test('pay once', async () => {
+    const { embedder, calls, held } = heldModel();
+    const store = storeOver(new MemoryDatabase());
+    const both = [ask(store, embedder), ask(store, embedder)];
+    await expect.poll(() => held.length).toBe(1);
+    held[0]?.end();
+    const [one, two] = await Promise.all(both);
+    expect(two).toEqual(one);
+    expect(calls).toHaveLength(1);
+  });
+
+  test('pay apart in two spaces, and with two stores', async () => {
+    const { embedder, held } = heldModel();
+    const store = storeOver(new MemoryDatabase());
+    const all = [
+      ask(store, embedder),
+      ask(store, embedder, { space: 'another' }),
+      ask(storeOver(new MemoryDatabase()), embedder),
+    ];
+    await expect.poll(() => held.length).toBe(3);
+    for (const { end } of held) end();
+    await Promise.all(all);
+  });
+
+  test('are not ended by the failure of the one that pays', async () => {
+    const { embedder, calls, held } = heldModel();
+    const store = storeOver(new MemoryDatabase());
+    const first = ask(store, embedder);
+    await expect.poll(() => held.length).toBe(1);
+    const second = ask(store, embedder);
+    held[0]?.end(new Error('too large'));
+    await expect(first).rejects.toThrow('too large');
+    await expect.poll(() => held.length).toBe(2);
+    held[1]?.end();
+    expect((await second).items).toHaveLength(8);
+    expect(calls).toHaveLength(2);
+  });
+
+  test('end at once where they are cancelled while another pays', async () => {
+    const { embedder, calls, held } = heldModel();
+    const store = storeOver(new MemoryDatabase());
+    const first = ask(store, embedder);
+    await expect.poll(() => held.length).toBe(1);
+    const controller = new AbortController();
+    const second = ask(store, embedder, { signal: controller.signal });
+    controller.abort();
+    await expect(second).rejects.toThrow();
+    held[0]?.end();
+    await first;
+    expect(calls).toHaveLength(1);
+  });
+});
+
 /** What two processes pay for, of which the first dies at a store call. */
 async function paidTwice(diesAt: number, when: 'before' | 'after') {
   const database = new MemoryDatabase();
   const { embedder, calls } = paidModel();
-  const first = await embedTexts({ store: storeOver(database, diesAt, when), embedder }, question, {
-    space: 's',
-    signal,
-  }).then(
-    () => 'ended',
-    () => 'died',
-  );
+  const process = new Process();
+  const mortal: Embedder = {
+    ...embedder,
+    embed: (...call) => process.live().then(() => embedder.embed(...call)),
+  };
+  const store = storeOver(database, diesAt, when, process);
+  await embedTexts({ store, embedder: mortal }, question, { space: 's', signal }).catch(() => undefined);
+  const first = process.isDead ? 'died' : 'ended';
   const inFlight = first === 'died' ? (calls.at(-1) ?? []) : [];
   await embedTexts({ store: storeOver(database), embedder }, question, { space: 's', signal });
   const all = calls.flat();

@@ -1,15 +1,15 @@
 import { float32Text } from '../collections/rules/snapshot/float32-text.ts';
 import { nextTurn } from '../kernel/turns.ts';
-import type { RecordKey, RecordStore } from '../store/port.ts';
-import type { EmbedCall, Embedder } from './embedder.ts';
-import { keepPaid, readPaid } from './paid-vectors.ts';
-import { splitBatches } from './rules/batches.ts';
+import type { RecordStore } from '../store/port.ts';
+import { buyVectors, type Purchase } from './buy-vectors.ts';
+import type { Embedder } from './embedder.ts';
+import { newVectors } from './new-vectors.ts';
 import { type EmbeddingQuestion, preparedTexts } from './rules/request.ts';
-import { embeddingKey } from './store-collections.ts';
 
 export interface EmbeddingParts {
   readonly store: () => Promise<RecordStore>;
   readonly embedder: Embedder;
+  readonly paid?: Pick<Purchase, 'retention' | 'report'>;
 }
 
 export interface EmbedWork {
@@ -40,10 +40,11 @@ export interface EmbeddingItem {
 
 /**
  * The vectors of the texts of a question. What a paid model answers is kept before the next call, so another call for the same
- * texts, such as that of a job after a crash, pays at most for the last call once more. Throws a `ProviderFailure`.
+ * texts, such as that of a job after a crash, pays at most for the last call once more. A store that keeps nothing does not cost the
+ * answer. Throws a `ProviderFailure`.
  */
 export async function embedTexts(
-  { store, embedder }: EmbeddingParts,
+  { store, embedder, paid }: EmbeddingParts,
   question: EmbeddingQuestion,
   work: EmbedWork,
 ): Promise<EmbeddingAnswer> {
@@ -51,9 +52,10 @@ export async function embedTexts(
   const prepared = preparedTexts(question, embedder.prefixes);
   const texts = [...new Set(prepared.map(({ text }) => text))];
   const call = { purpose, signal: work.signal, space: work.space };
+  const { space, moved } = work;
   const vectors = embedder.isPaid
-    ? await paidVectors(await store(), embedder, texts, call, work)
-    : await newVectors(embedder, texts, call, ({ size }) => work.moved?.(size));
+    ? await buyVectors({ ...paid, store: await store(), embedder, space, moved }, texts, call)
+    : await newVectors(embedder, texts, call, ({ size }) => moved?.(size));
   const items: EmbeddingItem[] = [];
   for (const [index, { text, ...facts }] of prepared.entries()) {
     const values = Array.from(vectors.get(text) ?? [], (value) => Number(float32Text(value)));
@@ -63,49 +65,4 @@ export async function embedTexts(
   }
   const { provider, modelId, dimensions } = embedder;
   return { provider, modelId, dimensions, purpose, items };
-}
-
-type Vectors = ReadonlyMap<string, Float32Array>;
-
-async function paidVectors(
-  store: RecordStore,
-  embedder: Embedder,
-  texts: readonly string[],
-  call: EmbedCall,
-  { space, moved }: EmbedWork,
-): Promise<Vectors> {
-  const keyOf = (text: string): RecordKey => embeddingKey(embedder, call.purpose, text);
-  const kept = await readPaid(store, space, texts.map(keyOf));
-  const known = texts.flatMap((text) => {
-    const vector = kept.get(keyOf(text).id);
-    return vector === undefined ? [] : [[text, vector] as const];
-  });
-  const missing = texts.filter((text) => !kept.has(keyOf(text).id));
-  const bought = await newVectors(embedder, missing, call, async (done, batch) => {
-    await keepPaid(
-      store,
-      space,
-      batch.map(([text, vector]) => ({ key: keyOf(text), vector })),
-    );
-    await moved?.(known.length + done.size);
-  });
-  return new Map([...known, ...bought]);
-}
-
-/** Calls the model batch by batch; `after` is awaited before the next call. */
-async function newVectors(
-  embedder: Embedder,
-  texts: readonly string[],
-  call: EmbedCall,
-  after: (done: Vectors, batch: readonly (readonly [string, Float32Array])[]) => Promise<void> | undefined,
-): Promise<Vectors> {
-  const done = new Map<string, Float32Array>();
-  for (const batch of splitBatches(texts, embedder.batch)) {
-    call.signal.throwIfAborted();
-    const vectors = await embedder.embed(batch, call);
-    const pairs = batch.map((text, at) => [text, vectors[at] ?? new Float32Array()] as const);
-    for (const [text, vector] of pairs) done.set(text, vector);
-    await after(done, pairs);
-  }
-  return done;
 }

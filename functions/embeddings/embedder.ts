@@ -13,6 +13,8 @@ export interface EmbedCall {
   readonly signal: AbortSignal;
   /** Whose texts they are: spaces share the processor. */
   readonly space?: string;
+  /** Awaited before each request to a provider: it throws where the request may not be sent. */
+  readonly admit?: (() => Promise<void>) | undefined;
 }
 
 /** A model that gives a text its vector. */

@@ -35,13 +35,13 @@ export function openAiEmbedder(world: World, options: OpenAiEmbedderOptions): Em
     prefixes,
     isPaid: true,
     batch: BATCH,
-    async embed(texts, { signal }) {
+    async embed(texts, { signal, admit }) {
       const size = sendsDimensions ? { dimensions } : {};
       const body = { input: texts, model: modelId, ...size, encoding_format: 'float' };
       const key = await apiKey();
       const headers = new Headers(key === null ? {} : { authorization: `Bearer ${key}` });
       const call = { url, headers, body, answerBytesMax: answerBytesMax(texts.length, dimensions) };
-      const answer = await callProvider(world, call, { timeoutMs, signal });
+      const answer = await callProvider(world, call, { timeoutMs, signal, admit });
       return vectorsIn(answer, texts.length, dimensions);
     },
   };

@@ -1,5 +1,7 @@
 import { spaceScope } from '../collections/store-collections.ts';
-import { type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
+import { upkeepListing } from '../collections/upkeep-collections.ts';
+import { type RecordData, type RecordKey, type RecordStore, StoreError } from '../store/port.ts';
+import { removalTime, type VectorRetention } from './retention.ts';
 import { vectorOfText, vectorText } from './rules/vector-bytes.ts';
 
 /** Vectors of one read or commit: some have 3,072 numbers. */
@@ -26,21 +28,33 @@ export async function readPaid(
   return found;
 }
 
+export interface PaidPlace {
+  readonly store: RecordStore;
+  readonly space: string;
+  readonly retention?: VectorRetention | undefined;
+}
+
 export async function keepPaid(
-  store: RecordStore,
-  space: string,
+  { store, space, retention }: PaidPlace,
   vectors: readonly PaidVector[],
 ): Promise<void> {
+  const due = await removalTime(retention, space);
   for (let at = 0; at < vectors.length; at += CHUNK) {
     const chunk = vectors.slice(at, at + CHUNK);
     const keys = chunk.map(({ key }) => ({ key, expectAbsent: true }));
     await store.transact(spaceScope(space), { keys }, (found) => ({
       writes: chunk
         .filter(({ key }) => found.get(key) === undefined)
-        .map(({ key, vector }) => ({ put: { key, head: {}, body: JSON.stringify(vectorText(vector)) } })),
+        .map(({ key, vector }) => ({ put: recordOf(key, vector, due) })),
       result: null,
     }));
   }
+}
+
+/** A record with a due time has a listing, as upkeep reads such records in the order of their listing ids. */
+function recordOf(key: RecordKey, vector: Float32Array, due: number | null): RecordData {
+  const record = { key, head: {}, body: JSON.stringify(vectorText(vector)) };
+  return due === null ? record : { ...record, due, listing: upkeepListing(key) };
 }
 
 function vectorIn(body: string | null | undefined): Float32Array {

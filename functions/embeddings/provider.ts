@@ -18,6 +18,8 @@ export interface EmbeddingProvider {
   /** A word, such as `provider_disabled_by_configuration`; `null` where the service may call it. */
   readonly disabledReason: string | null;
   readonly guidance: ProviderGuidance;
+  /** Names its configuration; for callers with a right alone, since an address can be guessed from it. */
+  readonly configHash: string;
 }
 
 export interface ProviderGuidance {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { OwnedCollection } from '../store/ownership.ts';
+import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
 import type { RecordKey } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 import type { Embedder, EmbeddingPurpose } from './embedder.ts';
@@ -10,6 +10,13 @@ export const EMBEDDINGS: OwnedCollection = {
   pairedIndexes: false,
   owner: 'space',
   copies: 'none',
+};
+
+/** The spaces in which such vectors await their removal. */
+export const EMBEDDING_SPACES: OwnedCollection = {
+  name: 'embedding-retention',
+  pairedIndexes: false,
+  ...SERVICE_DATA,
 };
 
 /** The purpose is part of it: some models give a text another vector for it. */

@@ -43,7 +43,7 @@ export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Em
     prefixes,
     isPaid: true,
     batch: ONE_TEXT_MODELS.has(modelId) ? ONE_TEXT : BATCH,
-    async embed(texts, { purpose, signal }) {
+    async embed(texts, { purpose, signal, admit }) {
       const instances = texts.map((content) => ({ content, task_type: taskTypes[purpose] }));
       // A text that the model would cut in silence is refused.
       const parameters = { autoTruncate: false, outputDimensionality: dimensions };
@@ -54,7 +54,7 @@ export function vertexEmbedder(world: World, options: VertexEmbedderOptions): Em
         body: { instances, parameters },
         answerBytesMax: bytes,
       };
-      const answer = await callProvider(world, call, { timeoutMs, signal });
+      const answer = await callProvider(world, call, { timeoutMs, signal, admit });
       return readList(answer, 'predictions', texts.length).map((each) =>
         readVector(memberOf(memberOf(each, 'embeddings'), 'values'), dimensions),
       );

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ByteSelection, StoredBytes, writeBytes } from './byte-answer.ts';
+import { type ByteSelection, carriesBytes, StoredBytes, writeBytes } from './byte-answer.ts';
 import { ByteStream, type RawResponse } from './message.ts';
 import { problemOf } from './problem.ts';
 
@@ -42,6 +42,22 @@ function written(members: Partial<ByteSelection>, bytes: StoredBytes): RawRespon
     return { ...response, body: null };
   }
 }
+
+test('what carries bytes is known before they are read', async () => {
+  const fields = fc.record({
+    method: fc.constantFrom('GET', 'HEAD'),
+    range: fc.constantFrom(undefined, 'bytes=0-3', 'bytes=9-', 'bytes=10-', 'bytes=-0', 'pages=1'),
+    ifRange: fc.constantFrom(undefined, etag, '"v0"'),
+    ifNoneMatch: fc.constantFrom(undefined, etag, '"v0"', '*'),
+  });
+  await fc.assert(
+    fc.asyncProperty(fields, async (given) => {
+      const { status } = written(given, bytesOf());
+      const expected = given.method !== 'HEAD' && (status === 200 || status === 206);
+      expect(carriesBytes(selection(given), { size: content.length, etag })).toBe(expected);
+    }),
+  );
+});
 
 test.each([
   ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],

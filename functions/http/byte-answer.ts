@@ -11,12 +11,17 @@ export class StoredBytes {
   readonly etag: string | null;
   /** Reads the bytes from `start` up to, not including, `end`. Runs only where the answer carries bytes. */
   readonly open: (start: number, end: number) => AsyncIterable<Uint8Array>;
+  /** Aborted where the answer has to stop, although the client still reads. */
+  readonly cut: AbortSignal | null;
 
-  constructor(parts: Pick<StoredBytes, 'mediaType' | 'size' | 'etag' | 'open'>) {
+  constructor(
+    parts: Pick<StoredBytes, 'mediaType' | 'size' | 'etag' | 'open'> & Partial<Pick<StoredBytes, 'cut'>>,
+  ) {
     this.mediaType = parts.mediaType;
     this.size = parts.size;
     this.etag = parts.etag;
     this.open = parts.open;
+    this.cut = parts.cut ?? null;
   }
 }
 
@@ -63,25 +68,46 @@ export function writeBytes(
   if (etag !== null && ifNoneMatch !== undefined && matches(ifNoneMatch, etag))
     return { status: 304, headers: fields, body: null, close: false };
   fields.push(['Accept-Ranges', 'bytes']);
-  // RFC 9110 section 14.2 defines ranges for GET alone. A tag that changed means: send the whole.
-  const asked = method === 'GET' && (ifRange === undefined || ifRange.trim() === etag) ? range : undefined;
-  const part = asked === undefined ? null : rangeOf(asked, size);
+  const part = partOf({ method, range, ifRange }, { size, etag });
   if (part === 'unsatisfiable')
     throw new ServiceError('range_not_satisfiable', 'The range begins behind the last byte.', { size, etag });
   const { start, end } = part ?? { start: 0, end: size };
   const content: [string, string][] = [['Content-Type', bytes.mediaType], ...fields];
   if (part !== null) content.push(['Content-Range', `bytes ${start}-${end - 1}/${size}`]);
-  const body = new ByteStream(end - start, () => bytes.open(start, end));
+  const body = new ByteStream(end - start, () => bytes.open(start, end), undefined, bytes.cut);
   return { status: part === null ? 200 : 206, headers: content, body, close: false };
 }
 
-/** If-None-Match compares weakly: `W/"a"` matches `"a"` (RFC 9110 section 13.1.2). */
+/** Whether the answer of this request carries bytes: no 304, no 416, and nothing for `HEAD`. */
+export function carriesBytes(selection: ByteSelection, bytes: Pick<StoredBytes, 'size' | 'etag'>): boolean {
+  const { method, ifNoneMatch } = selection;
+  if (method === 'HEAD') return false;
+  if (bytes.etag !== null && ifNoneMatch !== undefined && matches(ifNoneMatch, bytes.etag)) return false;
+  return partOf(selection, bytes) !== 'unsatisfiable';
+}
+
+/** RFC 9110 section 14.2 defines ranges for GET alone. A tag that changed means: send the whole. */
+function partOf(
+  { method, range, ifRange }: Omit<ByteSelection, 'ifNoneMatch'>,
+  { size, etag }: Pick<StoredBytes, 'size' | 'etag'>,
+): Range | 'unsatisfiable' | null {
+  const isAsked = method === 'GET' && (ifRange === undefined || ifRange.trim() === etag);
+  return isAsked && range !== undefined ? rangeOf(range, size) : null;
+}
+
+/**
+ * If-None-Match compares weakly: `W/"a"` matches `"a"` (RFC 9110 section 13.1.2). A tag without its quotes, as JSON answers it, matches
+ * as well.
+ */
 export function matches(field: string, etag: string): boolean {
   return field.trim() === '*' || field.split(',').some((tag) => strongTag(tag) === strongTag(etag));
 }
 
 function strongTag(tag: string): string {
-  return tag.trim().replace(/^W\//, '');
+  return tag
+    .trim()
+    .replace(/^W\//, '')
+    .replace(/^"(.*)"$/, '$1');
 }
 
 interface Range {

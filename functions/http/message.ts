@@ -44,11 +44,19 @@ export class ByteStream {
   readonly open: () => AsyncIterable<Uint8Array>;
   /** Ends a producer whose bytes have no reader, such as that of an answer to `HEAD`. */
   readonly discard: () => void;
+  /** Aborted where the sender has to stop, although the client still reads. */
+  readonly cut: AbortSignal | null;
 
-  constructor(size: number | null, open: () => AsyncIterable<Uint8Array>, discard: () => void = () => {}) {
+  constructor(
+    size: number | null,
+    open: () => AsyncIterable<Uint8Array>,
+    discard: () => void = () => {},
+    cut: AbortSignal | null = null,
+  ) {
     this.size = size;
     this.open = open;
     this.discard = discard;
+    this.cut = cut;
   }
 }
 

@@ -1,30 +1,25 @@
-import { ServiceError } from '../kernel/errors.ts';
+import { malformed, type PartHead, parametersIn, partHead } from './multipart-head.ts';
 
 /**
  * Splits a multipart body (RFC 2046 section 5.1) into its parts while it arrives, holding at most one header section or one
  * delimiter. Pulls instead of being pushed, so that a slow reader slows the client. Stricter than the libraries that were
- * weighed: text around the parts, an unnamed part or a missing end is an error and never skipped.
+ * weighed: an unnamed part or a missing end is an error and never skipped. Text before the first boundary and behind the last one is
+ * skipped, as the RFC says, unless it holds the boundary: another reader might find a part there.
  */
 
-/** The header section of one part, as RFC 7578 section 4 uses it. */
-export interface PartHead {
-  readonly name: string;
-  readonly fileName: string | null;
-  readonly mediaType: string | null;
-}
-
 const HEADER_BYTES_MAX = 8 * 1024;
-const FILE_NAME_LENGTH_MAX = 255;
+/** White space behind a boundary, which a gateway may add. */
+const PADDING_BYTES_MAX = 64;
+const TEXT_ASIDE_BYTES_MAX = 64 * 1024;
 const lineEnd = Buffer.from('\r\n');
 const headerEnd = Buffer.from('\r\n\r\n');
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const [SPACE, TAB, HYPHENS] = [0x20, 0x09, Buffer.from('--')];
 
 /** The boundary of a Content-Type field: 1 to 70 characters that a delimiter line may hold. */
 export function boundaryOf(contentType: string): string {
-  const boundaries = [...contentType.matchAll(/;\s*boundary=(?:"([^"]*)"|([^\s;"]*))/gi)];
-  const [, quoted, plain] = boundaries[0] ?? [];
-  const boundary = quoted ?? plain ?? '';
-  if (boundaries.length !== 1 || !/^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/.test(boundary))
+  const parameters = parametersIn(contentType.replace(/^[^;]*/, ''));
+  const boundary = parameters?.get('boundary') ?? '';
+  if (!/^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/.test(boundary))
     throw malformed('The Content-Type names no boundary, or no valid one.');
   return boundary;
 }
@@ -45,19 +40,20 @@ export class MultipartParser {
   async next(): Promise<PartHead | null> {
     if (this.#state === 'end') return null;
     if (this.#state === 'start') {
-      await this.#hold(this.#delimiter.length);
-      if (!this.#held.subarray(0, this.#delimiter.length).equals(this.#delimiter))
-        throw malformed('The form does not begin with its boundary.');
-      this.#drop(this.#delimiter.length);
+      const aside = this.#textAside();
+      for await (const text of this.content()) aside.pass(text);
     } else if (this.#state === 'content') {
       for await (const _ of this.content()) continue;
     }
-    await this.#hold(2);
-    const mark = this.#held.toString('latin1', 0, 2);
-    this.#drop(2);
-    if (mark === '--') return this.#finish();
-    if (mark !== '\r\n') throw malformed('A boundary of the form is followed by other text.');
-    const head = headOf(await this.#headerSection());
+    await this.#hold(HYPHENS.length);
+    const isLast = this.#begins(HYPHENS);
+    if (isLast) this.#drop(HYPHENS.length);
+    await this.#skipPadding();
+    if (isLast) return this.#finish();
+    await this.#hold(lineEnd.length);
+    if (!this.#begins(lineEnd)) throw malformed('A boundary of the form is followed by other text.');
+    this.#drop(lineEnd.length);
+    const head = partHead(await this.#headerSection());
     this.#state = 'content';
     return head;
   }
@@ -94,16 +90,34 @@ export class MultipartParser {
     }
   }
 
-  /** Behind the end there may be one line end and nothing else. */
+  async #skipPadding(): Promise<void> {
+    for (let skipped = 0; skipped < PADDING_BYTES_MAX; skipped += 1) {
+      if (this.#held.length === 0 && !(await this.#pull())) return;
+      if (this.#held[0] !== SPACE && this.#held[0] !== TAB) return;
+      this.#drop(1);
+    }
+  }
+
+  /** Behind the last boundary there is nothing, or a line end and then any text. */
   async #finish(): Promise<null> {
     this.#state = 'end';
-    for (;;) {
-      if (this.#held.length > lineEnd.length || !lineEnd.subarray(0, this.#held.length).equals(this.#held))
-        throw malformed('The form is followed by other text.');
-      const { value, done } = await this.#chunks.next();
-      if (done === true) return null;
-      this.#held = Buffer.concat([this.#held, value]);
-    }
+    while (this.#held.length < lineEnd.length) if (!(await this.#pull())) break;
+    if (!lineEnd.subarray(0, this.#held.length).equals(this.#held.subarray(0, lineEnd.length)))
+      throw malformed('The last boundary of the form is followed by other text.');
+    const aside = this.#textAside();
+    do {
+      aside.pass(this.#held);
+      this.#drop(this.#held.length);
+    } while (await this.#pull());
+    return null;
+  }
+
+  #textAside(): TextAside {
+    return new TextAside(this.#delimiter.subarray(lineEnd.length));
+  }
+
+  #begins(text: Buffer): boolean {
+    return this.#held.subarray(0, text.length).equals(text);
   }
 
   async #hold(size: number): Promise<void> {
@@ -111,11 +125,16 @@ export class MultipartParser {
   }
 
   async #more(): Promise<void> {
+    if (!(await this.#pull())) throw malformed('The form ends before its last boundary.');
+  }
+
+  async #pull(): Promise<boolean> {
     const step = await this.#chunks.next();
-    if (step.done === true) throw malformed('The form ends before its last boundary.');
+    if (step.done === true) return false;
     const { buffer, byteOffset, byteLength } = step.value;
     const chunk = Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
     this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    return true;
   }
 
   #drop(size: number): void {
@@ -123,59 +142,23 @@ export class MultipartParser {
   }
 }
 
-function headOf(section: Buffer): PartHead {
-  const fields = new Map<string, string>();
-  for (const line of textOf(section).split('\r\n')) {
-    const [, name = '', value = ''] = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\r\n\0]*)$/.exec(line) ?? [];
-    if (name === '') throw malformed('A header field of a part is not well-formed.');
-    const key = name.toLowerCase();
-    if (fields.has(key)) throw malformed('A part has a header field twice.');
-    fields.set(key, value.trim());
+/** Text around the parts. Refuses the boundary in it, also where it arrives in pieces. */
+class TextAside {
+  readonly #boundary: Buffer;
+  #last: Buffer = Buffer.alloc(0);
+  #size = 0;
+
+  constructor(boundary: Buffer) {
+    this.#boundary = boundary;
   }
-  // RFC 7578 section 4.7 deprecates the field; a coded part would reach the handler undecoded.
-  if (!/^(?:7bit|8bit|binary)$/i.test(fields.get('content-transfer-encoding') ?? 'binary'))
-    throw malformed('A part has a transfer encoding.');
-  const { name, fileName } = dispositionOf(fields.get('content-disposition') ?? '');
-  return { name, fileName, mediaType: fields.get('content-type') ?? null };
-}
 
-function textOf(section: Buffer): string {
-  try {
-    return utf8.decode(section);
-  } catch {
-    throw malformed('The header fields of a part are not UTF-8.');
+  pass(text: Uint8Array): void {
+    this.#size += text.byteLength;
+    if (this.#size > TEXT_ASIDE_BYTES_MAX)
+      throw malformed('There is too much text around the parts of the form.');
+    const joined = Buffer.concat([this.#last, text]);
+    if (joined.includes(this.#boundary))
+      throw malformed('The text around the parts of the form holds its boundary.');
+    this.#last = joined.subarray(Math.max(0, joined.length - this.#boundary.length + 1));
   }
-}
-
-/** `form-data` with one `name` and at most one `filename`; RFC 7578 section 4.2 forbids `filename*`. */
-function dispositionOf(field: string): Pick<PartHead, 'name' | 'fileName'> {
-  const parameter = /;[ \t]*(name|filename)=(?:"((?:[^"\\]|\\["\\])*)"|([^\s;"\\,]+))/iy;
-  let at = /^form-data[ \t]*/i.exec(field)?.[0].length ?? -1;
-  const found: { name?: string; filename?: string } = {};
-  while (at >= 0 && at < field.length) {
-    parameter.lastIndex = at;
-    const [whole, key = '', quoted, plain = ''] = parameter.exec(field) ?? [];
-    const word = key.toLowerCase() as 'name' | 'filename';
-    if (whole === undefined || found[word] !== undefined) {
-      at = -1;
-      break;
-    }
-    found[word] = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain;
-    at += whole.length;
-  }
-  if (at < 0 || found.name === undefined || found.name === '')
-    throw malformed('The Content-Disposition of a part does not name it as form-data.');
-  return { name: found.name, fileName: found.filename === undefined ? null : fileNameOf(found.filename) };
-}
-
-/** A plain name without a path: some clients send the whole path of the file. */
-function fileNameOf(text: string): string | null {
-  if (text === '') return null;
-  if (text.length > FILE_NAME_LENGTH_MAX || /[/\\\p{Cc}]/u.test(text) || text === '.' || text === '..')
-    throw malformed('The file name of a part is too long, a path, or holds control characters.');
-  return text;
-}
-
-function malformed(detail: string): ServiceError {
-  return new ServiceError('malformed_request', detail);
 }

@@ -94,8 +94,48 @@ describe('a form is refused', () => {
     ['of another type', formOf(manifest, artifact), 'text/plain', 'unsupported_media_type'],
     ['without a boundary', formOf(manifest), 'multipart/form-data', 'malformed_request'],
     ['with two boundaries', formOf(manifest), `${contentType}; boundary=b2`, 'malformed_request'],
-    ['with text before it', `x${formOf(manifest, artifact)}`, contentType, 'malformed_request'],
-    ['with text behind it', `${formOf(manifest, artifact)}x`, contentType, 'malformed_request'],
+    [
+      'with text glued to its first boundary',
+      `x${formOf(manifest, artifact)}`,
+      contentType,
+      'malformed_request',
+    ],
+    [
+      'with text glued to its last boundary',
+      `${formOf(manifest, artifact).trimEnd()}x`,
+      contentType,
+      'malformed_request',
+    ],
+    [
+      'with text glued to a boundary',
+      formOf(manifest, artifact).replace('--b1\r\nContent-Disposition: form-data; name="a', '--b1x$&'),
+      contentType,
+      'malformed_request',
+    ],
+    [
+      'with a part behind its end',
+      `${formOf(manifest, artifact)}--b1\r\n${artifact}\r\n--b1--\r\n`,
+      contentType,
+      'malformed_request',
+    ],
+    [
+      'with much text before it',
+      `${'x'.repeat(70_000)}\r\n${formOf(manifest, artifact)}`,
+      contentType,
+      'malformed_request',
+    ],
+    [
+      'with much text behind it',
+      `${formOf(manifest, artifact)}${'x'.repeat(70_000)}`,
+      contentType,
+      'malformed_request',
+    ],
+    [
+      'with JSON of another charset',
+      formOf(manifest.replace('\r\n\r\n', '\r\nContent-Type: application/json; charset=utf-16\r\n\r\n')),
+      contentType,
+      'validation_failed',
+    ],
     ['with another boundary', formOf(manifest), 'multipart/form-data; boundary=b2', 'malformed_request'],
     ['with a part behind the bytes', formOf(artifact, manifest), contentType, 'validation_failed'],
     ['with a part twice', formOf(manifest, manifest, artifact), contentType, 'validation_failed'],
@@ -106,7 +146,7 @@ describe('a form is refused', () => {
       'with JSON of another type',
       formOf(manifest.replace('\r\n\r\n', '\r\nContent-Type: text/css\r\n\r\n')),
       contentType,
-      'unsupported_media_type',
+      'validation_failed',
     ],
     ['with JSON that is none', formOf(manifest.replace('{', '[')), contentType, 'malformed_request'],
     [
@@ -131,7 +171,7 @@ describe('a form is refused', () => {
       'with a JSON part that is too large',
       formOf(manifest.replace('"a"', `"${'a'.repeat(1024 * 1024)}"`)),
       contentType,
-      'payload_too_large',
+      'limit_exceeded',
     ],
   ])('%s', async (_, form, type, code) => {
     expect(await codeOf(() => read(form, 4_096, type))).toBe(code);
@@ -145,7 +185,16 @@ describe('a form is refused', () => {
 
   test.each([
     'form-data; name="a"; name="b"',
-    'form-data; filename*=utf-8\'\'a; name="a"',
+    'form-data; filename*=utf-8\'\'%ff; name="a"',
+    'form-data; filename*=utf-8\'\'..%2fa; name="a"',
+    'form-data; filename*=utf-7\'\'a; name="a"',
+    'form-data; filename*=a; name="a"',
+    "form-data; filename*=utf-8''a; filename*=utf-8''b; name=\"a\"",
+    "form-data; name*=utf-8''b",
+    'form-data; name="a"; name*=utf-8\'\'b',
+    'form-data; name*0="a"; name*1="b"; name="a"',
+    'form-data; name="a"; x',
+    'form-dataname="a"',
     'attachment; name="a"',
     'form-data; name=""',
     'form-data; name="a',
@@ -156,9 +205,63 @@ describe('a form is refused', () => {
   });
 });
 
+describe('a form of another platform is read', () => {
+  const json = '{"id":"a"}';
+  const types = [
+    'text/plain; charset=utf-8',
+    'application/json; charset="UTF-8"',
+    'application/octet-stream',
+  ];
+  test.each([
+    // MultipartFormDataContent of .NET.
+    ...types.map((type) => `CONTENT-TYPE: ${type}\r\nContent-Disposition: form-data; name=manifest`),
+    'content-disposition: Form-Data; name=manifest; filename="m.json"; size=10',
+    'Content-Disposition: form-data;\r\n\tname="manifest"',
+    'Content-Disposition: form-data ; name="manifest"\r\nContent-ID: <1>',
+  ])('with the manifest %j', async (head) => {
+    const { values, content } = await read(formOf(`${head}\r\n\r\n${json}`, artifact));
+    expect([values, content]).toEqual([{ manifest: { id: 'a' } }, 'bytes']);
+  });
+
+  test.each([
+    ["filename*=utf-8''a%20b.bin", 'a b.bin'],
+    [`filename="=?utf-8?B?w6Qv?="; filename*=UTF-8'de'%C3%A4.bin`, 'ä.bin'],
+    ["filename*=iso-8859-1''%e4.bin; filename=x", 'ä.bin'],
+    ['filename=a.bin', 'a.bin'],
+    ['filename="a \\"b\\".bin"', 'a "b".bin'],
+    ['filename*0="a"; filename*1=".bin"', null],
+    ['filename=""', null],
+  ])('with the file name %j', async (parameter, fileName) => {
+    const head = `Content-Disposition: form-data; name=artifact; ${parameter}`;
+    const { stream, content } = await read(formOf(manifest, `${head}\r\n\r\nbytes`));
+    expect([stream?.fileName, stream?.mediaType, content]).toEqual([
+      fileName,
+      'application/octet-stream',
+      'bytes',
+    ]);
+  });
+
+  test.each([
+    ['text before it', `This is a form.\r\n--b\r\n${formOf(manifest, artifact)}`],
+    ['an empty line before it', `\r\n${formOf(manifest, artifact)}`],
+    ['text behind it', `${formOf(manifest, artifact)}This was a form.\r\n--b\r\n`],
+    ['no line end behind it', formOf(manifest, artifact).trimEnd()],
+    ['white space behind its boundaries', formOf(manifest, artifact).replaceAll(/--b1(?:--)?/g, '$& \t')],
+  ])('with %s', async (_, form) => {
+    for (const size of [1, 2, 5, 10_000]) {
+      const { values, content } = await read(form, size);
+      expect([values, content]).toEqual([{ manifest: { id: 'a' } }, 'bytes']);
+    }
+  });
+});
+
 test('a boundary is what RFC 2046 allows', () => {
   expect(boundaryOf('multipart/form-data; boundary="a b"')).toBe('a b');
   expect(boundaryOf(`multipart/form-data; boundary=${'a'.repeat(70)}`)).toHaveLength(70);
   for (const boundary of ['', 'a'.repeat(71), '"a "', '"a\u00e9"'])
     expect(() => boundaryOf(`multipart/form-data; boundary=${boundary}`)).toThrow(ServiceError);
+  expect(boundaryOf('multipart/form-data; charset=utf-8; Boundary=b;')).toBe('b');
+  // What one reader takes for the boundary another must not take for text.
+  for (const type of ['x="; boundary=b"', 'boundary=b"x', 'boundary=a; boundary=b', 'boundary=a b'])
+    expect(() => boundaryOf(`multipart/form-data; ${type}`)).toThrow(ServiceError);
 });

@@ -5,7 +5,8 @@ import type { Reserve } from './body.ts';
 import type { ByteBody } from './byte-body.ts';
 import { byteBody } from './byte-stream.ts';
 import { mediaTypeOf } from './headers.ts';
-import { boundaryOf, MultipartParser, type PartHead } from './multipart-parser.ts';
+import type { PartHead } from './multipart-head.ts';
+import { boundaryOf, MultipartParser } from './multipart-parser.ts';
 import { FormParts } from './operation-input.ts';
 import { type JsonCounts, parseStrictJson, strictJsonLimits, textOf } from './strict-json.ts';
 
@@ -80,22 +81,25 @@ function partOf(parts: readonly FormPart[], { name }: PartHead, seen: object): F
   return part;
 }
 
+/** Types that clients send with JSON text: .NET adds `text/plain` to each text, and others know no type of a file. */
+const jsonTypes = /^(?:application\/(?:[\w.-]+\+)?json|text\/(?:plain|json)|application\/octet-stream)$/;
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)"?/i;
+
 async function readWhole(
   parser: MultipartParser,
   { name, mediaType }: PartHead,
   reserve: Reserve,
 ): Promise<Uint8Array> {
-  if (mediaType !== null && mediaTypeOf(mediaType) !== 'application/json')
-    throw new ServiceError('unsupported_media_type', `The part ${name} must be application/json.`);
+  const charset = CHARSET.exec(mediaType ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
+  if (mediaType !== null && !jsonTypes.test(mediaTypeOf(mediaType)))
+    throw invalidMember(`/${name}`, 'must be JSON, sent as application/json, text/plain or without a type');
+  if (!['utf-8', 'utf8', 'us-ascii'].includes(charset)) throw invalidMember(`/${name}`, 'must be UTF-8');
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of parser.content()) {
     size += chunk.length;
     if (size > JSON_PART_BYTES_MAX)
-      throw new ServiceError(
-        'payload_too_large',
-        `The part ${name} is larger than ${JSON_PART_BYTES_MAX} bytes.`,
-      );
+      throw invalidMember(`/${name}`, `must have at most ${JSON_PART_BYTES_MAX} bytes`, 'limit_exceeded');
     reserve(chunk.length);
     chunks.push(chunk);
   }

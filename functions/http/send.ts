@@ -95,19 +95,21 @@ function sizeOf({ status, body }: RawResponse): number | null {
 /** Sends chunk by chunk, no faster than the client reads; `false` where the client did not get the whole. */
 async function sendStream(
   response: ServerResponse,
-  { open, size }: ByteStream,
+  { open, size, cut }: ByteStream,
   { timers, signal }: SendParts,
 ): Promise<boolean> {
   const interruption = new Interruption();
   const leave = (): void => interruption.interrupt(new Error('the client has gone'));
   signal.addEventListener('abort', leave, { once: true });
+  cut?.addEventListener('abort', leave, { once: true });
   response.once('close', leave);
-  if (signal.aborted) leave();
+  if (signal.aborted || cut?.aborted === true) leave();
   const chunks = open()[Symbol.asyncIterator]();
   const write = async (chunk: Uint8Array): Promise<boolean> =>
     response.write(chunk) || (await drained(response, timers, interruption));
   const complete = await pump(chunks, size, interruption, write).catch(() => false);
   signal.removeEventListener('abort', leave);
+  cut?.removeEventListener('abort', leave);
   response.off('close', leave);
   if (complete) return true;
   // Only a cut connection shows the client that bytes are missing: the status line is sent.

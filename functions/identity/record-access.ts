@@ -9,12 +9,12 @@ import { asciiLowerCase, permissionDenied } from './grants.ts';
 
 export type RecordAccessOperation = 'read' | 'write' | 'delete' | 'maintain';
 
-export interface RecordGrant {
+export interface RecordGrant<Operation extends string = RecordAccessOperation> {
   readonly principal: string;
   readonly space: string;
   /** Product of the jobs that the principal starts without a product of its own; their tenant is the space. */
   readonly productId: string | null;
-  readonly operations: readonly RecordAccessOperation[];
+  readonly operations: readonly Operation[];
 }
 
 /** The space of all callers where no policies are configured. */
@@ -30,37 +30,36 @@ export interface RecordJobOwner {
 }
 
 /** A job of the record groups before its admission and before each execution. */
-export interface RecordJob {
+export interface RecordJob<Operation extends string = RecordAccessOperation> {
   readonly caller: RecordCaller;
   readonly space: string;
-  readonly operation: RecordAccessOperation;
+  readonly operation: Operation;
 }
 
 /** Decides about the callers of one space. A refusal throws `permission_denied`; its text tells nothing about targets. */
-export interface RecordAccess {
+export interface RecordAccess<Operation extends string = RecordAccessOperation> {
   /** The caller's space. Throws where the caller lacks the right, or where the query names another tenant. */
-  spaceOf(caller: RecordCaller, operation: RecordAccessOperation, tenantId?: string): string;
+  spaceOf(caller: RecordCaller, operation: Operation, tenantId?: string): string;
   /** The product and tenant of the caller's jobs where the query names none; `null` where its policy names no product. */
   ownerOf(caller: RecordCaller): RecordJobOwner | null;
   /** For jobs: throws where the caller does not have the right in the space of the job, or no longer has it. */
-  judgeRecordJob(job: RecordJob): void;
+  judgeRecordJob(job: RecordJob<Operation>): void;
 }
 
-export interface RecordAccessOptions {
-  readonly grants: readonly RecordGrant[];
+export interface RecordAccessOptions<Operation extends string = RecordAccessOperation> {
+  readonly grants: readonly RecordGrant<Operation>[];
   /** Whether principals are compared without regard to the case of ASCII letters; true unless set. */
   readonly caseInsensitive?: boolean;
 }
 
 /** Without grants all callers share one space: the configuration serves that in an open Development service only. */
-export function createRecordAccess({ grants, caseInsensitive = true }: RecordAccessOptions): RecordAccess {
+export function createRecordAccess<Operation extends string = RecordAccessOperation>({
+  grants,
+  caseInsensitive = true,
+}: RecordAccessOptions<Operation>): RecordAccess<Operation> {
   if (grants.length === 0) return openAccess;
   const members = membersOf(grants, caseInsensitive);
-  const spaceOf = (
-    { kind, principal }: RecordCaller,
-    operation: RecordAccessOperation,
-    tenantId?: string,
-  ) => {
+  const spaceOf = ({ kind, principal }: RecordCaller, operation: Operation, tenantId?: string) => {
     const member = kind === 'workload' && principal !== null ? members(principal) : undefined;
     if (member === undefined || !member.operations.has(operation)) throw permissionDenied();
     if (tenantId !== undefined && tenantId !== member.space) throw permissionDenied();
@@ -77,7 +76,7 @@ export function createRecordAccess({ grants, caseInsensitive = true }: RecordAcc
   };
 }
 
-const openAccess: RecordAccess = {
+const openAccess: RecordAccess<string> = {
   spaceOf: () => DEFAULT_SPACE,
   ownerOf: () => null,
   judgeRecordJob({ space }) {
@@ -104,18 +103,18 @@ export function createRecordPolicy(access: RecordAccess): ClassPolicy {
   return (caller, operation) => void access.spaceOf(caller, recordRightOf(operation));
 }
 
-interface Member {
+interface Member<Operation> {
   readonly space: string;
   readonly productId: string | null;
-  readonly operations: ReadonlySet<RecordAccessOperation>;
+  readonly operations: ReadonlySet<Operation>;
 }
 
-function membersOf(
-  grants: readonly RecordGrant[],
+function membersOf<Operation extends string>(
+  grants: readonly RecordGrant<Operation>[],
   caseInsensitive: boolean,
-): (principal: string) => Member | undefined {
+): (principal: string) => Member<Operation> | undefined {
   const spell = (principal: string) => (caseInsensitive ? asciiLowerCase(principal) : principal);
-  const members = new Map<string, Member>();
+  const members = new Map<string, Member<Operation>>();
   for (const { principal, space, productId, operations } of grants) {
     const known = members.get(spell(principal));
     // The rules of the configuration refuse a second space, and a mistake there must not widen the first.

@@ -1,12 +1,13 @@
 import { canonicalJson, type Json, sha256 } from '../kernel/canonical-json.ts';
 import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { queueFull, statusUri } from '../runs/admission.ts';
+import { afterWrite } from '../runs/announcements.ts';
 import type { StartRequest } from '../runs/rules/start.ts';
 import type { Run, RunScope } from '../runs/run.ts';
 import type { JobCaller, RunJob } from '../runs/run-job.ts';
 import type { Runtime } from '../runs/runtime.ts';
 import { type Reserve, startHere } from '../runs/start-here.ts';
-import { findStarted, type Started } from '../runs/start-run.ts';
+import { findStarted, isKeyUsed, type Started } from '../runs/start-run.ts';
 import type { JobHandler, JobPlugin } from './job-plugin.ts';
 
 /** What the operations of a group admit and read jobs with. */
@@ -61,10 +62,40 @@ export interface AdmittedJob {
  * answers the first job. Throws what the group's access rules refuse, `queue_full` at a ceiling, `idempotency_conflict`.
  */
 export async function admitJob(jobs: Jobs, plugin: JobPlugin, request: JobRequest): Promise<AdmittedJob> {
-  const { handlerId, caller, scope, space, subject = null } = request;
-  await handlerOf(plugin, handlerId).judge({ handlerId, caller, scope, space, subject });
+  await judge(plugin, request);
   const start = startRequest(jobs.runtime, plugin, request);
-  const { run, replayed } = await admit(jobs, start, request.stage);
+  return admittedJob(await admit(jobs, start, request.stage));
+}
+
+/**
+ * The job that the same request has started before; `null` where its key is free. For an operation whose checks may refuse the repeat of
+ * a request that they accepted before. Throws what the group's access rules refuse, and `idempotency_conflict`.
+ */
+export async function findJob(
+  { runtime }: Jobs,
+  plugin: JobPlugin,
+  request: JobRequest,
+): Promise<AdmittedJob | null> {
+  await judge(plugin, request);
+  const run = await findStarted(runtime, startRequest(runtime, plugin, request));
+  return run === null ? null : admittedJob({ run, replayed: true });
+}
+
+/** Whether a job has the idempotency key of the request, which may be another request. */
+export function isJobKeyUsed(
+  { runtime }: Jobs,
+  plugin: JobPlugin,
+  request: Omit<JobRequest, 'payload'>,
+): Promise<boolean> {
+  return isKeyUsed(runtime, startRequest(runtime, plugin, { ...request, payload: null }));
+}
+
+function judge(plugin: JobPlugin, request: JobRequest): Promise<void> | void {
+  const { handlerId, caller, scope, space, subject = null } = request;
+  return handlerOf(plugin, handlerId).judge({ handlerId, caller, scope, space, subject });
+}
+
+function admittedJob({ run, replayed }: Started): AdmittedJob {
   const repeated = replayed ? { 'Idempotency-Replayed': 'true' } : {};
   return { run, replayed, headers: { Location: statusUri(run.id, run.job), ...repeated } };
 }
@@ -85,13 +116,18 @@ async function admit(
   const request = { ...start, payload, payloadBytes, tags: { ...start.tags, ...tags } };
   try {
     const started = await startHere(runtime, reserve, request, runtime.world.clock.now());
-    if (started.replayed) await discard();
+    if (started.replayed) await removeStaged(runtime, discard);
     return started;
   } catch (error) {
     // After another failure a run may have been admitted: maintenance finds out.
-    if (error instanceof ServiceError) await discard();
+    if (error instanceof ServiceError) await removeStaged(runtime, discard);
     throw error;
   }
+}
+
+/** What cannot be removed here is removed by maintenance: the caller gets its answer, or the refusal, all the same. */
+function removeStaged(runtime: Runtime, discard: StagedPayload['discard']): Promise<boolean> {
+  return afterWrite(runtime, 'The payload of a job that was not admitted could not be removed', discard);
 }
 
 function handlerOf({ pluginId, handlers }: JobPlugin, handlerId: string): JobHandler {

@@ -1,32 +1,66 @@
 import { ServiceError } from '../kernel/errors.ts';
+import type { Clock } from '../kernel/world.ts';
+import {
+  type ByteBounds,
+  type ByteHolder,
+  boundsOf,
+  makeRoom,
+  mayBegin,
+  promptAfter,
+  promptAnswerFrom,
+  promptFrom,
+} from './rules/byte-room.ts';
 
 const RETRY_AFTER_SECONDS = 1;
-/** A call that holds no more is never refused: the connections bound how many there are. */
-const SMALL_BYTES = 64 * 1024;
-/** One space may hold half of what the process may. */
-const SPACES_SHARE = 2;
+/** Neither an upload nor an answer is under way. */
+const IDLE = { promised: 0, promptUntil: null, uploadSince: null, onEnd: null } as const;
 
 /** The bytes of objects that one call holds in memory. */
 export interface ByteLease {
   /** Counts bytes before they are held. Throws `unavailable` where the space or the process holds too many. */
   take(bytes: number): void;
-  /** Gives all of them back. Without effect when it is called again. */
+  /**
+   * Begins an upload, which then takes its bytes as they arrive. `promised` is its whole size, 0 where it is not known. Throws `unavailable`
+   * where that has no room now. `onEnd` is called where the upload has to end for others: it then holds nothing.
+   */
+  begin(promised: number, onEnd: (error: ServiceError) => void): void;
+  /** Bytes of the upload have arrived, or of the answer have gone: its pace decides whether it ends for others. */
+  progress(bytes: number): void;
+  /** The upload has arrived whole and holds so many bytes from now on. It is no longer ended for others. */
+  settle(bytes: number): void;
+  /**
+   * The answer is on its way. `onEnd` is called where it is slow and others need its bytes: it then counts no more, and the connection has
+   * to be cut.
+   */
+  serve(onEnd: (error: ServiceError) => void): void;
+  /** Gives all bytes back. Without effect when it is called again. */
   release(): void;
 }
 
+/** One call. It is among the holders while it holds bytes or is an upload. */
+interface Holder extends ByteHolder {
+  bytes: number;
+  promised: number;
+  promptUntil: number | null;
+  uploadSince: number | null;
+  onEnd: ((error: ServiceError) => void) | null;
+  ended: ServiceError | null;
+}
+
 /**
- * Counts the bytes of objects that a process holds in memory while they arrive, are stored, or leave. A space has a share, so
- * one that sends many large objects leaves room to the others. A call that is alone is never refused.
+ * Counts the bytes of objects that a process holds in memory while they arrive, are stored, or leave, and says who may hold more:
+ * `rules/byte-room.ts`.
  */
 export class BytesInFlight {
-  readonly #processMax: number;
-  readonly #spaceMax: number;
-  readonly #held = new Map<string, number>();
+  readonly #bounds: ByteBounds;
+  readonly #clock: Clock;
+  /** The oldest first. */
+  readonly #holders = new Set<Holder>();
   #total = 0;
 
-  constructor(bytesMax: number) {
-    this.#processMax = bytesMax;
-    this.#spaceMax = Math.ceil(bytesMax / SPACES_SHARE);
+  constructor(bytesMax: number, objectBytesMax: number, clock: Clock) {
+    this.#bounds = boundsOf(bytesMax, objectBytesMax);
+    this.#clock = clock;
   }
 
   get total(): number {
@@ -34,35 +68,74 @@ export class BytesInFlight {
   }
 
   lease(space: string): ByteLease {
-    let own = 0;
+    const own: Holder = { space, bytes: 0, ...IDLE, ended: null };
     return {
-      take: (bytes) => {
-        const held = this.#held.get(space) ?? 0;
-        const spaceIsFull = held > own && held + bytes > this.#spaceMax;
-        const processIsFull = this.#total > own && this.#total + bytes > this.#processMax;
-        if (own + bytes > SMALL_BYTES && (spaceIsFull || processIsFull)) throw tooManyBytes();
-        own += bytes;
-        this.#add(space, bytes);
+      take: (bytes) => this.#take(own, bytes),
+      begin: (promised, onEnd) => this.#begin(own, promised, onEnd),
+      progress: (bytes) => {
+        if (own.promptUntil !== null)
+          own.promptUntil = promptAfter(own.promptUntil, bytes, this.#clock.now());
       },
-      release: () => {
-        this.#add(space, -own);
-        own = 0;
+      settle: (bytes) => {
+        if (own.ended !== null) throw own.ended;
+        this.#add(own, bytes - own.bytes);
+        Object.assign(own, IDLE);
       },
+      serve: (onEnd) => {
+        Object.assign(own, IDLE, { promptUntil: promptAnswerFrom(this.#clock.now()), onEnd });
+      },
+      release: () => this.#release(own),
     };
   }
 
-  #add(space: string, bytes: number): void {
-    const held = (this.#held.get(space) ?? 0) + bytes;
+  #begin(own: Holder, promised: number, onEnd: (error: ServiceError) => void): void {
+    const now = this.#clock.now();
+    Object.assign(own, { promised, promptUntil: promptFrom(now), uploadSince: now, onEnd });
+    this.#holders.add(own);
+    const all = { bytes: promised, now, bounds: this.#bounds };
+    if (mayBegin(this.#holders, own, this.#bounds, now) && makeRoom(this.#holders, own, all) !== null) return;
+    this.#release(own);
+    throw tooManyBytes();
+  }
+
+  #take(own: Holder, bytes: number): void {
+    if (own.ended !== null) throw own.ended;
+    this.#holders.add(own);
+    const room = makeRoom(this.#holders, own, { bytes, now: this.#clock.now(), bounds: this.#bounds });
+    if (room === null) throw tooManyBytes();
+    for (const each of room) this.#end(each);
+    this.#add(own, bytes);
+  }
+
+  #end(holder: Holder): void {
+    const { onEnd } = holder;
+    holder.ended = gaveWay();
+    this.#release(holder);
+    onEnd?.(holder.ended);
+  }
+
+  #release(holder: Holder): void {
+    this.#add(holder, -holder.bytes);
+    Object.assign(holder, IDLE);
+    this.#holders.delete(holder);
+  }
+
+  #add(holder: Holder, bytes: number): void {
+    holder.bytes += bytes;
     this.#total += bytes;
-    if (held > 0) this.#held.set(space, held);
-    else this.#held.delete(space);
   }
 }
 
 function tooManyBytes(): ServiceError {
-  return new ServiceError(
-    'unavailable',
-    'The objects that are being sent and read hold too many bytes. Nothing was done. Try again.',
-    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  return busy('The objects that are being sent and read hold too many bytes. Nothing was done. Try again.');
+}
+
+function gaveWay(): ServiceError {
+  return busy(
+    'The upload or download was slow, or the last to begin, and others needed its room. Nothing was done. Try again.',
   );
+}
+
+function busy(detail: string): ServiceError {
+  return new ServiceError('unavailable', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

@@ -1,7 +1,7 @@
 import { BlobError, type BlobFailure, type BlobStore } from '../blobs/port.ts';
 import { PayloadPieces } from '../collections/payload-pieces.ts';
 import type { PayloadPlace } from '../collections/payload-place.ts';
-import { sha256 } from '../kernel/canonical-json.ts';
+import { sha256InTurns } from '../kernel/turns.ts';
 import { type RecordStore, StoreError, type StoreFailure } from '../store/port.ts';
 
 const FAILURES: Readonly<Partial<Record<BlobFailure, StoreFailure>>> = {
@@ -28,9 +28,10 @@ class ObjectBlobs implements PayloadPlace {
     this.#open = open;
   }
 
-  put(reference: string, bytes: Uint8Array): Promise<void> {
+  async put(reference: string, bytes: Uint8Array): Promise<void> {
+    const sha256 = await sha256InTurns(bytes);
     // The caller's media type stays in the head: a browser that opens the blob elsewhere must not run it.
-    const attributes = { contentType: 'application/octet-stream', sha256: sha256(bytes), metadata: {} };
+    const attributes = { contentType: 'application/octet-stream', sha256, metadata: {} };
     return this.#during((blobs) => blobs.put(blobKey(reference), bytes, attributes));
   }
 

@@ -39,7 +39,7 @@ export function objectLimits(messageBytesMax: number | null, bytesInFlightMax: n
 export function createObjectParts(own: Pick<ObjectParts, 'records' | 'place' | 'limits'>): ObjectParts {
   return {
     ...own,
-    bytes: new BytesInFlight(own.limits.bytesInFlightMax),
+    bytes: new BytesInFlight(own.limits.bytesInFlightMax, own.limits.objectBytesMax, own.records.world.clock),
     marks: new SpaceMarks(own.records),
   };
 }

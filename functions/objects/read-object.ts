@@ -36,13 +36,16 @@ export async function readObject(
   { wants, lease }: { readonly wants: (info: ObjectInfo) => boolean; readonly lease: ByteLease },
 ): Promise<ReadObject | null> {
   const seen = new Set<string>();
+  let counted = 0;
   while (seen.size < TRIES_MAX) {
     const record = await findObject(parts, space, place, 'body');
     if (record === undefined) return null;
     const info = infoIn(record.head);
     if (!wants(info)) return { info, bytes: null };
     const content = contentIn(record);
-    if (seen.size === 0) lease.take(info.contentLength);
+    // The object that took its place may be larger.
+    if (info.contentLength > counted) lease.take(info.contentLength - counted);
+    counted = Math.max(counted, info.contentLength);
     if ('inline' in content) return { info, bytes: content.inline };
     const { reference } = content;
     const bytes = await parts.place.get(reference, info.contentLength);

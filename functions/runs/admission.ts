@@ -9,7 +9,7 @@ const VERSION = 'svc.admission.v1' as const;
 
 /** The receipt of a run's admission. It is computed from the run, so it is the same after every restart. */
 export function admissionOf(run: Run, replayed: boolean) {
-  const rejected = run.status === 'rejected';
+  const rejected = isRejectedAtAdmission(run);
   return {
     version: VERSION,
     admissionId: admissionId(run.operationId, run.id),
@@ -25,6 +25,11 @@ export function admissionOf(run: Run, replayed: boolean) {
     failureClass: rejected ? run.failureClass : null,
     error: rejected ? run.error : null,
   };
+}
+
+/** A job that its own handler rejected was accepted before: its receipt, and the answer to its key, do not change with that. */
+function isRejectedAtAdmission({ status, job, startedAt }: Run): boolean {
+  return status === 'rejected' && (job === undefined || startedAt === null);
 }
 
 export function admissionId(operationId: string, resourceId: string): string {
@@ -70,7 +75,7 @@ export function rejectionProblem(
   replayed: boolean,
   startable: () => readonly string[] | null = () => null,
 ): ServiceError | null {
-  if (run.status !== 'rejected') return null;
+  if (!isRejectedAtAdmission(run)) return null;
   const admission = admissionOf(run, replayed);
   const detail = run.error ?? 'The run was rejected';
   switch (run.failureClass) {

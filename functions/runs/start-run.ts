@@ -90,6 +90,21 @@ export async function startRun(
  * where the key was used for another request.
  */
 export async function findStarted(runtime: Runtime, request: StartRequest): Promise<Run | null> {
+  const keyed = await findKeyed(runtime, request);
+  if (keyed === null) return null;
+  checkSame(runtime, request, keyed.admission, keyed.run);
+  return keyed.run;
+}
+
+/** Whether the key of the request was used before, for this request or another one. */
+export async function isKeyUsed(runtime: Runtime, request: StartRequest): Promise<boolean> {
+  return (await findKeyed(runtime, request)) !== null;
+}
+
+async function findKeyed(
+  runtime: Runtime,
+  request: StartRequest,
+): Promise<{ readonly admission: Admission; readonly run: Run } | null> {
   const keyHash = request.idempotencyKey === null ? null : keyHashOf(request.idempotencyKey);
   if (keyHash === null) return null;
   const store = await runtime.store();
@@ -97,10 +112,8 @@ export async function findStarted(runtime: Runtime, request: StartRequest): Prom
   const [taken] = (await store.query(runtime.scope, { by: 'keys', keys })).records;
   if (taken === undefined) return null;
   const admission = taken.head as unknown as Admission;
-  const used = await usedBy(runtime, admission);
-  if (wasRefused(used)) return null;
-  checkSame(runtime, request, admission, used);
-  return used;
+  const run = await usedBy(runtime, admission);
+  return wasRefused(run) ? null : { admission, run };
 }
 
 /** Draws an id that belongs to the shard: the shard must follow from the id alone. */

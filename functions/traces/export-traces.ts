@@ -1,7 +1,9 @@
+import { createHash, type Hash } from 'node:crypto';
 import type { ReadCall } from '../collections/read-call.ts';
-import { canonicalJson, sha256 } from '../kernel/canonical-json.ts';
+import { canonicalJson } from '../kernel/canonical-json.ts';
 import { invalidMember } from '../kernel/errors.ts';
 import { formatUtc } from '../kernel/timestamp.ts';
+import { type Turns, turnsOf } from '../kernel/turns.ts';
 import type { TraceParts } from './parts.ts';
 import { listTraces } from './read-traces.ts';
 import { type TraceWarning, traceWarnings } from './rules/unsafe-content.ts';
@@ -43,17 +45,54 @@ export async function exportTraces(
   const { traces, isCut } = await listTraces(parts, space, { operation, limit }, call);
   if (isCut)
     throw invalidMember('/limit', `must be at most ${traces.length} for these traces`, 'limit_exceeded');
-  const warnings = traces.flatMap(traceWarnings);
-  if (warnings.length > WARNINGS_MAX)
-    throw invalidMember(
-      '/limit',
-      `must be smaller: ${warnings.length} places may hold secrets`,
-      'limit_exceeded',
-    );
+  const turns = turnsOf(parts.world.clock);
+  const warnings = await warningsOf(traces, turns);
   if (failOnUnsafeContent && warnings.length > 0)
     throw invalidMember('/failOnUnsafeContent', `${warnings.length} places may hold secrets`);
   const counts = { traceCount: traces.length, warningCount: warnings.length };
   const content = { formatVersion: FORMAT_VERSION, operation, limit, ...counts, warnings, traces };
-  const contentHash = sha256(canonicalJson(content));
+  const contentHash = await hashOf(content, turns);
   return { ...content, exportedAt: formatUtc(parts.world.clock.now()), contentHash };
+}
+
+async function warningsOf(traces: readonly Trace[], turns: Turns): Promise<readonly TraceWarning[]> {
+  const warnings: TraceWarning[] = [];
+  for (const trace of traces) {
+    warnings.push(...traceWarnings(trace));
+    if (warnings.length > WARNINGS_MAX)
+      throw invalidMember(
+        '/limit',
+        `must be smaller: more than ${WARNINGS_MAX} places may hold secrets`,
+        'limit_exceeded',
+      );
+    if (turns.due()) await turns.next();
+  }
+  return warnings;
+}
+
+/** The hash of `sha256(canonicalJson(content))`, item by item: an export may have many megabytes. */
+export async function hashOf(
+  { warnings, traces, ...heads }: Omit<TraceExport, 'exportedAt' | 'contentHash'>,
+  turns: Turns,
+): Promise<string> {
+  const hash = createHash('sha256');
+  const members = { ...heads, warnings, traces };
+  let between = '{';
+  for (const name of Object.keys(members).sort() as (keyof typeof members)[]) {
+    hash.update(`${between}${canonicalJson(name)}:`);
+    between = ',';
+    const value: unknown = members[name];
+    if (Array.isArray(value)) await addItems(hash, value, turns);
+    else hash.update(canonicalJson(value));
+  }
+  return `sha256:${hash.update('}').digest('hex')}`;
+}
+
+async function addItems(hash: Hash, items: readonly unknown[], turns: Turns): Promise<void> {
+  hash.update('[');
+  for (const [at, item] of items.entries()) {
+    hash.update(`${at === 0 ? '' : ','}${canonicalJson(item)}`);
+    if (turns.due()) await turns.next();
+  }
+  hash.update(']');
 }

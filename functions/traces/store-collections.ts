@@ -1,10 +1,9 @@
 import { spaceScope } from '../collections/store-collections.ts';
-import { UPKEEP_SCOPE, upkeepListing } from '../collections/upkeep-collections.ts';
 import { type OwnedCollection, SERVICE_DATA } from '../store/ownership.ts';
 import type { ListSelection, RecordKey } from '../store/port.ts';
 import { recordId } from '../store/record-id.ts';
 
-export { spaceScope, UPKEEP_SCOPE, upkeepListing };
+export { spaceScope };
 
 const OF_SPACE = { owner: 'space', copies: 'none' } as const;
 
@@ -40,10 +39,6 @@ export function traceKey(id: string): RecordKey {
 
 export function countsKey(operation: string, shard: number): RecordKey {
   return { collection: TRACE_COUNTS.name, id: recordId('trace-counts', operation, String(shard)) };
-}
-
-export function retentionKey(space: string): RecordKey {
-  return { collection: TRACE_RETENTION.name, id: recordId('trace-retention', space) };
 }
 
 /** Sorts as listing id: the newest first, then by id. */

@@ -38,11 +38,15 @@ function highest(values: Float32Array, query: Float32Array): number[] {
   return best.map(({ row }) => row);
 }
 
-/** The nearest of the rows by their cosines in doubles, as the vectors were given. */
+/**
+ * The nearest of the rows by their cosines in doubles, as the vectors were given. Scores are float32 (the contract says so): rows
+ * whose scores equal that of the last place are as near, and any of them is right, so more than `TOP` rows may be given.
+ */
 function nearestOf(data: SearchVectors, rows: readonly number[], query: Float32Array): number[] {
-  const compared = rows.map((row) => ({ row, cosine: cosineOf(data.of(row), query) }));
-  compared.sort((one, other) => other.cosine - one.cosine);
-  return compared.slice(0, TOP).map(({ row }) => row);
+  const compared = rows.map((row) => ({ row, score: Math.fround(cosineOf(data.of(row), query)) }));
+  compared.sort((one, other) => other.score - one.score);
+  const last = compared[Math.min(TOP, compared.length) - 1]!.score;
+  return compared.filter(({ score }) => score >= last).map(({ row }) => row);
 }
 
 function cosineOf(one: Float32Array, other: Float32Array): number {

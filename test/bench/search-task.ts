@@ -84,12 +84,17 @@ export async function timeCalls(count: number, call: (n: number) => Promise<void
   return { p50Ms, p99Ms, processorMs: round((user + system) / 1000 / count) };
 }
 
-/** The share of the nearest records that were found. */
+/** The share of the `top` places that hold one of the nearest records; `nearest` has more than `top` where the last places tie. */
 export function recallOf(
   found: readonly (readonly number[])[],
-  expected: readonly (readonly number[])[],
+  nearest: readonly (readonly number[])[],
+  top = TOP,
 ): number {
   let hits = 0;
-  for (const [n, ids] of found.entries()) hits += ids.filter((id) => expected[n]!.includes(id)).length;
-  return hits / expected.slice(0, found.length).flat().length;
+  let places = 0;
+  for (const [n, ids] of found.entries()) {
+    hits += new Set(ids.filter((id) => nearest[n]!.includes(id))).size;
+    places += Math.min(top, nearest[n]!.length);
+  }
+  return hits / places;
 }

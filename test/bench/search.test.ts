@@ -29,9 +29,17 @@ test('the benchmark of searches measures every figure, and all answers are those
   });
 });
 
-test('recall counts the expected ids that were found', () => {
-  expect(recallOf([[1, 2]], [[2, 3]])).toBe(0.5);
-  expect(recallOf([[2, 3]], [[2, 3]])).toBe(1);
+test('recall counts the places that hold one of the nearest', () => {
+  expect(recallOf([[1, 2]], [[2, 3]], 2)).toBe(0.5);
+  expect(recallOf([[2, 3]], [[2, 3]], 2)).toBe(1);
+  expect(recallOf([[2, 2]], [[2, 3]], 2)).toBe(0.5);
+});
+
+test('records that tie for the last place are equally near', () => {
+  const tied = [[2, 3, 4]];
+  expect(recallOf([[2, 4]], tied, 2)).toBe(1);
+  expect(recallOf([[2, 5]], tied, 2)).toBe(0.5);
+  expect(recallOf([[2]], tied, 2)).toBe(0.5);
 });
 
 test('about as many texts as the share says hold a word of a query', () => {

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { installPeer, reasonOf } from './install-peer.ts';
 import { PEERS, type Peer } from './search-peers.ts';
 import { type SearchTask, SHAPE } from './search-task.ts';
 
 const run = promisify(execFile);
-const INSTALL_MS = 300_000;
 /** Of one program; a run of all is to end within a quarter of an hour. */
 const PART_MS = 420_000;
 const HEAP_MIB = 8192;
@@ -89,7 +89,7 @@ export async function benchSearch({ vectors, queries, parts }: SearchBench): Pro
 async function measurePart(part: string, task: SearchTask): Promise<object> {
   const peer = PEERS[part as Peer];
   if (peer !== undefined) {
-    const failure = await install(task.peers, peer);
+    const failure = await installPeer(task.peers, peer);
     if (failure !== null) return { notInstalled: failure, recorded: peer.recorded };
   }
   const child = resolve(import.meta.dirname, 'search-child.ts');
@@ -103,25 +103,4 @@ async function measurePart(part: string, task: SearchTask): Promise<object> {
     if (!isOptional) throw error;
     return { failed: reasonOf(error), ...(peer === undefined ? {} : { recorded: peer.recorded }) };
   }
-}
-
-/** Installs a package beside the project, whose lock file does not name it. Returns why it could not. */
-async function install(folder: string, { name, version }: { name: string; version: string }) {
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'package.json'), '{"private":true}\n');
-  const flags = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
-  try {
-    await run('npm', ['install', ...flags, `${name}@${version}`], { cwd: folder, timeout: INSTALL_MS });
-    return null;
-  } catch (error) {
-    return reasonOf(error);
-  }
-}
-
-/** The lines of a failed process that say what failed. */
-function reasonOf(error: unknown): string {
-  const { message, killed } = error as { readonly message: string; readonly killed?: boolean };
-  if (killed === true) return 'it took too long';
-  const lines = message.split('\n');
-  return lines.find((line) => /^\w*Error: /.test(line)) ?? lines[0] ?? '';
 }

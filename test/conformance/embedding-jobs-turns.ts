@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { guardedEmbedder } from '../../functions/embeddings/guarded-embedder.ts';
+import { providerGuard } from '../../functions/providers/provider-guard.ts';
 import { EmbeddingsStage } from '../support/embeddings-stage.ts';
 import { PaidModel } from '../support/paid-model.ts';
 import type { EmbeddingJobsConformance } from './embedding-jobs.ts';
@@ -12,10 +13,11 @@ export function describeEmbeddingTurns({ store, local }: EmbeddingJobsConformanc
     const stage = new EmbeddingsStage(store());
     const model = new PaidModel();
     const provider = `paid-${stage.space}`;
-    const limits = { callsPerMinute: 2, tokensPerDayMax };
-    const guard = { store: () => Promise.resolve(stage.store), provider, limits };
+    const limits = { callsPerMinute: 2, tokensPerDayMax, spaceSharePercent: 100 };
+    const opened = { store: () => Promise.resolve(stage.store), clock: stage.time.clock };
+    const guard = providerGuard({ ...opened, provider, limits });
     const own = { ...model.embedder(stage.world), provider };
-    const embedder = guardedEmbedder(own, guard, stage.time.clock);
+    const embedder = guardedEmbedder(own, guard);
     const service = stage.embeddings({ embedder });
     await service.engine.start();
     return { stage, model, service };

@@ -3,6 +3,7 @@ import type { RecordStore } from '../../functions/store/port.ts';
 import { describeEmbeddingLife } from './embedding-jobs-life.ts';
 import { describeEmbeddingRefusals } from './embedding-jobs-refusals.ts';
 import { describeEmbeddingTurns } from './embedding-jobs-turns.ts';
+import { describeEmbeddingRetention } from './embedding-retention.ts';
 
 export interface EmbeddingJobsConformance {
   readonly store: () => RecordStore;
@@ -31,5 +32,6 @@ export function describeEmbeddingJobs(
     describeEmbeddingLife(conformance);
     describeEmbeddingRefusals(conformance);
     describeEmbeddingTurns(conformance);
+    describeEmbeddingRetention(() => store);
   });
 }

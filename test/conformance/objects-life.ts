@@ -142,6 +142,25 @@ export function describeObjectLife({ store, rivals }: ObjectsConformance): void 
       expect(replaced).toBe(true);
     });
 
+    test('that grows while it is read is counted with all its bytes', async () => {
+      const { place, stage } = staged();
+      await stage.put('a', largeBytes(1));
+      const larger = Buffer.alloc(100_000, 2);
+      const counted: number[] = [];
+      const blobs = new MemoryBlobs(place, {
+        async before(call) {
+          if (call !== 'get') return;
+          counted.push(reader.parts.bytes.total);
+          if (counted.length > 1) return;
+          await stage.put('a', larger);
+          await stage.sweepLater();
+        },
+      });
+      const reader = new ObjectsStage(store(), blobs, { space: stage.space, world: stage.world });
+      expect(await reader.get('a')).toEqual(larger);
+      expect(counted).toEqual([largeBytes(1).byteLength, larger.byteLength]);
+    });
+
     test('whose bytes are gone is a fault of the store and no absent object', async () => {
       const { place, stage } = staged();
       await stage.put('a', largeBytes(1));

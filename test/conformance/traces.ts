@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { intentKey } from '../../functions/collections/space-retention.ts';
+import { UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
 import { formatUtc } from '../../functions/kernel/timestamp.ts';
 import type { RecordStore } from '../../functions/store/port.ts';
 import { exportTraces } from '../../functions/traces/export-traces.ts';
@@ -6,6 +8,7 @@ import { pruneTraces } from '../../functions/traces/prune-traces.ts';
 import { getTrace, listTraces } from '../../functions/traces/read-traces.ts';
 import { removeOldTraces } from '../../functions/traces/retention.ts';
 import { type PruneRequest, readPrune } from '../../functions/traces/rules/prune-request.ts';
+import { TRACE_RETENTION } from '../../functions/traces/store-collections.ts';
 import { summarizeTraces } from '../../functions/traces/summarize-traces.ts';
 import { newTraceId, writeTrace } from '../../functions/traces/write-trace.ts';
 import { agreesWithModel } from './traces-model.ts';
@@ -166,6 +169,35 @@ export function describeTraces(
       own.world.advance(day);
       await removeOldTraces(own.parts, isOver);
       expect(await idsIn(own)).toEqual([]);
+    });
+
+    test('upkeep forgets a space without traces, and looks at it again after the next one', async () => {
+      const hour = 3_600_000;
+      const own = stage({ retentionMs: 24 * hour });
+      const isOver = () => false;
+      const key = intentKey(TRACE_RETENTION, own.space);
+      const isLookedAt = async () =>
+        (await store.query(UPKEEP_SCOPE, { by: 'keys', keys: [{ key }] })).records.length === 1;
+      const later = async (hours: number) => {
+        own.world.advance(hours * hour + 10);
+        await removeOldTraces(own.parts, isOver);
+      };
+      const { deletedIds } = await prune(own, { keepLatest: 0 });
+      expect(deletedIds).toEqual([]);
+      await own.write();
+      await prune(own, { keepLatest: 0 });
+      // A process that trusts its announcement may be about to write another one.
+      await later(1);
+      expect(await isLookedAt()).toBe(true);
+      await own.write();
+      await later(23);
+      expect([await isLookedAt(), (await idsIn(own)).length]).toEqual([true, 1]);
+      await later(2);
+      expect([await isLookedAt(), await idsIn(own)]).toEqual([false, []]);
+      await own.write();
+      expect(await isLookedAt()).toBe(true);
+      await later(25);
+      expect([await isLookedAt(), await idsIn(own)]).toEqual([false, []]);
     });
 
     test('agrees with a list in memory over many writes and prunes', async () => {

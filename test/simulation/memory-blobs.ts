@@ -31,8 +31,8 @@ export class MemoryBlobs implements BlobStore {
   }
 
   put(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void> {
-    return this.#call('put', key, () => {
-      checkPut(key, bytes, attributes);
+    return this.#call('put', key, async () => {
+      await checkPut(key, bytes, attributes);
       const stored = this.#place.get(key);
       if (stored !== undefined && stored.sha256 !== attributes.sha256)
         throw new BlobError('conflict', 'the key holds another object');
@@ -41,11 +41,11 @@ export class MemoryBlobs implements BlobStore {
   }
 
   get(key: string, bytesMax: number): Promise<StoredBlob | null> {
-    return this.#call('get', key, () => {
+    return this.#call('get', key, async () => {
       const stored = this.#place.get(key);
       if (stored === undefined) return null;
       checkReadable(stored.bytes.byteLength, bytesMax);
-      checkContent(stored.bytes, stored.sha256);
+      await checkContent(stored.bytes, stored.sha256);
       return stored;
     });
   }
@@ -73,9 +73,9 @@ export class MemoryBlobs implements BlobStore {
 
   async close(): Promise<void> {}
 
-  async #call<R>(call: BlobCall, key: string, act: () => R): Promise<R> {
+  async #call<R>(call: BlobCall, key: string, act: () => R | Promise<R>): Promise<R> {
     await this.#hooks.before?.(call, key);
-    const result = act();
+    const result = await act();
     await this.#hooks.after?.(call, key);
     return result;
   }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -27,11 +28,18 @@ const OBJECT_BYTES = 16 * MEBIBYTE;
 /** The default of `Objects:BytesInFlightMax`. */
 const IN_FLIGHT_MAX = 128 * MEBIBYTE;
 const SPACES = ['ada', 'bob', 'kim'];
+const LARGEST = 64 * MEBIBYTE;
 
 /** The counter of the service, with the most that it has counted, and a signal for bytes that it counts no longer. */
 class WatchedBytes extends BytesInFlight {
   peak = 0;
   #released = Promise.withResolvers<void>();
+  #grown = Promise.withResolvers<void>();
+
+  /** Settles with the next bytes that are counted. */
+  get grown(): Promise<void> {
+    return this.#grown.promise;
+  }
 
   /** Settles with the next release. */
   get released(): Promise<void> {
@@ -41,9 +49,12 @@ class WatchedBytes extends BytesInFlight {
   override lease(space: string): ByteLease {
     const lease = super.lease(space);
     return {
+      ...lease,
       take: (bytes) => {
         lease.take(bytes);
         this.peak = Math.max(this.peak, this.total);
+        this.#grown.resolve();
+        this.#grown = Promise.withResolvers();
       },
       release: () => {
         lease.release();
@@ -55,7 +66,7 @@ class WatchedBytes extends BytesInFlight {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-in-flight-'));
-const watched = new WatchedBytes(IN_FLIGHT_MAX);
+const watched = new WatchedBytes(IN_FLIGHT_MAX, LARGEST, machine.clock);
 let store: RecordStore;
 let host: NodeHost;
 
@@ -156,3 +167,26 @@ test('64 objects of 16 MiB go in and out at once within the bound; callers beyon
     expect(refused).toBeGreaterThan(0);
   }
 }, 240_000);
+
+test('callers that declare the largest object and send little of it take nothing from another', async () => {
+  const slow = await Promise.all(
+    ['ada', 'bob'].map(async (principal) => {
+      const { grown } = watched;
+      const call = request(`${host.url}/objects/files/slow`, {
+        method: 'PUT',
+        headers: { 'Content-Length': LARGEST, 'X-Principal': principal },
+      });
+      const closed = new Promise((resolve) => call.once('error', resolve));
+      call.write(Buffer.alloc(MEBIBYTE));
+      await grown;
+      return { call, closed };
+    }),
+  );
+  const body = Buffer.alloc(LARGEST, 1);
+  const { status } = await callBytes(`${host.url}/objects/files/own`, body, { 'X-Principal': 'kim' });
+  expect(status).toBe(200);
+  for (const { call, closed } of slow) {
+    call.destroy();
+    await closed;
+  }
+}, 60_000);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { libraryOf, piecesOfPage } from '../../examples/records/library.ts';
 import { firestoreHost, firestoreMissing } from '../support/firestore.ts';
@@ -12,6 +13,11 @@ function expectStory({ stdout, stderr }: Program): void {
   expect(stdout).toMatch(/^Found \d+ texts with the phrase "idempotency key", the best first\.$/m);
   expect(stdout).toMatch(/^Nearest to ".+" are the operations \w+(?:, \w+)*\.$/m);
   expect(stdout).toContain('A search found a record right after its write, and not after its deletion.');
+  expect(stdout).toContain('Ingested leases.md and leases.png as artifacts, and read them back.');
+  expect(stdout).toMatch(/^A job embedded 128 texts, and their vectors are written\.$/m);
+  expect(stdout).toMatch(
+    /^Nearest to "How long does a worker hold .+" are "How long workers hold their runs", /m,
+  );
   expect(stdout).toMatch(/^3 readers saw edition 1 [1-9]\d* times and then edition 2 [1-9]\d* times/m);
   expect(stdout).toContain('The collection is deleted, and no query finds it.');
   expect(stdout).toMatch(/^Every promise was kept, in /m);
@@ -72,6 +78,17 @@ test('the data set has a few thousand records, each with a key of its own, of ev
     expect(kinds).toEqual(new Set(['passage', 'operation', 'member']));
     expect(libraryOf(root, edition, 300)).toHaveLength(300);
   }
+});
+
+test('the picture has the size that its numbers ask for', () => {
+  const picture = readFileSync(`${root}/examples/records/files/leases.png`);
+  const page = readFileSync(`${root}/examples/records/files/leases.md`, 'utf8');
+  const numbers = [...page.matchAll(/\| (\d+) +\|$/gm)].map(([, number]) => Number(number));
+  expect(picture.toString('latin1', 1, 4)).toBe('PNG');
+  expect([picture.readUInt32BE(16), picture.readUInt32BE(20)]).toEqual([
+    20 + numbers.length * 48 - 12,
+    20 + Math.max(...numbers) * 3,
+  ]);
 });
 
 test('a page is cut at headings, paragraphs, code blocks and table rows', () => {

@@ -180,6 +180,31 @@ describe('a stream on a socket', () => {
     expect([returned, read]).toEqual([1, 0]);
   });
 
+  test('that is given up while the client still reads is cut off', async () => {
+    const cut = new AbortController();
+    const open = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+      yield Buffer.from('abc');
+      // A source that never goes on.
+      await new Promise(() => {});
+    };
+    const answer = new StoredBytes({
+      mediaType: 'application/octet-stream',
+      size: 10,
+      etag: null,
+      open,
+      cut: cut.signal,
+    });
+    const getBytes = () => Promise.resolve({ status: 200, body: answer });
+    const chain = wireChain({ handlers: { ...echoHandlers(), ...bytesHandlers, getBytes } });
+    const host = await serveNode(chain, { host: '127.0.0.1', port: 0, world: systemWorld });
+    const given = await fetch(`${host.url}/b/stored/a`);
+    const reader = given.body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('abc');
+    cut.abort();
+    await expect(reader?.read()).rejects.toThrow();
+    await host.stop();
+  });
+
   test.each([
     ['fails', 10, true],
     ['is too short', 10, false],

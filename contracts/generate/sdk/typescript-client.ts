@@ -37,7 +37,26 @@ const WRITTEN_BY_HAND = [
    * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
    */
   waitForRecordImportJob(jobId: string, options: RunWaitOptions = {}): Promise<RecordImportJob | null> {
-    return waitForJob(this, jobId, options);
+    const reader = { operation: 'getRecordImportJob', read: this.getRecordImportJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
+  }
+`,
+  },
+  {
+    operation: 'getEmbeddingJob',
+    imports: [
+      "import { waitForJob } from '../../wait-job.ts';",
+      "import type { RunWaitOptions } from '../../wait-run.ts';",
+      "import type { EmbeddingJob } from '../models.ts';",
+    ],
+    method: `
+  /**
+   * Waits until the embedding job has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
+   */
+  waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {
+    const reader = { operation: 'getEmbeddingJob', read: this.getEmbeddingJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
   }
 `,
   },

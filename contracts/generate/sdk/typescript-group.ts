@@ -11,6 +11,7 @@ const TAKEN = new Set([
   'withOptions',
   'waitForExecutionRun',
   'waitForRecordImportJob',
+  'waitForEmbeddingJob',
   'toJSON',
   'toString',
   'valueOf',

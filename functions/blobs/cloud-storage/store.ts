@@ -85,7 +85,7 @@ class CloudStorageBlobs implements BlobStore {
 
   put(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void> {
     return this.#calls.during(async () => {
-      checkPut(key, bytes, attributes);
+      await checkPut(key, bytes, attributes);
       for (let tries = 1; tries <= createTriesMax; tries++) {
         if (await this.#create(key, bytes, attributes)) return;
         // Another's object, or ours: the answer to the try that made it may have been lost.
@@ -116,7 +116,7 @@ class CloudStorageBlobs implements BlobStore {
       });
       if (answer.status === 404) return absent(answer);
       if (answer.status !== 200) throw refusal(answer);
-      checkContent(answer.body, sha256);
+      await checkContent(answer.body, sha256);
       return { bytes: answer.body, contentType: resource.contentType ?? '', sha256, metadata };
     });
   }

@@ -85,7 +85,7 @@ class FileBlobs implements BlobStore {
 
   put(key: string, bytes: Uint8Array, attributes: BlobAttributes): Promise<void> {
     return this.#during(async () => {
-      checkPut(key, bytes, attributes);
+      await checkPut(key, bytes, attributes);
       for (let tries = 1; tries <= triesMax; tries++) {
         try {
           if (!(await this.#holds(key, attributes.sha256)) && !(await this.#create(key, bytes, attributes))) {
@@ -109,7 +109,7 @@ class FileBlobs implements BlobStore {
         checkReadable(head.sizeBytes, bytesMax);
         const { contentType, sha256, metadata } = head;
         const bytes = await readContent(file, head);
-        checkContent(bytes, sha256);
+        await checkContent(bytes, sha256);
         return { bytes, contentType, sha256, metadata };
       });
     });

@@ -225,7 +225,8 @@ function tooManyTerms(record: RecordFacts): Anomaly {
   return { ...anomalyOf(record, 'termsLeftOut', null, message), details: { termsLeftOut } };
 }
 
-class Counter {
+/** Counts words. */
+export class Counter {
   readonly #counts = new Map<string, number>();
 
   add(word: string): void {

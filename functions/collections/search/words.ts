@@ -41,6 +41,11 @@ export function wordsOf(normal: string): readonly string[] {
   return normal.match(word) ?? [];
 }
 
+/** The words of a normal text, one after the other: a text may have a great many. */
+export function* eachWord(normal: string): Generator<string, void> {
+  for (const [found] of normal.matchAll(word)) yield found;
+}
+
 /** The place behind the word that begins at `start`, or that has letters before it. */
 export function wordEnd(text: string, start: number): number {
   const kindOf = wordKinds();

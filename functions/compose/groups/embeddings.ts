@@ -4,11 +4,11 @@ import type { GroupModule } from '../group.ts';
 import { recordAccessOf } from '../identity.ts';
 
 export const group: GroupModule = {
-  bytesMax: 280_000,
+  bytesMax: 300_000,
   async collections() {
-    const { EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
-    const { PROVIDER_GUARDS } = await import('../../providers/provider-guard.ts');
-    return [EMBEDDINGS, PROVIDER_GUARDS];
+    const { EMBEDDING_SPACES, EMBEDDINGS } = await import('../../embeddings/store-collections.ts');
+    const { PROVIDER_GUARDS } = await import('../../providers/guard-record.ts');
+    return [EMBEDDINGS, EMBEDDING_SPACES, PROVIDER_GUARDS];
   },
   async jobs(parts) {
     const [{ embeddingJobs }, { embeddingJobsPartsOf }] = await Promise.all([
@@ -16,6 +16,14 @@ export const group: GroupModule = {
       import('../embedding-jobs.ts'),
     ]);
     return [embeddingJobs(embeddingJobsPartsOf(parts))];
+  },
+  async upkeep(parts) {
+    const [{ removeOldVectors }, { vectorRetentionOf }] = await Promise.all([
+      import('../../embeddings/retention.ts'),
+      import('../embedding-parts.ts'),
+    ]);
+    const retention = vectorRetentionOf(parts);
+    return async (isOver) => ({ removedVectors: await removeOldVectors(retention, isOver) });
   },
   async load(parts) {
     const { settings, store, world } = parts;

@@ -5,6 +5,7 @@ import { isOpen, needsApiKey, unservedRuns } from '../../config/rules.ts';
 import type { Settings } from '../../config/table.ts';
 import type { ServerDependencies } from '../../groups/server/dependencies.ts';
 import { release } from '../../release.ts';
+import { countedProvidersOf } from '../counted-providers.ts';
 import { embeddingProvidersOf } from '../embedding-providers.ts';
 import type { GroupModule, GroupParts } from '../group.ts';
 
@@ -65,6 +66,7 @@ function dependenciesOf({ settings, world, store }: GroupParts): ServerDependenc
     },
     records: { off: off?.reason ?? null, provider: canonicalStore.provider, store: store.get },
     embedding: off === undefined ? embeddingProvidersOf(settings).active : null,
+    ...(off === undefined ? { providers: countedProvidersOf(settings) } : {}),
     apiKey: { required: needsApiKey(settings), header: security.apiKeyHeader },
     documents: {
       openApi: async () =>

@@ -12,4 +12,6 @@ export const embeddings = {
     'The provider that gives texts their vectors: local-token-hash or deterministic-hash, which are part of the service, or the Id of an entry of Providers.'),
   dimensions: setting<number | null>('Embeddings:Dimensions', integer(1, VECTOR_LENGTH_MAX), null,
     'Length of the vectors of local-token-hash and deterministic-hash. Default: 384 and 64.', { unit: 'numbers' }),
+  paidVectorRetentionDays: setting<number | null>('Embeddings:PaidVectorRetentionDays', integer(1, 36_500), null,
+    'How long the vectors of paid providers are kept. They are removed within about an hour after. Holds for vectors that are kept while it is set. Default: for as long as their space.', { unit: 'days' }),
 } as const;

@@ -2,7 +2,7 @@ import { choice, integer, list, members, secretText, spacedText, switched, text,
 import type { Secret } from '../secret.ts';
 import { setting } from '../setting.ts';
 import { VECTOR_LENGTH_MAX } from './embeddings.ts';
-import { anyText, locationName, projectName, providerId, url } from './texts.ts';
+import { anyText, baseAddress, locationName, projectName, providerId } from './texts.ts';
 
 export type ProviderKind = 'deterministic' | 'openai-compatible' | 'vertex';
 
@@ -15,6 +15,7 @@ export interface ProviderSetting {
   readonly Model: string;
   readonly Dimensions: number;
   readonly SendsDimensions: boolean;
+  readonly AllowsPlainHttp: boolean;
   readonly QueryPrefix: string;
   readonly PassagePrefix: string;
   readonly SymmetricPrefix: string;
@@ -25,6 +26,7 @@ export interface ProviderSetting {
   readonly TimeoutSeconds: number;
   readonly CallsPerMinute: number;
   readonly TokensPerDayMax: number;
+  readonly SpaceSharePercent: number;
 }
 
 const prefix = spacedText('1 to 512 characters', /^[^\p{Cc}]{1,512}$/u);
@@ -38,9 +40,9 @@ export const providers = {
   list: setting<readonly Partial<ProviderSetting>[]>('Providers',
     list(members<ProviderSetting>({
       Id: providerId, Kind: choice<ProviderKind>({ deterministic: [], 'openai-compatible': ['openai'], vertex: ['vertex-ai'] }), DisplayName: anyText,
-      BaseAddress: url, Model: text('the name of a model', /^[\x21-\x7e]{1,160}$/), Dimensions: integer(1, VECTOR_LENGTH_MAX), SendsDimensions: truth(),
+      BaseAddress: baseAddress, Model: text('the name of a model', /^[\x21-\x7e]{1,160}$/), Dimensions: integer(1, VECTOR_LENGTH_MAX), SendsDimensions: truth(), AllowsPlainHttp: truth(),
       QueryPrefix: prefix, PassagePrefix: prefix, SymmetricPrefix: prefix, ApiKey: credential, ApiKeyFile: anyText,
-      ProjectId: projectName, LocationId: locationName, TimeoutSeconds: integer(1, 300), CallsPerMinute: integer(1, 100_000), TokensPerDayMax: integer(1, 1_000_000_000_000),
+      ProjectId: projectName, LocationId: locationName, TimeoutSeconds: integer(1, 300), CallsPerMinute: integer(1, 100_000), TokensPerDayMax: integer(1, 1_000_000_000_000), SpaceSharePercent: integer(1, 100),
     })), [],
-    'Providers of embeddings beside those of the service (docs/embeddings.md). Kind deterministic is a model of the service under another id; openai-compatible needs BaseAddress, vertex ProjectId and LocationId; each needs Id, Model and Dimensions. ApiKeyFile names a file that holds the key.'),
+    'Providers of embeddings beside those of the service (docs/embeddings.md). Kind deterministic is a model of the service under another id; openai-compatible needs BaseAddress, vertex ProjectId and LocationId; each needs Id, Model and Dimensions. ApiKeyFile names a file that holds the key. SpaceSharePercent is the part of CallsPerMinute and TokensPerDayMax that one space may have: 50 unless set.'),
 } as const;

@@ -15,6 +15,10 @@ export const url = unquotedText(
   'an address such as https://issuer.example.com/keys',
   /^https?:\/\/[^\s@#\\]{1,1000}$/,
 );
+export const baseAddress = unquotedText(
+  'an address such as https://models.example.com/v1, without a user, a query and a fragment',
+  /^https?:\/\/[^\s@#?\\]{1,1000}$/,
+);
 export const keyHash = unquotedText('sha256: and 64 lower-case hexadecimal digits', /^sha256:[0-9a-f]{64}$/);
 export const origin = unquotedText(
   'an origin such as https://app.example.com',

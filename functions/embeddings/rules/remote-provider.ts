@@ -2,7 +2,10 @@ import type { EmbeddingProvider } from '../provider.ts';
 
 /** A provider over the network, as the settings name it. */
 export interface RemoteModel
-  extends Pick<EmbeddingProvider, 'provider' | 'displayName' | 'modelId' | 'dimensions' | 'prefixes'> {
+  extends Pick<
+    EmbeddingProvider,
+    'provider' | 'displayName' | 'modelId' | 'dimensions' | 'prefixes' | 'configHash'
+  > {
   readonly kind: 'openai' | 'vertex';
   /** Whether the settings let the service call providers over the network. */
   readonly isLive: boolean;

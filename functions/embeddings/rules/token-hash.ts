@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { stopWords } from '../../collections/search/query-words.ts';
-import { wordsOf } from '../../collections/search/words.ts';
+import { eachWord } from '../../collections/search/words.ts';
 
 const GRAM_CHARACTERS = 3;
 const WORD_WEIGHT = 1;
@@ -14,9 +14,13 @@ const PAIR_WEIGHT = 1.35;
  */
 export function* tokenHashVector(text: string, dimensions: number): Generator<void, Float32Array> {
   const vector = new Float32Array(dimensions);
-  const words = wordsOf(text.toLowerCase());
-  if (words.length === 0) addFeature(vector, 'empty', WORD_WEIGHT);
-  for (const [index, word] of words.entries()) yield* addWord(vector, word, words[index + 1]);
+  let word: string | undefined;
+  for (const following of eachWord(text.toLowerCase())) {
+    if (word !== undefined) yield* addWord(vector, word, following);
+    word = following;
+  }
+  if (word === undefined) addFeature(vector, 'empty', WORD_WEIGHT);
+  else yield* addWord(vector, word, undefined);
   return scaledToLength1(vector);
 }
 
@@ -33,12 +37,18 @@ function* addWord(vector: Float32Array, word: string, following: string | undefi
   addFeature(vector, `bi:${word} ${following}`, PAIR_WEIGHT);
 }
 
-/** The runs of three characters of a word; a shorter word is its own. */
-function gramsOf(word: string): readonly string[] {
-  const characters = Array.from(word);
-  if (characters.length <= GRAM_CHARACTERS) return [word];
-  const count = characters.length - GRAM_CHARACTERS + 1;
-  return Array.from({ length: count }, (_, at) => characters.slice(at, at + GRAM_CHARACTERS).join(''));
+/** The runs of three characters of a word, one after the other; a shorter word is its own. */
+function* gramsOf(word: string): Generator<string, void> {
+  const last: string[] = [];
+  let count = 0;
+  for (const character of word) {
+    last.push(character);
+    if (last.length < GRAM_CHARACTERS) continue;
+    yield last.join('');
+    last.shift();
+    count += 1;
+  }
+  if (count === 0) yield word;
 }
 
 /** Adds in single precision, as the elements are stored. */

@@ -3,10 +3,17 @@ import { compactJson, membersOf } from '../../collections/rules/json-slices.ts';
 import { readRecord } from '../../collections/rules/record-text.ts';
 import type { ByteBody } from '../../http/byte-body.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
-import { type AdmittedJob, admitJob, type JobRequest, type StagedPayload } from '../../jobs/admit-job.ts';
+import {
+  type AdmittedJob,
+  admitJob,
+  findJob,
+  isJobKeyUsed,
+  type JobRequest,
+  type StagedPayload,
+} from '../../jobs/admit-job.ts';
 import { jobScope } from '../../jobs/job-scope.ts';
 import { canonicalJson, type Json, sha256 } from '../../kernel/canonical-json.ts';
-import { invalidMember } from '../../kernel/errors.ts';
+import { invalidMember, ServiceError } from '../../kernel/errors.ts';
 import type { ByteLease } from '../../objects/bytes-in-flight.ts';
 import { type ReceivedBytes, receiveBytes } from '../../objects/receive-bytes.ts';
 import { type ArtifactManifest, readManifest } from '../../objects/rules/artifact-manifest.ts';
@@ -22,25 +29,35 @@ import type { ArtifactsDependencies } from './dependencies.ts';
 
 type Handlers = GroupHandlers<'artifacts'>;
 
+const ofOperation = { operationId: 'ingestRecordArtifact', handlerId: INGEST_HANDLER, requested: 1 } as const;
+
 /**
  * Reads the manifest, then the bytes, which count as held until the answer; then admits one run. What the manifest gets wrong is
- * refused before the bytes are read.
+ * refused before the bytes are read. A repeat of a request that was admitted is answered as the first was, also where its proof has
+ * expired or its collection has gone since; that costs a read only where they refuse it.
  */
 export function ingestRecordArtifact(dependencies: ArtifactsDependencies): Handlers['ingestRecordArtifact'] {
-  const { objects, access } = dependencies;
+  const { objects, access, jobs, plugin } = dependencies;
   return async ({ query, body, text, idempotencyKey }, context) => {
     const { caller } = context;
     const space = access.spaceOf(caller, 'write', query.tenantId);
     const scope = jobScope(query, access.ownerOf(caller), caller.principal);
     const manifest = readManifest(body.manifest, manifestText(text()), '/manifest');
-    const externalContextVerified = isVerified(dependencies, manifest, context.now);
-    await checkRecord(dependencies, space, manifest);
+    const { externalContextVerified, refusal } = await judged(dependencies, space, manifest, context.now);
+    const owned = { caller, scope, space, idempotencyKey, correlationId: context.correlationId };
+    const job = { ...owned, ...ofOperation, subject: manifest.collection };
+    if (refusal !== null && !(await isJobKeyUsed(jobs, plugin, job))) throw refusal;
+    const contentType = manifest.contentType ?? readMediaType(body.artifact.mediaType, '/artifact');
     const lease = objects.bytes.lease(space);
     try {
       const received = await receiveArtifact(dependencies, body.artifact, context, lease);
-      const request = requestOf(manifest, received, body.artifact.mediaType, externalContextVerified);
-      const owned = { caller, scope, space, idempotencyKey, correlationId: context.correlationId };
-      return await answered(dependencies, context, await admit(dependencies, owned, request, received));
+      const request = requestOf({ ...manifest, contentType }, received, externalContextVerified);
+      const admitted =
+        refusal === null
+          ? await admit(dependencies, job, request, received)
+          : await findJob(jobs, plugin, { ...job, ...asked(request) });
+      if (admitted === null) throw refusal;
+      return await answered(dependencies, context, admitted);
     } finally {
       lease.release();
     }
@@ -50,6 +67,23 @@ export function ingestRecordArtifact(dependencies: ArtifactsDependencies): Handl
 /** The manifest in the text of the form's JSON parts. */
 function manifestText(form: string): string {
   return membersOf(compactJson(form)).find(({ name }) => name === 'manifest')?.value ?? '{}';
+}
+
+/** What the proof and the collection say. They may have changed since the same request was admitted, so a refusal waits for its key. */
+async function judged(
+  dependencies: ArtifactsDependencies,
+  space: string,
+  manifest: ArtifactManifest,
+  now: number,
+): Promise<{ readonly externalContextVerified: boolean; readonly refusal: ServiceError | null }> {
+  try {
+    const externalContextVerified = isVerified(dependencies, manifest, now);
+    await checkRecord(dependencies, space, manifest);
+    return { externalContextVerified, refusal: null };
+  } catch (error) {
+    if (error instanceof ServiceError) return { externalContextVerified: false, refusal: error };
+    throw error;
+  }
 }
 
 function isVerified(
@@ -87,7 +121,9 @@ async function receiveArtifact(
   // A form of known length has at most as many bytes of an artifact.
   const declared = header?.('content-length');
   const roomBytes = declared === undefined ? null : Number(declared);
-  const received = await receiveBytes({ body, roomBytes, bytesMax: limits.artifactBytesMax, lease });
+  const bytesMax = limits.artifactBytesMax;
+  const tooLarge = invalidMember('/artifact', `must have at most ${bytesMax} bytes`, 'limit_exceeded');
+  const received = await receiveBytes({ body, roomBytes, bytesMax, tooLarge, lease });
   if (received.bytes.byteLength === 0) throw invalidMember('/artifact', 'must not be empty');
   return received;
 }
@@ -95,41 +131,41 @@ async function receiveArtifact(
 function requestOf(
   { collection, recordText, place, contentType, metadata }: ArtifactManifest,
   { bytes, contentHash }: ReceivedBytes,
-  partType: string,
   externalContextVerified: boolean,
 ): ArtifactRequest {
   return {
     collection,
     record: recordText,
-    artifact: { ...place, contentType: contentType ?? readMediaType(partType, '/artifact'), metadata },
+    artifact: { ...place, contentType, metadata },
     contentHash,
     contentLength: bytes.byteLength,
     externalContextVerified,
   };
 }
 
-type Owned = Pick<JobRequest, 'caller' | 'scope' | 'space' | 'idempotencyKey' | 'correlationId'>;
+/** What two requests under one key must have in common. The proof is none of it: a later one of the same request is another token. */
+function asked(request: ArtifactRequest): { readonly payload: Json; readonly payloadHash: string } {
+  const { externalContextVerified: _, ...intent } = request;
+  const payload = request as unknown as Json;
+  return { payload, payloadHash: sha256(canonicalJson(intent)) };
+}
 
 /** Small bytes lie in the payload of the run. Larger ones are staged once it is known that no earlier request has the key. */
 async function admit(
   { objects, jobs, plugin }: ArtifactsDependencies,
-  owned: Owned,
+  job: Omit<JobRequest, 'payload'>,
   request: ArtifactRequest,
   { bytes }: ReceivedBytes,
 ): Promise<AdmittedJob> {
-  const known = request as unknown as { readonly [member: string]: Json };
   const isSmall = bytes.byteLength <= INLINE_BYTES_MAX;
-  const stage = async () => staged(request, await stageArtifact(objects, owned.space, bytes));
+  const stage = async () => staged(request, await stageArtifact(objects, job.space, bytes));
   const inPayload = isSmall ? await stage() : null;
+  const { payload, payloadHash } = asked(request);
   return admitJob(jobs, plugin, {
-    ...owned,
-    operationId: 'ingestRecordArtifact',
-    handlerId: INGEST_HANDLER,
-    subject: request.collection,
-    payload: inPayload?.payload ?? known,
-    payloadHash: sha256(canonicalJson(known)),
+    ...job,
+    payload: inPayload?.payload ?? payload,
+    payloadHash,
     ...(inPayload === null ? { stage } : { tags: inPayload.tags }),
-    requested: 1,
   });
 }
 

@@ -17,6 +17,9 @@ afterAll(() => service.close());
 
 type Members = Record<string, unknown>;
 
+const sorted = (members: Members) =>
+  Object.fromEntries(Object.entries(members).sort(([left], [right]) => (left < right ? -1 : 1)));
+
 const hashOf = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 function manifestOf(id: string, changes: Members = {}): Members & { readonly artifact: Members } {
@@ -112,6 +115,46 @@ describe('ingestRecordArtifact', () => {
     expect((await send(artifactForm(manifestOf(id), bytes), key)).json['id']).toBe(first.json['id']);
   });
 
+  test.each([
+    ['small', Buffer.from('a letter')],
+    ['large', Buffer.alloc(100_000, 1)],
+  ])('a repeat with %s bytes answers the first run after its collection has gone', async (name, bytes) => {
+    const [id, collection] = [randomUUID(), `letters-${name}`];
+    const key = { 'Idempotency-Key': `gone-${id}` };
+    await space.create({ name: collection });
+    const form = artifactForm(manifestOf(id, { collection }), bytes);
+    const first = await send(form, key);
+    await ended(first.json['id']);
+    const deleted = await space.send('DELETE', `/collections/${collection}`);
+    await ended((JSON.parse(deleted.text) as { id: string }).id);
+    const again = await send(form, key);
+    expect([again.status, again.json['id'], again.header('idempotency-replayed')]).toEqual([
+      202,
+      first.json['id'],
+      'true',
+    ]);
+    expect(again.json['admission']).toMatchObject({ replayed: true });
+    const other = await send(artifactForm(manifestOf(id, { collection }), 'other'), key);
+    expect([other.status, other.json['code']]).toEqual([409, 'idempotency_conflict']);
+    for (const headers of [{ 'Idempotency-Key': `other-${id}` }, undefined]) {
+      const absent = await send(form, headers);
+      expect([absent.status, absent.json['code']]).toEqual([404, 'collection_not_found']);
+    }
+  });
+
+  test('metadata with the names of members that every object has is kept, or refused', async () => {
+    const id = randomUUID();
+    const metadata = { constructor: 'a', toString: 'b', hasOwnProperty: 'c' };
+    const artifact = { container: 'files', key: id, metadata };
+    const run = await ended((await send(artifactForm(manifestOf(id, { artifact }), 'x'))).json['id']);
+    const kept = { constructor: 'a', tostring: 'b', hasownproperty: 'c' };
+    expect(JSON.stringify(run['result'])).toContain(`"metadata":${JSON.stringify(sorted(kept))}`);
+    const text = JSON.stringify(manifestOf(id)).replace('"Source"', '"__proto__"');
+    const refused = await send(artifactForm(text, 'x'));
+    expect([refused.status, refused.json['code']]).toEqual([400, 'malformed_request']);
+    expect(({} as Members)['a']).toBeUndefined();
+  });
+
   test('rivals with one key have one run, and rivals for one object have one winner', async () => {
     const id = randomUUID();
     const key = { 'Idempotency-Key': `rivals-${id}` };
@@ -160,7 +203,8 @@ describe('ingestRecordArtifact', () => {
 
   test.each<[string, Members, string | Uint8Array, string, string]>([
     ['no bytes', {}, '', 'validation_failed', '/artifact'],
-    ['too many bytes', {}, Buffer.alloc(16_777_217), 'payload_too_large', ''],
+    ['too many bytes', {}, Buffer.alloc(16_777_217), 'limit_exceeded', '/artifact'],
+    ['a body over the limit of the route', {}, Buffer.alloc(17_900_000), 'payload_too_large', ''],
     ['an absent collection', { collection: 'absent' }, 'x', 'collection_not_found', ''],
     ['a bad collection', { collection: '-' }, 'x', 'validation_failed', '/manifest/collection'],
     ['a bad record', recorded({ id: 'a/b' }), 'x', 'validation_failed', '/manifest/record/id'],
@@ -247,19 +291,14 @@ describe('a form that no client library writes', () => {
       400,
       'validation_failed',
     ],
-    [
-      'with a form as its manifest',
-      formOf([{ ...manifest, ...nested }, artifact]),
-      415,
-      'unsupported_media_type',
-    ],
+    ['with a form as its manifest', formOf([{ ...manifest, ...nested }, artifact]), 400, 'validation_failed'],
     ['with 1,000 parts', many((at) => `part-${at}`), 400, 'validation_failed'],
     ['with 1,000 manifests', many(() => 'manifest'), 400, 'validation_failed'],
     [
       'with a manifest of more than 1 MiB',
       formOf([{ ...manifest, content: JSON.stringify(manifestOf('x'.repeat(1_048_576))) }, artifact]),
-      413,
-      'payload_too_large',
+      400,
+      'limit_exceeded',
     ],
     [
       'with a file name that is a path',
@@ -351,6 +390,11 @@ describe('a service that asks for a proof of the context', () => {
     // A later proof of the same request is another token.
     const again = await ingest(id, tokenOf({ exp: seconds() + 900 }), key);
     expect([again.status, again.json<{ id: string }>().id]).toEqual([202, runId]);
+    // The first proof may have expired by the time of the repeat, and a caller may have none any more.
+    for (const late of [tokenOf({ exp: seconds() - 3_600 }), null]) {
+      const repeated = await ingest(id, late, key);
+      expect([repeated.status, repeated.json<{ id: string }>().id]).toEqual([202, runId]);
+    }
   });
 
   test.each<[string, () => string | null]>([

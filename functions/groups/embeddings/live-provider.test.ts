@@ -131,6 +131,14 @@ test('is called as often as the settings allow', async () => {
   expect(server.received).toHaveLength(1);
 });
 
+test('is called no further by tries of one call than the settings allow', async () => {
+  await start([json({}, 503)], { 'Providers:0:CallsPerMinute': '2' });
+  expect((await embed({ text: 'a' })).json).toMatchObject({ status: 503, providerStatus: 'http_503' });
+  expect(server.received).toHaveLength(2);
+  expect((await embed({ text: 'a' })).json).toMatchObject({ status: 429, providerStatus: 'rate_limited' });
+  expect(server.received).toHaveLength(2);
+});
+
 test('is left alone after five failures, and told of by health', async () => {
   await start([json({}, 401), json({}, 503)]);
   const statuses: unknown[] = [];
@@ -145,6 +153,34 @@ test('is left alone after five failures, and told of by health', async () => {
   expect(health.json()).toMatchObject({
     embedding: { provider: 'mine', modelId: 'small', dimensions: 2, runtime: { local: false } },
   });
+});
+
+test('is counted by readiness and named by its hash, and strangers learn no address', async () => {
+  await start([answering], { 'Providers:0:ApiKey': 'k' });
+  const readiness = await service.call({ method: 'GET', path: '/readiness' });
+  expect(readiness.json()).toMatchObject({
+    embedding: { provider: 'mine' },
+    providers: {
+      providerCount: 3,
+      capabilityCount: 3,
+      callableCapabilityCount: 3,
+      readyCapabilityCount: 0,
+      unvalidatedCapabilityCount: 3,
+      networkProviderCount: 1,
+      authProviderCount: 1,
+    },
+    checks: expect.arrayContaining([
+      expect.objectContaining({ id: 'providers.limits', details: { unlimitedProviderCount: 1 } }),
+    ]) as unknown,
+  });
+  const health = await service.call({ method: 'GET', path: '/health' });
+  for (const { body } of [readiness, health]) expect(body).not.toMatch(/127\.0\.0\.1|configHash|sha256/);
+  const doctor = await service.call({ method: 'GET', path: '/embedding-providers/doctor' });
+  expect(doctor.json<{ metadata: object }>().metadata).toMatchObject({
+    modelId: 'small',
+    configHash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) as unknown,
+  });
+  expect(doctor.body).not.toContain('127.0.0.1');
 });
 
 const one = (embedding: unknown) => json({ data: [{ index: 0, embedding }] });

@@ -21,5 +21,9 @@ export function listEmbeddingProviderGuidance({
 export function getEmbeddingProviderDoctor({
   providers,
 }: EmbeddingsDependencies): Handlers['getEmbeddingProviderDoctor'] {
-  return async (_, { now }) => ({ status: 200, body: examine(providers.active, now) });
+  return async (_, { now }) => {
+    const { metadata, ...result } = examine(providers.active, now);
+    const { configHash } = providers.active;
+    return { status: 200, body: { ...result, metadata: { ...metadata, configHash } } };
+  };
 }

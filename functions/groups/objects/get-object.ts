@@ -1,6 +1,7 @@
-import { matches, StoredBytes } from '../../http/byte-answer.ts';
+import { type ByteSelection, carriesBytes, StoredBytes } from '../../http/byte-answer.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import { ExpectedAbsence } from '../../kernel/errors.ts';
+import type { ByteLease } from '../../objects/bytes-in-flight.ts';
 import { readObject } from '../../objects/read-object.ts';
 import { DEFAULT_MEDIA_TYPE } from '../../objects/rules/media-type.ts';
 import { metadataFields } from '../../objects/rules/metadata.ts';
@@ -25,7 +26,7 @@ export function getObject({ objects, access }: ObjectsDependencies): GroupHandle
       // A call inside the process has no end of an answer, so its bytes count until they are fetched.
       if (context.settled === undefined) lease.release();
       else context.settled(() => lease.release());
-      return { status: 200, body: answerOf(info, bytes), headers: fieldsOf(info) };
+      return { status: 200, body: answerOf(info, bytes, lease), headers: fieldsOf(info) };
     } catch (error) {
       lease.release();
       throw error;
@@ -33,21 +34,41 @@ export function getObject({ objects, access }: ObjectsDependencies): GroupHandle
   };
 }
 
-/** `HEAD` asks for the fields alone, and a caller that has the bytes gets 304. */
-function wantsOf({ header, method }: CallContext): (info: ObjectInfo) => boolean {
-  const known = header?.('if-none-match');
-  return ({ etag }) => method !== 'HEAD' && (known === undefined || !matches(known, `"${etag}"`));
+/** `HEAD` asks for the fields alone, a caller that has the bytes gets 304, and a range behind their end 416. */
+function wantsOf(context: CallContext): (info: ObjectInfo) => boolean {
+  const selection = selectionOf(context);
+  return ({ etag, contentLength }) => carriesBytes(selection, { etag: `"${etag}"`, size: contentLength });
 }
 
-function answerOf({ contentType, contentLength, etag }: ObjectInfo, bytes: Uint8Array | null): StoredBytes {
+function selectionOf({ header, method = 'GET' }: CallContext): ByteSelection {
+  return {
+    method,
+    range: header?.('range'),
+    ifRange: header?.('if-range'),
+    ifNoneMatch: header?.('if-none-match'),
+  };
+}
+
+/** Bytes that are on their way: a client that takes them slowly is cut off where others need the memory. */
+function answerOf(
+  { contentType, contentLength, etag }: ObjectInfo,
+  bytes: Uint8Array | null,
+  lease: ByteLease,
+): StoredBytes {
+  const cut = new AbortController();
   return new StoredBytes({
     mediaType: contentType ?? DEFAULT_MEDIA_TYPE,
     size: contentLength,
     etag: `"${etag}"`,
+    cut: cut.signal,
     async *open(start, end) {
       if (bytes === null) throw new Error('the answer to HEAD or a known tag sends bytes');
-      for (let at = start; at < end; at += SLICE_BYTES)
-        yield bytes.subarray(at, Math.min(at + SLICE_BYTES, end));
+      lease.serve((error) => cut.abort(error));
+      for (let at = start; at < end; at += SLICE_BYTES) {
+        const slice = bytes.subarray(at, Math.min(at + SLICE_BYTES, end));
+        yield slice;
+        lease.progress(slice.byteLength);
+      }
     },
   });
 }

@@ -1,4 +1,5 @@
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import { invalidMember } from '../../kernel/errors.ts';
 import { deleteObject as removeObject } from '../../objects/delete-object.ts';
 import { listObjects as findObjects } from '../../objects/list-objects.ts';
 import { putObject as writeObject } from '../../objects/put-object.ts';
@@ -34,6 +35,9 @@ export function listObjects({ objects, access, pageTokens }: ObjectsDependencies
 export function putObject({ objects, access }: ObjectsDependencies): Handlers['putObject'] {
   return async ({ params, body }, context) => {
     const space = access.spaceOf(context.caller, 'write');
+    // RFC 9110 section 14.5: a part of the bytes would take the place of the whole.
+    if (context.header?.('content-range') !== undefined)
+      throw invalidMember('/Content-Range', 'is not allowed: an object is written whole');
     const info = await writeObject(objects, space, {
       place: readPlace(params),
       contentType: readMediaType(context.header?.('content-type'), '/Content-Type'),

@@ -1,6 +1,7 @@
 import type { OpenApiDocument, PublicSchemaBundle } from '../../../contracts/generated/models.ts';
 import type { EmbeddingProvider } from '../../embeddings/provider.ts';
 import type { World } from '../../kernel/world.ts';
+import type { CountedProvider } from '../../providers/rules/provider-counts.ts';
 import type { RecordStore } from '../../store/port.ts';
 
 /** What the operations of the server group are given. */
@@ -17,6 +18,8 @@ export interface ServerDependencies {
   readonly records?: RecordsConfiguration;
   /** The active provider of embeddings; `null` where the service serves none. */
   readonly embedding?: EmbeddingProvider | null;
+  /** The providers that the settings name; none where the service calls none. */
+  readonly providers?: readonly CountedProvider[];
   readonly apiKey: { readonly required: boolean; readonly header: string };
   readonly documents: ContractDocuments;
 }

@@ -2,6 +2,7 @@ import type { ServerReadinessCheck, ServerReadinessReport } from '../../../contr
 import { checksOf, examine } from '../../embeddings/rules/doctor.ts';
 import type { Handler } from '../../http/handler.ts';
 import { formatUtc } from '../../kernel/timestamp.ts';
+import { countsOf, limitsCheckOf } from '../../providers/rules/provider-counts.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { healthStatus } from './health.ts';
 import { recordsCheck } from './records-check.ts';
@@ -17,6 +18,7 @@ export function getReadiness(dependencies: ServerDependencies): Handler<'getRead
       ...stores.flat(),
       ...executionChecks(dependencies),
       ...embeddingChecks(dependencies),
+      ...providerChecks(dependencies),
       ...securityChecks(dependencies),
     ];
     return { status: 200, body: readinessReport(dependencies, checks, now) };
@@ -29,7 +31,7 @@ function readinessReport(
   checks: readonly ServerReadinessCheck[],
   now: number,
 ): ServerReadinessReport {
-  const { embedding = null } = dependencies;
+  const { embedding = null, providers = [] } = dependencies;
   const messagesOf = (status: string) =>
     checks.filter((check) => check.status === status).map((check) => check.message);
   const blockers = messagesOf('failed');
@@ -45,15 +47,7 @@ function readinessReport(
     blockers,
     warnings,
     embedding: embedding === null ? null : { ...examine(embedding, now) },
-    providers: {
-      providerCount: 0,
-      capabilityCount: 0,
-      callableCapabilityCount: 0,
-      readyCapabilityCount: 0,
-      unvalidatedCapabilityCount: 0,
-      networkProviderCount: 0,
-      authProviderCount: 0,
-    },
+    providers: countsOf(providers),
     operationalLimits:
       dependencies.canonical === null ? {} : { canonicalRateLimit: { ...dependencies.canonical.rateLimit } },
   };
@@ -103,6 +97,10 @@ function executionChecks({ execution }: ServerDependencies): ServerReadinessChec
 
 function embeddingChecks({ embedding = null }: ServerDependencies): readonly ServerReadinessCheck[] {
   return embedding === null ? [] : checksOf(embedding);
+}
+
+function providerChecks({ providers }: ServerDependencies): readonly ServerReadinessCheck[] {
+  return providers === undefined ? [] : [limitsCheckOf(providers)];
 }
 
 function securityChecks({ apiKey, canonical }: ServerDependencies): ServerReadinessCheck[] {

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
@@ -27,6 +28,59 @@ describe('the content of a trace', () => {
     const content = boundedContent({ request, resultSummary: { status: 'Failed' } });
     expect(bytesOf(content)).toBeLessThanOrEqual(limits.traceBytesMax);
     expect(JSON.stringify(content)).toMatch(/\[cut: |"_cut"/);
+  });
+
+  test('is made in a few steps, however often it holds the same value', () => {
+    let reads = 0;
+    const leaf = () => ({
+      get a() {
+        reads += 1;
+        return 1;
+      },
+    });
+    let shared: Json = leaf();
+    for (let level = 0; level < 24; level += 1) shared = { left: shared, right: shared };
+    const content = boundedContent({ request: { shared }, resultSummary: { status: 'Failed' } });
+    expect(bytesOf(content)).toBeLessThanOrEqual(limits.traceBytesMax);
+    expect(content.resultSummary).toEqual({ status: 'Failed' });
+    expect(JSON.stringify(content.request)).toContain('"_cut"');
+    expect(reads).toBeLessThan(200_000);
+  });
+
+  test('keeps as much of a large tree as it has room for, in order', () => {
+    const { request } = boundedContent({ request: { tree: wide(6), last: 1 }, resultSummary: {} });
+    expect(bytesOf({ request })).toBeGreaterThan(limits.traceBytesMax / 4);
+    expect(JSON.stringify(request)).toMatch(/^\{"tree":\{"m0":.*"_cut":"1 members"\}$/);
+  });
+
+  test('counts members whose names are cut to the same text, and keeps a member with the name of the note', () => {
+    const name = (at: number) => `${'n'.repeat(5_000)}${String(at).padStart(2, '0')}`;
+    const names = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [name(at), at]));
+    const kept = requestOf({ _cut: 'mine', ...names });
+    expect(Object.values(kept)).toEqual(['mine', 0, '19 members']);
+    expect(Object.keys(kept).at(-1)).toBe('_cut_');
+  });
+
+  test('never has more bytes than it may', () => {
+    const tree = fc.letrec<{ value: Json }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'large' },
+        fc.string({ unit: 'binary', maxLength: 3_000 }),
+        fc.double(),
+        fc.array(tie('value'), { maxLength: 300 }),
+        fc.dictionary(fc.string({ unit: 'binary', maxLength: 300 }), tie('value')),
+      ),
+    })).value;
+    const many = fc
+      .tuple(tree, fc.nat({ max: 3_000 }))
+      .map(([value, times]) => Array<Json>(times).fill(value));
+    fc.assert(
+      fc.property(many, many, (request, summary) => {
+        const content = boundedContent({ request: { request }, resultSummary: { summary } });
+        expect(bytesOf(content)).toBeLessThanOrEqual(limits.traceBytesMax);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   test('is cut where it is too deep', () => {

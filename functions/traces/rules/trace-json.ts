@@ -4,6 +4,8 @@ import { canonicalJson, type Json, type JsonObject } from '../../kernel/canonica
 const DEPTH_MAX = 32;
 /** The member that tells how much of an object was left out. */
 const CUT_NAME = '_cut';
+/** Each open array and object may need a note of what is left out: some 50 bytes at each of the levels. */
+const NOTES_BYTES = 4_096;
 
 /** How much of a value is kept: UTF-16 units of a text, members of an object or items of an array. */
 interface Measure {
@@ -18,8 +20,9 @@ const measures: readonly Measure[] = [
   { text: 4_096, members: 256 },
   { text: 512, members: 64 },
   { text: 128, members: 16 },
-  { text: 32, members: 8 },
 ];
+/** By this measure the rest is left out where the bytes are spent. */
+const LAST: Measure = { text: 32, members: 64 };
 
 export interface TraceContent {
   readonly request: JsonObject;
@@ -27,52 +30,104 @@ export interface TraceContent {
 }
 
 /**
- * The content of a trace as it is stored: JSON of a bounded depth and size. Where it is too large, long texts, arrays and
- * objects are cut, and each says how much is missing.
+ * The content of a trace as it is stored: JSON of a bounded depth and size. Where it is too large, long texts, arrays and objects are
+ * cut, and each says how much is missing: an object in the member `_cut`, with further `_` where it has such a member of its own. The
+ * work follows the size of a trace, however large the content is and however often it holds the same value.
  */
 export function boundedContent({ request, resultSummary }: TraceContent): TraceContent {
   for (const measure of measures) {
-    const content = {
-      request: cutObject(request, measure, 1),
-      resultSummary: cutObject(resultSummary, measure, 1),
-    };
-    if (bytesOf(content) <= limits.traceBytesMax) return content;
+    const cut = new Cut(measure, limits.traceBytesMax, false);
+    const content = { request: cut.object(request, 1), resultSummary: cut.object(resultSummary, 1) };
+    if (!cut.isSpent && bytesOf(content) <= limits.traceBytesMax) return content;
   }
-  return { request: { [CUT_NAME]: 'too large' }, resultSummary: { [CUT_NAME]: 'too large' } };
+  // The summary is small as a rule, and says what came of the request.
+  const summary = new Cut(LAST, limits.traceBytesMax / 2 - NOTES_BYTES, true);
+  const kept = summary.object(resultSummary, 1);
+  const rest = new Cut(LAST, limits.traceBytesMax / 2 - NOTES_BYTES, true);
+  return { request: rest.object(request, 1), resultSummary: kept };
 }
 
 export function bytesOf(content: object): number {
   return Buffer.byteLength(canonicalJson(content));
 }
 
-function cutValue(value: Json, measure: Measure, depth: number): Json {
-  if (typeof value === 'string') return cutText(value, measure.text);
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-  if (value === null || typeof value !== 'object') return value;
-  if (depth > DEPTH_MAX) return '[cut: too deep]';
-  return isArray(value) ? cutArray(value, measure, depth) : cutObject(value, measure, depth);
+/** One walk through a value. It stops where its bytes are spent, and then notes what it has left out if it `notes` that. */
+class Cut {
+  readonly #measure: Measure;
+  readonly #notes: boolean;
+  #left: number;
+
+  constructor(measure: Measure, bytes: number, notes: boolean) {
+    this.#measure = measure;
+    this.#left = bytes;
+    this.#notes = notes;
+  }
+
+  get isSpent(): boolean {
+    return this.#left < 0;
+  }
+
+  object(object: JsonObject, depth: number): JsonObject {
+    const names = Object.keys(object).filter((name) => object[name] !== undefined);
+    const kept = new Map<string, Json>();
+    for (const name of names) {
+      if (this.isSpent || kept.size >= this.#measure.members) break;
+      const shown = this.#text(name);
+      const value = object[name] as Json;
+      // Of names that are cut to the same text the first is kept.
+      if (!kept.has(shown) && !this.isSpent) kept.set(shown, this.#value(value, depth + 1));
+    }
+    const missing = names.length - kept.size;
+    if (missing > 0 && this.#mayNote()) {
+      let note = CUT_NAME;
+      while (kept.has(note)) note += '_';
+      kept.set(note, `${missing} members`);
+    }
+    return Object.fromEntries(kept);
+  }
+
+  #array(items: readonly Json[], depth: number): Json {
+    const kept: Json[] = [];
+    for (const item of items) {
+      if (this.isSpent || kept.length >= this.#measure.members) break;
+      kept.push(this.#value(item, depth + 1));
+    }
+    const missing = items.length - kept.length;
+    if (missing > 0 && this.#mayNote()) kept.push(`[cut: ${missing} items]`);
+    return kept;
+  }
+
+  #value(value: Json, depth: number): Json {
+    if (typeof value === 'string') return this.#text(value);
+    // The separator and one byte at least.
+    this.#left -= 2;
+    if (typeof value === 'number') return Number.isFinite(value) ? this.#number(value) : null;
+    if (value === null || typeof value !== 'object') return value;
+    if (depth > DEPTH_MAX) return this.#text('[cut: too deep]');
+    return isArray(value) ? this.#array(value, depth) : this.object(value, depth);
+  }
+
+  #number(value: number): number {
+    this.#left -= String(value).length - 1;
+    return value;
+  }
+
+  /** Stores hold neither U+0000 nor a lone surrogate. */
+  #text(text: string): string {
+    const max = this.#measure.text;
+    const kept = text.slice(0, max).toWellFormed().replaceAll('\0', '\uFFFD');
+    const shown = text.length > max ? `${kept}[cut: ${text.length - max} characters]` : kept;
+    // A text of more units than bytes are left has more bytes, too.
+    this.#left -= shown.length > this.#left ? shown.length + 1 : Buffer.byteLength(JSON.stringify(shown)) + 1;
+    return shown;
+  }
+
+  /** A walk whose result is not taken needs no notes. */
+  #mayNote(): boolean {
+    return this.#notes || !this.isSpent;
+  }
 }
 
 function isArray(value: Json): value is readonly Json[] {
   return Array.isArray(value);
-}
-
-/** Stores hold neither U+0000 nor a lone surrogate. */
-function cutText(text: string, max: number): string {
-  const kept = text.slice(0, max).toWellFormed().replaceAll('\0', '\uFFFD');
-  return text.length > max ? `${kept}[cut: ${text.length - max} characters]` : kept;
-}
-
-function cutArray(items: readonly Json[], measure: Measure, depth: number): Json {
-  const kept = items.slice(0, measure.members).map((item) => cutValue(item, measure, depth + 1));
-  return items.length > measure.members ? [...kept, `[cut: ${items.length - measure.members} items]`] : kept;
-}
-
-function cutObject(object: JsonObject, measure: Measure, depth: number): JsonObject {
-  const members = Object.entries(object).filter(([, value]) => value !== undefined);
-  const kept: [string, Json][] = members
-    .slice(0, measure.members)
-    .map(([name, value]) => [cutText(name, measure.text), cutValue(value, measure, depth + 1)]);
-  if (members.length > measure.members) kept.push([CUT_NAME, `${members.length - measure.members} members`]);
-  return Object.fromEntries(kept);
 }

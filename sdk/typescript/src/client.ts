@@ -1,6 +1,6 @@
 import { changedOptions } from './core.ts';
 import { Operations } from './generated/client.ts';
-import type { ExecutionRun, RecordImportJob } from './generated/models.ts';
+import type { EmbeddingJob, ExecutionRun, RecordImportJob } from './generated/models.ts';
 import type { ClientOptions } from './options.ts';
 import { waitForJob } from './wait-job.ts';
 import { type RunWaitOptions, waitForRun } from './wait-run.ts';
@@ -25,6 +25,16 @@ export class SvcClient extends Operations {
    * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForRecordImportJob(jobId: string, options: RunWaitOptions = {}): Promise<RecordImportJob | null> {
-    return waitForJob(this, jobId, options);
+    const reader = { operation: 'getRecordImportJob', read: this.getRecordImportJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
+  }
+
+  /**
+   * Waits until the embedding job has ended and returns it, with its vectors if it has succeeded; `null` if there is no such job.
+   * Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {
+    const reader = { operation: 'getEmbeddingJob', read: this.getEmbeddingJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
   }
 }

@@ -1,6 +1,5 @@
 import { type ClientCore, settingsOf } from './core.ts';
 import { APIAbortError, APITimeoutError, SvcError } from './errors.ts';
-import type { RecordImportJob } from './generated/models.ts';
 import type { CallOptions } from './options.ts';
 import type { RunWaitOptions } from './wait-run.ts';
 import { pause } from './world.ts';
@@ -9,25 +8,26 @@ import { pause } from './world.ts';
 const PAUSE_MS_MIN = 250;
 const PAUSE_MS_MAX = 4_000;
 
-const operation = 'getRecordImportJob';
-
-interface JobReader extends ClientCore {
-  getRecordImportJob(jobId: string, options: CallOptions): PromiseLike<RecordImportJob | null>;
+/** How a job is read. */
+interface JobReader<Job> {
+  /** Names the read in errors. */
+  readonly operation: string;
+  readonly read: (options: CallOptions) => PromiseLike<Job | null>;
 }
 
 /** Reads the job until it has ended; `null` if there is no such job. */
-export async function waitForJob(
-  client: JobReader,
-  jobId: string,
+export async function waitForJob<Job extends { readonly status: string }>(
+  client: ClientCore,
+  { operation, read }: JobReader<Job>,
   { waitTimeout, ...options }: RunWaitOptions,
-): Promise<RecordImportJob | null> {
+): Promise<Job | null> {
   const { world } = settingsOf(client);
   if (waitTimeout !== undefined && !(waitTimeout >= 0))
     throw new SvcError('waitTimeout is a number of milliseconds from 0.');
   const until = waitTimeout === undefined ? Number.POSITIVE_INFINITY : world.now() + waitTimeout;
   const signal = options.signal ?? new AbortController().signal;
   for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
-    const job = await client.getRecordImportJob(jobId, options);
+    const job = await read(options);
     if (job === null || !['queued', 'running'].includes(job.status)) return job;
     const now = world.now();
     if (now >= until)

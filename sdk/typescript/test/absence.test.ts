@@ -36,6 +36,17 @@ describe('a read of something that may not exist', () => {
 describe('waiting for the end of an import', () => {
   const at = (status: string) => json({ id: '7', status });
 
+  test('reads an embedding job until it has its vectors', async () => {
+    const world = new ManualTime();
+    await using stage = await Stage.open(at('running'), at('succeeded'), at('running'));
+    const wait = stage.client({ world }).waitForEmbeddingJob('a/b');
+    await world.pass(250);
+    expect((await wait)?.status).toBe('succeeded');
+    expect(stage.seen.map(({ target }) => target)).toEqual(Array(2).fill('/embeddings/jobs/a%2Fb'));
+    const late = stage.client({ world }).waitForEmbeddingJob('7', { waitTimeout: 0 });
+    expect((await thrown(late, APITimeoutError)).operation).toBe('getEmbeddingJob');
+  });
+
   test.each(['succeeded', 'failed', 'cancelled', 'rejected'])('ends with %s', async (status) => {
     await using stage = await Stage.open(at(status));
     const job = await stage.client({ world: new ManualTime() }).waitForRecordImportJob('a/b');

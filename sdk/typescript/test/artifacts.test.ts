@@ -102,6 +102,8 @@ describe('against the service', () => {
     expect(ended.result).toMatchObject({ accepted: true, recordId: id });
     const object = await svc.getObject('papers', `${id}/scan.bin`);
     expect(Buffer.from(await new Response(object).arrayBuffer()).equals(bytes)).toBe(true);
+    const part = await svc.getObject('papers', `${id}/scan.bin`, { headers: { Range: 'bytes=1-3' } });
+    expect(Buffer.from(await new Response(part).arrayBuffer()).equals(bytes.subarray(1, 4))).toBe(true);
     expect(await svc.getRecord('papers', '2026', id)).toMatchObject({ id });
     const again = await svc.ingestRecordArtifact(formOf(id, await content()), {}, key);
     expect([again.id, again.admission.replayed]).toEqual([run.id, true]);

@@ -110,9 +110,23 @@ class AsyncClient(AsyncOperations):
         job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues. Without it
         the wait is unlimited. `options` apply to each read, `timeout` included."""
         options, world = check_call(options), self._link.world
-        wait = JobWait.begin(world.now(), wait_timeout)
+        wait = JobWait.begin("getRecordImportJob", world.now(), wait_timeout)
         while True:
             job = await self.get_record_import_job(job_id, options=options)
+            if job is None or not is_working(job):
+                return job
+            await world.sleep(wait.pause_after(world.now()))
+
+    async def wait_for_embedding_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
+    ) -> models.EmbeddingJob | None:
+        """Waits until the embedding job has ended and returns it, with its vectors if it has succeeded; None if there
+        is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
+        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        options, world = check_call(options), self._link.world
+        wait = JobWait.begin("getEmbeddingJob", world.now(), wait_timeout)
+        while True:
+            job = await self.get_embedding_job(job_id, options=options)
             if job is None or not is_working(job):
                 return job
             await world.sleep(wait.pause_after(world.now()))

@@ -17,7 +17,7 @@ from ._options import CallOptions, ClientOptions, check_call, check_timeout, kee
 from ._paging import Pages, as_it_is, begin_of, paging_of, with_token
 from ._settings import settle
 from ._transport import Link, Mode, exchange
-from ._waiting import JobWait, Wait, aborted, is_working, job_aborted
+from ._waiting import JobWait, Wait, aborted, is_working
 from ._world import MACHINE
 
 P = ParamSpec("P")
@@ -111,7 +111,7 @@ class Client(Operations):
         the wait is unlimited. `options` apply to each read, `timeout` included."""
         options, world = check_call(options), self._link.world
         cancellation = options.get("cancellation")
-        wait = JobWait.begin(world.now(), wait_timeout)
+        wait = JobWait.begin("getRecordImportJob", world.now(), wait_timeout)
         while True:
             job = self.get_record_import_job(job_id, options=options)
             if job is None or not is_working(job):
@@ -119,7 +119,25 @@ class Client(Operations):
             pause = wait.pause_after(world.now())
             world.sleep(pause, Event() if cancellation is None else cancellation.event)
             if cancellation is not None and cancellation.cancelled:
-                raise job_aborted()
+                raise wait.aborted()
+
+    def wait_for_embedding_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: CallOptions | None = None
+    ) -> models.EmbeddingJob | None:
+        """Waits until the embedding job has ended and returns it, with its vectors if it has succeeded; None if there
+        is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then continues.
+        Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        options, world = check_call(options), self._link.world
+        cancellation = options.get("cancellation")
+        wait = JobWait.begin("getEmbeddingJob", world.now(), wait_timeout)
+        while True:
+            job = self.get_embedding_job(job_id, options=options)
+            if job is None or not is_working(job):
+                return job
+            pause = wait.pause_after(world.now())
+            world.sleep(pause, Event() if cancellation is None else cancellation.event)
+            if cancellation is not None and cancellation.cancelled:
+                raise wait.aborted()
 
     def close(self) -> None:
         """Closes the idle connections. A later call opens new ones."""

@@ -23,8 +23,6 @@ JOB_PAUSE_SECONDS_MIN = 0.25
 JOB_PAUSE_SECONDS_MAX = 4.0
 """The pause between two reads of a job."""
 
-_JOB_OPERATION = "getRecordImportJob"
-
 
 @dataclass
 class Wait:
@@ -62,31 +60,31 @@ class Wait:
 class JobWait:
     """Decides the next pause between two reads of a job: it doubles while the job works."""
 
+    operation: str
     until: float | None
     pause_seconds: float = JOB_PAUSE_SECONDS_MIN
 
     @classmethod
-    def begin(cls, now: float, wait_timeout: float | None) -> JobWait:
-        return cls(None if wait_timeout is None else now + _check_wait(wait_timeout))
+    def begin(cls, operation: str, now: float, wait_timeout: float | None) -> JobWait:
+        return cls(operation, None if wait_timeout is None else now + _check_wait(wait_timeout))
 
     def pause_after(self, now: float) -> float:
         """The pause after a read of an unfinished job. Raises if the time is over."""
         if self.until is not None and now >= self.until:
             message = "The job did not end in the time to wait for it; it goes on."
-            raise APITimeoutError(message, operation=_JOB_OPERATION)
+            raise APITimeoutError(message, operation=self.operation)
         pause = self.pause_seconds if self.until is None else min(self.pause_seconds, self.until - now)
         self.pause_seconds = min(2 * self.pause_seconds, JOB_PAUSE_SECONDS_MAX)
         return pause
 
+    def aborted(self) -> APIAbortError:
+        """The error of a cancelled wait for a job."""
+        return APIAbortError("The wait for the job was aborted.", operation=self.operation)
 
-def is_working(job: models.RecordImportJob) -> bool:
+
+def is_working(job: models.RecordImportJob | models.EmbeddingJob) -> bool:
     """Whether the job has not ended."""
     return job["status"] in ("queued", "running")
-
-
-def job_aborted() -> APIAbortError:
-    """The error of a cancelled wait for a job."""
-    return APIAbortError("The wait for the job was aborted.", operation=_JOB_OPERATION)
 
 
 def aborted() -> APIAbortError:

@@ -29,6 +29,7 @@ export class CollectionsClient extends CollectionsOperations {
    * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
    */
   waitForRecordImportJob(jobId: string, options: RunWaitOptions = {}): Promise<RecordImportJob | null> {
-    return waitForJob(this, jobId, options);
+    const reader = { operation: 'getRecordImportJob', read: this.getRecordImportJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
   }
 }

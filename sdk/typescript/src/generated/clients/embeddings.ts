@@ -2,6 +2,9 @@
 
 import { changedOptions } from '../../core.ts';
 import type { ClientOptions } from '../../options.ts';
+import { waitForJob } from '../../wait-job.ts';
+import type { RunWaitOptions } from '../../wait-run.ts';
+import type { EmbeddingJob } from '../models.ts';
 import { EmbeddingsOperations } from '../groups/embeddings.ts';
 
 export * from '../../common.ts';
@@ -15,5 +18,14 @@ export class EmbeddingsClient extends EmbeddingsOperations {
   /** Another client with the options of this one; the given options replace them. */
   withOptions(options: ClientOptions): EmbeddingsClient {
     return new EmbeddingsClient(changedOptions(this, options));
+  }
+
+  /**
+   * Waits until the embedding job has ended and returns it with any `status`; `null` if there is no such job. Throws
+   * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {
+    const reader = { operation: 'getEmbeddingJob', read: this.getEmbeddingJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
   }
 }

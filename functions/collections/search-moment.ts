@@ -1,0 +1,111 @@
+import { turnsOf } from '../kernel/turns.ts';
+import type { Moment } from '../store/port.ts';
+import { isSearchable } from './entry-version.ts';
+import type { RecordParts } from './parts.ts';
+import { policyAt } from './query-records.ts';
+import { ReadBudget } from './read-budget.ts';
+import { type AttemptBytes, attemptsOf, type ReadCall } from './read-call.ts';
+import type { ReadLane } from './read-lanes.ts';
+import type { RankedRecord } from './search-answer.ts';
+import { rankByWords } from './search-lexical.ts';
+import { KeptTexts, type SearchReader } from './search-reader.ts';
+import { type RecordSearchQuery, readSearch, type SearchRequest } from './search-request.ts';
+import { rankByVector } from './search-vector.ts';
+import { StaleEntries } from './stale-entries.ts';
+import { spaceScope } from './store-collections.ts';
+import { collectionOf, type StoredCollection } from './stored-collection.ts';
+
+const CANDIDATES_DEFAULT = 5_000;
+/** A search holds the process no longer at a time, save for a page of entries and for the ranking of its candidates. */
+const PART_MS = 4;
+
+/** A collection as of one moment, in which several searches see the same records. */
+export interface SearchMoment {
+  readonly collection: StoredCollection;
+  /** Checks a request that ranks. Throws as `readSearch` does. */
+  read(request: SearchRequest): RecordSearchQuery;
+  /** A reader with a budget of its own. */
+  reader(advice: string): SearchReader;
+}
+
+/** Answers from one moment of a collection. Throws the refusal of an absent collection, and what `answer` throws. */
+export async function inSearchMoment<Answer>(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  answer: (at: SearchMoment) => Promise<Answer>,
+  call: ReadCall = {},
+): Promise<Answer> {
+  const store = await parts.store();
+  const attempt = attemptsOf(call);
+  const answerIn = (lane: ReadLane) =>
+    store.snapshot(spaceScope(space), async (moment) => {
+      const policy = await policyAt(moment, name);
+      const collection = collectionOf(policy);
+      if (!isSearchable(policy.head)) throw new StaleEntries(collection, policy.head);
+      return answer(searchMoment(parts, collection, { moment, lane, bytes: attempt() }));
+    });
+  try {
+    return await parts.lanes.run(space, answerIn, call);
+  } catch (error) {
+    if (error instanceof StaleEntries) await error.announce(parts, space);
+    throw error;
+  }
+}
+
+interface At {
+  readonly moment: Moment;
+  readonly lane: ReadLane;
+  readonly bytes: AttemptBytes;
+}
+
+function searchMoment(
+  { limits, world }: RecordParts,
+  collection: StoredCollection,
+  { moment, lane, bytes }: At,
+): SearchMoment {
+  const { lexicalCandidatesMax = CANDIDATES_DEFAULT } = limits;
+  // The page of the answer is read beside what the search needs.
+  const readsMax = Math.max(limits.readsPerCallMax, limits.pageRecordsMax);
+  return {
+    collection,
+    read: (request) => readSearch(request, collection.policy, lexicalCandidatesMax),
+    reader(advice) {
+      const turns = turnsOf(world.clock, PART_MS);
+      return {
+        moment,
+        find: moment.find,
+        incarnation: collection.incarnation,
+        budget: new ReadBudget(readsMax, advice, lane, 'search_budget_exceeded'),
+        turns: {
+          due: turns.due,
+          next: async () => {
+            await turns.next();
+            lane.checkClient();
+          },
+        },
+        bytes,
+        pageMax: limits.readPageMax,
+        kept: new KeptTexts(),
+      };
+    },
+  };
+}
+
+/** All matches of a search, the best first. `pageMost`: records that its answer has at most. */
+export function rankRecords(
+  reader: SearchReader,
+  search: RecordSearchQuery,
+  pageMost: number,
+): Promise<readonly RankedRecord[]> {
+  return search.mode === 'vector'
+    ? rankByVector(reader, search.query, search.vector)
+    : rankByWords(reader, search.query, search.lexical, pageMost);
+}
+
+/** What a caller can do whose search needs too many reads. */
+export function searchAdvice({ mode }: Pick<RecordSearchQuery, 'mode'>): string {
+  return mode === 'vector'
+    ? 'Name partition keys, ask for a smaller top, or use a filter that more records meet.'
+    : 'Search for words that fewer records hold. With matchMode all, one such word suffices.';
+}

@@ -1,0 +1,111 @@
+import { nextTurn } from '../kernel/turns.ts';
+import { untilAborted } from '../providers/outgoing/until-aborted.ts';
+import type { RecordKey, RecordStore } from '../store/port.ts';
+import type { EmbedCall, Embedder } from './embedder.ts';
+import { newVectors, type Vectors } from './new-vectors.ts';
+import { flightsOf } from './paid-flights.ts';
+import { keepPaid, readPaid } from './paid-vectors.ts';
+import type { VectorRetention } from './retention.ts';
+import { embeddingKey } from './store-collections.ts';
+
+export interface Purchase {
+  readonly store: RecordStore;
+  readonly embedder: Embedder;
+  readonly space: string;
+  /** Absent: what is kept has no age at which it goes. */
+  readonly retention?: VectorRetention | undefined;
+  /** Told of vectors that could not be kept. */
+  readonly report?: ((error: unknown) => void) | undefined;
+  /** Called after each call of the model with how many texts have their vectors. */
+  readonly moved?: ((done: number) => Promise<void>) | undefined;
+}
+
+/**
+ * The vectors of different texts by a model that costs money. It is asked for those alone that neither the space keeps nor
+ * another call of this process is getting. What it answers is kept before it is called again.
+ */
+export async function buyVectors(
+  purchase: Purchase,
+  texts: readonly string[],
+  call: EmbedCall,
+): Promise<Vectors> {
+  const { store, space } = purchase;
+  const keys = await keysOf(purchase.embedder, texts, call);
+  const flights = flightsOf(store);
+  const done = new Map<string, Float32Array>();
+  // The flight of another call may fail; then its texts are asked for here.
+  while (done.size < texts.length) {
+    call.signal.throwIfAborted();
+    const own = new Map<string, RecordKey>();
+    const others: (readonly [string, Promise<Float32Array | null>])[] = [];
+    for (const [text, key] of keys) {
+      if (done.has(text)) continue;
+      const flight = flights.join(nameOf(space, key));
+      if (flight === null) own.set(text, key);
+      else others.push([text, flight]);
+    }
+    const land = (text: string, vector: Float32Array | null) => {
+      if (vector !== null) done.set(text, vector);
+      const key = own.get(text);
+      if (key !== undefined) flights.end(nameOf(space, key), vector);
+    };
+    try {
+      if (own.size > 0) await buyOwn(purchase, { own, done, land }, call);
+    } finally {
+      for (const text of own.keys()) land(text, done.get(text) ?? null);
+    }
+    for (const [text, flight] of others) {
+      const vector = await untilAborted(flight, call.signal);
+      if (vector !== null) done.set(text, vector);
+    }
+  }
+  return done;
+}
+
+interface OwnTexts {
+  readonly own: ReadonlyMap<string, RecordKey>;
+  readonly done: ReadonlyMap<string, Float32Array>;
+  readonly land: (text: string, vector: Float32Array) => void;
+}
+
+async function buyOwn(
+  { store, embedder, space, retention, report, moved }: Purchase,
+  { own, done, land }: OwnTexts,
+  call: EmbedCall,
+): Promise<void> {
+  const kept = await readPaid(store, space, [...own.values()]);
+  for (const [text, key] of own) {
+    const vector = kept.get(key.id);
+    if (vector !== undefined) land(text, vector);
+  }
+  const missing = [...own.keys()].filter((text) => !done.has(text));
+  await newVectors(embedder, missing, call, async (_, batch) => {
+    const vectors = batch.flatMap(([text, vector]) => {
+      const key = own.get(text);
+      return key === undefined ? [] : [{ key, vector }];
+    });
+    const keep = () => keepPaid({ store, space, retention }, vectors);
+    // The vectors are paid for: a store that does not keep them must not cost their answer.
+    await keep().catch(() => keep().catch((error: unknown) => report?.(error)));
+    for (const [text, vector] of batch) land(text, vector);
+    await moved?.(done.size);
+  });
+}
+
+/** The hash of a long text takes a part of a millisecond, and there may be many. */
+async function keysOf(
+  embedder: Embedder,
+  texts: readonly string[],
+  { purpose }: EmbedCall,
+): Promise<ReadonlyMap<string, RecordKey>> {
+  const keys = new Map<string, RecordKey>();
+  for (const text of texts) {
+    keys.set(text, embeddingKey(embedder, purpose, text));
+    await nextTurn();
+  }
+  return keys;
+}
+
+function nameOf(space: string, { id }: RecordKey): string {
+  return `${id} ${space}`;
+}

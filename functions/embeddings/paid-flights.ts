@@ -1,0 +1,32 @@
+import type { RecordStore } from '../store/port.ts';
+
+/** What came of a flight; `null`: the call that asked for the vector has failed. */
+type Landing = Float32Array | null;
+
+/** The vectors that calls of this process are getting, so that a second call for the same text waits instead of paying. */
+export class PaidFlights {
+  readonly #flights = new Map<string, PromiseWithResolvers<Landing>>();
+
+  /** The flight of another call for the vector of this name; `null`: the caller has begun it, and ends it in any case. */
+  join(name: string): Promise<Landing> | null {
+    const flight = this.#flights.get(name);
+    if (flight !== undefined) return flight.promise;
+    this.#flights.set(name, Promise.withResolvers());
+    return null;
+  }
+
+  /** Has no effect where the flight has ended. */
+  end(name: string, landing: Landing): void {
+    this.#flights.get(name)?.resolve(landing);
+    this.#flights.delete(name);
+  }
+}
+
+/** Two stores of a process may know spaces of the same name. */
+const ofStores = new WeakMap<RecordStore, PaidFlights>();
+
+export function flightsOf(store: RecordStore): PaidFlights {
+  const known = ofStores.get(store) ?? new PaidFlights();
+  ofStores.set(store, known);
+  return known;
+}

@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const INSTALL_MS = 300_000;
+
+/** Installs a package beside the project, whose lock file does not name it. Returns why it could not. */
+export async function installPeer(
+  folder: string,
+  { name, version }: { readonly name: string; readonly version: string },
+): Promise<string | null> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'package.json'), '{"private":true}\n');
+  const flags = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
+  try {
+    await run('npm', ['install', ...flags, `${name}@${version}`], { cwd: folder, timeout: INSTALL_MS });
+    return null;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+/** The lines of a failed process that say what failed. */
+export function reasonOf(error: unknown): string {
+  const { message, killed } = error as { readonly message: string; readonly killed?: boolean };
+  if (killed === true) return 'it took too long';
+  const lines = message.split('\n');
+  return lines.find((line) => /^\w*Error: /.test(line)) ?? lines[0] ?? '';
+}
