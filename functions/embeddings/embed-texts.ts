@@ -57,9 +57,10 @@ export async function embedTexts(
     ? await buyVectors({ ...paid, store: await store(), embedder, space, moved }, texts, call)
     : await newVectors(embedder, texts, call, ({ size }) => moved?.(size));
   const items: EmbeddingItem[] = [];
-  for (const [index, { text, ...facts }] of prepared.entries()) {
+  for (const [index, { text, textLength, ...prefix }] of prepared.entries()) {
     const values = Array.from(vectors.get(text) ?? [], (value) => Number(float32Text(value)));
-    items.push({ index, ...facts, preparedTextLength: text.length, values });
+    // A job that goes on from a checkpoint answers its members in the same order.
+    items.push({ index, textLength, preparedTextLength: text.length, ...prefix, values });
     // A vector of 3,072 numbers takes some milliseconds.
     await nextTurn();
   }

@@ -1,0 +1,121 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { machine } from '../../functions/compose/machine.ts';
+import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
+import { type Answer, allCollections, keyOf, ScenarioProcess } from './whole-stage.ts';
+import { type Answers, PROBES, type ScenarioStep, STEPS } from './whole-steps.ts';
+
+/** What a step answered and left, without what a later moment and another process change. */
+export interface StepOutcome {
+  /** The last one: the first of a job shows how far it happens to be. */
+  readonly answer: string;
+  readonly left: readonly string[];
+}
+
+/** The data of a service before a step, and what the step does to them. */
+export interface StepCase {
+  readonly step: ScenarioStep;
+  readonly index: number;
+  readonly folder: string;
+  readonly answers: Answers;
+  readonly commits: number;
+  readonly outcome: StepOutcome;
+}
+
+/** Reads and claims of a dead process may still be under way. */
+const TURNS = 60;
+
+async function openProcess(folder: string, step: number, answers: Answers) {
+  const path = join(folder, 'whole.sqlite');
+  const store = await openSqliteStore({
+    path,
+    ...machine,
+    grouping: true,
+    collections: await allCollections(),
+  });
+  return { store, process: new ScenarioProcess({ folder, store, step, answers }) };
+}
+
+/** Takes the whole scenario, and keeps the data before each step that writes. */
+export async function prepareCases(root: string): Promise<readonly StepCase[]> {
+  const cases: StepCase[] = [];
+  const folder = join(root, 'live');
+  let answers: Answers = new Map();
+  for (const [index, step] of STEPS.entries()) {
+    const before = join(root, `before-${index}`);
+    if (step.method !== 'GET') await copy(folder, before);
+    const { process } = await openProcess(folder, index, answers);
+    await process.start();
+    const commits = process.commits;
+    const given = await process.take(step, index);
+    const made = process.commits - commits;
+    if (made > 0) {
+      const outcome = { answer: masked(given.at(-1)), left: await probes(process) };
+      cases.push({ step, index, folder: before, answers, commits: made, outcome });
+    }
+    answers = process.answers;
+    await process.close();
+  }
+  return cases;
+}
+
+/** Takes the step with a process that dies right after so many commits, then again with one that lives. */
+export async function killedAfter(
+  commits: number,
+  { step, index, folder: before, answers }: StepCase,
+  repeatedKey?: string,
+): Promise<StepOutcome> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-whole-killed-'));
+  await copy(before, folder);
+  const first = await openProcess(folder, index, answers);
+  await first.process.start();
+  first.process.dieAfter(commits);
+  let isOver = false;
+  void first.process.take(step, index).then(
+    () => (isOver = true),
+    () => (isOver = true),
+  );
+  while (!isOver && !first.process.isDead) await turn();
+  for (let turns = 0; turns < TURNS; turns += 1) await turn();
+  await first.store.close();
+  const second = await openProcess(folder, index, answers);
+  second.process.outliveLeases();
+  await second.process.start();
+  const given = await second.process.again(step, repeatedKey ?? keyOf(index));
+  const outcome = { answer: masked(given.at(-1)), left: await probes(second.process) };
+  await second.process.close();
+  await rm(folder, { recursive: true });
+  return outcome;
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+async function copy(from: string, to: string): Promise<void> {
+  await cp(from, to, { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+}
+
+async function probes(process: ScenarioProcess): Promise<string[]> {
+  const left: string[] = [];
+  for (const probe of PROBES) {
+    const [answer] = await process.again(probe, '');
+    left.push(`${probe.name}: ${masked(answer)}`);
+  }
+  return left;
+}
+
+/** Without moments, ids of runs and of traces, hashes over moments, and how often a process had to begin. */
+function masked(answer: Answer | undefined): string {
+  const { status, body } = answer ?? { status: 0, body: '' };
+  const text = body
+    .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"<moment>"')
+    .replaceAll(/\b(?:\d{18,20}|adm_[0-9a-f]{64}|trace-[0-9a-f]{32})\b/g, '<id>')
+    .replaceAll(/"(contentHash|etag|rawContentHash)":"sha256:[0-9a-f]{64}"/g, '"$1":"<hash>"')
+    .replaceAll(
+      /"(replayed|attempt|attempts|leaseExpirations|durationMs|latencyMs)":[\w.]+/g,
+      '"$1":"<count>"',
+    );
+  return `${status} ${text}`;
+}

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { catalogGroups, collectionsOf } from '../../functions/compose/catalog-groups.ts';
+import { compose, type Service } from '../../functions/compose/compose.ts';
+import { machine } from '../../functions/compose/machine.ts';
+import { faultsText } from '../../functions/config/fault.ts';
+import { loadConfiguration } from '../../functions/config/load.ts';
+import { inject } from '../../functions/http/host-inject.ts';
+import type { Chain } from '../../functions/http/message.ts';
+import type { World } from '../../functions/kernel/world.ts';
+import type { Collection, RecordStore } from '../../functions/store/port.ts';
+import { DyingStore, LIVE } from '../support/dying-store.ts';
+import type { Answers, ScenarioStep } from './whole-steps.ts';
+
+const SETTINGS = {
+  'ExecutionRuntime:WorkerId': 'scenario',
+  'ExecutionRuntime:OrderedIdNode': '1',
+  'ExecutionRuntime:LeaseSeconds': '5',
+  'Embeddings:Provider': 'local-token-hash',
+  'Embeddings:Dimensions': '32',
+  'Server:ValidateResponses': 'true',
+  'Server:LogLevel': 'error',
+  // One address sends all requests of a scenario whose time hardly moves.
+  'Server:CanonicalRateLimit:PermitLimit': '100000',
+  'Server:ExecutionRateLimit:PermitLimit': '100000',
+  'Server:RecordRateLimit:PermitLimit': '100000',
+};
+/** Steps begin so far apart. What one of them takes is less, also after a kill. */
+const STEP_MS = 600_000;
+/** The lease of a dead process ends within this time. */
+const LEASE_OVER_MS = 10_000;
+const START = Date.UTC(2026, 0, 1);
+const ENDED = /^(succeeded|failed|cancelled|rejected|timedout|unsupported|notconfigured)$/i;
+
+/** All record collections of the service. */
+export const allCollections = (): Promise<readonly Collection[]> => collectionsOf(catalogGroups);
+
+/** The key of a step, whichever process sends it. */
+export const keyOf = (index: number): string => `scenario-${index}`;
+
+/** Time stands still within a step, and each execution of a step draws the same random bytes. */
+class StepWorld {
+  now = START;
+  #step = 0;
+  #drawn = 0;
+
+  readonly world: World = {
+    ...machine,
+    clock: { now: () => this.now },
+    random: { bytes: (size) => this.#bytes(size) },
+    http: () => Promise.reject(new Error('this world has no network')),
+  };
+
+  begin(step: number): void {
+    this.now = START + step * STEP_MS;
+    this.#step = step;
+    this.#drawn = 0;
+  }
+
+  #bytes(size: number): Uint8Array {
+    this.#drawn += 1;
+    const blocks = Array.from({ length: Math.ceil(size / 32) }, (_, block) =>
+      createHash('sha256').update(`${this.#step} ${this.#drawn} ${block}`).digest(),
+    );
+    return new Uint8Array(Buffer.concat(blocks).subarray(0, size));
+  }
+}
+
+export interface ProcessOptions {
+  /** Holds the bytes of objects. */
+  readonly folder: string;
+  readonly store: RecordStore;
+  /** The step at which the process begins. */
+  readonly step?: number;
+  /** Answers that earlier processes gave. */
+  readonly answers?: Answers;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** A process of the whole service over a store. Its time moves from step to step. */
+export class ScenarioProcess {
+  readonly answers: Map<string, unknown>;
+  readonly #time = new StepWorld();
+  readonly #dying: DyingStore;
+  readonly #service: Service;
+  #chain: Chain | null = null;
+
+  constructor({ folder, store, step = 0, answers = new Map() }: ProcessOptions) {
+    this.#dying = new DyingStore(store, { ...LIVE, commitsOnly: true });
+    this.answers = new Map(answers);
+    this.#time.begin(step);
+    const given = { ...SETTINGS, 'Server:DataDirectory': folder };
+    const { settings, faults } = loadConfiguration({
+      host: 'embedded',
+      env: {},
+      argv: Object.entries(given).map(([key, value]) => `--${key}=${value}`),
+      readFile: () => undefined,
+    });
+    if (settings === undefined) throw new Error(faultsText(faults));
+    this.#service = compose(settings, {
+      world: this.#time.world,
+      writeLog: () => undefined,
+      watchStore: (unused) => {
+        void unused.close();
+        return this.#dying.store;
+      },
+    });
+  }
+
+  /** Commits so far. */
+  get commits(): number {
+    return this.#dying.calls;
+  }
+
+  /** The process dies right after so many more commits: the database has the last one, the process never knows. */
+  dieAfter(commits: number): void {
+    this.#dying.death = { at: this.#dying.calls + commits, after: true, commitsOnly: true };
+  }
+
+  get isDead(): boolean {
+    return this.#dying.calls >= this.#dying.death.at;
+  }
+
+  async start(): Promise<void> {
+    await this.#service.start();
+    this.#chain = await this.#service.chain(this.#service.groups);
+  }
+
+  /** Moves to a later moment of the step, at which leases of a dead process have ended. */
+  outliveLeases(): void {
+    this.#time.now += LEASE_OVER_MS;
+  }
+
+  /** Sends the step and reads its job until it has ended: the texts of all answers. */
+  async take(step: ScenarioStep, index: number): Promise<readonly Answer[]> {
+    this.#time.begin(index);
+    return this.again(step, keyOf(index));
+  }
+
+  /** The same without a move of the time. */
+  async again(step: ScenarioStep, idempotencyKey: string): Promise<readonly Answer[]> {
+    const body =
+      typeof step.body === 'function' ? (step.body as (a: Answers) => unknown)(this.answers) : step.body;
+    const key = step.job === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
+    const first = await this.#call(step.method, step.path, { ...key, ...step.headers }, body);
+    if (step.status !== 0 && first.status !== step.status)
+      throw new Error(`${step.name} answered ${first.status}: ${first.body}`);
+    if (step.job === undefined) {
+      this.answers.set(step.name, /^[[{]/.test(first.body) ? JSON.parse(first.body) : first.body);
+      return [first];
+    }
+    const { id } = JSON.parse(first.body) as { readonly id: string };
+    return [first, await this.#ended(step.job.replace('{id}', id))];
+  }
+
+  async #ended(path: string): Promise<Answer> {
+    for (;;) {
+      const answer = await this.#call('GET', path, {});
+      const { status } = JSON.parse(answer.body) as { readonly status: string };
+      if (ENDED.test(status)) return answer;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async #call(
+    method: string,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body?: unknown,
+  ): Promise<Answer> {
+    if (this.#chain === null) throw new Error('the process has not started');
+    const correlation = { 'X-Correlation-ID': 'scenario' };
+    const answer = await inject(this.#chain, {
+      method,
+      path,
+      headers: { ...correlation, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+    return { status: answer.status, body: answer.body };
+  }
+
+  /** Ends a process that lives, and closes its store. */
+  close(): Promise<void> {
+    return this.#service.close();
+  }
+}
