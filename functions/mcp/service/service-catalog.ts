@@ -6,7 +6,6 @@ import type { PageTokens } from '../../kernel/page-token.ts';
 import { taskCapability } from '../capabilities.ts';
 import type { McpCaller } from '../caller.ts';
 import type { McpCatalog, McpContext, McpResource, McpTool, ResourceAnswer, ToolDefinition } from '../catalog.ts';
-import { definitionFaults } from '../definitions.ts';
 import { inputOf, offsetOf } from './arguments.ts';
 import { boundedResult } from './bounded-result.ts';
 import { callAs, mayCall, type ServiceOperations, textOf } from './call-operation.ts';
@@ -48,8 +47,6 @@ export function createServiceCatalog(parts: ServiceCatalogParts): McpCatalog {
   const resources = offered.flatMap((each) =>
     each.exposure === 'resource' ? [{ entry: each.entry, item: resourceOf(parts, each) }] : [],
   );
-  const faults = definitionFaults(tools.map(({ item }) => item.definition));
-  if (faults.length > 0) throw new Error(`the tools have faults: ${faults.join('; ')}`);
   return {
     serverInfo: parts.serverInfo,
     contentVersion: versionOf(
