@@ -111,12 +111,40 @@ function inputSchemaOf(source: ContractSource, operation: CatalogOperation): Jso
     ...given.filter(({ required: isRequired }) => isRequired).map(({ name }) => name),
     ...(model?.required ?? []),
   ];
-  return withDefinitions(source, {
+  const root: Schema = {
     type: 'object',
     properties,
     ...(required.length > 0 ? { required: [...new Set(required)] } : {}),
     additionalProperties: false,
-  });
+  };
+  return withDefinitions(source, root, withoutNull);
+}
+
+/** An absent argument means the same as null, and many models read only schemas of one type. */
+function withoutNull(schema: Schema): Schema {
+  return nullFree(schema as Json) as Schema;
+}
+
+function nullFree(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map((each: Json) => nullFree(each));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { anyOf, ...own } = schema as Readonly<Record<string, Json>>;
+  const branches = (anyOf ?? []) as readonly Json[];
+  const others = branches.filter((branch) => (branch as { type?: Json }).type !== 'null');
+  const [only, ...more] = others;
+  // `anyOf` of a model and null: the model itself.
+  const taken =
+    anyOf === undefined ? {} : only !== undefined && more.length === 0 ? (nullFree(only) as object) : { anyOf: nullFree(others) };
+  const members = Object.entries(own).map(([keyword, value]) => [keyword, withoutNullIn(keyword, value)]);
+  return { ...taken, ...Object.fromEntries(members) } as Json;
+}
+
+function withoutNullIn(keyword: string, value: Json): Json {
+  if (keyword === 'default' || keyword === 'const') return value;
+  if (!Array.isArray(value) || (keyword !== 'type' && keyword !== 'enum')) return nullFree(value);
+  const rest = value.filter((each) => each !== null && !(keyword === 'type' && each === 'null'));
+  const [only, ...more] = rest;
+  return keyword === 'type' && only !== undefined && more.length === 0 ? only : rest;
 }
 
 const offsetSchema: Schema = {
