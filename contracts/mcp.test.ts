@@ -74,10 +74,12 @@ describe('the names of the MCP catalog', () => {
   });
 
   test('O10: no canonical, raw provider, destructive or maintaining operation is offered', () => {
-    for (const { id, group, mutation, completion, mcp, requestMedia } of source.catalog.operations.map((each) => ({
-      ...each,
-      requestMedia: each.request?.mediaType ?? 'application/json',
-    }))) {
+    for (const { id, group, mutation, completion, mcp, requestMedia } of source.catalog.operations.map(
+      (each) => ({
+        ...each,
+        requestMedia: each.request?.mediaType ?? 'application/json',
+      }),
+    )) {
       if (mcp.exposure === 'none') continue;
       expect(group, id).not.toBe('canonical');
       expect([mutation, completion], id).not.toContain('delete');
@@ -113,10 +115,14 @@ describe('O05: the definitions', () => {
   test('refer to nothing outside themselves', () => {
     for (const definition of ofTools)
       for (const schema of [definition.inputSchema, definition.outputSchema ?? {}]) {
-        const names = [...JSON.stringify(schema).matchAll(/"\$ref":"#\/\$defs\/([^"]+)"/g)].map(([, name]) => name);
+        const names = [...JSON.stringify(schema).matchAll(/"\$ref":"#\/\$defs\/([^"]+)"/g)].map(
+          ([, name]) => name,
+        );
         const own = Object.keys((schema['$defs'] ?? {}) as object);
         expect(own, definition.name).toEqual(expect.arrayContaining(names));
-        expect(JSON.stringify(schema), definition.name).not.toMatch(/"\$ref":"(?!#\/\$defs\/)|x-svc-|"examples":\[/);
+        expect(JSON.stringify(schema), definition.name).not.toMatch(
+          /"\$ref":"(?!#\/\$defs\/)|x-svc-|"examples":\[/,
+        );
       }
   });
 

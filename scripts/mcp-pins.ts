@@ -50,7 +50,11 @@ export function acceptedPins(
 ): Pins {
   const { added } = pinChange(pins, definitions);
   const taken = definitions.filter((each) => accepted.includes(pinName(each)));
-  const next = { ...pins, ...added, ...Object.fromEntries(taken.map((each) => [pinName(each), hashOf(each)])) };
+  const next = {
+    ...pins,
+    ...added,
+    ...Object.fromEntries(taken.map((each) => [pinName(each), hashOf(each)])),
+  };
   return Object.fromEntries(Object.entries(next).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 

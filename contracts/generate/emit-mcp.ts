@@ -96,7 +96,9 @@ function descriptionOf({ description, stability, deprecation, mcp }: CatalogOper
 /** Parameters and members of the body side by side: a model fills in one flat object. */
 function inputSchemaOf(source: ContractSource, operation: CatalogOperation): Json {
   const model = operation.request === null ? undefined : modelOf(source, operation.request.schema);
-  const given = routeParameters(operation, canonicalRoute(operation)).filter(({ in: place }) => place !== 'header');
+  const given = routeParameters(operation, canonicalRoute(operation)).filter(
+    ({ in: place }) => place !== 'header',
+  );
   const properties: Record<string, Schema> = {};
   for (const parameter of given) properties[parameter.name] = parameterSchema(parameter);
   for (const [name, schema] of Object.entries(model?.properties ?? {})) properties[name] ??= schema;
@@ -134,7 +136,11 @@ function nullFree(schema: Json): Json {
   const [only, ...more] = others;
   // `anyOf` of a model and null: the model itself.
   const taken =
-    anyOf === undefined ? {} : only !== undefined && more.length === 0 ? (nullFree(only) as object) : { anyOf: nullFree(others) };
+    anyOf === undefined
+      ? {}
+      : only !== undefined && more.length === 0
+        ? (nullFree(only) as object)
+        : { anyOf: nullFree(others) };
   const members = Object.entries(own).map(([keyword, value]) => [keyword, withoutNullIn(keyword, value)]);
   return { ...taken, ...Object.fromEntries(members) } as Json;
 }
@@ -172,7 +178,9 @@ function mirrored(source: ContractSource, schema: Schema, name: string): Schema 
   const whole: Schema = { ...(named === undefined ? {} : modelOf(source, named)), ...own };
   const [type] = typesOf(whole).filter((each) => each !== 'null');
   const description = schema.description ?? whole.description;
-  const header = name.replace(/[A-Z]/g, (letter) => `-${letter}`).replace(/^[a-z]/, (letter) => letter.toUpperCase());
+  const header = name
+    .replace(/[A-Z]/g, (letter) => `-${letter}`)
+    .replace(/^[a-z]/, (letter) => letter.toUpperCase());
   return {
     ...whole,
     ...(description === undefined ? {} : { description }),
@@ -242,7 +250,9 @@ function withoutTexts(schema: Schema): Schema {
 function keywordsOf(schema: Json, keeps: (keyword: string) => boolean): Json {
   if (Array.isArray(schema)) return schema.map((each: Json) => keywordsOf(each, keeps));
   if (typeof schema !== 'object' || schema === null) return schema;
-  const entries = Object.entries(schema as Readonly<Record<string, Json>>).filter(([keyword]) => keeps(keyword));
+  const entries = Object.entries(schema as Readonly<Record<string, Json>>).filter(([keyword]) =>
+    keeps(keyword),
+  );
   return Object.fromEntries(
     entries.map(([keyword, value]) => {
       if (keyword === 'enum' || keyword === 'const' || keyword === 'default') return [keyword, value];

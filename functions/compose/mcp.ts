@@ -1,4 +1,5 @@
 import type { OperationEntry } from '../../contracts/operation.ts';
+import { isOffered } from '../config/settings/mcp.ts';
 import type { Settings } from '../config/table.ts';
 import { createChain, createSharedCapacity, type SharedCapacity } from '../http/chain.ts';
 import { createCall } from '../http/in-process.ts';
@@ -11,7 +12,6 @@ import { MCP_PATH, METADATA_PATH, type ProtectedResource } from '../mcp/protecte
 import { createServiceCatalog, type McpDefinition } from '../mcp/service/service-catalog.ts';
 import { release } from '../release.ts';
 import { sharedSecret } from '../store/secret.ts';
-import { isOffered } from '../config/settings/mcp.ts';
 import type { GroupParts } from './group.ts';
 
 /** The MCP endpoint, put together beside the operations that it calls. */
@@ -124,4 +124,3 @@ function protectedResourceOf({
 }: Settings['mcp']): ProtectedResource | undefined {
   return resource === null ? undefined : { resource, authorizationServers, scopesSupported };
 }
-

@@ -4,8 +4,14 @@ import { table } from './table.ts';
 
 /** Rules of the settings of the MCP endpoint. */
 
-const { enabledOperations, disabledOperations, bodyBytesMax, resource, authorizationServers, scopesSupported } =
-  table.mcp;
+const {
+  enabledOperations,
+  disabledOperations,
+  bodyBytesMax,
+  resource,
+  authorizationServers,
+  scopesSupported,
+} = table.mcp;
 
 /** A wrong id would leave an operation offered, or not offered, against the operator's will. */
 const knownOperations: Rule = ({ mcp }) =>

@@ -38,6 +38,7 @@ export function metadataAnswer(described: ProtectedResource): RawResponse {
 export function challengeOf(described: ProtectedResource | null): string {
   if (described === null) return 'Bearer realm="svc"';
   const { origin, pathname } = new URL(described.resource);
-  const scope = described.scopesSupported.length > 0 ? `, scope="${described.scopesSupported.join(' ')}"` : '';
+  const scope =
+    described.scopesSupported.length > 0 ? `, scope="${described.scopesSupported.join(' ')}"` : '';
   return `Bearer realm="svc", resource_metadata="${origin}${WELL_KNOWN}${pathname}"${scope}`;
 }

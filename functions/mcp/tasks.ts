@@ -15,7 +15,8 @@ export const getTask: AnswerMethod = async (exchange) => {
 export const updateTask: AnswerMethod = async (exchange) => {
   const { tasks, taskId } = taskCall(exchange);
   const inputResponses = readInputResponses(exchange.call.params['inputResponses']);
-  if (!(await tasks.update(taskId, inputResponses, exchange.context.caller, exchange.context))) throw unknownTask();
+  if (!(await tasks.update(taskId, inputResponses, exchange.context.caller, exchange.context)))
+    throw unknownTask();
   return { resultType: 'complete' };
 };
 

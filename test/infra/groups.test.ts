@@ -4,7 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { operations } from '../../contracts/generated/operations.ts';
 import { catalogGroups } from '../../functions/compose/catalog-groups.ts';
 import { functionNames } from '../../functions/compose/functions.ts';
-import { catalogPaths, type GroupPath, publicPaths, publicRoutes, segmentsOf } from '../../scripts/public-routes.ts';
+import {
+  catalogPaths,
+  type GroupPath,
+  publicPaths,
+  publicRoutes,
+  segmentsOf,
+} from '../../scripts/public-routes.ts';
 import { infraFolder, readConfiguration } from './configuration.ts';
 import { groupFor, readings } from './url-map.ts';
 
@@ -135,9 +141,7 @@ describe('the public address', () => {
       path_matcher: [
         {
           dynamic: {
-            route_rules: [
-              { for_each: '${local.rules}', content: [{ priority: '${route_rules.key + 1}' }] },
-            ],
+            route_rules: [{ for_each: '${local.rules}', content: [{ priority: '${route_rules.key + 1}' }] }],
           },
         },
       ],

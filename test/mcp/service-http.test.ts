@@ -183,13 +183,20 @@ describe('O11: a flood', () => {
       isError: true,
       _meta: { 'svc.runtime/problem': { code: 'rate_limited', retryable: true } },
     });
-    const rest = await limited.call({ method: 'GET', path: '/collections', headers: { [IDENTITY]: 'reader' } });
+    const rest = await limited.call({
+      method: 'GET',
+      path: '/collections',
+      headers: { [IDENTITY]: 'reader' },
+    });
     expect(rest.status).toBe(429);
     await limited.close();
   });
 
   test('in one body is no message', async () => {
-    const { status, body } = await service.send({ ...list, body: [bodyOf('tools/list'), bodyOf('tools/list')] });
+    const { status, body } = await service.send({
+      ...list,
+      body: [bodyOf('tools/list'), bodyOf('tools/list')],
+    });
     expect([status, JSON.parse(body)]).toMatchObject([400, { error: { code: -32600 } }]);
   });
 });

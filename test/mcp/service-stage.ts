@@ -1,6 +1,6 @@
 import { type InjectedRequest, type InjectedResponse } from '../../functions/http/host-inject.ts';
 import { type RunningService, type ServiceOptions, startService } from '../support/service.ts';
-import { bodyOf, fieldsOf, type McpAnswer, messagesOf, META, TASKS, withCapabilities } from './support.ts';
+import { bodyOf, fieldsOf, type McpAnswer, META, messagesOf, TASKS, withCapabilities } from './support.ts';
 
 /** The real service with its MCP endpoint, over a database of its own, and callers with policies. */
 
@@ -115,7 +115,10 @@ export async function namesOf(
   method: 'tools/list' | 'resources/list' = 'tools/list',
 ): Promise<readonly string[]> {
   const { result } = await service.ask(principal, method);
-  const items = (result?.['tools'] ?? result?.['resources'] ?? []) as readonly { name: string; uri?: string }[];
+  const items = (result?.['tools'] ?? result?.['resources'] ?? []) as readonly {
+    name: string;
+    uri?: string;
+  }[];
   return items.map(({ name, uri }) => uri ?? name);
 }
 

@@ -38,7 +38,12 @@ async function waitingRun(more: object = {}): Promise<Readonly<Record<string, un
 
 test('a task is created, found by any instance, and ends with the job as its result', async () => {
   const created = await callTool(service, 'writer', START, batch(record('t-1'), record('t-2')));
-  expect(created).toMatchObject({ resultType: 'task', status: 'working', ttlMs: null, pollIntervalMs: 1_000 });
+  expect(created).toMatchObject({
+    resultType: 'task',
+    status: 'working',
+    ttlMs: null,
+    pollIntervalMs: 1_000,
+  });
   for (const name of ['task', 'result', 'content', 'inputRequests', 'requestState'])
     expect(created).not.toHaveProperty(name);
   const taskId = String(created['taskId']);
@@ -99,7 +104,9 @@ async function endless(taskId: unknown): Promise<unknown> {
 test('an update has nothing to answer, and changes nothing', async () => {
   const { taskId } = await waitingRun();
   const given = { taskId, inputResponses: { any: {} } };
-  expect((await service.ask('writer', 'tasks/update', given)).result).toMatchObject({ resultType: 'complete' });
+  expect((await service.ask('writer', 'tasks/update', given)).result).toMatchObject({
+    resultType: 'complete',
+  });
   expect(await endless(taskId)).toBe('working');
 });
 
@@ -149,8 +156,12 @@ describe('a task is authorized with each request', () => {
       folder: service.folder,
       settings: { 'Server:ExecutionAccess:IdentityPolicies:0:AllowedOperations:2': 'start_run' },
     });
-    expect((await reading.ask('writer', 'tasks/get', { taskId })).result).toMatchObject({ status: 'working' });
-    expect((await reading.ask('writer', 'tasks/cancel', { taskId })).error?.message).toMatch(/may not cancel/);
+    expect((await reading.ask('writer', 'tasks/get', { taskId })).result).toMatchObject({
+      status: 'working',
+    });
+    expect((await reading.ask('writer', 'tasks/cancel', { taskId })).error?.message).toMatch(
+      /may not cancel/,
+    );
     expect(await endless(taskId)).toBe('working');
     await reading.close();
   });
@@ -183,7 +194,11 @@ describe('O08: without the capability', () => {
 test('mirrored arguments of a task must agree with their header fields', async () => {
   const params = { name: RUN, arguments: { handlerId: 'invoice.render', pluginId: 'p', scope } };
   const { status, error } = await service.ask('writer', 'tools/call', params);
-  expect([status, error?.code, error?.message]).toEqual([400, -32020, 'Header mismatch: Mcp-Param-Plugin-Id']);
+  expect([status, error?.code, error?.message]).toEqual([
+    400,
+    -32020,
+    'Header mismatch: Mcp-Param-Plugin-Id',
+  ]);
 });
 
 test('two instances answer one conversation in turns, with the same words', async () => {
@@ -192,7 +207,10 @@ test('two instances answer one conversation in turns, with the same words', asyn
   expect(lists[1]).toEqual(lists[0]);
   const found = await Promise.all(both.map((each) => each.ask('writer', 'server/discover')));
   expect(found[1]).toEqual(found[0]);
-  const first = await callTool(service, 'writer', 'svc_records_query_v1', { collection: 'articles', limit: 1 });
+  const first = await callTool(service, 'writer', 'svc_records_query_v1', {
+    collection: 'articles',
+    limit: 1,
+  });
   const { continuationToken } = first['structuredContent'] as { continuationToken: string };
   const next = await callTool(other, 'writer', 'svc_records_query_v1', {
     collection: 'articles',

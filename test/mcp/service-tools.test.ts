@@ -1,6 +1,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { callTool, IDENTITY, type McpService, namesOf, startMcpService, withArticles } from './service-stage.ts';
+import {
+  callTool,
+  IDENTITY,
+  type McpService,
+  namesOf,
+  startMcpService,
+  withArticles,
+} from './service-stage.ts';
 
 let service: McpService;
 
@@ -27,7 +34,11 @@ describe('the tools that a caller is shown', () => {
     expect(ofReader.filter((name) => /_start_|_execution_/.test(name))).toEqual([]);
     const ofWriter = await namesOf(service, 'writer');
     expect(ofWriter).toEqual(
-      expect.arrayContaining([...reads, 'svc_execution_start_run_v1', 'svc_records_start_batch_upsert_job_v1']),
+      expect.arrayContaining([
+        ...reads,
+        'svc_execution_start_run_v1',
+        'svc_records_start_batch_upsert_job_v1',
+      ]),
     );
     expect(await namesOf(service, 'runner')).toEqual([
       'svc_execution_get_run_history_v1',
@@ -45,7 +56,10 @@ describe('the tools that a caller is shown', () => {
   test('have definitions that a validator of the dialect reads', async () => {
     const { result } = await service.ask('writer', 'tools/list');
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    for (const { name, inputSchema, outputSchema } of result?.['tools'] as readonly Record<string, object>[]) {
+    for (const { name, inputSchema, outputSchema } of result?.['tools'] as readonly Record<
+      string,
+      object
+    >[]) {
       expect(ajv.compile(inputSchema ?? {}), String(name)).toBeTypeOf('function');
       expect(ajv.compile(outputSchema ?? {}), String(name)).toBeTypeOf('function');
     }
@@ -56,7 +70,9 @@ describe('the settings of single operations', () => {
   test('O10: take tools away and leave tasks off until they are named', async () => {
     const settings = { 'Mcp:Enabled': 'true', 'Mcp:DisabledOperations:0': 'searchRecords' };
     const [plain, other] = await Promise.all([
-      startMcpService({ settings: { 'Mcp:EnabledOperations:0': 'startEmbeddingJob', ...noMore, ...settings } }),
+      startMcpService({
+        settings: { 'Mcp:EnabledOperations:0': 'startEmbeddingJob', ...noMore, ...settings },
+      }),
       startMcpService({ settings: { 'Records:Enabled': 'false' } }),
     ]);
     const names = await namesOf(plain, 'writer');

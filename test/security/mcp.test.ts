@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { callTool, createCollection, endOf, IDENTITY, type McpService, namesOf, startMcpService } from '../mcp/service-stage.ts';
-import { bodyOf, fieldsOf, messagesOf, META } from '../mcp/support.ts';
+import {
+  callTool,
+  createCollection,
+  endOf,
+  IDENTITY,
+  type McpService,
+  namesOf,
+  startMcpService,
+} from '../mcp/service-stage.ts';
+import { bodyOf, fieldsOf, META, messagesOf } from '../mcp/support.ts';
 
 /** Hostile callers, neighbours and data at the MCP endpoint of the real service. */
 
@@ -64,7 +72,9 @@ describe('O04: the endpoint acts for its caller alone', () => {
     });
     expect(messagesOf(response)[0]).toMatchObject({ result: { structuredContent: ['articles'] } });
     expect(response.headers).not.toHaveProperty('mcp-session-id');
-    const asArgument = await callTool(service, 'writer', 'svc_collections_list_v1', { principal: 'neighbour' });
+    const asArgument = await callTool(service, 'writer', 'svc_collections_list_v1', {
+      principal: 'neighbour',
+    });
     expect(asArgument['isError']).toBe(true);
   });
 
@@ -117,7 +127,11 @@ describe('O06: instructions in stored data', () => {
       service.ask('writer', 'resources/list'),
       service.ask('writer', 'tools/call', { name: hostile, arguments: {} }),
       service.ask('writer', 'resources/read', { uri: 'svc://nothing/v1' }),
-      callTool(service, 'writer', 'svc_records_get_v1', { collection: name, pk: 'p', id: hostile.slice(0, 40) }),
+      callTool(service, 'writer', 'svc_records_get_v1', {
+        collection: name,
+        pk: 'p',
+        id: hostile.slice(0, 40),
+      }),
       callTool(service, 'writer', 'svc_records_query_v1', { collection: name, [hostile]: 1 }),
       callTool(service, 'writer', 'svc_records_query_v1', {
         collection: name,

@@ -1,5 +1,5 @@
-import { mcpExposures } from '../../../contracts/generated/mcp/exposures.ts';
 import { limits } from '../../../contracts/generated/limits.ts';
+import { mcpExposures } from '../../../contracts/generated/mcp/exposures.ts';
 import { integer, list, text, truth } from '../kinds.ts';
 import { setting } from '../setting.ts';
 import { inDevelopment } from './defaults.ts';
@@ -38,7 +38,10 @@ export const mcp = {
 
 /** Whether the settings let the endpoint offer the operation. */
 export function isOffered(
-  { enabledOperations, disabledOperations }: { readonly enabledOperations: readonly string[]; readonly disabledOperations: readonly string[] },
+  {
+    enabledOperations,
+    disabledOperations,
+  }: { readonly enabledOperations: readonly string[]; readonly disabledOperations: readonly string[] },
   operation: string,
 ): boolean {
   if (disabledOperations.includes(operation)) return false;

@@ -3,9 +3,16 @@ import type { OperationEntry } from '../../../contracts/operation.ts';
 import { fixedBytesOf } from '../../http/fixed-document.ts';
 import { PERMIT_BYTES } from '../../http/rate-limit.ts';
 import type { PageTokens } from '../../kernel/page-token.ts';
-import { taskCapability } from '../capabilities.ts';
 import type { McpCaller } from '../caller.ts';
-import type { McpCatalog, McpContext, McpResource, McpTool, ResourceAnswer, ToolDefinition } from '../catalog.ts';
+import { taskCapability } from '../capabilities.ts';
+import type {
+  McpCatalog,
+  McpContext,
+  McpResource,
+  McpTool,
+  ResourceAnswer,
+  ToolDefinition,
+} from '../catalog.ts';
 import { inputOf, offsetOf } from './arguments.ts';
 import { boundedResult } from './bounded-result.ts';
 import { callAs, mayCall, type ServiceOperations, textOf } from './call-operation.ts';
@@ -83,7 +90,11 @@ interface OfferedTool {
   readonly definition: ToolDefinition;
 }
 
-function toolOf(parts: ServiceCatalogParts, tasks: RunTasks, { entry, exposure, definition }: OfferedTool): McpTool {
+function toolOf(
+  parts: ServiceCatalogParts,
+  tasks: RunTasks,
+  { entry, exposure, definition }: OfferedTool,
+): McpTool {
   const names = new Set(Object.keys((definition.inputSchema['properties'] ?? {}) as object));
   if (exposure === 'task')
     return {
