@@ -23,7 +23,12 @@ const scheduledFunctions: Readonly<Record<string, string>> = {
 export function functionsOf(variables: Variables): string[] {
   const served = groups.filter((group) => servesRecords(variables) || !recordGroups.has(group));
   const delivers = !/^local/i.test(settingOf(variables, 'ExecutionRuntime__Adapter') ?? '');
-  return [...served, ...(delivers ? [workerFunction] : []), ...Object.keys(scheduledFunctions)];
+  return [
+    ...served,
+    ...(delivers ? [workerFunction] : []),
+    ...Object.keys(scheduledFunctions),
+    ...(/^true$/i.test(settingOf(variables, 'Mcp__Enabled') ?? '') ? ['mcp'] : []),
+  ];
 }
 
 const recordGroups: ReadonlySet<string> = new Set([

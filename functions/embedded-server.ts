@@ -55,7 +55,7 @@ async function start(settings: Settings, service: Service): Promise<Started | st
   if (fault?.isFinal === true) return fault.reason;
   let chain: Chain;
   try {
-    chain = await service.chain(service.groups);
+    chain = await service.wholeChain();
   } catch (error) {
     if (!(error instanceof CompositionFault)) throw error;
     await service.close();

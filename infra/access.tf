@@ -70,7 +70,7 @@ resource "google_secret_manager_secret_iam_member" "settings" {
 }
 
 resource "google_secret_manager_secret_iam_member" "api_keys" {
-  for_each = local.groups
+  for_each = local.public
 
   project   = var.project
   secret_id = google_secret_manager_secret.this["api-keys"].secret_id
@@ -81,7 +81,7 @@ resource "google_secret_manager_secret_iam_member" "api_keys" {
 # The public edge: the load balancer brings no identity to a function, and the service checks each caller itself. The
 # ingress of these functions admits the load balancer only.
 resource "google_cloud_run_service_iam_member" "public_edge" {
-  for_each = local.groups
+  for_each = local.public
 
   project  = var.project
   location = var.region

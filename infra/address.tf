@@ -1,6 +1,8 @@
 locals {
   # The file that `npm run generate` writes from the paths of the catalogue; the first rule that matches a path decides.
   routes = jsondecode(file("${path.module}/routes.json"))
+  # Those of functions that are deployed: the MCP endpoint may be off.
+  rules = [for rule in local.routes.rules : rule if contains(keys(local.public), rule.group)]
 }
 
 resource "google_compute_global_address" "public" {
@@ -11,7 +13,7 @@ resource "google_compute_global_address" "public" {
 }
 
 resource "google_compute_region_network_endpoint_group" "group" {
-  for_each = local.groups
+  for_each = local.public
 
   project               = var.project
   region                = var.region
@@ -24,7 +26,7 @@ resource "google_compute_region_network_endpoint_group" "group" {
 }
 
 resource "google_compute_backend_service" "group" {
-  for_each = local.groups
+  for_each = local.public
 
   project               = var.project
   name                  = "${var.name}-${each.key}"
@@ -58,7 +60,7 @@ resource "google_compute_url_map" "public" {
     default_service = google_compute_backend_service.group[local.routes.otherwise].id
 
     dynamic "route_rules" {
-      for_each = local.routes.rules
+      for_each = local.rules
 
       content {
         priority = route_rules.key + 1

@@ -14,7 +14,7 @@ locals {
       }
       server-errors = {
         title  = "requests fail with 5xx"
-        filter = "resource.type=\"cloud_run_revision\" AND metric.type=\"run.googleapis.com/request_count\" AND metric.labels.response_code_class=\"5xx\" AND resource.labels.service_name=monitoring.regex.full_match(\"${var.name}-(${join("|", sort(keys(local.groups)))})\")"
+        filter = "resource.type=\"cloud_run_revision\" AND metric.type=\"run.googleapis.com/request_count\" AND metric.labels.response_code_class=\"5xx\" AND resource.labels.service_name=monitoring.regex.full_match(\"${var.name}-(${join("|", sort(keys(local.public)))})\")"
         above  = var.alerts.server_errors_per_minute
         window = "60s"
         reduce = { align = "ALIGN_SUM", cross = "REDUCE_SUM" }

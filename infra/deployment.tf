@@ -11,7 +11,7 @@ output "deployment" {
         service         = google_cloudfunctions2_function.this[name].name
         service_account = google_service_account.function[name].email
         invokers = (
-          contains(keys(local.groups), name) ? ["allUsers"]
+          contains(keys(local.public), name) ? ["allUsers"]
           : contains(local.scheduled, name) ? [google_service_account.scheduler.member]
           : [google_service_account.tasks["runs"].member]
         )
@@ -36,7 +36,7 @@ output "deployment" {
         role = "roles/secretmanager.secretAccessor"
         service_accounts = [
           for function in keys(local.functions) : google_service_account.function[function].email
-          if name == "api-keys" ? contains(keys(local.groups), function) : local.settings_of[function] == name
+          if name == "api-keys" ? contains(keys(local.public), function) : local.settings_of[function] == name
         ]
       }
     }

@@ -42,7 +42,7 @@ locals {
   # The internal functions answer only Cloud Tasks and Cloud Scheduler of this project.
   ingress_of = {
     for name in keys(local.functions) : name => (
-      !contains(keys(local.groups), name) ? "ALLOW_INTERNAL_ONLY"
+      !contains(keys(local.public), name) ? "ALLOW_INTERNAL_ONLY"
       : var.firebase_hosting ? "ALLOW_ALL" : "ALLOW_INTERNAL_AND_GCLB"
     )
   }
@@ -110,7 +110,8 @@ resource "google_cloudfunctions2_function" "this" {
     environment_variables = merge(
       local.environment,
       local.route_environment,
-      contains(keys(local.groups), each.key) ? local.key_file : {},
+      contains(keys(local.public), each.key) ? local.key_file : {},
+      each.key == "mcp" ? { Mcp__Enabled = "true" } : {},
     )
 
     secret_volumes {
@@ -125,7 +126,7 @@ resource "google_cloudfunctions2_function" "this" {
     }
 
     dynamic "secret_volumes" {
-      for_each = contains(keys(local.groups), each.key) && var.api_keys_version != null ? [var.api_keys_version] : []
+      for_each = contains(keys(local.public), each.key) && var.api_keys_version != null ? [var.api_keys_version] : []
 
       content {
         mount_path = "/etc/svc/keys"

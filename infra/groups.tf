@@ -15,6 +15,10 @@ locals {
     traces      = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
   }
 
+  # The MCP endpoint, where var.mcp asks for it. It calls the operations of the groups in its own process.
+  mcp    = var.mcp ? { mcp = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 } } : {}
+  public = merge(local.groups, local.mcp)
+
   # Functions without a group: only Cloud Tasks and Cloud Scheduler call them.
   internal = {
     worker    = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 1800 }
@@ -24,10 +28,10 @@ locals {
 
   # Instances and requests at a time. One instance of a scheduled function is enough: the next call does the rest.
   sizes = {
-    for name in keys(merge(local.groups, local.internal)) : name => {
+    for name in keys(merge(local.public, local.internal)) : name => {
       cpu           = coalesce(try(var.sizes[name].cpu, null), "1")
-      memory        = coalesce(try(var.sizes[name].memory, null), merge(local.groups, local.internal)[name].memory)
-      timeout       = coalesce(try(var.sizes[name].timeout, null), merge(local.groups, local.internal)[name].timeout)
+      memory        = coalesce(try(var.sizes[name].memory, null), merge(local.public, local.internal)[name].memory)
+      timeout       = coalesce(try(var.sizes[name].timeout, null), merge(local.public, local.internal)[name].timeout)
       concurrency   = coalesce(try(var.sizes[name].concurrency, null), contains(local.scheduled, name) ? 1 : name == "worker" ? 16 : 80)
       min_instances = coalesce(try(var.sizes[name].min_instances, null), 0)
       max_instances = coalesce(try(var.sizes[name].max_instances, null), contains(local.scheduled, name) ? 1 : 20)
@@ -35,5 +39,5 @@ locals {
   }
 
   scheduled = ["prune", "reconcile"]
-  functions = merge(local.groups, local.internal)
+  functions = merge(local.public, local.internal)
 }

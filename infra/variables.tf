@@ -111,6 +111,12 @@ variable "worker_dispatches" {
   default = {}
 }
 
+variable "mcp" {
+  description = "Whether the MCP endpoint is deployed, as the function mcp at the path /mcp. settings_json may hold its other settings."
+  type        = bool
+  default     = false
+}
+
 variable "firebase_hosting" {
   description = "Whether Firebase Hosting calls the groups beside the load balancer. It reaches only functions that accept requests from all networks."
   type        = bool

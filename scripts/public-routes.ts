@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { drift, write } from '../contracts/generate/disk.ts';
 import { operations } from '../contracts/generated/operations.ts';
+import { MCP_PATH, METADATA_PATH } from '../functions/mcp/protected-resource.ts';
 
 /**
  * `node scripts/public-routes.ts` writes the rules by which the public address selects a function: for Terraform, and as the
@@ -97,6 +98,15 @@ export function catalogPaths(root: string): GroupPath[] {
   return [...pages, ...served];
 }
 
+/** The function of the MCP endpoint, which belongs to no group. */
+const endpoint = 'mcp';
+
+/** The paths of all functions that callers reach. */
+export function publicPaths(root: string): GroupPath[] {
+  const paths = [MCP_PATH, METADATA_PATH].map((path) => ({ group: endpoint, segments: segmentsOf(path) }));
+  return [...catalogPaths(root), ...paths];
+}
+
 interface FirebaseFile {
   readonly hosting: {
     readonly rewrites: readonly { readonly glob: string; readonly run: { readonly region: string } }[];
@@ -108,14 +118,15 @@ function firebaseFile(text: string, { rules }: PublicRoutes): string {
   const file = JSON.parse(text) as FirebaseFile;
   const region = file.hosting.rewrites[0]?.run.region;
   const rewrite = (glob: string, group: string) => ({ glob, run: { serviceId: `svc-${group}`, region } });
-  const named = rules.filter(({ group }) => group !== otherwise);
+  // A rewrite to a function that is not deployed would be refused, and the endpoint is off by default.
+  const named = rules.filter(({ group }) => group !== otherwise && group !== endpoint);
   const rewrites = [...named.map(({ path, group }) => rewrite(path, group)), rewrite('**', otherwise)];
   return `${JSON.stringify({ ...file, hosting: { ...file.hosting, rewrites } }, null, 2)}\n`;
 }
 
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, '..');
-  const routes = publicRoutes(catalogPaths(root));
+  const routes = publicRoutes(publicPaths(root));
   const firebase = firebaseFile(readFileSync(join(root, 'firebase.json'), 'utf8'), routes);
   const outputs = new Map([
     ['infra/routes.json', `${JSON.stringify(routes, null, 2)}\n`],

@@ -3,6 +3,7 @@ import { lintCatalog } from './catalog-lint.ts';
 import { publicSurface } from './compose-catalog.ts';
 import { errorsPage, limitsPage, operationsPage } from './emit-docs.ts';
 import { emitGroupModules, emitGroups } from './emit-groups.ts';
+import { emitMcpDefinitions, emitMcpExposures } from './emit-mcp.ts';
 import { emitModels } from './emit-models.ts';
 import { openApiDocument } from './emit-openapi.ts';
 import { emitOperations } from './emit-operations.ts';
@@ -50,6 +51,8 @@ export async function generate(source: ContractSource, root?: string): Promise<R
     [`${GENERATED}/limits.ts`, emitLimits(source)],
     [`${GENERATED}/openapi/svc.json`, json(openApiDocument(source))],
     [`${GENERATED}/schemas/svc-public.schema.json`, json(schemaBundle(source))],
+    [`${GENERATED}/mcp/definitions.json`, json(emitMcpDefinitions(source))],
+    [`${GENERATED}/mcp/exposures.ts`, emitMcpExposures(source)],
     ...[...validators].map(([name, text]) => [`${GENERATED}/validators/${name}`, text] as const),
     ['docs/reference/operations.md', operationsPage(source)],
     ['docs/reference/errors.md', errorsPage(source)],

@@ -717,7 +717,7 @@ export type CanonicalRestoreRequest = {
 export type VectorFieldPolicyInput = {
   /** Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters) */
   readonly name: string;
-  /** Where the numbers are: `/vectors/<name>/values`. (at most 160 characters) */
+  /** Where the numbers are: `/vectors/{name}/values`. (at most 160 characters) */
   readonly path: string;
   /** How many numbers each vector has. (1 to 65536) */
   readonly dimensions: number;
@@ -742,7 +742,7 @@ export type VectorFieldPolicyInput = {
 export type VectorFieldPolicy = {
   /** Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters) */
   readonly name: string;
-  /** Where the numbers are: `/vectors/<name>/values`. (at most 160 characters) */
+  /** Where the numbers are: `/vectors/{name}/values`. (at most 160 characters) */
   readonly path: string;
   /** How many numbers each vector has. (1 to 65536) */
   readonly dimensions: number;

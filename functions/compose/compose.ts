@@ -28,6 +28,8 @@ export interface Service {
   /** Starts the work beside requests: handlers of this process, timers, and runs that an earlier process left. */
   start(): Promise<void>;
   chain(groups: readonly string[]): Promise<Chain>;
+  /** All that one process serves: the enabled groups, and the MCP endpoint where the settings ask for it. */
+  wholeChain(): Promise<Chain>;
   /** Calls the operations of the groups in process, with the authorization and validation of an HTTP request. */
   call(groups: readonly string[]): Promise<CallOperation>;
   /** The functions beside the groups; a process serves one of them and nothing else. */
@@ -79,7 +81,10 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
     );
   return {
     groups: names,
-    functions: names.includes('execution') ? servedFunctions(settings) : [],
+    functions: [
+      ...(names.includes('execution') ? servedFunctions(settings) : []),
+      ...(settings.mcp.enabled ? (['mcp'] as const) : []),
+    ],
     store: store.get,
     log,
     async start() {
@@ -89,8 +94,18 @@ export function compose(settings: Settings, given: ComposeOptions): Service {
       if (needed) await (await execution.get()).start();
     },
     chain: async (wanted) => createChain(await serving(wanted)),
+    async wholeChain() {
+      const options = await serving(names);
+      if (!settings.mcp.enabled) return createChain(options);
+      const { chainWithMcp } = await import('./mcp.ts');
+      return chainWithMcp(parts, options);
+    },
     call: async (wanted) => createCall(await serving(wanted)),
     async functionChain(name) {
+      if (name === 'mcp') {
+        const { mcpChain, mcpGroups } = await import('./mcp.ts');
+        return mcpChain(parts, await serving(await mcpGroups(names)));
+      }
       const loaded = await loadFunction(name, { settings, world, log, execution: await execution.get() });
       const { identity } = loaded;
       const options = chainOptions(parts, { operations: [], served: [loaded], validators: {}, identity });

@@ -6,22 +6,26 @@ import type { World } from '../kernel/world.ts';
 import type { Execution, ExecutionRole } from './execution.ts';
 import { composeDeliveryIdentity, composeIdentity, type Identity } from './identity.ts';
 
-/** Functions without a group of the contract: the hosted worker and scheduled maintenance. */
+/** Functions without a group of the contract: the hosted worker, scheduled maintenance and the MCP endpoint. */
 
-export const functionNames = ['worker', 'reconcile', 'prune'] as const;
+const runFunctions = ['worker', 'reconcile', 'prune'] as const;
+export const functionNames = [...runFunctions, 'mcp'] as const;
 export type FunctionName = (typeof functionNames)[number];
+type RunFunction = (typeof runFunctions)[number];
 
 export function isFunctionName(name: string | undefined): name is FunctionName {
   return functionNames.some((known) => known === name);
 }
 
-/** The additional functions that the settings allow. */
-export function servedFunctions({ execution }: Settings): readonly FunctionName[] {
+/** The additional functions of the execution runtime that the settings allow. */
+export function servedFunctions({ execution }: Settings): readonly RunFunction[] {
   // Only the cloud queue delivers messages to a hosted worker.
-  return execution.adapter === 'google' ? functionNames : functionNames.filter((name) => name !== 'worker');
+  return execution.adapter === 'google' ? runFunctions : runFunctions.filter((name) => name !== 'worker');
 }
 
 export function roleOf(name: FunctionName): ExecutionRole {
+  // The endpoint admits runs like a group, and executes them where a group would.
+  if (name === 'mcp') return 'service';
   return name === 'worker' ? 'worker' : 'maintenance';
 }
 
@@ -38,7 +42,7 @@ interface Parts {
   readonly execution: Execution;
 }
 
-export async function loadFunction(name: FunctionName, parts: Parts): Promise<LoadedFunction> {
+export async function loadFunction(name: RunFunction, parts: Parts): Promise<LoadedFunction> {
   const { settings, world, log, execution } = parts;
   if (name === 'worker') return hostedWorker(parts);
   const [{ scheduledHandler, scheduledOperation }, identity] = await Promise.all([

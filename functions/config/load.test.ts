@@ -186,8 +186,8 @@ describe('faults', () => {
     ['misspelt variable', { env: { SVC_API_KEYS: 'k' } }, /SVC_API_KEYS \| .* did you mean SVC_API_KEY\?/],
     [
       'part of another release',
-      { env: { Mcp__Enabled: 'true' } },
-      /Mcp:Enabled \| environment variable Mcp__Enabled \| is not known/,
+      { env: { Telemetry__Enabled: 'true' } },
+      /Telemetry:Enabled \| environment variable Telemetry__Enabled \| is not known/,
     ],
     [
       'unknown section of a file',

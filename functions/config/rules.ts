@@ -6,6 +6,7 @@ import { executionRules } from './execution-rules.ts';
 import type { Fault } from './fault.ts';
 import { identityParts } from './identity-parts.ts';
 import { isLoopback } from './loopback.ts';
+import { mcpRules } from './mcp-rules.ts';
 import { recordRules } from './record-rules.ts';
 import type { Rule } from './rule.ts';
 import type { Host } from './setting.ts';
@@ -218,5 +219,6 @@ const rules: readonly Rule[] = [
   ...recordRules,
   ...artifactRules,
   ...embeddingRules,
+  ...mcpRules,
   openOnLoopbackOnly,
 ];

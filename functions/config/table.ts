@@ -3,6 +3,7 @@ import { canonicalAccess, executionAccess, oidc, recordAccess } from './settings
 import { artifacts } from './settings/artifacts.ts';
 import { embeddings } from './settings/embeddings.ts';
 import { cloudTasks, execution, hostedWorker } from './settings/execution.ts';
+import { mcp } from './settings/mcp.ts';
 import { objects } from './settings/objects.ts';
 import { providers } from './settings/providers.ts';
 import { records } from './settings/records.ts';
@@ -46,6 +47,7 @@ export const table = {
   embeddings,
   providers,
   traces,
+  mcp,
   docs,
   cors,
 } as const;
@@ -63,7 +65,6 @@ export const lines: readonly Setting<unknown>[] = Object.values(
 /** Sections that belong to the service, including those of later releases. */
 export const sections: ReadonlySet<string> = new Set([
   ...lines.map((line) => line.key.split(':', 1).join('').toLowerCase()),
-  'mcp',
   'executionruntime',
   'execution',
   'hostedworker',

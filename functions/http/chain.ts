@@ -24,9 +24,22 @@ import { type Charge, chargeDocument, chargeRefusal, readFreeOfCharge, weighedRe
 
 export type { ChainOptions, GroupValidators, HandlerMap } from './options.ts';
 
+/** What all requests of a process share, also those that no operation serves. */
+export interface SharedCapacity {
+  readonly limits: RateLimits;
+  readonly bytes: BytesInFlight;
+}
+
+export function createSharedCapacity(options: ChainOptions): SharedCapacity {
+  return {
+    limits: createRateLimits(options),
+    bytes: createBytesInFlight(options.bytesInFlight ?? { perProcess: Infinity, perCaller: Infinity }),
+  };
+}
+
 /** The path of every request: receive, call, answer. Each step can refuse the request, and then no later step runs. */
-export function createChain(options: ChainOptions): Chain {
-  const parts = assemble(options);
+export function createChain(options: ChainOptions, shared = createSharedCapacity(options)): Chain {
+  const parts = assemble(options, shared);
   return async (request) => {
     const arrivedAt = options.world.clock.now();
     const exchange: Exchange = { request, headers: null, entry: null, fields: [] };
@@ -59,27 +72,24 @@ interface State {
   readonly ends: (() => void)[];
 }
 
-interface Parts {
+interface Parts extends SharedCapacity {
   readonly cors: Cors;
-  readonly limits: RateLimits;
   readonly receive: Receive;
   readonly reader: BodyReader;
   readonly validators: Validators;
   readonly perform: PerformCall;
-  readonly bytes: BytesInFlight;
   readonly large: LargeAnswers;
 }
 
-function assemble(options: ChainOptions): Parts {
+function assemble(options: ChainOptions, shared: SharedCapacity): Parts {
   const validators = createValidators(options.validators);
   const perform = createPerformCall(options, validators);
   const cors = createCors(options.cors ?? { allowedOrigins: [] });
   const router = createRouter(options.operations);
-  const limits = createRateLimits(options);
   return {
+    ...shared,
     cors,
-    limits,
-    receive: createReceive(options, { router, cors, limits }),
+    receive: createReceive(options, { router, cors, limits: shared.limits }),
     reader: {
       world: options.world,
       policy: options.bodyPolicy ?? bodyPolicy,
@@ -87,7 +97,6 @@ function assemble(options: ChainOptions): Parts {
     },
     validators,
     perform,
-    bytes: createBytesInFlight(options.bytesInFlight ?? { perProcess: Infinity, perCaller: Infinity }),
     large: createLargeAnswers(),
   };
 }

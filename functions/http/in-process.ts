@@ -33,6 +33,9 @@ export interface InProcessContext {
   readonly correlationId?: string;
   readonly signal?: AbortSignal;
   readonly draining?: AbortSignal;
+  /** Counts bytes that the answer will hold; throws where too many are under way. */
+  readonly hold?: (bytes: number) => void;
+  readonly grow?: (bytes: number) => void;
 }
 
 /**
@@ -73,6 +76,8 @@ export function createCall(options: CallOptions): CallOperation {
         header: (name) => input.headers?.[name],
         fields: () => Object.entries(input.headers ?? {}),
         ...(context.draining === undefined ? {} : { draining: context.draining }),
+        ...(context.hold === undefined ? {} : { hold: context.hold }),
+        ...(context.grow === undefined ? {} : { grow: context.grow }),
       },
     });
     // A stream of an answer may still read the body.

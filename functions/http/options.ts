@@ -46,6 +46,8 @@ export interface ChainOptions extends CallOptions {
   readonly rateLimit: RateLimitSettings | null;
   /** By rate class, where a class has permits of its own. */
   readonly rateLimits?: Readonly<Record<string, RateLimitSettings>>;
+  /** Rate classes of what is served beside the operations. */
+  readonly rateClasses?: readonly string[];
   /** How long a rate limit delays its refusals to an address that goes on after several. */
   readonly refusalDelayMs?: number;
   readonly trustedProxyHops?: number;

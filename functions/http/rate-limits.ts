@@ -19,7 +19,10 @@ export interface RateLimits {
   charge(rateClass: string | null, address: () => string, permits: number): void;
 }
 
-type Options = Pick<ChainOptions, 'operations' | 'rateLimit' | 'rateLimits' | 'refusalDelayMs' | 'world'>;
+type Options = Pick<
+  ChainOptions,
+  'operations' | 'rateLimit' | 'rateLimits' | 'rateClasses' | 'refusalDelayMs' | 'world'
+>;
 
 export function createRateLimits(options: Options): RateLimits {
   const { operations, rateLimit, rateLimits = {}, refusalDelayMs = 0, world } = options;
@@ -28,14 +31,17 @@ export function createRateLimits(options: Options): RateLimits {
   const limiters = new Map<string, RateLimiter>();
   const weighed = new Set<string>();
   const byFirstSegment = new Map<string, string>();
+  const limit = (rateClass: string): void => {
+    const settings = rateLimits[rateClass] ?? rateLimit;
+    if (limiters.has(rateClass) || settings === null) return;
+    if (settings.isWeighed === true) weighed.add(rateClass);
+    limiters.set(rateClass, createRateLimiter(rateClass, settings, { ...world, delays, line }));
+  };
+  for (const rateClass of options.rateClasses ?? []) limit(rateClass);
   for (const entry of rateLimit === null ? [] : Object.values(operations)) {
     const { rateClass } = entry;
-    if (rateLimit === null || rateClass === null) continue;
-    if (!limiters.has(rateClass)) {
-      const settings = rateLimits[rateClass] ?? rateLimit;
-      if (settings.isWeighed === true) weighed.add(rateClass);
-      limiters.set(rateClass, createRateLimiter(rateClass, settings, { ...world, delays, line }));
-    }
+    if (rateClass === null) continue;
+    limit(rateClass);
     for (const { segments } of entry.routes) {
       const [first] = segments;
       if (first && 'literal' in first && !byFirstSegment.has(first.literal))

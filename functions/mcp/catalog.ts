@@ -1,6 +1,6 @@
-import type { Caller } from '../identity/caller.ts';
 import type { JsonMembers } from '../identity/oidc/json-object.ts';
 import type { Json, JsonObject } from '../kernel/canonical-json.ts';
+import type { McpCaller } from './caller.ts';
 
 /**
  * The port of the endpoint: what it offers, asked for anew with every request. A part that is absent is not advertised, and
@@ -12,12 +12,12 @@ export interface McpCatalog {
   readonly contentVersion: string;
   /** For models; the same for every caller. */
   readonly instructions?: string;
-  readonly tools?: (caller: Caller) => Promise<readonly McpTool[]>;
+  readonly tools?: (caller: McpCaller) => Promise<readonly McpTool[]>;
   readonly resources?: {
-    readonly list: (caller: Caller) => Promise<readonly McpResource[]>;
-    readonly templates: (caller: Caller) => Promise<readonly McpResourceTemplate[]>;
+    readonly list: (caller: McpCaller) => Promise<readonly McpResource[]>;
+    readonly templates: (caller: McpCaller) => Promise<readonly McpResourceTemplate[]>;
   };
-  readonly prompts?: (caller: Caller) => Promise<readonly McpPrompt[]>;
+  readonly prompts?: (caller: McpCaller) => Promise<readonly McpPrompt[]>;
   /** Values that complete an argument of a prompt or of a template. */
   readonly complete?: (completion: CompletionRequest, context: McpContext) => Promise<readonly string[]>;
   readonly tasks?: McpTasks;
@@ -93,7 +93,7 @@ export interface CompletionRequest {
 
 /** What a handler learns of a request beside its parameters. Nothing of `_meta` is a credential. */
 export interface McpContext {
-  readonly caller: Caller;
+  readonly caller: McpCaller;
   readonly correlationId: string;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
@@ -103,8 +103,19 @@ export interface McpContext {
   readonly inputResponses: Readonly<Record<string, JsonObject>>;
   /** The state of the earlier round, proven to be ours and of this caller and call; `null` in the first. */
   readonly requestState: Json;
+  /** What the call may take of the limits that it shares with others; absent: all that it wants. */
+  readonly capacity?: McpCapacity;
   /** Notifies a client that asked for it. `progress` must rise; other values are dropped. */
   readonly notifyProgress: (progress: number, total?: number) => void;
+}
+
+export interface McpCapacity {
+  /** Takes a permit of the rate limit that requests to operations of the class count against. Throws `rate_limited`. */
+  readonly permit: (rateClass: string | null) => Promise<void>;
+  /** Takes further permits of the endpoint for a large answer that costs nothing to make. */
+  readonly charge: (permits: number) => void;
+  /** Counts bytes of an answer before they are held; throws where too many are under way. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** The question to the client instead of a result. The client repeats the call with its answers. */
@@ -156,15 +167,16 @@ export type PromptAnswer =
 /** Tasks by ids that cannot be guessed. Each call judges the caller anew; a task of another caller is unknown. */
 export interface McpTasks {
   /** `null` for an unknown task. */
-  readonly get: (taskId: string, caller: Caller) => Promise<McpTask | null>;
+  readonly get: (taskId: string, caller: McpCaller, context: McpContext) => Promise<McpTask | null>;
   /** Takes the answers of keys that are open, and ignores others. `false` for an unknown task. */
   readonly update: (
     taskId: string,
     inputResponses: Readonly<Record<string, JsonObject>>,
-    caller: Caller,
+    caller: McpCaller,
+    context: McpContext,
   ) => Promise<boolean>;
   /** Asks for the end of a task; without effect on one that has ended. `false` for an unknown task. */
-  readonly cancel: (taskId: string, caller: Caller) => Promise<boolean>;
+  readonly cancel: (taskId: string, caller: McpCaller, context: McpContext) => Promise<boolean>;
 }
 
 export type McpTask = McpTaskHead &

@@ -3,7 +3,7 @@ import type { ToolDefinition } from './catalog.ts';
 import { parameterHeadersOf } from './parameter-headers.ts';
 
 /**
- * What is wrong with the definitions of tools, a sentence each; for the start of the service and for tests. Clients drop a
+ * What is wrong with the definitions of tools, a sentence each; for the tests of a catalog. Clients drop a
  * definition that breaks the rules of the revision, and a model acts on every text in it.
  */
 export function definitionFaults(definitions: readonly ToolDefinition[]): string[] {

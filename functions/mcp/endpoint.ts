@@ -1,46 +1,40 @@
 import { readBody } from '../http/body.ts';
 import { correlationHeader, correlationIdOf } from '../http/correlation.ts';
-import {
-  checkHeaderLimits,
-  framingOf,
-  type HeaderLimits,
-  type Headers,
-  headerLimits,
-  readHeaders,
-  requireJson,
-} from '../http/headers.ts';
-import { isLoopbackHost } from '../http/loopback-host.ts';
+import { type Cors, createCors } from '../http/cors.ts';
+import { framingOf, type Headers } from '../http/headers.ts';
 import type { Chain, RawRequest, RawResponse } from '../http/message.ts';
 import { problemOf } from '../http/problem.ts';
 import { methodNotAllowed } from '../http/router.ts';
 import { type StrictJsonLimits, strictJsonLimits } from '../http/strict-json.ts';
 import type { Caller } from '../identity/caller.ts';
 import type { CredentialHeaders } from '../identity/credentials.ts';
-import { ServiceError } from '../kernel/errors.ts';
 import { describeFailure, type Log } from '../kernel/log.ts';
 import type { PageTokens } from '../kernel/page-token.ts';
 import type { World } from '../kernel/world.ts';
+import type { McpCaller } from './caller.ts';
+import { type EndpointCapacity, RequestCapacity } from './capacity.ts';
 import type { McpCatalog } from './catalog.ts';
 import { type McpSettings, mcpSettings } from './exchange.ts';
+import { challengeOf, METADATA_PATH, metadataAnswer, type ProtectedResource } from './protected-resource.ts';
 import { createProtocol, type McpProtocol } from './protocol.ts';
+import { correlationOf, judgeHeaders, type ReceiveOptions, receiveHeaders } from './receive.ts';
 import { writeReply } from './reply.ts';
 
-export interface McpEndpointOptions {
+export interface McpEndpointOptions extends ReceiveOptions {
   readonly catalog: McpCatalog;
   /** Signs cursors and request states, with a key that all instances share. */
   readonly tokens: PageTokens;
   /** Decides from the headers who is calling; throws `unauthenticated`. */
-  readonly authenticate: (headers: CredentialHeaders) => Promise<Caller>;
+  readonly authenticate: (headers: CredentialHeaders) => Promise<McpCaller>;
   readonly world: Pick<World, 'clock' | 'random' | 'timers'>;
   readonly log: Log;
   readonly bodyBytesMax: number;
-  readonly headerLimits?: HeaderLimits;
   readonly jsonLimits?: StrictJsonLimits;
   readonly settings?: McpSettings;
-  /** Origins whose pages may call the endpoint. A program sends no `Origin`. */
-  readonly allowedOrigins?: readonly string[];
-  /** Refuses callers that address this machine by a foreign host name; pages of this machine may call then. */
-  readonly loopbackHostsOnly?: boolean;
+  /** Absent: nothing is counted. */
+  readonly capacity?: EndpointCapacity;
+  /** Absent: the issuers of tokens are told to no one. */
+  readonly protectedResource?: ProtectedResource;
 }
 
 /**
@@ -50,18 +44,30 @@ export interface McpEndpointOptions {
 export function createMcpEndpoint(options: McpEndpointOptions): Chain {
   const { catalog, tokens, world, log, settings = mcpSettings, jsonLimits = strictJsonLimits } = options;
   const protocol = createProtocol({ catalog, tokens, clock: world.clock, log, settings }, jsonLimits);
+  const cors = createCors({ allowedOrigins: options.allowedOrigins ?? [] });
   return async (request) => {
     const arrivedAt = world.clock.now();
     const correlationId = correlationIdOf(correlationOf(request), world.random);
-    const outcome = await serve(request, options, protocol, correlationId);
-    log({ ...outcome.line, correlationId, durationMs: world.clock.now() - arrivedAt });
-    const { response } = outcome;
-    const fields = [
-      [correlationHeader, correlationId] as const,
-      ['X-Content-Type-Options', 'nosniff'] as const,
-    ];
-    return { ...response, headers: [...fields, ...response.headers] };
+    const state: State = {
+      request,
+      correlationId,
+      capacity: options.capacity === undefined ? null : new RequestCapacity(options.capacity, request),
+      headers: null,
+      caller: null,
+    };
+    const { response, line } = await serve(state, options, { protocol, cors });
+    log({ ...line, correlationId, durationMs: world.clock.now() - arrivedAt });
+    return finish(response, state, cors);
   };
+}
+
+/** One request on its way. */
+interface State {
+  readonly request: RawRequest;
+  readonly correlationId: string;
+  readonly capacity: RequestCapacity | null;
+  headers: Headers | null;
+  caller: Caller | null;
 }
 
 interface Outcome {
@@ -69,69 +75,84 @@ interface Outcome {
   readonly line: Parameters<Log>[0];
 }
 
-async function serve(
-  request: RawRequest,
-  options: McpEndpointOptions,
-  protocol: McpProtocol,
-  correlationId: string,
-): Promise<Outcome> {
-  let caller: Caller | null = null;
+interface Parts {
+  readonly protocol: McpProtocol;
+  readonly cors: Cors;
+}
+
+async function serve(state: State, options: McpEndpointOptions, parts: Parts): Promise<Outcome> {
+  const { correlationId } = state;
   try {
-    const headers = receive(request, options);
-    caller = await options.authenticate(headers);
-    const body = await readBody(request, framingOf(headers), options.bodyBytesMax, options.world);
-    const { rawHeaders, signal } = request;
-    const reply = await protocol({ rawHeaders, body, caller, correlationId, signal });
-    const response = writeReply(reply);
-    return { response, line: { ...lineOf(response, caller), operation: `mcp ${reply.method ?? ''}`.trim() } };
+    const { response, operation } = await answer(state, options, parts);
+    return { response, line: { ...lineOf(response, state.caller), operation } };
   } catch (error) {
+    state.capacity?.release();
     const { code, response, unexpected } = problemOf(error, correlationId);
     const failure = unexpected ? { failure: describeFailure(error) } : {};
-    const headers = [...response.headers, ['Cache-Control', 'no-store'] as const];
+    const challenge = challengeOf(options.protectedResource ?? null);
+    const headers = response.headers.map(([name, value]) =>
+      name === 'WWW-Authenticate' ? ([name, challenge] as const) : ([name, value] as const),
+    );
     return {
-      response: { ...response, headers },
-      line: { ...lineOf(response, caller), operation: 'mcp', code, ...failure },
+      response: { ...response, headers: [...headers, ['Cache-Control', 'no-store']] },
+      line: { ...lineOf(response, state.caller), operation: 'mcp', code, ...failure },
     };
   }
 }
 
-/** What the headers alone decide, in the order of the revision. */
-function receive(request: RawRequest, options: McpEndpointOptions): Headers {
-  if (request.method !== 'POST') throw methodNotAllowed(['POST']);
-  checkHeaderLimits(request.rawHeaders, options.headerLimits ?? headerLimits);
-  // The protocol refuses a mirrored field that occurs twice, with the id of its request.
-  const headers = readHeaders(withoutMirrorFields(request.rawHeaders), options.headerLimits);
-  refuseForeignPages(headers, options);
-  requireJson(headers);
-  return headers;
+async function answer(
+  state: State,
+  options: McpEndpointOptions,
+  { protocol, cors }: Parts,
+): Promise<{ readonly response: RawResponse; readonly operation: string }> {
+  const { request, capacity, correlationId } = state;
+  const described = options.protectedResource;
+  const isMetadata = described !== undefined && request.target === METADATA_PATH;
+  const methods = isMetadata ? ['GET', 'HEAD'] : ['POST'];
+  if (![...methods, 'OPTIONS'].includes(request.method)) throw methodNotAllowed(methods);
+  const headers = receiveHeaders(request, options);
+  state.headers = headers;
+  await capacity?.admit();
+  const preflight = cors.preflight(request.method, headers);
+  if (preflight) return { response: preflight, operation: 'mcp preflight' };
+  if (request.method === 'OPTIONS') throw methodNotAllowed(methods);
+  if (isMetadata) return { response: metadataAnswer(described), operation: 'mcp metadata' };
+  judgeHeaders(headers, options);
+  const caller = await options.authenticate(headers);
+  state.caller = caller;
+  capacity?.open(caller);
+  const sent = capacity?.weighed() ?? request;
+  const body = await readBody(sent, framingOf(headers), options.bodyBytesMax, options.world, {
+    ...(capacity === null ? {} : { reserve: capacity.take }),
+  });
+  const { rawHeaders, signal } = request;
+  const reply = await protocol({
+    rawHeaders,
+    body,
+    caller,
+    correlationId,
+    signal,
+    ...(capacity === null ? {} : { capacity: capacity.ofCall }),
+  });
+  return { response: writeReply(reply), operation: `mcp ${reply.method ?? ''}`.trim() };
 }
 
-function withoutMirrorFields(rawHeaders: readonly string[]): string[] {
-  return rawHeaders.filter((_, at) => !(rawHeaders[at - (at % 2)] ?? '').toLowerCase().startsWith('mcp-'));
-}
-
-/** A page of another site must not reach the endpoint, not even by a name of its own that leads to this machine. */
-function refuseForeignPages(
-  headers: Headers,
-  { allowedOrigins = [], loopbackHostsOnly = false }: McpEndpointOptions,
-): void {
-  const host = headers.get('host');
-  if (loopbackHostsOnly && host !== undefined && !isLoopbackHost(host)) throw foreign();
-  const origin = headers.get('origin');
-  if (origin === undefined || allowedOrigins.includes(origin)) return;
-  const [, page = ''] = /^https?:\/\/([^/]*)$/.exec(origin) ?? [];
-  if (!(loopbackHostsOnly && isLoopbackHost(page))) throw foreign();
-}
-
-function foreign(): ServiceError {
-  return new ServiceError('permission_denied', 'A page of this origin may not call the endpoint.');
-}
-
-function correlationOf({ rawHeaders }: RawRequest): string | undefined {
-  const at = rawHeaders.findIndex(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === correlationHeader.toLowerCase(),
-  );
-  return at < 0 ? undefined : rawHeaders[at + 1];
+/** Adds the fields that every answer carries. */
+function finish(response: RawResponse, { capacity, correlationId, headers }: State, cors: Cors): RawResponse {
+  return {
+    ...response,
+    settled: () => {
+      capacity?.release();
+      response.settled?.();
+    },
+    headers: [
+      [correlationHeader, correlationId],
+      ['X-Content-Type-Options', 'nosniff'],
+      ...(capacity?.fields ?? []),
+      ...(headers ? cors.headersFor(headers) : []),
+      ...response.headers,
+    ],
+  };
 }
 
 function lineOf({ status }: RawResponse, caller: Caller | null): Parameters<Log>[0] {

@@ -1,7 +1,7 @@
 import type { StrictJsonLimits } from '../http/strict-json.ts';
-import type { Caller } from '../identity/caller.ts';
 import type { JsonMembers } from '../identity/oidc/json-object.ts';
-import type { McpContext } from './catalog.ts';
+import type { McpCaller } from './caller.ts';
+import type { McpCapacity, McpContext } from './catalog.ts';
 import { type McpCall, type RequestId, type RequestMeta, readMessage, SERVER_INFO } from './envelope.ts';
 import { ErrorCode, McpError } from './errors.ts';
 import type { McpExchange, McpParts } from './exchange.ts';
@@ -17,9 +17,10 @@ export interface McpRequest {
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
-  readonly caller: Caller;
+  readonly caller: McpCaller;
   readonly correlationId: string;
   readonly signal: AbortSignal;
+  readonly capacity?: McpCapacity;
 }
 
 /** The answer: nothing for a notification, one message, or several of which the last is the response. */
@@ -48,6 +49,7 @@ export function createProtocol(parts: McpParts, limits: StrictJsonLimits): McpPr
       signal: request.signal,
       capabilities: meta.capabilities,
       notifyProgress: progressOf(meta, queue),
+      ...(request.capacity === undefined ? {} : { capacity: request.capacity }),
       ...round,
     };
     return method(exchangeOf(parts, call, fields, context, queue));

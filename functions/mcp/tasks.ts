@@ -7,7 +7,7 @@ import { wholeTask } from './results.ts';
 
 export const getTask: AnswerMethod = async (exchange) => {
   const { tasks, taskId } = taskCall(exchange);
-  const task = await tasks.get(taskId, exchange.context.caller);
+  const task = await tasks.get(taskId, exchange.context.caller, exchange.context);
   if (task === null) throw unknownTask();
   return wholeTask(task);
 };
@@ -15,13 +15,14 @@ export const getTask: AnswerMethod = async (exchange) => {
 export const updateTask: AnswerMethod = async (exchange) => {
   const { tasks, taskId } = taskCall(exchange);
   const inputResponses = readInputResponses(exchange.call.params['inputResponses']);
-  if (!(await tasks.update(taskId, inputResponses, exchange.context.caller))) throw unknownTask();
+  if (!(await tasks.update(taskId, inputResponses, exchange.context.caller, exchange.context)))
+    throw unknownTask();
   return { resultType: 'complete' };
 };
 
 export const cancelTask: AnswerMethod = async (exchange) => {
   const { tasks, taskId } = taskCall(exchange);
-  if (!(await tasks.cancel(taskId, exchange.context.caller))) throw unknownTask();
+  if (!(await tasks.cancel(taskId, exchange.context.caller, exchange.context))) throw unknownTask();
   return { resultType: 'complete' };
 };
 

@@ -184,13 +184,13 @@ run "deployment" {
   }
 
   assert {
-    condition     = length(google_compute_url_map.public.path_matcher[0].route_rules) == length(local.routes.rules)
+    condition     = length(google_compute_url_map.public.path_matcher[0].route_rules) == length(local.rules)
     error_message = "The URL map has other rules than the catalogue"
   }
 
   assert {
     condition = alltrue([
-      for place, rule in local.routes.rules :
+      for place, rule in local.rules :
       google_compute_url_map.public.path_matcher[0].route_rules[place].service == google_compute_backend_service.group[rule.group].id &&
       google_compute_url_map.public.path_matcher[0].route_rules[place].priority == place + 1
     ])

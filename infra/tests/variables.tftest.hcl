@@ -53,6 +53,28 @@ run "worker_routes" {
   }
 }
 
+run "mcp" {
+  command = plan
+
+  variables {
+    mcp = true
+  }
+
+  assert {
+    condition = (
+      google_cloudfunctions2_function.this["mcp"].service_config[0].environment_variables["Mcp__Enabled"] == "true" &&
+      google_cloudfunctions2_function.this["mcp"].service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB" &&
+      !can(google_cloudfunctions2_function.this["records"].service_config[0].environment_variables["Mcp__Enabled"])
+    )
+    error_message = "The function of the MCP endpoint does not serve it"
+  }
+
+  assert {
+    condition     = length(google_compute_url_map.public.path_matcher[0].route_rules) == length(local.routes.rules) && contains([for rule in local.rules : rule.path], "/mcp")
+    error_message = "The public address does not lead to the MCP endpoint"
+  }
+}
+
 run "sizes" {
   command = plan
 

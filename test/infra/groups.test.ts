@@ -4,7 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { operations } from '../../contracts/generated/operations.ts';
 import { catalogGroups } from '../../functions/compose/catalog-groups.ts';
 import { functionNames } from '../../functions/compose/functions.ts';
-import { catalogPaths, type GroupPath, publicRoutes, segmentsOf } from '../../scripts/public-routes.ts';
+import {
+  catalogPaths,
+  type GroupPath,
+  publicPaths,
+  publicRoutes,
+  segmentsOf,
+} from '../../scripts/public-routes.ts';
 import { infraFolder, readConfiguration } from './configuration.ts';
 import { groupFor, readings } from './url-map.ts';
 
@@ -37,7 +43,12 @@ describe('the map of functions', () => {
   });
 
   test('has one entry for each function without a group', () => {
-    expect(Object.keys(locals['internal'] as object).sort()).toEqual([...functionNames].sort());
+    // Callers reach the MCP endpoint, so it is public; it is deployed on request.
+    const internal = functionNames.filter((name) => name !== 'mcp');
+    expect(Object.keys(locals['internal'] as object).sort()).toEqual([...internal].sort());
+    expect(locals['mcp']).toMatch(/^\$\{var\.mcp \? \{ mcp = \{ .* queues = true, .* \} \} : \{\}\}$/);
+    expect(locals['public']).toBe('${merge(local.groups, local.mcp)}');
+    expect(locals['functions']).toBe('${merge(local.public, local.internal)}');
   });
 
   test('lets exactly the groups that use runs create tasks', () => {
@@ -54,7 +65,7 @@ describe('the public address', () => {
   >;
 
   test.each(readings)('routes every path of the catalog to its group, where ** is %s', (reading) => {
-    for (const { group, segments } of catalogPaths(root))
+    for (const { group, segments } of publicPaths(root))
       for (const at of samples.keys())
         expect(groupFor(deployed, sampleOf(segments, at), reading), segments.join('/')).toBe(group);
   });
@@ -86,7 +97,7 @@ describe('the public address', () => {
   });
 
   test.each(readings)('can route the paths of all groups to come, where ** is %s', (reading) => {
-    const paths = [...catalogPaths(root), ...later];
+    const paths = [...publicPaths(root), ...later];
     const routes = publicRoutes(paths);
     for (const { group, segments } of paths)
       for (const at of samples.keys())
@@ -94,7 +105,7 @@ describe('the public address', () => {
   });
 
   test('tells groups under one parameter apart', () => {
-    const routes = publicRoutes([...catalogPaths(root), ...later]);
+    const routes = publicRoutes([...publicPaths(root), ...later]);
     const groups = (path: string) => readings.map((reading) => groupFor(routes, path, reading));
     expect(groups('/collections/papers/rag/ingest-text')).toEqual(['rag', 'rag']);
     expect(groups('/collections/papers/graph/import')).toEqual(['graph', 'graph']);
@@ -109,7 +120,7 @@ describe('the public address', () => {
   });
 
   test('stays within the limits of URL maps', () => {
-    for (const { rules } of [deployed, publicRoutes([...catalogPaths(root), ...later])]) {
+    for (const { rules } of [deployed, publicRoutes([...publicPaths(root), ...later])]) {
       expect(rules.length).toBeLessThanOrEqual(200);
       for (const { path } of rules) {
         expect(path.length).toBeLessThanOrEqual(255);
@@ -121,14 +132,16 @@ describe('the public address', () => {
 
   test('is built from those rules, in their order', () => {
     expect(locals['routes']).toBe('${jsondecode(file("${path.module}/routes.json"))}');
+    // A rule may not name a function that is not deployed.
+    expect(locals['rules']).toBe(
+      '${[for rule in local.routes.rules : rule if contains(keys(local.public), rule.group)]}',
+    );
     const [map] = resource['google_compute_url_map']?.['public'] ?? [];
     expect(map).toMatchObject({
       path_matcher: [
         {
           dynamic: {
-            route_rules: [
-              { for_each: '${local.routes.rules}', content: [{ priority: '${route_rules.key + 1}' }] },
-            ],
+            route_rules: [{ for_each: '${local.rules}', content: [{ priority: '${route_rules.key + 1}' }] }],
           },
         },
       ],

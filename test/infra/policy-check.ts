@@ -63,7 +63,7 @@ function memberFaults({ type, name, block }: NamedResource): string[] {
       return [`${place}: allAuthenticatedUsers is everybody with an account`];
     if (!/allUsers/.test(text)) return [];
     if (place !== publicEdge) return [`${place}: only ${publicEdge} may grant to allUsers`];
-    return block['for_each'] === '${local.groups}' ? [] : [`${place}: opens more than the groups`];
+    return block['for_each'] === '${local.public}' ? [] : [`${place}: opens more than the groups`];
   });
 }
 
@@ -166,6 +166,6 @@ function invokerFaults(configuration: Configuration): string[] {
 
 function ingressFaults({ locals }: Configuration): string[] {
   const text = String(locals['ingress_of']).replace(/\s+/g, ' ');
-  const internal = '!contains(keys(local.groups), name) ? "ALLOW_INTERNAL_ONLY" : ';
+  const internal = '!contains(keys(local.public), name) ? "ALLOW_INTERNAL_ONLY" : ';
   return text.includes(internal) ? [] : ['an internal function accepts requests from other networks'];
 }

@@ -82,7 +82,9 @@ describe.skipIf(terraformMissing !== undefined)(
       test('writes the deployment that the preflight reads', () => {
         const text = JSON.stringify(state.outputs['deployment']?.value);
         const deployment = readDeployment(text, 'terraform test');
-        const names = [...catalogGroups.map(({ name }) => name), ...functionNames];
+        // The MCP endpoint is deployed on request alone.
+        const internal = functionNames.filter((name) => name !== 'mcp');
+        const names = [...catalogGroups.map(({ name }) => name), ...internal];
         expect(deployment.functions.map(({ name }) => name).sort()).toEqual(names.sort());
         expect(deployment.functions.find(({ name }) => name === 'server')?.invokers).toEqual(['allUsers']);
         expect(deployment.queues).toMatchObject([{ name: 'svc-runs', enqueuers: { length: 7 } }]);

@@ -16,6 +16,8 @@ export interface ServiceOptions {
   readonly world?: World;
   /** The groups to serve; all that the settings let exist where none are named. */
   readonly groups?: readonly string[];
+  /** The database of another service, which stays when this one is closed. */
+  readonly folder?: string;
   readonly watchStore?: (store: RecordStore) => RecordStore;
 }
 
@@ -27,6 +29,8 @@ export interface RunningService {
   /** The log, a line each. */
   readonly lines: string[];
   readonly call: (request: InjectedRequest) => Promise<InjectedResponse>;
+  /** Starts the work beside requests: runs are executed from then on. */
+  start(): Promise<void>;
   /** Removes the folder too. */
   close(): Promise<void>;
 }
@@ -60,7 +64,7 @@ export const hurried: World = {
 };
 
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-security-'));
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'svc-security-'));
   const given = { ...common, 'Server:DataDirectory': folder, ...options.settings };
   const { settings, faults } = loadConfiguration({
     host: 'embedded',
@@ -75,15 +79,17 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     writeLog: (line) => void lines.push(line),
     ...(options.watchStore && { watchStore: options.watchStore }),
   });
-  const chain = await service.chain(options.groups ?? service.groups);
+  const { groups } = options;
+  const chain = groups === undefined ? await service.wholeChain() : await service.chain(groups);
   return {
     settings,
     folder,
     lines,
     call: (request) => inject(chain, request),
+    start: () => service.start(),
     async close() {
       await service.close();
-      rmSync(folder, { recursive: true, force: true });
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

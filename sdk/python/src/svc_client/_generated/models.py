@@ -884,7 +884,7 @@ class VectorFieldPolicyInput(TypedDict):
     name: str
     """Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters)"""
     path: str
-    """Where the numbers are: `/vectors/<name>/values`. (at most 160 characters)"""
+    """Where the numbers are: `/vectors/{name}/values`. (at most 160 characters)"""
     dimensions: int
     """How many numbers each vector has. (1 to 65536)"""
     datatype: NotRequired[str | None]
@@ -907,7 +907,7 @@ class VectorFieldPolicy(TypedDict):
     name: str
     """Its name in `vectors` of a record: letters, digits, `_` and `-`. (at most 128 characters)"""
     path: str
-    """Where the numbers are: `/vectors/<name>/values`. (at most 160 characters)"""
+    """Where the numbers are: `/vectors/{name}/values`. (at most 160 characters)"""
     dimensions: int
     """How many numbers each vector has. (1 to 65536)"""
     datatype: str

@@ -1,0 +1,126 @@
+import type { OperationEntry } from '../../contracts/operation.ts';
+import { isOffered } from '../config/settings/mcp.ts';
+import type { Settings } from '../config/table.ts';
+import { createChain, createSharedCapacity, type SharedCapacity } from '../http/chain.ts';
+import { createCall } from '../http/in-process.ts';
+import type { Chain } from '../http/message.ts';
+import type { ChainOptions } from '../http/options.ts';
+import { PageTokens } from '../kernel/page-token.ts';
+import { createMcpAuthentication } from '../mcp/authentication.ts';
+import { createMcpEndpoint } from '../mcp/endpoint.ts';
+import { MCP_PATH, METADATA_PATH, type ProtectedResource } from '../mcp/protected-resource.ts';
+import { createServiceCatalog, type McpDefinition } from '../mcp/service/service-catalog.ts';
+import { release } from '../release.ts';
+import { sharedSecret } from '../store/secret.ts';
+import type { GroupParts } from './group.ts';
+
+/** The MCP endpoint, put together beside the operations that it calls. */
+
+const RATE_CLASS = 'mcp';
+
+/** The operations of `options` over REST, and the endpoint beside them. All requests share the limits of the process. */
+export async function chainWithMcp(parts: GroupParts, options: ChainOptions): Promise<Chain> {
+  const { mounted, shared, whole } = await composeMcp(parts, options);
+  return mounted(createChain(whole, shared));
+}
+
+/** The endpoint alone: the operations of `options` answer in process only. */
+export async function mcpChain(parts: GroupParts, options: ChainOptions): Promise<Chain> {
+  const { mounted, shared, whole } = await composeMcp(parts, options);
+  return mounted(createChain({ ...whole, operations: {}, handlers: {} }, shared));
+}
+
+/** The groups among `served` that the endpoint calls. */
+export async function mcpGroups(served: readonly string[]): Promise<readonly string[]> {
+  const { definitions } = await definitionsOf();
+  return served.filter((name) => definitions.some(({ group }) => group === name));
+}
+
+interface ComposedMcp {
+  readonly mounted: (others: Chain) => Chain;
+  readonly shared: SharedCapacity;
+  readonly whole: ChainOptions;
+}
+
+async function composeMcp(parts: GroupParts, options: ChainOptions): Promise<ComposedMcp> {
+  const { mcp } = parts.settings;
+  const rateLimits = { ...options.rateLimits, [RATE_CLASS]: { ...rateLimitOf(mcp), isWeighed: true } };
+  const whole: ChainOptions = { ...options, rateLimits, rateClasses: [RATE_CLASS] };
+  const shared = createSharedCapacity(whole);
+  const endpoint = await endpointOf(parts, whole, shared);
+  const described = protectedResourceOf(mcp) !== undefined;
+  const mounted =
+    (others: Chain): Chain =>
+    (request) => {
+      const [path] = request.target.split('?', 1);
+      const isOurs = path === MCP_PATH || (described && path === METADATA_PATH);
+      return isOurs ? endpoint(request) : others(request);
+    };
+  return { mounted, shared, whole };
+}
+
+async function endpointOf(
+  { settings, store, world, log }: GroupParts,
+  options: ChainOptions,
+  { limits, bytes }: SharedCapacity,
+): Promise<Chain> {
+  const { mcp } = settings;
+  const definitions = await definitionsOf();
+  const tokens = new PageTokens(sharedSecret(store.get, world.random, 'page-tokens'));
+  const { authenticator, authorizer, operations } = options;
+  const described = protectedResourceOf(mcp);
+  return createMcpEndpoint({
+    catalog: createServiceCatalog({
+      definitions,
+      operations,
+      isEnabled: (id) => isOffered(mcp, id),
+      call: createCall(options),
+      authorizer,
+      clock: world.clock,
+      tokens,
+      serverInfo: { name: release.service, version: release.version },
+      lengthMax: mcp.resultCharactersMax,
+    }),
+    tokens,
+    authenticate: createMcpAuthentication(authenticator, offeredOf(operations, definitions.definitions)),
+    world,
+    log,
+    bodyBytesMax: mcp.bodyBytesMax,
+    headerLimits: { countMax: mcp.headerCountMax, bytesMax: mcp.headerBytesMax },
+    singleHeaders: options.singleHeaders ?? [],
+    allowedOrigins: settings.cors.allowedOrigins,
+    loopbackHostsOnly: options.loopbackHostsOnly === true,
+    capacity: { limits, rateClass: RATE_CLASS, bytes, trustedProxyHops: settings.server.trustedProxyHops },
+    ...(described === undefined ? {} : { protectedResource: described }),
+  });
+}
+
+async function definitionsOf() {
+  const found = await import('../../contracts/generated/mcp/definitions.json', { with: { type: 'json' } });
+  // The generator and its tests see to the types of the definitions.
+  const definitions = found.default.definitions as unknown as readonly McpDefinition[];
+  return { contentVersion: found.default.contentVersion, definitions };
+}
+
+/** The operations whose authorization classes may prove a caller. */
+function offeredOf(
+  operations: Readonly<Record<string, OperationEntry>>,
+  definitions: readonly McpDefinition[],
+): readonly OperationEntry[] {
+  return definitions.flatMap(({ operationId }) => {
+    const entry = operations[operationId];
+    return entry === undefined ? [] : [entry];
+  });
+}
+
+function rateLimitOf({ permitLimit, windowSeconds }: Settings['mcp']) {
+  return { permitLimit, windowSeconds, queueLimit: 0 };
+}
+
+function protectedResourceOf({
+  resource,
+  authorizationServers,
+  scopesSupported,
+}: Settings['mcp']): ProtectedResource | undefined {
+  return resource === null ? undefined : { resource, authorizationServers, scopesSupported };
+}

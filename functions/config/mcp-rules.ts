@@ -1,0 +1,54 @@
+import { mcpExposures } from '../../contracts/generated/mcp/exposures.ts';
+import type { Rule, RuleFault } from './rule.ts';
+import { table } from './table.ts';
+
+/** Rules of the settings of the MCP endpoint. */
+
+const {
+  enabledOperations,
+  disabledOperations,
+  bodyBytesMax,
+  resource,
+  authorizationServers,
+  scopesSupported,
+} = table.mcp;
+
+/** A wrong id would leave an operation offered, or not offered, against the operator's will. */
+const knownOperations: Rule = ({ mcp }) =>
+  [enabledOperations, disabledOperations].flatMap(({ key }, at): RuleFault[] => {
+    const ids = at === 0 ? mcp.enabledOperations : mcp.disabledOperations;
+    return ids.flatMap((id, index) =>
+      Object.hasOwn(mcpExposures, id)
+        ? []
+        : [{ key: `${key}:${index}`, message: 'names no operation that the endpoint can offer' }],
+    );
+  });
+
+const oneWish: Rule = ({ mcp }) =>
+  mcp.enabledOperations.flatMap((id, index) =>
+    mcp.disabledOperations.includes(id)
+      ? [{ key: `${enabledOperations.key}:${index}`, message: `stands in ${disabledOperations.key}, too` }]
+      : [],
+  );
+
+const withinGateway: Rule = ({ mcp, server }) => {
+  const { messageBytesMax } = server;
+  if (messageBytesMax === null || mcp.bodyBytesMax <= messageBytesMax) return [];
+  const message = `is more than ${table.server.messageBytesMax.key}, which the platform in front carries`;
+  return [{ key: bodyBytesMax.key, message }];
+};
+
+const wholeMetadata: Rule = ({ mcp }) => {
+  const servers = mcp.authorizationServers.length > 0;
+  if (mcp.resource !== null && !servers)
+    return [{ key: authorizationServers.key, message: `is empty, but ${resource.key} is set` }];
+  if (mcp.resource === null && (servers || mcp.scopesSupported.length > 0)) {
+    const given = servers ? authorizationServers : scopesSupported;
+    return [{ key: resource.key, message: `is missing: ${given.key} is set` }];
+  }
+  if (mcp.resource?.endsWith('/') === true)
+    return [{ key: resource.key, message: 'must not end with a slash' }];
+  return [];
+};
+
+export const mcpRules: readonly Rule[] = [knownOperations, oneWish, withinGateway, wholeMetadata];

@@ -1,0 +1,63 @@
+import type { AuthenticatedOperation, Authenticator } from '../identity/authenticator.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { CredentialHeaders } from '../identity/credentials.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import type { McpCaller } from './caller.ts';
+
+/**
+ * Authenticates requests to the endpoint like requests to the operations behind it: a credential that no operation accepts
+ * is refused, and to each operation the caller is who it would be over REST. Nothing in a body or in `_meta` counts.
+ */
+export function createMcpAuthentication(
+  authenticator: Authenticator,
+  operations: readonly AuthenticatedOperation[],
+): (headers: CredentialHeaders) => Promise<McpCaller> {
+  const probes = probesOf(operations);
+  return async (headers) => {
+    const known = new Map<string, Promise<Proof>>();
+    const prove = (operation: AuthenticatedOperation): Promise<Proof> => {
+      const name = `${operation.authorizationClass}/${operation.group ?? ''}`;
+      const proof = known.get(name) ?? proofOf(authenticator, headers, operation);
+      known.set(name, proof);
+      return proof;
+    };
+    const to = async (operation: AuthenticatedOperation): Promise<Caller | null> => {
+      const proof = await prove(operation);
+      return proof instanceof ServiceError ? null : proof;
+    };
+    let refusal: ServiceError | null = null;
+    for (const operation of probes) {
+      const proof = await prove(operation);
+      if (proof instanceof ServiceError) refusal ??= proof;
+      else if (proof.kind !== 'anonymous') return { ...proof, to };
+    }
+    throw refusal ?? new ServiceError('unauthenticated', 'The endpoint needs a credential.');
+  };
+}
+
+/** The caller, or the refusal of its credential. */
+type Proof = Caller | ServiceError;
+
+async function proofOf(
+  authenticator: Authenticator,
+  headers: CredentialHeaders,
+  operation: AuthenticatedOperation,
+): Promise<Proof> {
+  try {
+    return await authenticator.authenticate(headers, operation);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'unauthenticated') return error;
+    throw error;
+  }
+}
+
+/** One operation of each authorization class that asks for a credential. */
+function probesOf(operations: readonly AuthenticatedOperation[]): readonly AuthenticatedOperation[] {
+  const probes = new Map<string, AuthenticatedOperation>();
+  for (const operation of operations) {
+    const { authorizationClass } = operation;
+    if (authorizationClass !== 'anonymous' && !probes.has(authorizationClass))
+      probes.set(authorizationClass, operation);
+  }
+  return [...probes.values()];
+}

@@ -1,0 +1,73 @@
+import type { BytesInFlight, Flight } from '../http/bytes-in-flight.ts';
+import type { RawRequest } from '../http/message.ts';
+import type { HeaderField } from '../http/rate-limit.ts';
+import type { RateLimits } from '../http/rate-limits.ts';
+import { sourceAddress } from '../http/source-address.ts';
+import { weighedRequest } from '../http/weighed.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { McpCapacity } from './catalog.ts';
+import { fieldOf } from './receive.ts';
+
+/** The limits of the process that requests to the endpoint count against, together with those over REST. */
+export interface EndpointCapacity {
+  readonly limits: RateLimits;
+  /** The rate class of the endpoint. */
+  readonly rateClass: string;
+  readonly bytes: BytesInFlight;
+  readonly trustedProxyHops: number;
+}
+
+/** What one request takes of them. */
+export class RequestCapacity {
+  readonly #shared: EndpointCapacity;
+  readonly #request: RawRequest;
+  readonly #address: string;
+  #flight: Flight | null = null;
+  /** The fields of the answer that tell how much is left. */
+  readonly fields: HeaderField[] = [];
+
+  constructor(shared: EndpointCapacity, request: RawRequest) {
+    this.#shared = shared;
+    this.#request = request;
+    const forwarded = fieldOf(request.rawHeaders, 'x-forwarded-for');
+    this.#address = sourceAddress(request.socketAddress, forwarded, shared.trustedProxyHops);
+  }
+
+  /** Takes the permit of the request itself. */
+  admit(): Promise<void> {
+    const { limits, rateClass } = this.#shared;
+    return limits.acquire(rateClass, this.#addressOf, this.#request.signal, (fields) => {
+      this.fields.push(...fields);
+    });
+  }
+
+  /** The request, whose body takes further permits while it arrives. */
+  weighed(): RawRequest {
+    return weighedRequest(this.#request, this.#charge);
+  }
+
+  /** Begins to count the bytes of the caller. */
+  open({ principal }: Caller): void {
+    this.#flight = this.#shared.bytes.open(principal ?? this.#address);
+  }
+
+  readonly take = (bytes: number): void => this.#flight?.take(bytes);
+
+  release(): void {
+    this.#flight?.release();
+  }
+
+  get ofCall(): McpCapacity {
+    const { limits } = this.#shared;
+    return {
+      permit: (rateClass) => limits.acquire(rateClass, this.#addressOf, this.#request.signal, () => {}),
+      charge: this.#charge,
+      hold: this.take,
+    };
+  }
+
+  readonly #addressOf = (): string => this.#address;
+
+  readonly #charge = (permits: number): void =>
+    this.#shared.limits.charge(this.#shared.rateClass, this.#addressOf, permits);
+}

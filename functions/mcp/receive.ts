@@ -1,0 +1,68 @@
+import { correlationHeader } from '../http/correlation.ts';
+import {
+  checkHeaderLimits,
+  type HeaderLimits,
+  type Headers,
+  headerLimits,
+  readHeaders,
+  requireJson,
+} from '../http/headers.ts';
+import { isLoopbackHost } from '../http/loopback-host.ts';
+import type { RawRequest } from '../http/message.ts';
+import { ServiceError } from '../kernel/errors.ts';
+
+export interface ReceiveOptions {
+  readonly headerLimits?: HeaderLimits;
+  /** Header fields that may occur once beside the known ones, in lower case. */
+  readonly singleHeaders?: readonly string[];
+  /** Origins whose pages may call the endpoint. A program sends no `Origin`. */
+  readonly allowedOrigins?: readonly string[];
+  /** Refuses callers that address this machine by a foreign host name; pages of this machine may call then. */
+  readonly loopbackHostsOnly?: boolean;
+}
+
+/** The header fields of a request. Throws for too many, too large and repeated ones. */
+export function receiveHeaders(request: RawRequest, options: ReceiveOptions): Headers {
+  checkHeaderLimits(request.rawHeaders, options.headerLimits ?? headerLimits);
+  // The protocol refuses a mirrored field that occurs twice, with the id of its request.
+  return readHeaders(withoutMirrorFields(request.rawHeaders), options.headerLimits, options.singleHeaders);
+}
+
+/** What the headers of a message decide beyond that, in the order of the revision. */
+export function judgeHeaders(headers: Headers, options: ReceiveOptions): void {
+  refuseForeignPages(headers, options);
+  requireJson(headers);
+}
+
+function withoutMirrorFields(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.filter((_, at) => !(rawHeaders[at - (at % 2)] ?? '').toLowerCase().startsWith('mcp-'));
+}
+
+/** A page of another site must not reach the endpoint, not even by a name of its own that leads to this machine. */
+function refuseForeignPages(
+  headers: Headers,
+  { allowedOrigins = [], loopbackHostsOnly = false }: ReceiveOptions,
+): void {
+  const host = headers.get('host');
+  if (loopbackHostsOnly && host !== undefined && !isLoopbackHost(host)) throw foreign();
+  const origin = headers.get('origin');
+  if (origin === undefined || allowedOrigins.includes(origin)) return;
+  const [, page = ''] = /^https?:\/\/([^/]*)$/.exec(origin) ?? [];
+  if (!(loopbackHostsOnly && isLoopbackHost(page))) throw foreign();
+}
+
+function foreign(): ServiceError {
+  return new ServiceError('permission_denied', 'A page of this origin may not call the endpoint.');
+}
+
+export function correlationOf({ rawHeaders }: RawRequest): string | undefined {
+  return fieldOf(rawHeaders, correlationHeader);
+}
+
+/** The first field of the name. */
+export function fieldOf(rawHeaders: readonly string[], wanted: string): string | undefined {
+  const at = rawHeaders.findIndex(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === wanted.toLowerCase(),
+  );
+  return at < 0 ? undefined : rawHeaders[at + 1];
+}

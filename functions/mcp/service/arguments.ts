@@ -1,0 +1,67 @@
+import type { OperationEntry, OperationRoute } from '../../../contracts/operation.ts';
+import type { InProcessInput } from '../../http/in-process.ts';
+import type { ParameterValue } from '../../http/parameters.ts';
+import type { JsonObject } from '../../kernel/canonical-json.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+
+/** Arguments of a tool as the input of its operation: parameters and members of the body stand side by side. */
+
+/** Where the part of a long answer begins. */
+export const OFFSET_ARGUMENT = 'answerOffset';
+const KEY_ARGUMENT = 'idempotencyKey';
+
+/** The character at which the caller wants to read on; `null` where the argument is absent. */
+export function offsetOf(given: JsonObject): number | null {
+  const offset = Object.hasOwn(given, OFFSET_ARGUMENT) ? given[OFFSET_ARGUMENT] : undefined;
+  if (offset === undefined || offset === null) return null;
+  if (typeof offset === 'number' && Number.isSafeInteger(offset) && offset >= 0) return offset;
+  throw invalidMember(`/${OFFSET_ARGUMENT}`, 'must be a whole number from 0');
+}
+
+/** `names` are the arguments that the tool has. Throws for others, and for parameters of a wrong type. */
+export function inputOf(
+  entry: OperationEntry,
+  names: ReadonlySet<string>,
+  given: JsonObject,
+): InProcessInput {
+  if (Object.keys(given).some((name) => !names.has(name))) throw unknownArgument();
+  const [route] = entry.routes;
+  const { [OFFSET_ARGUMENT]: _offset, ...sent } = given;
+  const params: Record<string, string> = {};
+  const query: Record<string, ParameterValue> = {};
+  const headers: Record<string, string> = {};
+  const body: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(sent)) {
+    if (isOf(route, 'path', name)) params[name] = textOf(name, value);
+    else if (isOf(route, 'query', name)) {
+      if (value !== null) query[name] = plainOf(name, value);
+    } else if (name === KEY_ARGUMENT && isKeyOfHeader(entry)) {
+      if (value !== null) headers['idempotency-key'] = textOf(name, value);
+    } else body[name] = value;
+  }
+  return { params, query, headers, ...(entry.bodyLimitBytes === null ? {} : { body }) };
+}
+
+function isOf(route: OperationRoute | undefined, place: 'path' | 'query', name: string): boolean {
+  return route?.[place].some((parameter) => parameter.name === name) === true;
+}
+
+/** Where the body has no member for the key, the argument stands for the header. */
+function isKeyOfHeader({ idempotency: { location } }: OperationEntry): boolean {
+  return location?.in === 'header' && location.pointer === undefined;
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw invalidMember(`/${name}`, 'must be of the type string');
+  return value;
+}
+
+function plainOf(name: string, value: unknown): ParameterValue {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  throw invalidMember(`/${name}`, 'must be a string, a number, true or false');
+}
+
+/** The name is the caller's text, so the refusal does not repeat it. */
+function unknownArgument(): Error {
+  return invalidMember('', 'hold a member that the tool does not have');
+}

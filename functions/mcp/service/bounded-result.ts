@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
+import { invalidMember } from '../../kernel/errors.ts';
+import { parseJson } from '../../kernel/json-text.ts';
+import type { ToolResult } from '../catalog.ts';
+import { OFFSET_ARGUMENT } from './arguments.ts';
+
+/** Says that the texts of a result are data of the tenant, and nothing that the service tells a model. */
+const DATA: JsonObject = { 'svc.runtime/content': 'data' };
+
+/**
+ * The JSON text of an answer as a result: whole where it fits, else the part from `offset` on. The parts of an answer have
+ * one hash, so that a caller sees whether the answer changed between two of them.
+ */
+export function boundedResult(text: string, offset: number | null, lengthMax: number): ToolResult {
+  if (offset === null && text.length <= lengthMax) return resultOf(parseJson(text) as Json, text);
+  const part = partOf(text, offset ?? 0, lengthMax);
+  return resultOf(part, JSON.stringify(part));
+}
+
+function resultOf(structuredContent: Json, text: string): ToolResult {
+  return {
+    resultType: 'complete',
+    content: [{ type: 'text', text }],
+    structuredContent,
+    _meta: DATA,
+  };
+}
+
+function partOf(text: string, offset: number, lengthMax: number): JsonObject {
+  if (offset > text.length)
+    throw invalidMember(`/${OFFSET_ARGUMENT}`, `is behind the end of the answer, at ${text.length}`);
+  const begin = offset > 0 && isSecondHalf(text, offset) ? offset - 1 : offset;
+  let end = Math.min(text.length, begin + lengthMax);
+  if (end < text.length && isSecondHalf(text, end)) end -= 1;
+  const hash = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  const nextOffset = end < text.length ? end : null;
+  return { part: { text: text.slice(begin, end), offset: begin, nextOffset, length: text.length, hash } };
+}
+
+/** Whether a cut before `at` would split a character in two. */
+function isSecondHalf(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}

@@ -1,0 +1,120 @@
+import type { OperationEntry } from '../../../contracts/operation.ts';
+import type { Answer } from '../../http/answer.ts';
+import { createRouter, type Router } from '../../http/router.ts';
+import type { Caller } from '../../identity/caller.ts';
+import { isJsonObject } from '../../identity/oidc/json-object.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import { parseJson } from '../../kernel/json-text.ts';
+import { callerTo, type McpCaller } from '../caller.ts';
+import type { McpContext, McpTask, McpTasks } from '../catalog.ts';
+import { invalidParams } from '../errors.ts';
+import { callAs, type ServiceOperations, textOf } from './call-operation.ts';
+import type { TaskIds, TaskPlace } from './task-ids.ts';
+import { taskOf } from './task-view.ts';
+
+/**
+ * Tasks over runs and jobs. An answer of 202 names in `Location` the path of the run or job; the operations of that path
+ * read and cancel it. So each request about a task is authorized like the request over REST that it stands for.
+ */
+export class RunTasks implements McpTasks {
+  readonly #operations: ServiceOperations;
+  readonly #ids: TaskIds;
+  readonly #router: Router;
+  readonly #lengthMax: number;
+
+  constructor(operations: ServiceOperations, ids: TaskIds, lengthMax: number) {
+    this.#operations = operations;
+    this.#ids = ids;
+    this.#router = createRouter(operations.operations);
+    this.#lengthMax = lengthMax;
+  }
+
+  /** The task of the run or job that an operation admitted for the caller. */
+  async of(answer: Answer, caller: Caller): Promise<McpTask> {
+    const location = answer.headers?.['Location'];
+    if (location === undefined) throw new Error('an admission names no place');
+    const { entry, params } = this.#router.match('GET', location);
+    const [id = '', ...others] = Object.values(params);
+    if (others.length > 0) throw new Error(`the place of ${entry.id} has several parameters`);
+    const taskId = await this.#ids.issue({ operationId: entry.id, id }, caller);
+    return this.#taskOf(taskId, answer);
+  }
+
+  async get(taskId: string, caller: McpCaller, context: McpContext): Promise<McpTask | null> {
+    const place = await this.#placeOf(taskId, caller);
+    const answer = place && (await this.#read(place, context));
+    return answer === null ? null : this.#taskOf(taskId, answer);
+  }
+
+  /** A run waits for events, and for no answer of the client: all keys are unknown. */
+  async update(
+    taskId: string,
+    _inputResponses: unknown,
+    caller: McpCaller,
+    context: McpContext,
+  ): Promise<boolean> {
+    return (await this.get(taskId, caller, context)) !== null;
+  }
+
+  async cancel(taskId: string, caller: McpCaller, context: McpContext): Promise<boolean> {
+    const task = await this.get(taskId, caller, context);
+    const place = task && (await this.#placeOf(taskId, caller));
+    if (place === null) return false;
+    if (task?.status !== 'working') return true;
+    const { entry, input } = this.#pathOf(place, 'DELETE');
+    try {
+      await callAs(this.#operations, entry, input, context);
+    } catch (error) {
+      // Who may read the task and not cancel it learns so.
+      if (isRefusal(error)) throw invalidParams('Invalid params: the caller may not cancel this task');
+      throw error;
+    }
+    return true;
+  }
+
+  async #placeOf(taskId: string, caller: McpCaller): Promise<TaskPlace | null> {
+    const place = this.#ids.placeOf(taskId);
+    const entry = place === null ? undefined : this.#entryOf(place);
+    const known = entry && (await callerTo(caller, entry));
+    if (place === null || !known) return null;
+    return (await this.#ids.isOf(taskId, place, known)) ? place : null;
+  }
+
+  #entryOf({ operationId }: TaskPlace): OperationEntry | undefined {
+    const { operations } = this.#operations;
+    return Object.hasOwn(operations, operationId) ? operations[operationId] : undefined;
+  }
+
+  /** `null` for a run that is gone, or that the caller may no longer read. */
+  async #read(place: TaskPlace, context: McpContext): Promise<Answer | null> {
+    const { entry, input } = this.#pathOf(place, 'GET');
+    try {
+      return (await callAs(this.#operations, entry, input, context)).answer;
+    } catch (error) {
+      if (isRefusal(error)) return null;
+      throw error;
+    }
+  }
+
+  /** The operation with this method at the path of the one that reads. */
+  #pathOf(place: TaskPlace, method: 'GET' | 'DELETE') {
+    const [route] = this.#entryOf(place)?.routes ?? [];
+    const path = (route?.segments ?? []).map((segment) =>
+      'literal' in segment ? segment.literal : encodeURIComponent(place.id),
+    );
+    const { entry, params } = this.#router.match(method, `/${path.join('/')}`);
+    return { entry, input: { params } };
+  }
+
+  #taskOf(taskId: string, answer: Answer): McpTask {
+    const text = textOf(answer);
+    const view = parseJson(text);
+    return taskOf(taskId, isJsonObject(view) ? view : {}, text, this.#lengthMax);
+  }
+}
+
+const refusals: ReadonlySet<string> = new Set(['not_found', 'permission_denied', 'unauthenticated']);
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && refusals.has(error.code);
+}

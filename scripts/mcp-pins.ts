@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/**
+ * `node scripts/mcp-pins.ts` pins the definitions of the MCP catalog by their hashes: a model acts on them, so no change of one
+ * may slip through. It adds those that are new, and accepts a change only for the names behind `--accept`. With `--check` it
+ * changes nothing. Fails for every other difference.
+ */
+
+export const PINS = 'contracts/mcp-pins.json';
+const DEFINITIONS = 'contracts/generated/mcp/definitions.json';
+
+export interface PinnedDefinition {
+  readonly definition: { readonly name: string; readonly uri?: string };
+}
+
+export type Pins = Readonly<Record<string, string>>;
+
+/** The name of a tool, or the address of a resource. */
+export function pinName({ definition }: PinnedDefinition): string {
+  return definition.uri ?? definition.name;
+}
+
+export function hashOf({ definition }: PinnedDefinition): string {
+  return `sha256:${createHash('sha256').update(JSON.stringify(definition)).digest('hex')}`;
+}
+
+export interface PinChange {
+  readonly added: Pins;
+  readonly changed: readonly string[];
+  readonly gone: readonly string[];
+}
+
+export function pinChange(pins: Pins, definitions: readonly PinnedDefinition[]): PinChange {
+  const hashes = new Map(definitions.map((each) => [pinName(each), hashOf(each)]));
+  const isKnown = (name: string) => Object.hasOwn(pins, name);
+  return {
+    added: Object.fromEntries([...hashes].filter(([name]) => !isKnown(name))),
+    changed: [...hashes].flatMap(([name, hash]) => (isKnown(name) && pins[name] !== hash ? [name] : [])),
+    gone: Object.keys(pins).filter((name) => !hashes.has(name)),
+  };
+}
+
+/** The pins with what is new, and with the changes that a person has accepted. */
+export function acceptedPins(
+  pins: Pins,
+  definitions: readonly PinnedDefinition[],
+  accepted: readonly string[],
+): Pins {
+  const { added } = pinChange(pins, definitions);
+  const taken = definitions.filter((each) => accepted.includes(pinName(each)));
+  const next = {
+    ...pins,
+    ...added,
+    ...Object.fromEntries(taken.map((each) => [pinName(each), hashOf(each)])),
+  };
+  return Object.fromEntries(Object.entries(next).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export function readPins(root: string): {
+  readonly pins: Pins;
+  readonly definitions: readonly PinnedDefinition[];
+} {
+  const read = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
+  const { definitions } = read(DEFINITIONS) as { readonly definitions: readonly PinnedDefinition[] };
+  return { pins: read(PINS) as Pins, definitions };
+}
+
+if (import.meta.main) {
+  const root = resolve(import.meta.dirname, '..');
+  const { pins, definitions } = readPins(root);
+  const [option, ...names] = process.argv.slice(2);
+  const isCheck = option === '--check';
+  const next = isCheck ? pins : acceptedPins(pins, definitions, option === '--accept' ? names : []);
+  const text = `${JSON.stringify(next, null, 2)}\n`;
+  if (!isCheck && text !== readFileSync(join(root, PINS), 'utf8')) {
+    writeFileSync(join(root, PINS), text);
+    console.log(PINS);
+  }
+  const { added, changed, gone } = pinChange(next, definitions);
+  for (const name of Object.keys(added)) console.error(`${name} has no pin: run npm run generate`);
+  for (const name of changed)
+    console.error(`${name} changed: read its definition, then node scripts/mcp-pins.ts --accept ${name}`);
+  for (const name of gone) console.error(`${name} is pinned and gone: the name of a tool stays`);
+  process.exitCode = Object.keys(added).length + changed.length + gone.length > 0 ? 1 : 0;
+}

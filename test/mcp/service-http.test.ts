@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { IDENTITY, type McpService, startMcpService } from './service-stage.ts';
+import { bodyOf, fieldsOf } from './support.ts';
+
+/** What HTTP decides before the protocol: the credential, the page, the sizes and the rate. */
+
+let service: McpService;
+
+const list = { body: bodyOf('tools/list'), headers: { ...fieldsOf('tools/list'), [IDENTITY]: 'reader' } };
+const discover = (more: Record<string, string>) => ({
+  body: bodyOf('server/discover'),
+  headers: { ...fieldsOf('server/discover'), [IDENTITY]: 'reader', ...more },
+});
+
+beforeAll(async () => {
+  service = await startMcpService({
+    settings: {
+      'Mcp:BodyBytesMax': '4096',
+      'Mcp:HeaderCountMax': '20',
+      'Mcp:HeaderBytesMax': '2048',
+      'Mcp:ProtectedResource:Resource': 'https://api.example.com/mcp',
+      'Mcp:ProtectedResource:AuthorizationServers:0': 'https://issuer.example.com',
+      'Mcp:ProtectedResource:ScopesSupported:0': 'records.read',
+      'Cors:AllowedOrigins:0': 'https://app.example.com',
+    },
+  });
+});
+
+afterAll(() => service.close());
+
+test('the endpoint is off by default', async () => {
+  const off = await startMcpService({ settings: { 'Mcp:Enabled': 'false' } });
+  expect((await off.send(list)).status).toBe(404);
+  await off.close();
+});
+
+describe('a caller without a credential', () => {
+  test('is refused with 401, and learns where tokens come from', async () => {
+    const { headers: _headers, ...bare } = list;
+    const answer = await service.send({ ...bare, headers: fieldsOf('tools/list') });
+    expect(answer.status).toBe(401);
+    expect(answer.headers['www-authenticate']).toBe(
+      'Bearer realm="svc", resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/mcp", scope="records.read"',
+    );
+    expect(answer.json<{ code: string }>().code).toBe('unauthenticated');
+  });
+
+  test('reads the metadata of the endpoint', async () => {
+    const path = '/.well-known/oauth-protected-resource/mcp';
+    const answer = await service.call({ method: 'GET', path });
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toEqual({
+      resource: 'https://api.example.com/mcp',
+      authorization_servers: ['https://issuer.example.com'],
+      scopes_supported: ['records.read'],
+      bearer_methods_supported: ['header'],
+    });
+    expect((await service.call({ method: 'POST', path })).headers['allow']).toBe('GET, HEAD');
+  });
+
+  test('finds no metadata where none is configured, and a bare challenge', async () => {
+    const plain = await startMcpService();
+    const path = '/.well-known/oauth-protected-resource/mcp';
+    expect((await plain.call({ method: 'GET', path })).status).toBe(404);
+    const { status, headers } = await plain.send({ body: bodyOf('tools/list') });
+    expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer realm="svc"']);
+    await plain.close();
+  });
+
+  test('is refused before its body is read', async () => {
+    let isRead = false;
+    async function* body() {
+      isRead = true;
+      yield Buffer.from('{}');
+    }
+    const headers = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' };
+    expect((await service.send({ body: body(), headers })).status).toBe(401);
+    expect(isRead).toBe(false);
+  });
+});
+
+describe('a page', () => {
+  test.each(['https://evil.example', 'null', 'https://app.example.com.evil.example'])(
+    'of the origin %s is refused with 403',
+    async (Origin) => expect((await service.send(discover({ Origin }))).status).toBe(403),
+  );
+
+  test('of an allowed origin may call, after its preflight', async () => {
+    const Origin = 'https://app.example.com';
+    const answer = await service.send(discover({ Origin }));
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, Origin]);
+    const asked = {
+      Origin,
+      'Access-Control-Request-Method': 'POST',
+      'Access-Control-Request-Headers': 'mcp-method, mcp-protocol-version',
+    };
+    const preflight = await service.send({ method: 'OPTIONS', headers: asked });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers['access-control-allow-origin']).toBe(Origin);
+    expect(preflight.headers['access-control-allow-headers']).toBe('mcp-method, mcp-protocol-version');
+  });
+
+  test('cannot reach an endpoint of this machine by a foreign name', async () => {
+    expect((await service.send(discover({ Host: 'rebound.example' }))).status).toBe(403);
+    expect((await service.send(discover({ Host: 'localhost:5220' }))).status).toBe(200);
+  });
+});
+
+describe('a message', () => {
+  test.each(['GET', 'DELETE', 'PUT', 'OPTIONS'])('with the method %s is refused with 405', async (method) => {
+    const { status, headers } = await service.send({ method, headers: { [IDENTITY]: 'reader' } });
+    expect([status, headers['allow']]).toEqual([405, 'POST']);
+  });
+
+  test('of another type is refused with 415', async () => {
+    expect((await service.send(discover({ 'Content-Type': 'text/plain' }))).status).toBe(415);
+    expect((await service.send(discover({ 'Content-Encoding': 'gzip' }))).status).toBe(415);
+  });
+
+  test('over the limit is refused with 413, declared or counted', async () => {
+    const long = { ...list, body: bodyOf('tools/list', { cursor: 'x'.repeat(5_000) }) };
+    expect((await service.send(long)).status).toBe(413);
+    async function* chunks() {
+      for (let at = 0; at < 5; at += 1) yield Buffer.alloc(1_024, 0x20);
+    }
+    const headers = {
+      ...list.headers,
+      'Content-Type': 'application/json',
+      'Transfer-Encoding': 'chunked',
+    };
+    const { status, headers: answered } = await service.send({ headers, body: chunks() });
+    expect(status).toBe(413);
+    expect(answered['content-type']).toBe('application/problem+json');
+  });
+
+  test('with too many or too large header fields is refused with 431', async () => {
+    const many = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`X-A-${at}`, 'a']));
+    expect((await service.send(discover(many))).status).toBe(431);
+    expect((await service.send(discover({ 'X-Long': 'a'.repeat(2_100) }))).status).toBe(431);
+    expect((await service.send(discover({ 'X-Short': 'a' }))).status).toBe(200);
+  });
+
+  test('with a credential that occurs twice is refused', async () => {
+    const headers = [...Object.entries(list.headers), [IDENTITY, 'writer']] as [string, string][];
+    expect((await service.send({ ...list, headers })).status).toBe(400);
+  });
+});
+
+describe('O11: a flood', () => {
+  test('of lists is limited for its address alone', async () => {
+    const limited = await startMcpService({ settings: { 'Mcp:RateLimit:PermitLimit': '5' } });
+    const statuses: number[] = [];
+    for (let at = 0; at < 7; at += 1) statuses.push((await limited.send(list)).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    const refused = await limited.send(list);
+    expect(refused.headers['retry-after']).toMatch(/^\d+$/);
+    expect(refused.headers['ratelimit-policy']).toBe('"mcp";q=5;w=60');
+    expect((await limited.send({ ...list, socketAddress: '192.0.2.7' })).status).toBe(200);
+    // The limit of REST is another one.
+    const health = await limited.call({ method: 'GET', path: '/readiness' });
+    expect(health.status).toBe(200);
+    await limited.close();
+  });
+
+  test('of strangers and notifications is limited, too', async () => {
+    const limited = await startMcpService({ settings: { 'Mcp:RateLimit:PermitLimit': '2' } });
+    const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params: {} };
+    const first = await limited.send({ ...list, body: note });
+    const second = await limited.send({ body: note });
+    const third = await limited.send({ body: note });
+    expect([first.status, second.status, third.status]).toEqual([202, 401, 429]);
+    await limited.close();
+  });
+
+  test('of calls counts against the limit of the operation over REST', async () => {
+    const limited = await startMcpService({ settings: { 'Server:RecordRateLimit:PermitLimit': '2' } });
+    const name = 'svc_collections_list_v1';
+    const call = () => limited.ask('reader', 'tools/call', { name, arguments: {} });
+    await limited.call({ method: 'GET', path: '/collections', headers: { [IDENTITY]: 'reader' } });
+    expect((await call()).result?.['isError']).toBeUndefined();
+    const { result } = await call();
+    expect(result).toMatchObject({
+      isError: true,
+      _meta: { 'svc.runtime/problem': { code: 'rate_limited', retryable: true } },
+    });
+    const rest = await limited.call({
+      method: 'GET',
+      path: '/collections',
+      headers: { [IDENTITY]: 'reader' },
+    });
+    expect(rest.status).toBe(429);
+    await limited.close();
+  });
+
+  test('in one body is no message', async () => {
+    const { status, body } = await service.send({
+      ...list,
+      body: [bodyOf('tools/list'), bodyOf('tools/list')],
+    });
+    expect([status, JSON.parse(body)]).toMatchObject([400, { error: { code: -32600 } }]);
+  });
+});
+
+test('the log names the method and the principal, and no value of a request', async () => {
+  const logged = await startMcpService({ settings: { 'Server:LogLevel': 'info' } });
+  await logged.ask('reader', 'tools/call', {
+    name: 'svc_collections_get_v1',
+    arguments: { collection: 'secret-name' },
+  });
+  const lines = logged.lines.filter((line) => line.includes('mcp'));
+  expect(lines.join()).toContain('mcp tools/call');
+  expect(lines.join()).toContain('reader');
+  expect(logged.lines.join()).not.toContain('secret-name');
+  await logged.close();
+});

@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  callTool,
+  endOf,
+  IDENTITY,
+  type McpService,
+  startMcpService,
+  withArticles,
+  withoutTasks,
+} from './service-stage.ts';
+
+/** Tasks over runs and jobs of the real service. `other` is a second instance over the same database. */
+let service: McpService;
+let other: McpService;
+
+beforeAll(async () => {
+  service = await startMcpService();
+  other = await startMcpService({ folder: service.folder });
+  await service.start();
+  await withArticles(service);
+});
+
+afterAll(async () => {
+  await other.close();
+  await service.close();
+});
+
+const record = (id: string) => ({ id, partitionKey: 'p', type: 'article', metadata: {}, content: {} });
+const batch = (...records: readonly object[]) => ({ collection: 'articles', records });
+const START = 'svc_records_start_batch_upsert_job_v1';
+const RUN = 'svc_execution_start_run_v1';
+const scope = { productId: 'papers', tenantId: 'acme' };
+
+/** A run of an external handler: it stays queued until somebody cancels it. */
+async function waitingRun(more: object = {}): Promise<Readonly<Record<string, unknown>>> {
+  return callTool(service, 'writer', RUN, { handlerId: 'invoice.render', scope, ...more });
+}
+
+test('a task is created, found by any instance, and ends with the job as its result', async () => {
+  const created = await callTool(service, 'writer', START, batch(record('t-1'), record('t-2')));
+  expect(created).toMatchObject({
+    resultType: 'task',
+    status: 'working',
+    ttlMs: null,
+    pollIntervalMs: 1_000,
+  });
+  for (const name of ['task', 'result', 'content', 'inputRequests', 'requestState'])
+    expect(created).not.toHaveProperty(name);
+  const taskId = String(created['taskId']);
+  expect((await other.ask('writer', 'tasks/get', { taskId })).result).toMatchObject({ taskId });
+  const ended = await endOf(other, 'writer', taskId);
+  expect(ended).toMatchObject({
+    resultType: 'complete',
+    status: 'completed',
+    result: {
+      resultType: 'complete',
+      isError: false,
+      structuredContent: { status: 'succeeded', succeeded: 2 },
+    },
+  });
+});
+
+test('a job that fails is a completed task with an error of the tool', async () => {
+  const { taskId } = await callTool(service, 'writer', START, {
+    collection: 'missing',
+    records: [record('t-3')],
+  });
+  const ended = await endOf(service, 'writer', String(taskId));
+  expect(ended).toMatchObject({
+    status: 'completed',
+    result: { isError: true, structuredContent: { status: 'failed' } },
+  });
+});
+
+test('the same key gives the same task', async () => {
+  const given = { ...batch(record('t-4')), idempotencyKey: 'once' };
+  const [first, second] = [
+    await callTool(service, 'writer', START, given),
+    await callTool(other, 'writer', START, given),
+  ];
+  expect(second['taskId']).toBe(first['taskId']);
+  const changed = await callTool(service, 'writer', START, {
+    ...batch(record('t-5')),
+    idempotencyKey: 'once',
+  });
+  expect(changed).toMatchObject({ isError: true });
+});
+
+test('cancelling asks for the end, and has no effect on an ended task', async () => {
+  const { taskId } = await waitingRun();
+  expect(await endless(taskId)).toBe('working');
+  expect((await other.ask('writer', 'tasks/cancel', { taskId })).result).toMatchObject({
+    resultType: 'complete',
+  });
+  expect(await endOf(service, 'writer', String(taskId))).toMatchObject({ status: 'cancelled' });
+  expect((await service.ask('writer', 'tasks/cancel', { taskId })).error).toBeUndefined();
+  expect(await endOf(service, 'writer', String(taskId))).toMatchObject({ status: 'cancelled' });
+});
+
+async function endless(taskId: unknown): Promise<unknown> {
+  return (await service.ask('writer', 'tasks/get', { taskId })).result?.['status'];
+}
+
+test('an update has nothing to answer, and changes nothing', async () => {
+  const { taskId } = await waitingRun();
+  const given = { taskId, inputResponses: { any: {} } };
+  expect((await service.ask('writer', 'tasks/update', given)).result).toMatchObject({
+    resultType: 'complete',
+  });
+  expect(await endless(taskId)).toBe('working');
+});
+
+describe('a task is authorized with each request', () => {
+  test.each(['get', 'update', 'cancel'])('O09: tasks/%s of another caller is unknown', async (method) => {
+    const { taskId } = await waitingRun();
+    const params = { taskId, ...(method === 'update' ? { inputResponses: {} } : {}) };
+    const unknown = { ...params, taskId: 'Z2V0RXhlY3V0aW9uUnVuIDAwMQ.xyz' };
+    for (const stranger of ['neighbour', 'reader', 'runner']) {
+      const answer = await service.ask(stranger, `tasks/${method}`, params);
+      expect(answer.error?.code).toBe(-32602);
+      expect(answer).toEqual(await service.ask(stranger, `tasks/${method}`, unknown));
+    }
+    expect(await endless(taskId)).toBe('working');
+  });
+
+  test('an id cannot be made from the id of a run', async () => {
+    const { taskId } = await waitingRun();
+    const [place = '', mac = ''] = String(taskId).split('.');
+    const text = Buffer.from(place, 'base64url').toString();
+    const otherRun = text.replace(/\d$/, (digit) => String((Number(digit) + 1) % 10));
+    const otherOperation = text.replace('getExecutionRun', 'getExecutionRunHistory');
+    for (const forged of [otherRun, otherOperation, '', 'getHealth x', 'toString x']) {
+      const id = `${Buffer.from(forged).toString('base64url')}.${mac}`;
+      expect((await service.ask('writer', 'tasks/get', { taskId: id })).error?.code).toBe(-32602);
+    }
+    for (const id of [text, place, mac, `${place}.`, `${taskId}.${mac}`, 'x'.repeat(5_000)])
+      expect((await service.ask('writer', 'tasks/get', { taskId: id })).error?.code).toBe(-32602);
+  });
+
+  test('the right that is gone takes the task along', async () => {
+    const { taskId } = await waitingRun();
+    const stripped = await startMcpService({
+      folder: service.folder,
+      settings: {
+        'Server:ExecutionAccess:IdentityPolicies:0:AllowedOperations:1': 'start_run',
+        'Server:ExecutionAccess:IdentityPolicies:0:AllowedOperations:2': 'start_run',
+      },
+    });
+    expect((await stripped.ask('writer', 'tasks/get', { taskId })).error?.code).toBe(-32602);
+    await stripped.close();
+  });
+
+  test('who may read and not cancel is told so', async () => {
+    const { taskId } = await waitingRun();
+    const reading = await startMcpService({
+      folder: service.folder,
+      settings: { 'Server:ExecutionAccess:IdentityPolicies:0:AllowedOperations:2': 'start_run' },
+    });
+    expect((await reading.ask('writer', 'tasks/get', { taskId })).result).toMatchObject({
+      status: 'working',
+    });
+    expect((await reading.ask('writer', 'tasks/cancel', { taskId })).error?.message).toMatch(
+      /may not cancel/,
+    );
+    expect(await endless(taskId)).toBe('working');
+    await reading.close();
+  });
+});
+
+describe('O08: without the capability', () => {
+  test('a task tool is refused, and nothing is started', async () => {
+    const name = START;
+    const given = { ...batch(record('never')), idempotencyKey: 'never' };
+    const { status, error } = await service.ask('writer', 'tools/call', {
+      ...withoutTasks,
+      name,
+      arguments: given,
+    });
+    expect([status, error?.code]).toEqual([400, -32021]);
+    expect(error?.data).toEqual({
+      requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+    });
+    const path = '/collections/articles/records/p/never';
+    const { status: found } = await service.call({ method: 'GET', path, headers: { [IDENTITY]: 'writer' } });
+    expect(found).toBe(404);
+  });
+
+  test('a request about a task is refused before its id is looked at', async () => {
+    const { status, error } = await service.ask('writer', 'tasks/get', { ...withoutTasks, taskId: 'any' });
+    expect([status, error?.code]).toEqual([400, -32021]);
+  });
+});
+
+test('mirrored arguments of a task must agree with their header fields', async () => {
+  const params = { name: RUN, arguments: { handlerId: 'invoice.render', pluginId: 'p', scope } };
+  const { status, error } = await service.ask('writer', 'tools/call', params);
+  expect([status, error?.code, error?.message]).toEqual([
+    400,
+    -32020,
+    'Header mismatch: Mcp-Param-Plugin-Id',
+  ]);
+});
+
+test('two instances answer one conversation in turns, with the same words', async () => {
+  const both = [service, other] as const;
+  const lists = await Promise.all(both.map((each) => each.ask('writer', 'tools/list')));
+  expect(lists[1]).toEqual(lists[0]);
+  const found = await Promise.all(both.map((each) => each.ask('writer', 'server/discover')));
+  expect(found[1]).toEqual(found[0]);
+  const first = await callTool(service, 'writer', 'svc_records_query_v1', {
+    collection: 'articles',
+    limit: 1,
+  });
+  const { continuationToken } = first['structuredContent'] as { continuationToken: string };
+  const next = await callTool(other, 'writer', 'svc_records_query_v1', {
+    collection: 'articles',
+    limit: 1,
+    continuationToken,
+  });
+  expect(next['isError']).toBeUndefined();
+});

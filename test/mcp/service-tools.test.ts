@@ -1,0 +1,212 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  callTool,
+  IDENTITY,
+  type McpService,
+  namesOf,
+  startMcpService,
+  withArticles,
+} from './service-stage.ts';
+
+let service: McpService;
+
+beforeAll(async () => {
+  service = await startMcpService({ settings: { 'Mcp:ResultCharactersMax': '2000' } });
+  await withArticles(service);
+});
+
+afterAll(() => service.close());
+
+const reads = [
+  'svc_collections_get_v1',
+  'svc_collections_inspect_v1',
+  'svc_collections_list_v1',
+  'svc_records_get_v1',
+  'svc_records_query_v1',
+  'svc_records_search_v1',
+];
+
+describe('the tools that a caller is shown', () => {
+  test('are those that its policies allow', async () => {
+    const ofReader = await namesOf(service, 'reader');
+    expect(ofReader).toEqual(expect.arrayContaining(reads));
+    expect(ofReader.filter((name) => /_start_|_execution_/.test(name))).toEqual([]);
+    const ofWriter = await namesOf(service, 'writer');
+    expect(ofWriter).toEqual(
+      expect.arrayContaining([
+        ...reads,
+        'svc_execution_start_run_v1',
+        'svc_records_start_batch_upsert_job_v1',
+      ]),
+    );
+    expect(await namesOf(service, 'runner')).toEqual([
+      'svc_execution_get_run_history_v1',
+      'svc_execution_get_run_v1',
+    ]);
+  });
+
+  test('O03: are all that it can call: a hidden one is answered like one that does not exist', async () => {
+    const call = (name: string) => service.ask('reader', 'tools/call', { name, arguments: {} });
+    const hidden = await call('svc_records_start_batch_upsert_job_v1');
+    expect(hidden.error?.code).toBe(-32602);
+    expect(hidden).toEqual(await call('svc_records_nothing_v1'));
+  });
+
+  test('have definitions that a validator of the dialect reads', async () => {
+    const { result } = await service.ask('writer', 'tools/list');
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const { name, inputSchema, outputSchema } of result?.['tools'] as readonly Record<
+      string,
+      object
+    >[]) {
+      expect(ajv.compile(inputSchema ?? {}), String(name)).toBeTypeOf('function');
+      expect(ajv.compile(outputSchema ?? {}), String(name)).toBeTypeOf('function');
+    }
+  });
+});
+
+describe('the settings of single operations', () => {
+  test('O10: take tools away and leave tasks off until they are named', async () => {
+    const settings = { 'Mcp:Enabled': 'true', 'Mcp:DisabledOperations:0': 'searchRecords' };
+    const [plain, other] = await Promise.all([
+      startMcpService({
+        settings: { 'Mcp:EnabledOperations:0': 'startEmbeddingJob', ...noMore, ...settings },
+      }),
+      startMcpService({ settings: { 'Records:Enabled': 'false' } }),
+    ]);
+    const names = await namesOf(plain, 'writer');
+    expect(names.filter((name) => name.includes('_start_'))).toEqual(['svc_embeddings_start_job_v1']);
+    expect(names).not.toContain('svc_records_search_v1');
+    // A group that is not served offers nothing.
+    expect((await namesOf(other, 'writer')).filter((name) => !name.includes('_execution_'))).toEqual([]);
+    await Promise.all([plain.close(), other.close()]);
+  });
+});
+
+/** The stage enables four tasks; the same id again leaves one of them. */
+const noMore = Object.fromEntries(
+  [1, 2, 3].map((at) => [`Mcp:EnabledOperations:${at}`, 'startEmbeddingJob']),
+);
+
+describe('the answer of a tool', () => {
+  test('is that of the operation, as text and as values, and has the schema of the tool', async () => {
+    const result = await callTool(service, 'reader', 'svc_records_query_v1', {
+      collection: 'articles',
+      limit: 2,
+    });
+    const { content, structuredContent, _meta } = result as {
+      content: { text: string }[];
+      structuredContent: { items: { id: string }[]; continuationToken: string };
+      _meta: object;
+    };
+    expect(structuredContent.items.map(({ id }) => id)).toEqual(['a-0', 'a-1']);
+    expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
+    expect(_meta).toMatchObject({ 'svc.runtime/content': 'data' });
+    const { continuationToken } = structuredContent;
+    const rest = await callTool(service, 'reader', 'svc_records_query_v1', {
+      collection: 'articles',
+      limit: 2,
+      continuationToken,
+    });
+    expect(rest['structuredContent']).toMatchObject({ items: [{ id: 'a-2' }], continuationToken: null });
+  });
+
+  test('has the schema of the tool, whole and in parts', async () => {
+    const { result } = await service.ask('reader', 'tools/list');
+    const tools = result?.['tools'] as readonly { name: string; outputSchema: object }[];
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const answers: readonly (readonly [string, object])[] = [
+      ['svc_collections_list_v1', {}],
+      ['svc_collections_get_v1', { collection: 'articles' }],
+      ['svc_collections_inspect_v1', { collection: 'articles' }],
+      ['svc_records_get_v1', { collection: 'articles', pk: 'p', id: 'a-1' }],
+      ['svc_records_get_v1', { collection: 'articles', pk: 'p', id: 'a-1', answerOffset: 9 }],
+      ['svc_records_search_v1', { collection: 'articles', lexical: { query: 'hello' } }],
+    ];
+    for (const [name, given] of answers) {
+      const answer = await callTool(service, 'reader', name, given as Record<string, unknown>);
+      expect(answer['isError'], JSON.stringify(answer['content'])).toBeUndefined();
+      const schema = tools.find((tool) => tool.name === name)?.outputSchema ?? false;
+      const validate = ajv.compile(schema as object);
+      expect(validate(answer['structuredContent']), `${name} ${JSON.stringify(validate.errors)}`).toBe(true);
+    }
+  });
+
+  test('is bounded, and the parts of a long one are the whole', async () => {
+    const long = 'ä😀'.repeat(3_000);
+    const body = { id: 'long', partitionKey: 'p', type: 'article', metadata: {}, content: { text: long } };
+    const path = '/collections/articles/records';
+    await service.call({ method: 'POST', path, headers: { [IDENTITY]: 'writer' }, body });
+    const place = { collection: 'articles', pk: 'p', id: 'long' };
+    const rest = await service.call({
+      method: 'GET',
+      path: `${path}/p/long`,
+      headers: { [IDENTITY]: 'writer' },
+    });
+    let text = '';
+    const hashes = new Set<string>();
+    let offset: number | null = null;
+    do {
+      const given: Record<string, unknown> = offset === null ? place : { ...place, answerOffset: offset };
+      const result = await callTool(service, 'reader', 'svc_records_get_v1', given);
+      const { part } = result['structuredContent'] as {
+        part: { text: string; nextOffset: number | null; length: number; hash: string };
+      };
+      expect(part.text.length).toBeLessThanOrEqual(2_000);
+      expect(part.text.isWellFormed()).toBe(true);
+      text += part.text;
+      hashes.add(part.hash);
+      offset = part.nextOffset;
+    } while (offset !== null);
+    expect(text).toBe(rest.body);
+    expect(hashes.size).toBe(1);
+    const beyond = await callTool(service, 'reader', 'svc_records_get_v1', {
+      ...place,
+      answerOffset: text.length + 1,
+    });
+    expect(beyond).toMatchObject({ isError: true });
+  });
+
+  test.each([
+    ['an argument that the tool does not have', { collection: 'articles', colour: 'red' }],
+    ['a parameter of another type', { collection: 7 }],
+    ['a member of another type', { collection: 'articles', limit: 'two' }],
+    ['a missing parameter', {}],
+    ['a collection that does not exist', { collection: 'nothing' }],
+    ['an offset that is none', { collection: 'articles', answerOffset: -1 }],
+  ])('is an error of the tool for %s', async (_, given) => {
+    const result = await callTool(service, 'reader', 'svc_records_query_v1', given);
+    expect(result).toMatchObject({ isError: true, _meta: { 'svc.runtime/problem': { retryable: false } } });
+    expect(JSON.stringify(result['content'])).not.toContain('colour');
+    expect(result['structuredContent']).toBeUndefined();
+  });
+});
+
+describe('resources', () => {
+  test('are the documents of the service', async () => {
+    const uris = await namesOf(service, 'reader', 'resources/list');
+    expect(uris).toEqual([
+      'svc://health/v1',
+      'svc://open_api_contract/v1',
+      'svc://public_schema_contract/v1',
+      'svc://readiness/v1',
+    ]);
+    for (const uri of uris) {
+      const { result } = await service.ask('reader', 'resources/read', { uri });
+      const [content] = result?.['contents'] as readonly { text: string; uri: string; mimeType: string }[];
+      expect(content?.uri).toBe(uri);
+      expect(JSON.parse(content?.text ?? '')).toBeTypeOf('object');
+      const isLive = /health|readiness/.test(uri);
+      // O12: only a document that is the same for everybody may lie in a shared cache.
+      expect(result).toMatchObject(
+        isLive ? { ttlMs: 0, cacheScope: 'private' } : { ttlMs: 60_000, cacheScope: 'public' },
+      );
+    }
+  });
+
+  test('that do not exist are unknown', async () => {
+    const { error } = await service.ask('reader', 'resources/read', { uri: 'svc://nothing/v1' });
+    expect(error).toMatchObject({ code: -32602, data: { uri: 'svc://nothing/v1' } });
+  });
+});
