@@ -2,3 +2,8 @@
 export const GRAPH_RECORDS_MAX = 10_000;
 export const GRAPH_SCHEMA = 'roman.graph.v1';
 export const DEFAULT_NAME = 'default';
+/** Anomalies that an inspection names, where the request says nothing and at most. */
+export const ANOMALIES_DEFAULT = 50;
+export const ANOMALIES_MAX = 500;
+/** Records of a target collection that an examination reads, where the request says nothing. */
+export const TARGET_RECORDS_DEFAULT = 1_000;

@@ -14,6 +14,7 @@ import type {
 } from './elements.ts';
 import { GRAPH_RECORDS_MAX, GRAPH_SCHEMA } from './limits.ts';
 import { partitionOf, readScope } from './read-scope.ts';
+import { faultsOf } from './sound-element.ts';
 
 /** An envelope as its schema has accepted it: members of elements are not checked, since they may have other names. */
 export type EnvelopeRequest = JsonObject;
@@ -106,7 +107,7 @@ class Faults {
   elements<Element = JsonObject>(
     envelope: EnvelopeRequest,
     list: string,
-    model: GraphModel,
+    model: Exclude<GraphModel, 'scope'>,
     required: readonly string[],
   ): Element[] {
     const given = envelope[list] ?? [];
@@ -118,9 +119,9 @@ class Faults {
         this.add(place, 'must be an object');
         continue;
       }
-      const element = withSpans(withContractNames(each, model));
+      const element = withElementNames(each, model);
       for (const name of ['id', ...required]) this.#text(element[name], `${place}/${name}`);
-      this.#lists(element, place);
+      for (const { pointer, detail } of faultsOf(element, model)) this.add(place + pointer, detail);
       const { id } = element;
       if (typeof id === 'string' && ids.has(id)) this.add(`${place}/id`, 'is listed twice');
       ids.add(id);
@@ -135,25 +136,20 @@ class Faults {
     else if (!value.isWellFormed()) this.add(pointer, 'must be well-formed Unicode');
     else if (value.length > ID_LENGTH_MAX) this.add(pointer, `must be at most ${ID_LENGTH_MAX} characters`);
   }
-
-  #lists(element: JsonObject, pointer: string): void {
-    for (const name of ['sourceSpans', 'assertionIds', 'startNodeIds']) {
-      const value = element[name] ?? null;
-      const wantsObjects = name === 'sourceSpans';
-      if (value === null) continue;
-      const isRight =
-        isJsonList(value) &&
-        value.every((each) => (wantsObjects ? isJsonObject(each) : typeof each === 'string'));
-      if (!isRight) this.add(`${pointer}/${name}`, `must be a list of ${wantsObjects ? 'objects' : 'texts'}`);
-    }
-  }
 }
 
-function withSpans(element: JsonObject): JsonObject {
-  const spans = element['sourceSpans'];
-  if (!isJsonList(spans)) return element;
-  return {
-    ...element,
-    sourceSpans: spans.map((span) => (isJsonObject(span) ? withContractNames(span, 'span') : span)),
-  };
+function withElementNames(given: JsonObject, model: GraphModel): JsonObject {
+  const element = withContractNames(given, model);
+  const held = Object.entries(heldBy(model)).flatMap(([name, inner]): [string, Json][] => {
+    const value = element[name] ?? null;
+    const named = (each: Json) => (isJsonObject(each) ? withElementNames(each, inner) : each);
+    return value === null ? [] : [[name, isJsonList(value) ? value.map(named) : named(value)]];
+  });
+  return { ...element, ...Object.fromEntries(held) };
+}
+
+/** Members that hold models whose members may have other names. */
+function heldBy(model: GraphModel): Readonly<Record<string, GraphModel>> {
+  if (model === 'projection') return { profile: 'profile', nodes: 'node', edges: 'edge' };
+  return model === 'node' || model === 'edge' || model === 'assertion' ? { sourceSpans: 'span' } : {};
 }
