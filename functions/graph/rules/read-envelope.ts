@@ -1,3 +1,4 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import { checkPartitionKey } from '../../collections/rules/record-key.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { type ProblemDetail, ServiceError } from '../../kernel/errors.ts';
@@ -27,7 +28,7 @@ export interface ReadEnvelope {
 
 /** Faults that an answer names; a caller mends a file by its first ones. */
 const FAULTS_MAX = 100;
-const ID_LENGTH_MAX = 2_048;
+const ID_LENGTH_MAX = limits.graphIdLengthMax;
 
 /** Reads an envelope and all that is wrong with it. Edges to nodes that it lacks are no fault: an import merges. */
 export function inspectEnvelope(given: EnvelopeRequest, pointer = ''): ReadEnvelope {
