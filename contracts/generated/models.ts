@@ -2897,14 +2897,11 @@ export type SvcGraphCollectionImportPreflightResult = {
   readonly partitionKey: string;
   /** Whether there is such a collection. */
   readonly collectionExists: boolean;
-  /** What the import would find or do; `collection_missing` and `non_graph_policy` are errors. */
-  readonly collectionPolicyStatus: 
-  | 'created'
-  | 'replaced'
-  | 'existing_graph_policy'
-  | 'existing_non_graph_policy_allowed'
-  | 'collection_missing'
-  | 'non_graph_policy';
+  /**
+   * What the import would find or do: a `policyStatus` of its result, or `collection_missing` or
+   * `non_graph_policy`, which are errors. (at most 64 characters)
+   */
+  readonly collectionPolicyStatus: string;
   /** Whether it would make the collection. */
   readonly wouldCreateCollection: boolean;
   /** Whether it would replace the collection. */
@@ -3249,14 +3246,11 @@ export type SvcGraphDoctorResult = {
   readonly generatedAt: Timestamp;
   /** Whether `status` is `ready`. */
   readonly ready: boolean;
-  /** The first of these that applies. */
-  readonly status: 
-  | 'budget_truncated'
-  | 'graph_not_ready'
-  | 'no_seeds'
-  | 'seed_node_not_found'
-  | 'traversal_empty'
-  | 'ready';
+  /**
+   * The first that applies: `budget_truncated`, `graph_not_ready`, `no_seeds`, `seed_node_not_found`,
+   * `traversal_empty` or `ready`. (at most 64 characters)
+   */
+  readonly status: string;
   /** The status, or `graph_anomalies`; null where the graph is ready. (at most 64 characters) */
   readonly failureMode: string | null;
   /** `traversalReady` of the inspection. */

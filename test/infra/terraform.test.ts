@@ -92,7 +92,7 @@ describe.skipIf(terraformMissing !== undefined)(
           'svc-settings-maintenance',
         ]);
         const artifacts = deployment.buckets.find(({ name }) => name.endsWith('-artifacts'));
-        expect(artifacts?.accounts).toHaveLength(9);
+        expect(artifacts?.accounts).toHaveLength(10);
         expect(deployment.accounts).toHaveLength(names.length + 2);
       });
 

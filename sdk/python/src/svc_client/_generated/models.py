@@ -3050,8 +3050,10 @@ class SvcGraphCollectionImportPreflightResult(TypedDict):
     """The partition of its records. (at most 900000 characters)"""
     collectionExists: bool
     """Whether there is such a collection."""
-    collectionPolicyStatus: Literal["created", "replaced", "existing_graph_policy", "existing_non_graph_policy_allowed", "collection_missing", "non_graph_policy"]
-    """What the import would find or do; `collection_missing` and `non_graph_policy` are errors."""
+    collectionPolicyStatus: str
+    """What the import would find or do: a `policyStatus` of its result, or `collection_missing` or
+    `non_graph_policy`, which are errors. (at most 64 characters)
+    """
     wouldCreateCollection: bool
     """Whether it would make the collection."""
     wouldReplaceCollection: bool
@@ -3400,8 +3402,10 @@ class SvcGraphDoctorResult(TypedDict):
     """When the records were read."""
     ready: bool
     """Whether `status` is `ready`."""
-    status: Literal["budget_truncated", "graph_not_ready", "no_seeds", "seed_node_not_found", "traversal_empty", "ready"]
-    """The first of these that applies."""
+    status: str
+    """The first that applies: `budget_truncated`, `graph_not_ready`, `no_seeds`, `seed_node_not_found`,
+    `traversal_empty` or `ready`. (at most 64 characters)
+    """
     failureMode: str | None
     """The status, or `graph_anomalies`; null where the graph is ready. (at most 64 characters)"""
     graphReady: bool
