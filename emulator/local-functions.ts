@@ -37,6 +37,7 @@ const recordGroups: ReadonlySet<string> = new Set([
   'objects',
   'artifacts',
   'embeddings',
+  'graph',
   'traces',
 ]);
 

@@ -5,6 +5,7 @@ import { limits } from '../contracts/generated/limits.ts';
 import { machine } from '../functions/compose/machine.ts';
 import type { RecordStore } from '../functions/store/port.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
+import { graphAsDone } from './said-defaults-graph.ts';
 import { type Call, recordsAsDone } from './said-defaults-records.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
 import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
@@ -59,6 +60,10 @@ const asLimit: Readonly<Record<string, number>> = {
   'GET /collections/{collection}/inspect anomalyLimit': limits.anomaliesDefault,
   'GET /record-import/jobs limit': limits.recordJobListLimitDefault,
   'GET /embeddings/jobs limit': limits.embeddingJobListLimitDefault,
+  'GET /graph/jobs limit': limits.graphJobListLimitDefault,
+  'SvcGraphCollectionInspectionRequest.anomalyLimit': limits.anomaliesDefault,
+  'SvcGraphDoctorRequest.anomalyLimit': limits.anomaliesDefault,
+  'SvcGraphDoctorRequest.maxTargetRecords': limits.graphTargetRecordsDefault,
   'GET /traces limit': limits.traceListLimitDefault,
   'TracePruneRequest.limit': limits.traceListLimitDefault,
   'TraceExportRequest.limit': limits.traceListLimitDefault,
@@ -107,6 +112,22 @@ const room: Readonly<Record<string, number>> = {
   'FilterNode.value': limits.recordQueryBodyBytesMax,
   'CollectionExportEnvelope.query': limits.recordQueryBodyBytesMax,
   'CollectionExportEnvelopeInput.query': limits.recordQueryBodyBytesMax,
+  'SvcGraphSourceSpanInput.metadata': limits.recordBytesMax,
+  'SvcGraphSourceSpan.metadata': limits.recordBytesMax,
+  'SvcGraphNodeInput.properties': limits.recordBytesMax,
+  'SvcGraphNode.properties': limits.recordBytesMax,
+  'SvcGraphEdgeInput.properties': limits.recordBytesMax,
+  'SvcGraphEdge.properties': limits.recordBytesMax,
+  'SvcGraphAssertionInput.properties': limits.recordBytesMax,
+  'SvcGraphAssertion.properties': limits.recordBytesMax,
+  'SvcGraphReviewEventInput.properties': limits.recordBytesMax,
+  'SvcGraphReviewEvent.properties': limits.recordBytesMax,
+  'SvcGraphProjectionInput.diagnostics': limits.recordBytesMax,
+  'SvcGraphEnvelopeInput.metadata': limits.recordBytesMax,
+  'SvcGraphEnvelope.metadata': limits.recordBytesMax,
+  'SvcGraphInspectionAnomaly.details': limits.recordBytesMax,
+  'SvcGraphProjection.diagnostics': 16_777_216,
+  'SvcGraphProviderShape.metadata': 65_536,
   'CollectionInspectionAnomaly.details': 4_096,
   'RetrievalDiagnostics.details': 2_097_152,
   'RetrievalScoreNormalization.parameters': 65_536,
@@ -124,7 +145,13 @@ const room: Readonly<Record<string, number>> = {
   'PublicSchemaBundle.$defs': 16_777_216,
 };
 
-const collectionsAsDone = { ...recordsAsDone, ...searchesAsDone, ...tracesAsDone, ...embeddingsAsDone };
+const collectionsAsDone = {
+  ...recordsAsDone,
+  ...searchesAsDone,
+  ...tracesAsDone,
+  ...embeddingsAsDone,
+  ...graphAsDone,
+};
 
 /** How long lease calls asked to wait. */
 let waits: number[] = [];

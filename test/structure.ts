@@ -45,6 +45,7 @@ const usedGroups: Readonly<Record<string, readonly string[]>> = {
   artifacts: ['objects', 'execution', 'records'],
   embeddings: ['providers', 'records'],
   retrieval: ['embeddings', 'providers'],
+  graph: ['records'],
   rag: ['retrieval', 'graph'],
 };
 

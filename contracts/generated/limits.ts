@@ -70,13 +70,13 @@ export const limits = {
   commitBodyBytesMax: 8_388_608,
   /** Request body of the creation of a collection, as sent. Unit: bytes. */
   collectionPolicyBodyBytesMax: 262_144,
-  /** Request body of a query of records or of an export, as sent. Unit: bytes. */
+  /** Request body of a query of records, of an export or of a traversal of a graph, as sent. Unit: bytes. */
   recordQueryBodyBytesMax: 1_048_576,
   /** Request body of the write of one record, as sent. Unit: bytes. */
   recordBodyBytesMax: 2_097_152,
   /**
-   * Request body of an import or a batch of records, as sent, at most: the setting
-   * Records:ImportPayloadBytesMax says what the server takes. Unit: bytes.
+   * Request body of an import of records or of a graph, or of a batch of records, as sent, at most: the
+   * setting Records:ImportPayloadBytesMax says what the server takes. Unit: bytes.
    */
   recordImportBodyBytesMax: 33_554_432,
   /** Nesting of the body of an import or a batch of records. Unit: levels. */
@@ -142,6 +142,19 @@ export const limits = {
   embeddingJobListLimitMax: 200,
   /** List of embedding jobs that names no limit. Unit: items. */
   embeddingJobListLimitDefault: 50,
+  /** Records that an import of a graph writes, an export gives and a traversal reads. Unit: records. */
+  graphRecordsMax: 10_000,
+  /** Longest id of an element of a graph. Unit: UTF-16 code units. */
+  graphIdLengthMax: 2_048,
+  /**
+   * Records of a target collection that an examination of a graph reads if the request says nothing. Unit:
+   * records.
+   */
+  graphTargetRecordsDefault: 1_000,
+  /** Largest list of graph jobs. Unit: items. */
+  graphJobListLimitMax: 200,
+  /** List of graph jobs that names no limit. Unit: items. */
+  graphJobListLimitDefault: 50,
   /** Collections of one retrieval. Unit: items. */
   retrievalCollectionsMax: 16,
   /** Vectors that one retrieval compares. Unit: items. */

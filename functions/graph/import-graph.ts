@@ -21,7 +21,7 @@ import {
 import { policyFault } from './rules/preflight.ts';
 import { recordCountOf } from './rules/read-envelope.ts';
 import { partitionOf } from './rules/read-scope.ts';
-import { graphRecords } from './rules/record-map.ts';
+import { graphRecords, inIdOrder } from './rules/record-map.ts';
 
 export interface GraphImport extends ImportOptions {
   readonly envelope: GraphEnvelope;
@@ -118,7 +118,7 @@ async function snapshotText(
   turns: Turns,
 ): Promise<string> {
   const texts: string[] = [];
-  for (const record of graphRecords(envelope)) {
+  for (const record of graphRecords(inIdOrder(envelope))) {
     texts.push(JSON.stringify(record));
     if (turns.due()) await turns.next();
   }

@@ -50,7 +50,7 @@ export async function traverseGraph(
 ): Promise<TraversedGraph> {
   const maxRecords = readMaxRecords(request.maxRecords);
   const byIndexes =
-    request.profile.limit > INDEXED_NODES_MAX
+    request.profile.limit > INDEXED_NODES_MAX || request.startNodeIds.length > INDEXED_NODES_MAX
       ? null
       : await traverseIndexes(parts, space, name, { ...request, maxRecords }, call);
   return byIndexes ?? traverseExport(parts, space, name, { ...request, maxRecords }, call);

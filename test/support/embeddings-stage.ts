@@ -8,7 +8,7 @@ import {
   admitEmbeddingJob,
   type EmbeddingJobDependencies,
 } from '../../functions/groups/embeddings/jobs/admit-embedding-job.ts';
-import { cancelInSpace } from '../../functions/groups/embeddings/jobs/cancel-embedding-job.ts';
+import { cancelInSpace } from '../../functions/groups/records/library/cancel-in-space.ts';
 import { embeddingJobs } from '../../functions/groups/embeddings/jobs/embedding-jobs.ts';
 import { embeddingJobPage } from '../../functions/groups/embeddings/jobs/job-list.ts';
 import { type EmbeddingJobView, embeddingJobView } from '../../functions/groups/embeddings/jobs/job-view.ts';

@@ -37,6 +37,8 @@ export const directions: Readonly<Record<string, Direction>> = {
   executionHistoryLimitDefault: 'nowhere',
   recordJobListLimitDefault: 'nowhere',
   embeddingJobListLimitDefault: 'nowhere',
+  graphJobListLimitDefault: 'nowhere',
+  graphTargetRecordsDefault: 'nowhere',
   retrievalLimitDefault: 'nowhere',
   traceListLimitDefault: 'nowhere',
   objectListLimitDefault: 'nowhere',

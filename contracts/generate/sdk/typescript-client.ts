@@ -60,6 +60,24 @@ const WRITTEN_BY_HAND = [
   }
 `,
   },
+  {
+    operation: 'getGraphJob',
+    imports: [
+      "import { waitForJob } from '../../wait-job.ts';",
+      "import type { RunWaitOptions } from '../../wait-run.ts';",
+      "import type { GraphJob } from '../models.ts';",
+    ],
+    method: `
+  /**
+   * Waits until the graph job has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
+   */
+  waitForGraphJob(jobId: string, options: RunWaitOptions = {}): Promise<GraphJob | null> {
+    const reader = { operation: 'getGraphJob', read: this.getGraphJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
+  }
+`,
+  },
 ];
 
 /** `client.ts`: the methods of all groups in one class. */

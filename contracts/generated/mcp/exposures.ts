@@ -34,4 +34,24 @@ export const mcpExposures: Readonly<Record<string, { readonly exposure: 'tool' |
   queryRecords: { exposure: 'tool', name: 'svc_records_query_v1', defaultEnabled: true },
   searchRecords: { exposure: 'tool', name: 'svc_records_search_v1', defaultEnabled: true },
   startEmbeddingJob: { exposure: 'task', name: 'svc_embeddings_start_job_v1', defaultEnabled: false },
+  listGraphProviderShapes: {
+    exposure: 'tool',
+    name: 'svc_graph_list_provider_shapes_v1',
+    defaultEnabled: true,
+  },
+  getGraphProviderShape: {
+    exposure: 'tool',
+    name: 'svc_graph_get_provider_shape_v1',
+    defaultEnabled: true,
+  },
+  traverseGraph: { exposure: 'tool', name: 'svc_graph_traverse_v1', defaultEnabled: true },
+  inspectGraphCollection: { exposure: 'tool', name: 'svc_graph_inspect_v1', defaultEnabled: true },
+  doctorGraphCollection: { exposure: 'tool', name: 'svc_graph_doctor_v1', defaultEnabled: true },
+  startGraphImportJob: { exposure: 'task', name: 'svc_graph_start_import_job_v1', defaultEnabled: false },
+  startGraphInspectionJob: {
+    exposure: 'task',
+    name: 'svc_graph_start_inspection_job_v1',
+    defaultEnabled: false,
+  },
+  startGraphDoctorJob: { exposure: 'task', name: 'svc_graph_start_doctor_job_v1', defaultEnabled: false },
 };

@@ -7,7 +7,7 @@ export const records = {
   enabled: setting('Records:Enabled', truth(), true,
     'Whether the service serves collections and records; without them their routes do not exist. They need the execution runtime.'),
   importPayloadBytesMax: setting<number>('Records:ImportPayloadBytesMax', integer(65_536, 33_554_432), 1_048_576,
-    'Largest payload of an import of a collection, a batch of records or an embedding job.', { unit: 'bytes' }),
+    'Largest payload of an import of a collection, a batch of records, an embedding job or a graph job.', { unit: 'bytes' }),
   lexicalCandidatesMax: setting<number | null>('Records:LexicalCandidatesMax', integer(10, 1_000_000), null,
     'Records that one search by words may score, also where its scanLimit is larger. Default: 500 with the provider firestore, where each is a billed read, 5000 with the others.', { unit: 'records' }),
   longReadsMax: setting('Records:LongReadsMax', integer(1, 1_000), 6,

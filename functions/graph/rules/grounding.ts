@@ -1,6 +1,10 @@
 import type { Json } from '../../kernel/canonical-json.ts';
 import { isGrounded } from './elements.ts';
 
+type GroundingOf<Name extends string> = Readonly<
+  Record<`${Name}GroundedCount` | `${Name}UngroundedCount` | `${Name}Coverage`, number>
+>;
+
 /** How many of a list a source says. */
 export class Grounding {
   readonly #grounded: number;
@@ -13,11 +17,12 @@ export class Grounding {
   }
 
   /** The members of the answer, which begin with the name of the list. A list of nothing is covered. */
-  answer(name: string): Readonly<Record<string, number>> {
-    return {
+  answer<Name extends string>(name: Name): GroundingOf<Name> {
+    const facts = {
       [`${name}GroundedCount`]: this.#grounded,
       [`${name}UngroundedCount`]: this.#total - this.#grounded,
       [`${name}Coverage`]: this.#total === 0 ? 1 : this.#grounded / this.#total,
     };
+    return facts as GroundingOf<Name>;
   }
 }

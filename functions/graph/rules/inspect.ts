@@ -107,11 +107,10 @@ function elementCounts({ node, edge, assertion, review }: Elements) {
 }
 
 function groundingOf({ node, edge, assertion }: Elements) {
-  const [nodes, edges, assertions] = [node, edge, assertion].map((each) => new Grounding(each));
   return {
-    ...nodes?.answer('node'),
-    ...edges?.answer('edge'),
-    ...assertions?.answer('assertion'),
+    ...new Grounding(node).answer('node'),
+    ...new Grounding(edge).answer('edge'),
+    ...new Grounding(assertion).answer('assertion'),
   };
 }
 

@@ -2,6 +2,8 @@ import type { PathStep, Traversed } from './traverse.ts';
 
 /** Steps of all ways of one answer: the ways of a long chain grow with its square. */
 const STEPS_MAX = 50_000;
+/** Characters of these steps: ids may be long. */
+const CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export interface Paths {
   /** The way to each node, from its start; empty for a start. */
@@ -12,11 +14,13 @@ export interface Paths {
 
 export function pathsOf({ steps }: Pick<Traversed, 'steps'>): Paths {
   const paths: [string, readonly PathStep[]][] = [];
-  let left = STEPS_MAX;
+  const left = { steps: STEPS_MAX, characters: CHARACTERS_MAX };
   for (const [id, last] of steps) {
-    left -= last?.depth ?? 0;
-    if (left < 0) return { paths: Object.fromEntries(paths), truncated: true };
-    paths.push([id, wayTo(last, steps)]);
+    left.steps -= last?.depth ?? 0;
+    const way = left.steps < 0 ? [] : wayTo(last, steps);
+    left.characters -= way.reduce((sum, step) => sum + charactersOf(step), id.length);
+    if (left.steps < 0 || left.characters < 0) return { paths: Object.fromEntries(paths), truncated: true };
+    paths.push([id, way]);
   }
   return { paths: Object.fromEntries(paths), truncated: false };
 }
@@ -25,4 +29,8 @@ function wayTo(last: PathStep | null, steps: Traversed['steps']): readonly PathS
   const way: PathStep[] = [];
   for (let step = last; step !== null; step = steps.get(step.from) ?? null) way.push(step);
   return way.reverse();
+}
+
+function charactersOf({ edgeId, from, to, predicate }: PathStep): number {
+  return edgeId.length + from.length + to.length + predicate.length;
 }

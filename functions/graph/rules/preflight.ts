@@ -35,7 +35,7 @@ export function preflightImport(
     tenantId: scope.tenantId,
     partitionKey: partitionOf(scope),
     collectionExists: existing !== null,
-    collectionPolicyStatus: status ?? ('fault' in decision ? decision.fault : null),
+    collectionPolicyStatus: 'status' in decision ? decision.status : decision.fault,
     wouldCreateCollection: status === 'created',
     wouldReplaceCollection: status === 'replaced',
     wouldAllowNonGraphPolicy: status === 'existing_non_graph_policy_allowed',

@@ -1,3 +1,4 @@
+import { limits } from '../../../contracts/generated/limits.ts';
 import { checkPartitionKey } from '../../collections/rules/record-key.ts';
 import type { Json, JsonObject } from '../../kernel/canonical-json.ts';
 import { type ProblemDetail, ServiceError } from '../../kernel/errors.ts';
@@ -14,6 +15,7 @@ import type {
 } from './elements.ts';
 import { GRAPH_RECORDS_MAX, GRAPH_SCHEMA } from './limits.ts';
 import { partitionOf, readScope } from './read-scope.ts';
+import { faultsOf } from './sound-element.ts';
 
 /** An envelope as its schema has accepted it: members of elements are not checked, since they may have other names. */
 export type EnvelopeRequest = JsonObject;
@@ -26,7 +28,7 @@ export interface ReadEnvelope {
 
 /** Faults that an answer names; a caller mends a file by its first ones. */
 const FAULTS_MAX = 100;
-const ID_LENGTH_MAX = 2_048;
+const ID_LENGTH_MAX = limits.graphIdLengthMax;
 
 /** Reads an envelope and all that is wrong with it. Edges to nodes that it lacks are no fault: an import merges. */
 export function inspectEnvelope(given: EnvelopeRequest, pointer = ''): ReadEnvelope {
@@ -106,7 +108,7 @@ class Faults {
   elements<Element = JsonObject>(
     envelope: EnvelopeRequest,
     list: string,
-    model: GraphModel,
+    model: Exclude<GraphModel, 'scope'>,
     required: readonly string[],
   ): Element[] {
     const given = envelope[list] ?? [];
@@ -118,9 +120,9 @@ class Faults {
         this.add(place, 'must be an object');
         continue;
       }
-      const element = withSpans(withContractNames(each, model));
+      const element = withElementNames(each, model);
       for (const name of ['id', ...required]) this.#text(element[name], `${place}/${name}`);
-      this.#lists(element, place);
+      for (const { pointer, detail } of faultsOf(element, model)) this.add(place + pointer, detail);
       const { id } = element;
       if (typeof id === 'string' && ids.has(id)) this.add(`${place}/id`, 'is listed twice');
       ids.add(id);
@@ -135,25 +137,20 @@ class Faults {
     else if (!value.isWellFormed()) this.add(pointer, 'must be well-formed Unicode');
     else if (value.length > ID_LENGTH_MAX) this.add(pointer, `must be at most ${ID_LENGTH_MAX} characters`);
   }
-
-  #lists(element: JsonObject, pointer: string): void {
-    for (const name of ['sourceSpans', 'assertionIds', 'startNodeIds']) {
-      const value = element[name] ?? null;
-      const wantsObjects = name === 'sourceSpans';
-      if (value === null) continue;
-      const isRight =
-        isJsonList(value) &&
-        value.every((each) => (wantsObjects ? isJsonObject(each) : typeof each === 'string'));
-      if (!isRight) this.add(`${pointer}/${name}`, `must be a list of ${wantsObjects ? 'objects' : 'texts'}`);
-    }
-  }
 }
 
-function withSpans(element: JsonObject): JsonObject {
-  const spans = element['sourceSpans'];
-  if (!isJsonList(spans)) return element;
-  return {
-    ...element,
-    sourceSpans: spans.map((span) => (isJsonObject(span) ? withContractNames(span, 'span') : span)),
-  };
+function withElementNames(given: JsonObject, model: GraphModel): JsonObject {
+  const element = withContractNames(given, model);
+  const held = Object.entries(heldBy(model)).flatMap(([name, inner]): [string, Json][] => {
+    const value = element[name] ?? null;
+    const named = (each: Json) => (isJsonObject(each) ? withElementNames(each, inner) : each);
+    return value === null ? [] : [[name, isJsonList(value) ? value.map(named) : named(value)]];
+  });
+  return { ...element, ...Object.fromEntries(held) };
+}
+
+/** Members that hold models whose members may have other names. */
+function heldBy(model: GraphModel): Readonly<Record<string, GraphModel>> {
+  if (model === 'projection') return { profile: 'profile', nodes: 'node', edges: 'edge' };
+  return model === 'node' || model === 'edge' || model === 'assertion' ? { sourceSpans: 'span' } : {};
 }

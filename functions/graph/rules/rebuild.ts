@@ -10,15 +10,17 @@ import type {
   GraphNode,
   GraphProjection,
   GraphReview,
+  GraphScope,
 } from './elements.ts';
 import { GRAPH_SCHEMA } from './limits.ts';
 import { readScope } from './read-scope.ts';
+import { isSound, type SoundModel } from './sound-element.ts';
 
 /** The element that a record holds; `null` where it holds none, as one that was written by hand. */
 export function elementIn<Element>({ content }: RecordValue, kind: string): Element | null {
   if (typeof content !== 'object' || content === null || !Object.hasOwn(content, kind)) return null;
   const element = (content as JsonObject)[kind] ?? null;
-  return isJsonObject(element) && typeof element['id'] === 'string' ? (element as Element) : null;
+  return isJsonObject(element) && isSound(element, kind as SoundModel) ? (element as Element) : null;
 }
 
 /**
@@ -52,7 +54,7 @@ export function rebuildEnvelope(records: readonly RecordValue[]): GraphEnvelope 
     });
   return {
     schema: typeof schema === 'string' ? schema : GRAPH_SCHEMA,
-    scope: own === undefined ? scopeInMetadata(records[0]) : readScope(objectOrEmpty(content['scope'])),
+    scope: scopeIn(records),
     metadata: isJsonObject(metadata) ? metadata : null,
     nodes: found<GraphNode>(lists.nodes),
     edges: found<GraphEdge>(lists.edges),
@@ -62,7 +64,20 @@ export function rebuildEnvelope(records: readonly RecordValue[]): GraphEnvelope 
   };
 }
 
-function scopeInMetadata(record: RecordValue | undefined) {
+/** What names the graph of the records. */
+export function scopeIn(records: readonly RecordValue[]): GraphScope {
+  const own = records.find(({ type }) => type === 'graph.envelope');
+  if (own === undefined) return scopeInMetadata(records[0]);
+  return readScope(objectOrEmpty(objectOrEmpty(own['content'])['scope']));
+}
+
+/** The ids of the nodes among the records. */
+export function nodeIdsOf(records: readonly RecordValue[]): ReadonlySet<string> {
+  const nodes = records.filter(({ type }) => type === 'graph.node');
+  return new Set(nodes.flatMap((record) => elementIn<GraphNode>(record, 'node')?.id ?? []));
+}
+
+function scopeInMetadata(record: RecordValue | undefined): GraphScope {
   const { graphId, namespace, scopeCollection, tenantId } = objectOrEmpty(record?.['metadata']);
   const members = {
     graphId,

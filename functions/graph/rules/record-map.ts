@@ -1,3 +1,4 @@
+import { compareUtf8 } from '../../collections/rules/text-order.ts';
 import type { Json } from '../../kernel/canonical-json.ts';
 import { type GraphEnvelope, type GraphKind, type GraphScope, type GraphSpan, spansOf } from './elements.ts';
 import { partitionOf } from './read-scope.ts';
@@ -25,6 +26,20 @@ interface Mapped {
   readonly content: Members;
   readonly text: readonly (Json | undefined)[];
   readonly spans: readonly GraphSpan[];
+}
+
+/** The same graph with each list in the order of its ids, so that equal graphs are written alike. */
+export function inIdOrder(envelope: GraphEnvelope): GraphEnvelope {
+  const ordered = <Element extends { readonly id: string }>(elements: readonly Element[]) =>
+    [...elements].sort((a, b) => compareUtf8(a.id, b.id));
+  return {
+    ...envelope,
+    nodes: ordered(envelope.nodes),
+    edges: ordered(envelope.edges),
+    assertions: ordered(envelope.assertions),
+    reviews: ordered(envelope.reviews),
+    projections: ordered(envelope.projections),
+  };
 }
 
 /** The records of a graph: the envelope, then its elements list by list. One record a step. */

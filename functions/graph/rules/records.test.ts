@@ -182,7 +182,7 @@ describe('an envelope is refused', () => {
     [
       'with spans that are no objects',
       element('nodes', { id: 'n', type: 't', sourceSpans: ['s'] }),
-      '/nodes/0/sourceSpans',
+      '/nodes/0/sourceSpans/0',
     ],
     [
       'with ids that are no texts',

@@ -1,15 +1,13 @@
-import type { RecordParts } from '../../collections/parts.ts';
-import { attemptsOf } from '../../collections/read-call.ts';
 import type { CallContext, GroupHandlers } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import type { Caller } from '../../identity/caller.ts';
 import { permissionDenied } from '../../identity/grants.ts';
 import type { Jobs } from '../../jobs/admit-job.ts';
 import { cancelJob, getJob, type JobListRequest, type JobPage, listJobs } from '../../jobs/read-jobs.ts';
-import type { Json } from '../../kernel/canonical-json.ts';
 import type { Run } from '../../runs/run.ts';
 import { type RecordJobDependencies, verifiedCaller } from '../records/library/admit-record-job.ts';
 import { importJobView, importResults } from '../records/library/import-job-view.ts';
+import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
 import { PAYLOAD_TAG } from '../records/library/staged-payload.ts';
 import type { CollectionsDependencies } from './dependencies.ts';
 
@@ -33,8 +31,9 @@ export function listRecordImportJobs({
     const after = await pageTokens.read(of, continuationToken);
     const request = { plugin, space, subject: null, limit, after, includeResult };
     const isVisible = (run: Run) => maySee(recordJobs, caller, run);
+    const bytes = bytesOfAttempts(resultBytes(context));
     const found = includeResult
-      ? await jobsWithResults({ jobs, records }, request, isVisible, context)
+      ? await jobsWithResults(jobs, request, isVisible, (runs) => importResults(jobs, records, runs, bytes()))
       : { ...(await visibleJobs(jobs, request, isVisible)), results: [] };
     const { jobs: shown, next: place, results } = found;
     const body = shown.map((run, index) => importJobView(run, results[index] ?? null));
@@ -43,30 +42,6 @@ export function listRecordImportJobs({
     const next = token === null ? null : { continuationToken: token };
     return { status: 200, body, headers: listHeaders(PATH, same, { next, cut: body.length < limit }) };
   };
-}
-
-interface JobPageWithResults extends JobPage {
-  readonly results: readonly Json[];
-}
-
-/** The page ends before its results are too large for an answer. The store knows only where its own page ends, so a shorter page is read again. */
-async function jobsWithResults(
-  { jobs, records }: { readonly jobs: Jobs; readonly records: RecordParts },
-  request: JobListRequest,
-  isVisible: (run: Run) => boolean,
-  context: CallContext,
-): Promise<JobPageWithResults> {
-  const { hold, grow } = resultBytes(context);
-  const [held, grown] = [attemptsOf({ grow: hold }), attemptsOf({ grow })];
-  for (let { limit } = request; ; ) {
-    const page = await listJobs(jobs, { ...request, limit });
-    const shown = page.jobs.filter(isVisible);
-    const bytes = { hold: held().add, grow: grown().add };
-    const results = await importResults(jobs, records, shown, bytes);
-    const last = shown[results.length - 1];
-    if (results.length === shown.length || last === undefined) return { ...page, jobs: shown, results };
-    limit = page.jobs.indexOf(last) + 1;
-  }
 }
 
 /**

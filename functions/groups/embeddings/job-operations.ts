@@ -3,7 +3,7 @@ import { listHeaders } from '../../http/list-headers.ts';
 import { getJob } from '../../jobs/read-jobs.ts';
 import type { EmbeddingsDependencies } from './dependencies.ts';
 import { admitEmbeddingJob } from './jobs/admit-embedding-job.ts';
-import { cancelInSpace } from './jobs/cancel-embedding-job.ts';
+import { cancelInSpace } from '../records/library/cancel-in-space.ts';
 import { embeddingJobPage } from './jobs/job-list.ts';
 import { embeddingJobView } from './jobs/job-view.ts';
 import { embeddingResults } from './jobs/kept-result.ts';

@@ -47,6 +47,17 @@ describe('waiting for the end of an import', () => {
     expect((await thrown(late, APITimeoutError)).operation).toBe('getEmbeddingJob');
   });
 
+  test('reads a graph job until it has its result', async () => {
+    const world = new ManualTime();
+    await using stage = await Stage.open(at('queued'), at('succeeded'), at('running'));
+    const wait = stage.client({ world }).waitForGraphJob('a/b');
+    await world.pass(250);
+    expect((await wait)?.status).toBe('succeeded');
+    expect(stage.seen.map(({ target }) => target)).toEqual(Array(2).fill('/graph/jobs/a%2Fb'));
+    const late = stage.client({ world }).waitForGraphJob('7', { waitTimeout: 0 });
+    expect((await thrown(late, APITimeoutError)).operation).toBe('getGraphJob');
+  });
+
   test.each(['succeeded', 'failed', 'cancelled', 'rejected'])('ends with %s', async (status) => {
     await using stage = await Stage.open(at(status));
     const job = await stage.client({ world: new ManualTime() }).waitForRecordImportJob('a/b');

@@ -45,11 +45,11 @@ export interface RecordJobRequest extends RecordJobStart {
 }
 
 /** Text of a request whose members have no white space between them; refuses one that is too large for a job. */
-export function requestText(payloads: StagedPayloads, text: string): string {
+export function requestText(payloads: StagedPayloads, text: string, what = 'record import'): string {
   const compact = compactJson(text);
   const { payloadBytesMax } = payloads;
   if (Buffer.byteLength(compact) <= payloadBytesMax) return compact;
-  const detail = `Durable record import payload cannot exceed ${payloadBytesMax} bytes`;
+  const detail = `Durable ${what} payload cannot exceed ${payloadBytesMax} bytes`;
   throw invalidMember('', detail, 'limit_exceeded');
 }
 

@@ -82,7 +82,7 @@ class JobWait:
         return APIAbortError("The wait for the job was aborted.", operation=self.operation)
 
 
-def is_working(job: models.RecordImportJob | models.EmbeddingJob) -> bool:
+def is_working(job: models.RecordImportJob | models.EmbeddingJob | models.GraphJob) -> bool:
     """Whether the job has not ended."""
     return job["status"] in ("queued", "running")
 

@@ -3103,6 +3103,594 @@ class AsyncOperations:
         given = Given(path=(job_id,))
         return await self._caller.call(spec.CANCEL_EMBEDDING_JOB, given, options)
 
+    # ---- Graph
+
+    async def list_graph_provider_shapes(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphProviderShapeList:
+        """List shapes of graph stores. How stores of graphs name the members of a graph and what they can do,
+        in a fixed order.
+
+        `GET /graph/provider-shapes`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `SvcGraphProviderShapeList`. The shapes.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+
+        Operation `listGraphProviderShapes` of the contract, here `list_graph_provider_shapes`:
+        docs/reference/operations.md#listgraphprovidershapes
+        """
+        given = Given()
+        return await self._caller.call(spec.LIST_GRAPH_PROVIDER_SHAPES, given, options)
+
+    async def get_graph_provider_shape(
+        self,
+        provider_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphProviderShape | None:
+        """Read the shape of a graph store. The shape of one store of graphs.
+
+        `GET /graph/provider-shapes/{providerId}`; needs the access operation `read` of
+        `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            provider_id: The store; upper and lower case differ. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `SvcGraphProviderShape`. The shape.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `unavailable` (503).
+
+        Operation `getGraphProviderShape` of the contract, here `get_graph_provider_shape`:
+        docs/reference/operations.md#getgraphprovidershape
+        """
+        given = Given(path=(provider_id,))
+        return await self._caller.call(spec.GET_GRAPH_PROVIDER_SHAPE, given, options)
+
+    async def import_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob:
+        """Import a graph. Admits a job that merges a graph into a collection: each element is one record, and
+        a record that is there already is replaced. Nothing is deleted, and edges may have ends that are
+        not there. It goes on after a crash. A graph of more than 10,000 records is refused, and so is a
+        graph whose elements lack ids or share them.
+
+        `POST /collections/{collection}/graph/import`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphCollectionImportRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `GraphJob`. The job is admitted, by this request or an earlier one with the same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `importGraphEnvelope` of the contract, here `import_graph_envelope`:
+        docs/reference/operations.md#importgraphenvelope
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.IMPORT_GRAPH_ENVELOPE, given, options)
+
+    async def export_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphCollectionExportResult | None:
+        """Export a graph. The graph that the records of a collection hold, as of one moment, in the form that
+        `importGraphEnvelope` takes. A graph of more than `maxRecords` records is refused, unless
+        `failOnLimitExceeded` is false.
+
+        `POST /collections/{collection}/graph/export`; needs the access operation `read` of
+        `server-authenticated`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphCollectionExportRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `SvcGraphCollectionExportResult`. The graph.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `exportGraphEnvelope` of the contract, here `export_graph_envelope`:
+        docs/reference/operations.md#exportgraphenvelope
+        """
+        given = Given(path=(collection,), request=request)
+        return await self._caller.call(spec.EXPORT_GRAPH_ENVELOPE, given, options)
+
+    async def traverse_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphTraversalRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphTraversalResult | None:
+        """Walk in a graph. Walks breadth first from the starts, as of one moment: of each node the outgoing
+        edges, then the incoming ones. A graph of more than `maxRecords` records is refused, unless
+        `allowPartialGraph` is true: the walk then goes over a part and says so.
+
+        `POST /collections/{collection}/graph/traverse`; needs the access operation `read` of
+        `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphTraversalRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `SvcGraphTraversalResult`. What the walk found.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `traverseGraph` of the contract, here `traverse_graph`:
+        docs/reference/operations.md#traversegraph
+        """
+        given = Given(path=(collection,), request=request)
+        return await self._caller.call(spec.TRAVERSE_GRAPH, given, options)
+
+    async def inspect_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphCollectionInspectionResult | None:
+        """Inspect a graph. Counts over the records of a graph, and what is odd about them: edges that dangle,
+        orphans, ids that are there twice.
+
+        `POST /collections/{collection}/graph/inspect`; needs the access operation `read` of
+        `server-authenticated`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphCollectionInspectionRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `SvcGraphCollectionInspectionResult`. The counts.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `inspectGraphCollection` of the contract, here `inspect_graph`:
+        docs/reference/operations.md#inspectgraphcollection
+        """
+        given = Given(path=(collection,), request=request)
+        return await self._caller.call(spec.INSPECT_GRAPH, given, options)
+
+    async def preflight_graph_import(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphCollectionImportPreflightResult:
+        """Check an import of a graph. What an import would do and what keeps it from running. Writes nothing,
+        and answers 200 also where the import would be refused.
+
+        `POST /collections/{collection}/graph/import/preflight`; needs the access operation `read` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphCollectionImportRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `SvcGraphCollectionImportPreflightResult`. What the import would do.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
+                `headers_too_large` (431), `internal_error` (500), `store_contention` (503), `unavailable`
+                (503).
+
+        Operation `preflightGraphImport` of the contract, here `preflight_graph_import`:
+        docs/reference/operations.md#preflightgraphimport
+        """
+        given = Given(path=(collection,), request=request)
+        return await self._caller.call(spec.PREFLIGHT_GRAPH_IMPORT, given, options)
+
+    async def doctor_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphDoctorResult | None:
+        """Examine a graph. Whether a graph can be walked in and, with `targetCollection`, how well the
+        records of another collection lead into it; with what to do.
+
+        `POST /collections/{collection}/graph/doctor`; needs the access operation `read` of
+        `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphDoctorRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `SvcGraphDoctorResult`. The outcome.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `doctorGraphCollection` of the contract, here `doctor_graph`:
+        docs/reference/operations.md#doctorgraphcollection
+        """
+        given = Given(path=(collection,), request=request)
+        return await self._caller.call(spec.DOCTOR_GRAPH, given, options)
+
+    async def start_graph_import_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob:
+        """Start a job that imports a graph. Admits a job that merges a graph into a collection: each element
+        is one record, and a record that is there already is replaced. Nothing is deleted, and edges may
+        have ends that are not there. It goes on after a crash. A graph of more than 10,000 records is
+        refused, and so is a graph whose elements lack ids or share them. The same as
+        `importGraphEnvelope`.
+
+        `POST /collections/{collection}/graph/import/jobs`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphCollectionImportRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `GraphJob`. The job is admitted, by this request or an earlier one with the same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startGraphImportJob` of the contract, here `start_graph_import_job`:
+        docs/reference/operations.md#startgraphimportjob
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.START_GRAPH_IMPORT_JOB, given, options)
+
+    async def start_graph_inspection_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob:
+        """Start a job that inspects a graph. Admits a job that does what `inspectGraphCollection` does. The
+        job view has the counts once it has succeeded.
+
+        `POST /collections/{collection}/graph/inspect/jobs`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 65,536 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphCollectionInspectionRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `GraphJob`. The job is admitted, by this request or an earlier one with the same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startGraphInspectionJob` of the contract, here `start_graph_inspection_job`:
+        docs/reference/operations.md#startgraphinspectionjob
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.START_GRAPH_INSPECTION_JOB, given, options)
+
+    async def start_graph_doctor_job(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob:
+        """Start a job that examines a graph. Admits a job that does what `doctorGraphCollection` does. The
+        job view has the outcome once it has succeeded.
+
+        `POST /collections/{collection}/graph/doctor/jobs`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `SvcGraphDoctorRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `GraphJob`. The job is admitted, by this request or an earlier one with the same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startGraphDoctorJob` of the contract, here `start_graph_doctor_job`:
+        docs/reference/operations.md#startgraphdoctorjob
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.START_GRAPH_DOCTOR_JOB, given, options)
+
+    async def list_graph_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJobList:
+        """List graph jobs. Jobs of the space, newest first. Where more follow, the header `Link` names the
+        next page.
+
+        `GET /graph/jobs`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            limit: At most so many jobs. (1 to 200, 50 when absent)
+            include_result: Whether the answer includes results; they are null otherwise. (false when
+                absent)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `GraphJobList`. The jobs.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `listGraphJobs` of the contract, here `list_graph_jobs`:
+        docs/reference/operations.md#listgraphjobs
+        """
+        given = Given(parameters={"limit": limit, "include_result": include_result})
+        return await self._caller.call(spec.LIST_GRAPH_JOBS, given, options)
+
+    async def get_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob | None:
+        """Read a graph job. The state of one job, with its result once it has succeeded.
+
+        `GET /graph/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `GraphJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getGraphJob` of the contract, here `get_graph_job`:
+        docs/reference/operations.md#getgraphjob
+        """
+        given = Given(path=(job_id,))
+        return await self._caller.call(spec.GET_GRAPH_JOB, given, options)
+
+    async def cancel_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob | None:
+        """Cancel a graph job. Cancels a queued job at once, and asks a running one to stop. A finished job
+        stays unchanged.
+
+        `DELETE /graph/jobs/{jobId}`; needs the access operation `delete` of `server-authenticated`.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `GraphJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `cancelGraphJob` of the contract, here `cancel_graph_job`:
+        docs/reference/operations.md#cancelgraphjob
+        """
+        given = Given(path=(job_id,))
+        return await self._caller.call(spec.CANCEL_GRAPH_JOB, given, options)
+
     # ---- Traces
 
     async def list_traces(

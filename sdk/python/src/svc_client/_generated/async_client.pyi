@@ -633,6 +633,127 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.EmbeddingJob | None: ...
 
+    # ---- Graph
+
+    async def list_graph_provider_shapes(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphProviderShapeList: ...
+
+    async def get_graph_provider_shape(
+        self,
+        provider_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphProviderShape | None: ...
+
+    async def import_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob: ...
+
+    async def export_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphCollectionExportResult | None: ...
+
+    async def traverse_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphTraversalRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphTraversalResult | None: ...
+
+    async def inspect_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphCollectionInspectionResult | None: ...
+
+    async def preflight_graph_import(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphCollectionImportPreflightResult: ...
+
+    async def doctor_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.SvcGraphDoctorResult | None: ...
+
+    async def start_graph_import_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob: ...
+
+    async def start_graph_inspection_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob: ...
+
+    async def start_graph_doctor_job(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob: ...
+
+    async def list_graph_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJobList: ...
+
+    async def get_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob | None: ...
+
+    async def cancel_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.GraphJob | None: ...
+
     # ---- Traces
 
     async def list_traces(
@@ -1311,6 +1432,127 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.EmbeddingJob | None]: ...
 
+    # ---- Graph
+
+    async def list_graph_provider_shapes(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphProviderShapeList]: ...
+
+    async def get_graph_provider_shape(
+        self,
+        provider_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphProviderShape | None]: ...
+
+    async def import_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.GraphJob]: ...
+
+    async def export_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphCollectionExportResult | None]: ...
+
+    async def traverse_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphTraversalRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphTraversalResult | None]: ...
+
+    async def inspect_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphCollectionInspectionResult | None]: ...
+
+    async def preflight_graph_import(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphCollectionImportPreflightResult]: ...
+
+    async def doctor_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphDoctorResult | None]: ...
+
+    async def start_graph_import_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.GraphJob]: ...
+
+    async def start_graph_inspection_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.GraphJob]: ...
+
+    async def start_graph_doctor_job(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.GraphJob]: ...
+
+    async def list_graph_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.GraphJobList]: ...
+
+    async def get_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.GraphJob | None]: ...
+
+    async def cancel_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.GraphJob | None]: ...
+
     # ---- Traces
 
     async def list_traces(
@@ -1967,6 +2209,127 @@ class AsyncOperationsWithStreamingResponse:
     ) -> AsyncStreamedResponse: ...
 
     async def cancel_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    # ---- Graph
+
+    async def list_graph_provider_shapes(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_graph_provider_shape(
+        self,
+        provider_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def import_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def export_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionExportRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def traverse_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphTraversalRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def inspect_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def preflight_graph_import(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def doctor_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_graph_import_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_graph_inspection_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_graph_doctor_job(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_graph_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def cancel_graph_job(
         self,
         job_id: str,
         *,

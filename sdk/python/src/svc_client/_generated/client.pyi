@@ -612,6 +612,117 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.EmbeddingJob | None: ...
 
+    # ---- Graph
+
+    def list_graph_provider_shapes(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcGraphProviderShapeList: ...
+
+    def get_graph_provider_shape(
+        self,
+        provider_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcGraphProviderShape | None: ...
+
+    def import_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.GraphJob: ...
+
+    def export_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcGraphCollectionExportResult | None: ...
+
+    def traverse_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphTraversalRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcGraphTraversalResult | None: ...
+
+    def inspect_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcGraphCollectionInspectionResult | None: ...
+
+    def preflight_graph_import(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcGraphCollectionImportPreflightResult: ...
+
+    def doctor_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.SvcGraphDoctorResult | None: ...
+
+    def start_graph_import_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.GraphJob: ...
+
+    def start_graph_inspection_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.GraphJob: ...
+
+    def start_graph_doctor_job(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.GraphJob: ...
+
+    def list_graph_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.GraphJobList: ...
+
+    def get_graph_job(self, job_id: str, *, options: CallOptions | None = None) -> models.GraphJob | None: ...
+
+    def cancel_graph_job(self, job_id: str, *, options: CallOptions | None = None) -> models.GraphJob | None: ...
+
     # ---- Traces
 
     def list_traces(
@@ -1273,6 +1384,127 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.EmbeddingJob | None]: ...
 
+    # ---- Graph
+
+    def list_graph_provider_shapes(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphProviderShapeList]: ...
+
+    def get_graph_provider_shape(
+        self,
+        provider_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphProviderShape | None]: ...
+
+    def import_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.GraphJob]: ...
+
+    def export_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphCollectionExportResult | None]: ...
+
+    def traverse_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphTraversalRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphTraversalResult | None]: ...
+
+    def inspect_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphCollectionInspectionResult | None]: ...
+
+    def preflight_graph_import(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphCollectionImportPreflightResult]: ...
+
+    def doctor_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.SvcGraphDoctorResult | None]: ...
+
+    def start_graph_import_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.GraphJob]: ...
+
+    def start_graph_inspection_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.GraphJob]: ...
+
+    def start_graph_doctor_job(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.GraphJob]: ...
+
+    def list_graph_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.GraphJobList]: ...
+
+    def get_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.GraphJob | None]: ...
+
+    def cancel_graph_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.GraphJob | None]: ...
+
     # ---- Traces
 
     def list_traces(
@@ -1872,6 +2104,113 @@ class OperationsWithStreamingResponse:
     def get_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     def cancel_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    # ---- Graph
+
+    def list_graph_provider_shapes(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def get_graph_provider_shape(
+        self,
+        provider_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def import_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def export_graph_envelope(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionExportRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def traverse_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphTraversalRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def inspect_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def preflight_graph_import(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def doctor_graph(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_graph_import_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionImportRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_graph_inspection_job(
+        self,
+        collection: str,
+        request: models.SvcGraphCollectionInspectionRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_graph_doctor_job(
+        self,
+        collection: str,
+        request: models.SvcGraphDoctorRequest | None = None,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def list_graph_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_graph_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def cancel_graph_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     # ---- Traces
 

@@ -127,6 +127,8 @@ __all__ = [
     "ExecutionWaitResult",
     "ExternalContextProof",
     "FilterNode",
+    "GraphJob",
+    "GraphJobList",
     "Identifier",
     "IdentifierInput",
     "JsonObject",
@@ -165,6 +167,40 @@ __all__ = [
     "ServerReadinessReport",
     "ServerSecurityStatus",
     "ServerStorageStatus",
+    "SvcGraphAssertion",
+    "SvcGraphAssertionInput",
+    "SvcGraphCollectionExportRequest",
+    "SvcGraphCollectionExportResult",
+    "SvcGraphCollectionImportPreflightResult",
+    "SvcGraphCollectionImportRequest",
+    "SvcGraphCollectionImportResult",
+    "SvcGraphCollectionInspectionRequest",
+    "SvcGraphCollectionInspectionResult",
+    "SvcGraphDoctorRequest",
+    "SvcGraphDoctorResult",
+    "SvcGraphEdge",
+    "SvcGraphEdgeInput",
+    "SvcGraphEnvelope",
+    "SvcGraphEnvelopeInput",
+    "SvcGraphInspectionAnomaly",
+    "SvcGraphNode",
+    "SvcGraphNodeInput",
+    "SvcGraphProjection",
+    "SvcGraphProjectionInput",
+    "SvcGraphProviderShape",
+    "SvcGraphProviderShapeList",
+    "SvcGraphReviewEvent",
+    "SvcGraphReviewEventInput",
+    "SvcGraphScope",
+    "SvcGraphScopeInput",
+    "SvcGraphSeedCoverage",
+    "SvcGraphSourceGroundingInspection",
+    "SvcGraphSourceSpan",
+    "SvcGraphSourceSpanInput",
+    "SvcGraphTraversalProfile",
+    "SvcGraphTraversalProfileInput",
+    "SvcGraphTraversalRequest",
+    "SvcGraphTraversalResult",
     "SvcRecord",
     "SvcRecordInput",
     "SvcRecordMatch",
@@ -2440,6 +2476,1026 @@ class ExecutionMaintenanceDispatchReconcileResult(TypedDict):
     """Failures by run id. (at most 1000 entries)"""
 
 
+# ---- graph
+
+
+class _SvcGraphScopeInputMembers(TypedDict):
+    """What names a graph; further members are kept."""
+
+    graphId: NotRequired[str | None]
+    """The graph. (at most 400 characters, "default" when absent)"""
+    namespace: NotRequired[str | None]
+    """Part of the graph that callers keep apart. (at most 400 characters, "default" when absent)"""
+    collection: NotRequired[str | None]
+    """What the caller names the collection of the graph; no collection of the service. (at most 400
+    characters, "default" when absent)
+    """
+    tenantId: NotRequired[str | None]
+    """Whose graph it is, as the caller names it: it grants nothing. Empty if absent. (at most 400 characters)
+    """
+    partitionKey: NotRequired[str | None]
+    """Partition of all records of the graph; `tenant:` and the tenantId if absent, or else `graph:` and the
+    graphId. (at most 2048 characters)
+    """
+
+
+SvcGraphScopeInput: TypeAlias = Union[_SvcGraphScopeInputMembers, Mapping[str, object]]
+"""What names a graph; further members are kept."""
+
+
+class SvcGraphScope(TypedDict):
+    """What names a graph, with further members as the caller gave them."""
+
+    graphId: str
+    """The graph. (at most 900000 characters)"""
+    namespace: str
+    """Part of the graph that callers keep apart. (at most 900000 characters)"""
+    collection: str
+    """What the caller names the collection of the graph; no collection of the service. (at most 900000
+    characters)
+    """
+    tenantId: str
+    """Whose graph it is, as the caller names it. It grants nothing. (at most 900000 characters)"""
+    partitionKey: str
+    """Partition of all records of the graph; empty: `tenant:` and the tenantId, or else `graph:` and the
+    graphId. (at most 900000 characters)
+    """
+
+
+class _SvcGraphSourceSpanInputMembers(TypedDict):
+    """Where an element is said; further members are kept. `source_ref`, `char_start`, `char_end` and
+    `text_hash` are read as well.
+    """
+
+    sourceRef: NotRequired[str | None]
+    """The source, such as an address. (at most 900000 characters)"""
+    charStart: NotRequired[int | None]
+    """Where the span begins."""
+    charEnd: NotRequired[int | None]
+    """Where it ends."""
+    unit: NotRequired[str | None]
+    """Unit of both numbers. (at most 64 characters)"""
+    locator: NotRequired[str | None]
+    """The place in words, such as a page. (at most 900000 characters)"""
+    textHash: NotRequired[str | None]
+    """Hash of the text. (at most 900000 characters)"""
+    metadata: NotRequired[Mapping[str, object] | None]
+    """Further facts."""
+
+
+SvcGraphSourceSpanInput: TypeAlias = Union[_SvcGraphSourceSpanInputMembers, Mapping[str, object]]
+"""Where an element is said; further members are kept. `source_ref`, `char_start`, `char_end` and `text_hash`
+are read as well.
+"""
+
+
+class SvcGraphSourceSpan(TypedDict):
+    """Where an element is said, with further members as they were given."""
+
+    sourceRef: NotRequired[str | None]
+    """The source, such as an address. (at most 900000 characters)"""
+    charStart: NotRequired[int | None]
+    """Where the span begins."""
+    charEnd: NotRequired[int | None]
+    """Where it ends."""
+    unit: NotRequired[str | None]
+    """Unit of both numbers. (at most 64 characters)"""
+    locator: NotRequired[str | None]
+    """The place in words, such as a page. (at most 900000 characters)"""
+    textHash: NotRequired[str | None]
+    """Hash of the text. (at most 900000 characters)"""
+    metadata: NotRequired[JsonObject | None]
+    """Further facts."""
+
+
+class _SvcGraphNodeInputMembers(TypedDict):
+    """A node; further members are kept. Names with underscores, such as `source_spans`, are read as well."""
+
+    id: str
+    """The node: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    type: str
+    """What it is: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    label: NotRequired[str | None]
+    """Name for people. (at most 900000 characters)"""
+    properties: NotRequired[Mapping[str, object] | None]
+    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
+    sourceSpans: NotRequired[Sequence[SvcGraphSourceSpanInput] | None]
+    """Where it is said. (at most 10000 items)"""
+    assertionIds: NotRequired[Sequence[str] | None]
+    """Assertions about it. (at most 10000 items)"""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    updatedAt: NotRequired[str | None]
+    """When it was changed, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+SvcGraphNodeInput: TypeAlias = Union[_SvcGraphNodeInputMembers, Mapping[str, object]]
+"""A node; further members are kept. Names with underscores, such as `source_spans`, are read as well."""
+
+
+class SvcGraphNode(TypedDict):
+    """A node, with further members as they were given."""
+
+    id: str
+    """The node. (at most 900000 characters)"""
+    type: str
+    """What it is. (at most 900000 characters)"""
+    label: NotRequired[str | None]
+    """Name for people. (at most 900000 characters)"""
+    properties: NotRequired[JsonObject | None]
+    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
+    sourceSpans: NotRequired[list[SvcGraphSourceSpan] | None]
+    """Where it is said. (at most 10000 items)"""
+    assertionIds: NotRequired[list[str] | None]
+    """Assertions about it. (at most 10000 items)"""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    updatedAt: NotRequired[str | None]
+    """When it was changed, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+class _SvcGraphEdgeInputMembers(TypedDict):
+    """An edge from one node to another; further members are kept. Names with underscores, such as
+    `source_spans`, are read as well. `sourceId` and `targetId` are required, under one name or the other.
+    Nodes of both ends may come later, or never.
+    """
+
+    id: str
+    """The edge: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    sourceId: NotRequired[str | None]
+    """The node that it begins at. (at most 2048 characters)"""
+    targetId: NotRequired[str | None]
+    """The node that it ends at. (at most 2048 characters)"""
+    predicate: str
+    """What it says: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    label: NotRequired[str | None]
+    """Name for people. (at most 900000 characters)"""
+    properties: NotRequired[Mapping[str, object] | None]
+    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
+    sourceSpans: NotRequired[Sequence[SvcGraphSourceSpanInput] | None]
+    """Where it is said. (at most 10000 items)"""
+    assertionIds: NotRequired[Sequence[str] | None]
+    """Assertions about it. (at most 10000 items)"""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    updatedAt: NotRequired[str | None]
+    """When it was changed, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+SvcGraphEdgeInput: TypeAlias = Union[_SvcGraphEdgeInputMembers, Mapping[str, object]]
+"""An edge from one node to another; further members are kept. Names with underscores, such as `source_spans`,
+are read as well. `sourceId` and `targetId` are required, under one name or the other. Nodes of both ends
+may come later, or never.
+"""
+
+
+class SvcGraphEdge(TypedDict):
+    """An edge from one node to another, with further members as they were given."""
+
+    id: str
+    """The edge. (at most 900000 characters)"""
+    sourceId: str
+    """The node that it begins at. (at most 900000 characters)"""
+    targetId: str
+    """The node that it ends at. (at most 900000 characters)"""
+    predicate: str
+    """What it says. (at most 900000 characters)"""
+    label: NotRequired[str | None]
+    """Name for people. (at most 900000 characters)"""
+    properties: NotRequired[JsonObject | None]
+    """Facts about it. A number `score` is what `minScore` of a traversal judges."""
+    sourceSpans: NotRequired[list[SvcGraphSourceSpan] | None]
+    """Where it is said. (at most 10000 items)"""
+    assertionIds: NotRequired[list[str] | None]
+    """Assertions about it. (at most 10000 items)"""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+    updatedAt: NotRequired[str | None]
+    """When it was changed, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+class _SvcGraphAssertionInputMembers(TypedDict):
+    """What somebody asserts of an element; further members are kept. Names with underscores, such as
+    `source_spans`, are read as well. `subjectId` is required, under one name or the other.
+    """
+
+    id: str
+    """The assertion: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    subjectId: NotRequired[str | None]
+    """The element that it is about. (at most 2048 characters)"""
+    subjectKind: NotRequired[str | None]
+    """What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
+    "node" when absent)
+    """
+    status: NotRequired[str | None]
+    """How far it is accepted. (at most 2048 characters, "proposed" when absent)"""
+    method: NotRequired[str | None]
+    """How it was found. (at most 2048 characters, "unspecified" when absent)"""
+    actor: NotRequired[str | None]
+    """Who asserts it. (at most 2048 characters, "system" when absent)"""
+    confidence: NotRequired[float | None]
+    """How sure the actor is."""
+    sourceSpans: NotRequired[Sequence[SvcGraphSourceSpanInput] | None]
+    """Where it is said. (at most 10000 items)"""
+    properties: NotRequired[Mapping[str, object] | None]
+    """Facts about it."""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+SvcGraphAssertionInput: TypeAlias = Union[_SvcGraphAssertionInputMembers, Mapping[str, object]]
+"""What somebody asserts of an element; further members are kept. Names with underscores, such as
+`source_spans`, are read as well. `subjectId` is required, under one name or the other.
+"""
+
+
+class SvcGraphAssertion(TypedDict):
+    """What somebody asserts of an element, with further members as they were given."""
+
+    id: str
+    """The assertion. (at most 900000 characters)"""
+    subjectId: str
+    """The element that it is about. (at most 900000 characters)"""
+    subjectKind: str
+    """What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
+    """
+    status: str
+    """How far it is accepted. (at most 900000 characters)"""
+    method: str
+    """How it was found. (at most 900000 characters)"""
+    actor: str
+    """Who asserts it. (at most 900000 characters)"""
+    confidence: NotRequired[float | None]
+    """How sure the actor is."""
+    sourceSpans: NotRequired[list[SvcGraphSourceSpan] | None]
+    """Where it is said. (at most 10000 items)"""
+    properties: NotRequired[JsonObject | None]
+    """Facts about it."""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+class _SvcGraphReviewEventInputMembers(TypedDict):
+    """What a reviewer decides about an element; further members are kept. Names with underscores, such as
+    `source_spans`, are read as well. `subjectId` is required, under one name or the other.
+    """
+
+    id: str
+    """The review: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    subjectId: NotRequired[str | None]
+    """The element that it is about. (at most 2048 characters)"""
+    subjectKind: NotRequired[str | None]
+    """What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 2048 characters,
+    "assertion" when absent)
+    """
+    status: str
+    """What the reviewer decides: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    reviewer: str
+    """Who reviews: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    notes: NotRequired[str | None]
+    """What the reviewer says of it. (at most 900000 characters)"""
+    properties: NotRequired[Mapping[str, object] | None]
+    """Facts about it."""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+SvcGraphReviewEventInput: TypeAlias = Union[_SvcGraphReviewEventInputMembers, Mapping[str, object]]
+"""What a reviewer decides about an element; further members are kept. Names with underscores, such as
+`source_spans`, are read as well. `subjectId` is required, under one name or the other.
+"""
+
+
+class SvcGraphReviewEvent(TypedDict):
+    """What a reviewer decides about an element, with further members as they were given."""
+
+    id: str
+    """The review. (at most 900000 characters)"""
+    subjectId: str
+    """The element that it is about. (at most 900000 characters)"""
+    subjectKind: str
+    """What the element is: `node`, `edge`, `assertion`, `review` or `projection`. (at most 900000 characters)
+    """
+    status: str
+    """What the reviewer decides. (at most 900000 characters)"""
+    reviewer: str
+    """Who reviews. (at most 900000 characters)"""
+    notes: NotRequired[str | None]
+    """What the reviewer says of it. (at most 900000 characters)"""
+    properties: NotRequired[JsonObject | None]
+    """Facts about it."""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+class _SvcGraphTraversalProfileInputMembers(TypedDict):
+    """How a traversal walks. Names with underscores, such as `max_depth`, are read as well; further members
+    are ignored.
+    """
+
+    id: NotRequired[str | None]
+    """Its name. (at most 2048 characters, "default" when absent)"""
+    direction: NotRequired[str | None]
+    """Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters, "both" when
+    absent)
+    """
+    maxDepth: NotRequired[int | None]
+    """Edges between a node and the nearest start, at most. (at least 0, 1 when absent)"""
+    predicates: NotRequired[Sequence[str] | None]
+    """Predicates of the edges that it follows; empty: all. (at most 10000 items)"""
+    nodeTypes: NotRequired[Sequence[str] | None]
+    """Types of the nodes that it goes to; empty: all. (at most 10000 items)"""
+    limit: NotRequired[int | None]
+    """Nodes of the answer, at most. Edges to further nodes are left out. (at least 1, 100 when absent)"""
+    edgeLimit: NotRequired[int | None]
+    """Edges of the answer, at most. The walk ends with them. (at least 1, 100 when absent)"""
+    includeStart: NotRequired[bool | None]
+    """Whether the answer has the starts. (true when absent)"""
+    reviewStatuses: NotRequired[Sequence[str] | None]
+    """Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
+    assertionStatuses: NotRequired[Sequence[str] | None]
+    """Statuses of assertions, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
+    requireSourceGrounding: NotRequired[bool | None]
+    """Whether the walk goes only over edges and to nodes that have source spans. (false when absent)"""
+    minScore: NotRequired[float | None]
+    """Edges and nodes with a lower number `score` among their properties are left out. Those without one
+    stay.
+    """
+    includePathExplanations: NotRequired[bool | None]
+    """Whether the diagnostics have the way to each node. (true when absent)"""
+
+
+SvcGraphTraversalProfileInput: TypeAlias = Union[_SvcGraphTraversalProfileInputMembers, Mapping[str, object]]
+"""How a traversal walks. Names with underscores, such as `max_depth`, are read as well; further members are
+ignored.
+"""
+
+
+class SvcGraphTraversalProfile(TypedDict):
+    """How a traversal walks, with all its defaults. In a kept projection: as it was given."""
+
+    id: NotRequired[str | None]
+    """Its name. (at most 2048 characters)"""
+    direction: NotRequired[str | None]
+    """Edges that the walk follows: `outgoing`, `incoming` or `both`. (at most 16 characters)"""
+    maxDepth: NotRequired[int | None]
+    """Edges between a node and the nearest start, at most. (at least 0)"""
+    predicates: NotRequired[list[str] | None]
+    """Predicates of the edges that it follows; empty: all. (at most 10000 items)"""
+    nodeTypes: NotRequired[list[str] | None]
+    """Types of the nodes that it goes to; empty: all. (at most 10000 items)"""
+    limit: NotRequired[int | None]
+    """Nodes of the answer, at most. Edges to further nodes are left out. (at least 1)"""
+    edgeLimit: NotRequired[int | None]
+    """Edges of the answer, at most. The walk ends with them. (at least 1)"""
+    includeStart: NotRequired[bool | None]
+    """Whether the answer has the starts."""
+    reviewStatuses: NotRequired[list[str] | None]
+    """Statuses of reviews, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
+    assertionStatuses: NotRequired[list[str] | None]
+    """Statuses of assertions, of which an edge needs one; empty: it needs none. (at most 10000 items)"""
+    requireSourceGrounding: NotRequired[bool | None]
+    """Whether the walk goes only over edges and to nodes that have source spans."""
+    minScore: NotRequired[float | None]
+    """Edges and nodes with a lower number `score` among their properties are left out. Those without one
+    stay.
+    """
+    includePathExplanations: NotRequired[bool | None]
+    """Whether the diagnostics have the way to each node."""
+
+
+class _SvcGraphProjectionInputMembers(TypedDict):
+    """A part of a graph that somebody keeps, such as the answer of a traversal; further members are kept."""
+
+    id: str
+    """The projection: not blank, at most 2,048 characters. (at most 2048 characters)"""
+    profile: NotRequired[SvcGraphTraversalProfileInput | None]
+    """How it was walked."""
+    startNodeIds: NotRequired[Sequence[str] | None]
+    """The nodes that the walk began at. (at most 10000 items)"""
+    nodes: NotRequired[Sequence[SvcGraphNodeInput] | None]
+    """Its nodes. (at most 10000 items)"""
+    edges: NotRequired[Sequence[SvcGraphEdgeInput] | None]
+    """Its edges. (at most 10000 items)"""
+    diagnostics: NotRequired[Mapping[str, object] | None]
+    """What the walk counted."""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+SvcGraphProjectionInput: TypeAlias = Union[_SvcGraphProjectionInputMembers, Mapping[str, object]]
+"""A part of a graph that somebody keeps, such as the answer of a traversal; further members are kept."""
+
+
+class SvcGraphProjection(TypedDict):
+    """A part of a graph: the answer of a traversal, or one that a caller imported."""
+
+    id: str
+    """The projection. (at most 900000 characters)"""
+    profile: NotRequired[SvcGraphTraversalProfile | None]
+    """How it was walked."""
+    startNodeIds: NotRequired[list[str] | None]
+    """The nodes that the walk began at. (at most 10000 items)"""
+    nodes: NotRequired[list[SvcGraphNode] | None]
+    """Its nodes. (at most 10000 items)"""
+    edges: NotRequired[list[SvcGraphEdge] | None]
+    """Its edges. (at most 10000 items)"""
+    diagnostics: NotRequired[JsonObject | None]
+    """What the walk counted."""
+    createdAt: NotRequired[str | None]
+    """When it was made, as the caller says. (at most 40 characters, RFC 3339)"""
+
+
+class SvcGraphEnvelopeInput(TypedDict):
+    """A graph: nodes, edges between them, and what is said about both. It makes at most 10,000 records: one
+    of its own and one for each element.
+    """
+
+    schema: NotRequired[str | None]
+    """Version of the form. (at most 900000 characters, "roman.graph.v1" when absent)"""
+    scope: NotRequired[SvcGraphScopeInput | None]
+    """What names the graph."""
+    metadata: NotRequired[Mapping[str, object] | None]
+    """Facts about the graph."""
+    nodes: NotRequired[Sequence[SvcGraphNodeInput] | None]
+    """Its nodes. (at most 100000 items)"""
+    edges: NotRequired[Sequence[SvcGraphEdgeInput] | None]
+    """Its edges. (at most 100000 items)"""
+    assertions: NotRequired[Sequence[SvcGraphAssertionInput] | None]
+    """What is asserted of them. (at most 100000 items)"""
+    reviews: NotRequired[Sequence[SvcGraphReviewEventInput] | None]
+    """What reviewers decide about it. (at most 100000 items)"""
+    projections: NotRequired[Sequence[SvcGraphProjectionInput] | None]
+    """Parts of the graph that somebody keeps. (at most 100000 items)"""
+
+
+class SvcGraphEnvelope(TypedDict):
+    """A graph: nodes, edges between them, and what is said about both. Each list is in the order of the ids
+    of its records.
+    """
+
+    schema: str
+    """Version of the form. (at most 900000 characters)"""
+    scope: SvcGraphScope
+    """What names the graph."""
+    metadata: JsonObject | None
+    """Facts about the graph."""
+    nodes: list[SvcGraphNode]
+    """Its nodes. (at most 10000 items)"""
+    edges: list[SvcGraphEdge]
+    """Its edges. (at most 10000 items)"""
+    assertions: list[SvcGraphAssertion]
+    """What is asserted of them. (at most 10000 items)"""
+    reviews: list[SvcGraphReviewEvent]
+    """What reviewers decide about it. (at most 10000 items)"""
+    projections: list[SvcGraphProjection]
+    """Parts of the graph that somebody keeps. (at most 10000 items)"""
+
+
+class SvcGraphProviderShape(TypedDict):
+    """How a store of graphs names the members of a graph, and what it can do."""
+
+    id: str
+    """The same as `providerId`. (at most 160 characters)"""
+    providerId: str
+    """The store. (at most 160 characters)"""
+    kind: str
+    """Its kind. (at most 160 characters)"""
+    graphIdField: str
+    """Member that names the graph. (at most 160 characters)"""
+    nodeIdField: str
+    """Member that names a node. (at most 160 characters)"""
+    edgeIdField: str
+    """Member that names an edge. (at most 160 characters)"""
+    sourceField: str
+    """Member of an edge that names the node that it begins at. (at most 160 characters)"""
+    targetField: str
+    """Member of an edge that names the node that it ends at. (at most 160 characters)"""
+    partitionField: str
+    """Member that names the partition. (at most 160 characters)"""
+    tenantField: str
+    """Member that names the tenant. (at most 160 characters)"""
+    capabilities: list[str]
+    """What it can do. (at most 16 items)"""
+    limitations: list[str]
+    """What to take care of. (at most 16 items)"""
+    metadata: JsonObject | None
+    """Further facts."""
+
+
+class SvcGraphCollectionImportRequest(TypedDict):
+    """A graph to merge into a collection."""
+
+    envelope: SvcGraphEnvelopeInput
+    """The graph."""
+    createCollectionIfMissing: NotRequired[bool | None]
+    """Whether the import makes a collection that does not exist. (true when absent)"""
+    replaceExisting: NotRequired[bool | None]
+    """Whether the graph takes the place of the collection with all its records, all at once at the end. It
+    needs the right to delete. (false when absent)
+    """
+    continueOnError: NotRequired[bool | None]
+    """Whether the import goes on after a record that fails. (false when absent)"""
+    allowNonGraphPolicy: NotRequired[bool | None]
+    """Whether the graph may go into a collection that lacks indexes of graphs. (false when absent)"""
+
+
+class SvcGraphCollectionImportResult(TypedDict):
+    """What an import of a graph wrote."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    graphId: str
+    """The graph. (at most 900000 characters)"""
+    partitionKey: str
+    """The partition of its records. (at most 900000 characters)"""
+    policyStatus: Literal["created", "replaced", "existing_graph_policy", "existing_non_graph_policy_allowed"]
+    """How the collection came to its policy."""
+    nodeCount: int
+    """Nodes of the request. (at least 0)"""
+    edgeCount: int
+    """Edges of the request. (at least 0)"""
+    assertionCount: int
+    """Assertions of the request. (at least 0)"""
+    reviewCount: int
+    """Reviews of the request. (at least 0)"""
+    projectionCount: int
+    """Projections of the request. (at least 0)"""
+    recordCount: int
+    """Records of the request. (at least 0)"""
+    records: RecordBatchUpsertResult
+    """What happened to the records: the envelope, then nodes, edges, assertions, reviews and projections,
+    each list in the order of the ids.
+    """
+
+
+class SvcGraphCollectionImportPreflightResult(TypedDict):
+    """What an import would do."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    generatedAt: Timestamp
+    """When the collection was read."""
+    valid: bool
+    """Whether there are no errors."""
+    readyToImport: bool
+    """The same as `valid`."""
+    graphId: str
+    """The graph. (at most 900000 characters)"""
+    namespace: str
+    """Its namespace. (at most 900000 characters)"""
+    tenantId: str
+    """Its tenant; empty without one. (at most 900000 characters)"""
+    partitionKey: str
+    """The partition of its records. (at most 900000 characters)"""
+    collectionExists: bool
+    """Whether there is such a collection."""
+    collectionPolicyStatus: str
+    """What the import would find or do: a `policyStatus` of its result, or `collection_missing` or
+    `non_graph_policy`, which are errors. (at most 64 characters)
+    """
+    wouldCreateCollection: bool
+    """Whether it would make the collection."""
+    wouldReplaceCollection: bool
+    """Whether it would replace the collection."""
+    wouldAllowNonGraphPolicy: bool
+    """Whether it would write into a collection that lacks indexes of graphs."""
+    createCollectionIfMissing: bool
+    """As requested."""
+    replaceExisting: bool
+    """As requested."""
+    allowNonGraphPolicy: bool
+    """As requested."""
+    nodeCount: int
+    """Nodes of the request. (at least 0)"""
+    edgeCount: int
+    """Edges of the request. (at least 0)"""
+    assertionCount: int
+    """Assertions of the request. (at least 0)"""
+    reviewCount: int
+    """Reviews of the request. (at least 0)"""
+    projectionCount: int
+    """Projections of the request. (at least 0)"""
+    recordCount: int
+    """Records of the request. (at least 0)"""
+    maxRecords: int
+    """Records that an import has at most. (at least 1)"""
+    warningCount: int
+    """Warnings. (at least 0)"""
+    warnings: list[str]
+    """What the caller should know. (at most 16 items)"""
+    errorCount: int
+    """Errors of this answer. (at least 0)"""
+    errors: list[str]
+    """What keeps the import from running: at most 100 faults of the graph, each with the JSON Pointer of its
+    place. (at most 128 items)
+    """
+
+
+class SvcGraphCollectionExportRequest(TypedDict):
+    """The graph to export."""
+
+    graphId: NotRequired[str | None]
+    """Only records of this graph. (at most 400 characters)"""
+    namespace: NotRequired[str | None]
+    """Only records of this namespace. (at most 400 characters)"""
+    tenantId: NotRequired[str | None]
+    """Only records of this tenant, as the graph names it. (at most 400 characters)"""
+    partitionKey: NotRequired[str | None]
+    """Only records of this partition. With it a read costs less. (at most 2048 characters)"""
+    includeProjections: NotRequired[bool | None]
+    """Whether the export has projections. (true when absent)"""
+    maxRecords: NotRequired[int | None]
+    """Records of the export, at most; 10,000 if absent. (1 to 10000)"""
+    failOnLimitExceeded: NotRequired[bool | None]
+    """Whether an export of a graph that has more records is refused; otherwise it is cut. (true when absent)
+    """
+
+
+class SvcGraphCollectionExportResult(TypedDict):
+    """A graph as a collection holds it."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    envelope: SvcGraphEnvelope
+    """The graph."""
+    recordCount: int
+    """Records of the export. (at least 0)"""
+    truncated: bool
+    """Whether the graph has more records."""
+    continuationToken: str | None
+    """Continues a query of the same records by type and id; null where the export is whole. (at most 1024
+    characters)
+    """
+    exportedAt: Timestamp
+    """When the records were read."""
+
+
+class SvcGraphTraversalRequest(TypedDict):
+    """A walk in a graph."""
+
+    graphId: NotRequired[str | None]
+    """Only records of this graph. (at most 400 characters)"""
+    namespace: NotRequired[str | None]
+    """Only records of this namespace. (at most 400 characters)"""
+    tenantId: NotRequired[str | None]
+    """Only records of this tenant, as the graph names it. (at most 400 characters)"""
+    partitionKey: NotRequired[str | None]
+    """Only records of this partition. With it a read costs less. (at most 2048 characters)"""
+    startNodeIds: Sequence[str]
+    """The nodes to begin at. Missing ones are reported, not refused. (1 to 10000 items)"""
+    profile: NotRequired[SvcGraphTraversalProfileInput | None]
+    """How to walk."""
+    maxRecords: NotRequired[int | None]
+    """Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000)"""
+    allowPartialGraph: NotRequired[bool | None]
+    """Whether the walk may go over a part of a graph that has more records. (false when absent)"""
+
+
+class SvcGraphTraversalResult(TypedDict):
+    """What a walk found."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    graphId: str
+    """The graph of the request; `default` if absent. (at most 900000 characters)"""
+    projection: SvcGraphProjection
+    """Nodes and edges by id. The diagnostics have the counts, the starts that are missing, what kept edges
+    out, and the way to each node.
+    """
+    nodeCount: int
+    """Nodes of the projection. (at least 0)"""
+    edgeCount: int
+    """Edges of the projection. (at least 0)"""
+    sourceRecordCount: int
+    """Records of the graph that the walk went over. (at least 0)"""
+    sourceTruncated: bool
+    """Whether the graph has more records."""
+    requestedMaxRecords: int
+    """`maxRecords` of the request, or its default. (at least 1)"""
+    exportedRecordCount: int
+    """The same as `sourceRecordCount`. (at least 0)"""
+    estimatedRequiredRecordCount: int | None
+    """Records that `maxRecords` must allow, at least, for the whole graph. (at least 0)"""
+    sourceContinuationToken: str | None
+    """As of an export; null where the walk went over the whole graph. (at most 1024 characters)"""
+
+
+class SvcGraphCollectionInspectionRequest(TypedDict):
+    """The graph to inspect."""
+
+    graphId: NotRequired[str | None]
+    """Only records of this graph. (at most 400 characters)"""
+    namespace: NotRequired[str | None]
+    """Only records of this namespace. (at most 400 characters)"""
+    tenantId: NotRequired[str | None]
+    """Only records of this tenant, as the graph names it. (at most 400 characters)"""
+    partitionKey: NotRequired[str | None]
+    """Only records of this partition. With it a read costs less. (at most 2048 characters)"""
+    maxRecords: NotRequired[int | None]
+    """Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000)"""
+    allowPartialGraph: NotRequired[bool | None]
+    """Whether a graph that was read in part may be ready for traversals. (false when absent)"""
+    includeAnomalies: NotRequired[bool | None]
+    """Whether the answer lists anomalies. (true when absent)"""
+    anomalyLimit: NotRequired[int | None]
+    """Anomalies that the answer lists, at most. All are counted. (0 to 500, 50 when absent)"""
+
+
+class SvcGraphSourceGroundingInspection(TypedDict):
+    """How many elements name their sources."""
+
+    nodeGroundedCount: int
+    """Nodes with source spans. (at least 0)"""
+    nodeUngroundedCount: int
+    """Nodes without. (at least 0)"""
+    nodeCoverage: float
+    """Share of the first in both; 1 where there are none. (0 to 1)"""
+    edgeGroundedCount: int
+    """Edges with source spans. (at least 0)"""
+    edgeUngroundedCount: int
+    """Edges without. (at least 0)"""
+    edgeCoverage: float
+    """Share of the first in both; 1 where there are none. (0 to 1)"""
+    assertionGroundedCount: int
+    """Assertions with source spans. (at least 0)"""
+    assertionUngroundedCount: int
+    """Assertions without. (at least 0)"""
+    assertionCoverage: float
+    """Share of the first in both; 1 where there are none. (0 to 1)"""
+
+
+class SvcGraphInspectionAnomaly(TypedDict):
+    """Something odd in a graph."""
+
+    kind: str
+    """What is odd, such as `danglingEdge`. (at most 64 characters)"""
+    id: str
+    """The element. (at most 900000 characters)"""
+    subjectId: str | None
+    """What the element is about, where that is odd. (at most 900000 characters)"""
+    subjectKind: str | None
+    """What that is. (at most 900000 characters)"""
+    message: str
+    """The same in words. (at most 1800000 characters)"""
+    details: JsonObject
+    """What was found."""
+
+
+class SvcGraphCollectionInspectionResult(TypedDict):
+    """Counts over the records of a graph, and what is odd about them."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    generatedAt: Timestamp
+    """When the records were read."""
+    graphId: str
+    """The graph of the request, or of the records. (at most 900000 characters)"""
+    namespace: str
+    """Its namespace. (at most 900000 characters)"""
+    tenantId: str
+    """Its tenant; empty without one. (at most 900000 characters)"""
+    partitionKey: str
+    """The partition of the request, or of the records. (at most 900000 characters)"""
+    recordCount: int
+    """Records of the graph that were read. (at least 0)"""
+    truncated: bool
+    """Whether the graph has more."""
+    continuationToken: str | None
+    """As of an export; null where the graph was read whole. (at most 1024 characters)"""
+    traversalReady: bool
+    """Whether a walk finds what it should: there are nodes, nothing was left out, no edge dangles, nothing is
+    an orphan and nothing is there twice.
+    """
+    nodeCount: int
+    """Nodes of these records. (at least 0)"""
+    edgeCount: int
+    """Edges of these records. (at least 0)"""
+    assertionCount: int
+    """Assertions of these records. (at least 0)"""
+    reviewCount: int
+    """Reviews of these records. (at least 0)"""
+    projectionCount: int
+    """Projections of these records. (at least 0)"""
+    recordTypeCounts: dict[str, int]
+    """Records by type; `(missing)` for a blank one and `(other)` for the rarest of very many, here and below.
+    (at most 10000 entries)
+    """
+    graphIdCounts: dict[str, int]
+    """Records by graph. (at most 10000 entries)"""
+    namespaceCounts: dict[str, int]
+    """Records by namespace. (at most 10000 entries)"""
+    tenantIdCounts: dict[str, int]
+    """Records by tenant. (at most 10000 entries)"""
+    partitionKeyCounts: dict[str, int]
+    """Records by partition. (at most 10000 entries)"""
+    nodeTypeCounts: dict[str, int]
+    """Nodes by type. (at most 10000 entries)"""
+    predicateCounts: dict[str, int]
+    """Edges by predicate. (at most 10000 entries)"""
+    assertionStatusCounts: dict[str, int]
+    """Assertions by status. (at most 10000 entries)"""
+    reviewStatusCounts: dict[str, int]
+    """Reviews by status. (at most 10000 entries)"""
+    sourceGrounding: SvcGraphSourceGroundingInspection
+    """How many elements name their sources."""
+    danglingEdgeCount: int
+    """Edges with an end that is no node. (at least 0)"""
+    orphanAssertionCount: int
+    """Assertions whose subject is not there. (at least 0)"""
+    orphanReviewCount: int
+    """Reviews whose subject is not there. (at least 0)"""
+    danglingAssertionReferenceCount: int
+    """Assertions that nodes or edges name and that are not there. (at least 0)"""
+    danglingProjectionStartNodeCount: int
+    """Starts of projections that are no node. (at least 0)"""
+    duplicateNodeIdCount: int
+    """Nodes that are there again. (at least 0)"""
+    duplicateEdgeIdCount: int
+    """Edges that are there again. (at least 0)"""
+    duplicateAssertionIdCount: int
+    """Assertions that are there again. (at least 0)"""
+    duplicateReviewIdCount: int
+    """Reviews that are there again. (at least 0)"""
+    duplicateProjectionIdCount: int
+    """Projections that are there again. (at least 0)"""
+    warningCount: int
+    """Warnings. (at least 0)"""
+    warnings: list[str]
+    """Anomalies by kind, and whether records were left out. (at most 32 items)"""
+    anomalyCount: int
+    """All anomalies. (at least 0)"""
+    returnedAnomalyCount: int
+    """Anomalies of this answer. (0 to 500)"""
+    anomalies: list[SvcGraphInspectionAnomaly]
+    """The first anomalies. (at most 500 items)"""
+
+
+class SvcGraphDoctorRequest(TypedDict):
+    """The graph to examine, and the records that lead into it."""
+
+    graphId: NotRequired[str | None]
+    """Only records of this graph. (at most 400 characters)"""
+    namespace: NotRequired[str | None]
+    """Only records of this namespace. (at most 400 characters)"""
+    tenantId: NotRequired[str | None]
+    """Only records of this tenant, as the graph names it. (at most 400 characters)"""
+    partitionKey: NotRequired[str | None]
+    """Only records of this partition. With it a read costs less. (at most 2048 characters)"""
+    targetCollection: NotRequired[str | None]
+    """Collection whose records name nodes of the graph, such as documents. (at most 255 characters)"""
+    targetPartitionKeys: NotRequired[Sequence[str] | None]
+    """Only records of these partitions; empty: of all. (at most 100 items)"""
+    seedJsonPointers: NotRequired[Sequence[str] | None]
+    """JSON Pointers of the members that name nodes; absent or empty: `/metadata/graphNodeId`,
+    `/metadata/nodeId`, `/metadata/graphNodeIds` and `/id`. (at most 32 items)
+    """
+    maxGraphRecords: NotRequired[int | None]
+    """Records of the graph that the call reads, at most; 10,000 if absent. (1 to 10000)"""
+    maxTargetRecords: NotRequired[int | None]
+    """Records of the target collection that the call reads, at most. (1 to 10000, 1000 when absent)"""
+    allowPartialGraph: NotRequired[bool | None]
+    """Whether a graph that was read in part may be ready. (false when absent)"""
+    includeAnomalies: NotRequired[bool | None]
+    """Whether the inspection lists anomalies. (true when absent)"""
+    anomalyLimit: NotRequired[int | None]
+    """Anomalies that the inspection lists, at most. (0 to 500, 50 when absent)"""
+
+
+class SvcGraphSeedCoverage(TypedDict):
+    """How well the records of a collection lead into a graph."""
+
+    targetCollection: str
+    """The collection. (at most 255 characters)"""
+    targetRecordCount: int
+    """Records that were read. (at least 0)"""
+    targetTruncated: bool
+    """Whether it has more."""
+    seedJsonPointers: list[str]
+    """The pointers. (at most 32 items)"""
+    recordsWithSeedMetadataCount: int
+    """Records that name a node. (at least 0)"""
+    seedValueCount: int
+    """Names of nodes. (at least 0)"""
+    uniqueSeedValueCount: int
+    """Different ones. (at least 0)"""
+    resolvedSeedNodeCount: int
+    """Different ones that are nodes of the graph. (at least 0)"""
+    unresolvedSeedNodeCount: int
+    """Different ones that are not. (at least 0)"""
+    seedCoverage: float
+    """Share of the records that name a node; 1 where there are none. (0 to 1)"""
+    resolvedSeedCoverage: float
+    """Share of the different names that are nodes; 1 where there are none. (0 to 1)"""
+    resolvedSeedNodeIds: list[str]
+    """The first 100 of them. (at most 100 items)"""
+    unresolvedSeedNodeIds: list[str]
+    """The first 100 of those that are no nodes. (at most 100 items)"""
+
+
+class SvcGraphDoctorResult(TypedDict):
+    """Whether a graph can be walked in, and what to do where it cannot."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    generatedAt: Timestamp
+    """When the records were read."""
+    ready: bool
+    """Whether `status` is `ready`."""
+    status: str
+    """The first that applies: `budget_truncated`, `graph_not_ready`, `no_seeds`, `seed_node_not_found`,
+    `traversal_empty` or `ready`. (at most 64 characters)
+    """
+    failureMode: str | None
+    """The status, or `graph_anomalies`; null where the graph is ready. (at most 64 characters)"""
+    graphReady: bool
+    """`traversalReady` of the inspection."""
+    graphRecordCount: int
+    """Records of the graph that were read. (at least 0)"""
+    graphNodeCount: int
+    """Its nodes. (at least 0)"""
+    graphEdgeCount: int
+    """Its edges. (at least 0)"""
+    graphTruncated: bool
+    """Whether the graph has more records."""
+    inspection: SvcGraphCollectionInspectionResult | None
+    """The inspection of the graph."""
+    seedCoverage: SvcGraphSeedCoverage | None
+    """How the target collection leads into the graph; null without one."""
+    recommendedActions: list[str]
+    """What to do. (at most 16 items)"""
+
+
+class GraphJob(TypedDict):
+    """An import, an inspection or an examination of a graph as a job."""
+
+    admission: AdmissionReceipt
+    """The receipt of its admission."""
+    id: str
+    """The job; also the id of its run. (at most 160 characters)"""
+    kind: Literal["import", "inspect", "doctor"]
+    """What it does."""
+    status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
+    """The status of the job. An import that some records failed in succeeds too: `failed` counts them."""
+    collection: str
+    """The collection. (at most 255 characters)"""
+    requestHash: str
+    """SHA-256 of the collection and the request. (at most 71 characters)"""
+    createdAt: Timestamp
+    """When it was admitted."""
+    startedAt: str | None
+    """When it began. (at most 40 characters, RFC 3339)"""
+    completedAt: str | None
+    """When it ended. (at most 40 characters, RFC 3339)"""
+    durationMs: float | None
+    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    cancellationRequested: bool
+    """Whether a caller asked it to stop."""
+    requested: int
+    """Records of an import; 1 of the others. (at least 0)"""
+    attempted: int
+    """Records that it tried so far; 1 for a graph that was examined. (at least 0)"""
+    succeeded: int
+    """Records that it wrote so far; 1 for a graph that was examined. (at least 0)"""
+    failed: int
+    """Records that it could not write so far; the result says why. (at least 0)"""
+    progress: float
+    """Share of the work that is done; 1 once it succeeded. (0 to 1)"""
+    graphId: str | None
+    """The graph; null where the request names none and the job has not ended. (at most 900000 characters)"""
+    partitionKey: str | None
+    """The partition; null where the request names none and the job has not ended. (at most 900000 characters)
+    """
+    recordCount: int
+    """Records of the graph: of an import as requested, of the others as read. (at least 0)"""
+    nodeCount: int
+    """Nodes of the graph, in the same way. (at least 0)"""
+    edgeCount: int
+    """Edges of the graph, in the same way. (at least 0)"""
+    assertionCount: int
+    """Assertions of the graph, in the same way. (at least 0)"""
+    reviewCount: int
+    """Reviews of the graph, in the same way. (at least 0)"""
+    projectionCount: int
+    """Projections of the graph, in the same way. (at least 0)"""
+    warningCount: int
+    """Warnings of the result. (at least 0)"""
+    errorCount: int
+    """Records that an import could not write. (at least 0)"""
+    anomalyCount: int
+    """Anomalies that an inspection found. (at least 0)"""
+    failureClass: str | None
+    """Kind of the failure. (at most 160 characters)"""
+    error: str | None
+    """Description of the failure. (at most 4096 characters)"""
+    importResult: SvcGraphCollectionImportResult | None
+    """What an import wrote; null in lists unless `includeResult` is true."""
+    inspectionResult: SvcGraphCollectionInspectionResult | None
+    """What an inspection found; null in lists unless `includeResult` is true."""
+    doctorResult: SvcGraphDoctorResult | None
+    """What the examination found; null in lists unless `includeResult` is true."""
+
+
 # ---- objects
 
 
@@ -3319,6 +4375,12 @@ events. (at most 200 items)
 
 ExecutionArtifactList: TypeAlias = list[ExecutionArtifact]
 """The artifacts of one run, oldest first. (at most 1000 items)"""
+
+SvcGraphProviderShapeList: TypeAlias = list[SvcGraphProviderShape]
+"""Shapes of stores of graphs. (at most 64 items)"""
+
+GraphJobList: TypeAlias = list[GraphJob]
+"""Graph jobs, newest first. (at most 200 items)"""
 
 ServerCheckStatus: TypeAlias = Literal["ok", "warning", "failed", "unknown"]
 """Outcome of a readiness check, best first."""

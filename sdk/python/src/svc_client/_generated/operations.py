@@ -715,6 +715,143 @@ CANCEL_EMBEDDING_JOB = OperationSpec(
     absent=True,
 )
 
+LIST_GRAPH_PROVIDER_SHAPES = OperationSpec(
+    "listGraphProviderShapes",
+    "GET",
+    "/graph/provider-shapes",
+    retry="safe",
+    answers={200: "json"},
+)
+
+GET_GRAPH_PROVIDER_SHAPE = OperationSpec(
+    "getGraphProviderShape",
+    "GET",
+    "/graph/provider-shapes/{providerId}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+IMPORT_GRAPH_ENVELOPE = OperationSpec(
+    "importGraphEnvelope",
+    "POST",
+    "/collections/{collection}/graph/import",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+EXPORT_GRAPH_ENVELOPE = OperationSpec(
+    "exportGraphEnvelope",
+    "POST",
+    "/collections/{collection}/graph/export",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+    body=BodySpec("json", "application/json", optional=True),
+)
+
+TRAVERSE_GRAPH = OperationSpec(
+    "traverseGraph",
+    "POST",
+    "/collections/{collection}/graph/traverse",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+    body=BodySpec("json", "application/json"),
+)
+
+INSPECT_GRAPH = OperationSpec(
+    "inspectGraphCollection",
+    "POST",
+    "/collections/{collection}/graph/inspect",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+    body=BodySpec("json", "application/json", optional=True),
+)
+
+PREFLIGHT_GRAPH_IMPORT = OperationSpec(
+    "preflightGraphImport",
+    "POST",
+    "/collections/{collection}/graph/import/preflight",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+)
+
+DOCTOR_GRAPH = OperationSpec(
+    "doctorGraphCollection",
+    "POST",
+    "/collections/{collection}/graph/doctor",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+    body=BodySpec("json", "application/json", optional=True),
+)
+
+START_GRAPH_IMPORT_JOB = OperationSpec(
+    "startGraphImportJob",
+    "POST",
+    "/collections/{collection}/graph/import/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+START_GRAPH_INSPECTION_JOB = OperationSpec(
+    "startGraphInspectionJob",
+    "POST",
+    "/collections/{collection}/graph/inspect/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json", optional=True),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+START_GRAPH_DOCTOR_JOB = OperationSpec(
+    "startGraphDoctorJob",
+    "POST",
+    "/collections/{collection}/graph/doctor/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json", optional=True),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+LIST_GRAPH_JOBS = OperationSpec(
+    "listGraphJobs",
+    "GET",
+    "/graph/jobs",
+    retry="safe",
+    answers={200: "json"},
+    query=(ParameterSpec("limit", "limit"), ParameterSpec("includeResult", "include_result")),
+)
+
+GET_GRAPH_JOB = OperationSpec(
+    "getGraphJob",
+    "GET",
+    "/graph/jobs/{jobId}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+CANCEL_GRAPH_JOB = OperationSpec(
+    "cancelGraphJob",
+    "DELETE",
+    "/graph/jobs/{jobId}",
+    retry="never",
+    answers={200: "json"},
+    absent=True,
+)
+
 LIST_TRACES = OperationSpec(
     "listTraces",
     "GET",

@@ -1,0 +1,126 @@
+import { readListing } from '../collections/page-request.ts';
+import type { RecordParts } from '../collections/parts.ts';
+import { readAtOneMoment } from '../collections/query-records.ts';
+import type { ReadCall } from '../collections/read-call.ts';
+import { checkCollectionName } from '../collections/rules/policy.ts';
+import type { RecordValue } from '../collections/rules/record-key.ts';
+import { parseJson } from '../kernel/json-text.ts';
+import { inTurns, turnsOf } from '../kernel/turns.ts';
+import type { GraphChoice } from './graph-query.ts';
+import { type GraphInspection, inspectRead, readAnomalyLimit } from './inspect-collection-graph.ts';
+import { readGraph, readMaxRecords } from './read-graph.ts';
+import { coverSeeds, diagnose } from './rules/doctor.ts';
+import { TARGET_RECORDS_DEFAULT } from './rules/limits.ts';
+import { nodeIdsOf } from './rules/rebuild.ts';
+import { readSeedPointers } from './rules/seeds.ts';
+
+export interface GraphExamination extends GraphChoice {
+  readonly targetCollection?: string | null;
+  readonly targetPartitionKeys?: readonly string[] | null;
+  readonly seedJsonPointers?: readonly string[] | null;
+  readonly maxGraphRecords?: number | null;
+  readonly maxTargetRecords?: number | null;
+  readonly allowPartialGraph?: boolean | null;
+  readonly includeAnomalies?: boolean | null;
+  readonly anomalyLimit?: number | null;
+}
+
+export type ExaminedGraph = Awaited<ReturnType<typeof examineGraph>>;
+
+/** An examination whose numbers and names are right. */
+export interface ReadExamination {
+  readonly maxRecords: number;
+  readonly anomalyLimit: number;
+  /** `null`: the request names no collection to start from. */
+  readonly target: {
+    readonly name: string;
+    readonly partitionKeys: readonly string[] | null;
+    readonly pointers: readonly string[];
+    readonly maxRecords: number;
+  } | null;
+}
+
+/** Throws `validation_failed` naming the member. */
+export function readExamination(request: GraphExamination): ReadExamination {
+  const { targetCollection, targetPartitionKeys } = request;
+  const pointers = readSeedPointers(request.seedJsonPointers);
+  const maxTargetRecords = request.maxTargetRecords ?? TARGET_RECORDS_DEFAULT;
+  const name = targetCollection?.trim() ?? '';
+  return {
+    maxRecords: readMaxRecords(request.maxGraphRecords, '/maxGraphRecords'),
+    anomalyLimit: readAnomalyLimit(request.anomalyLimit),
+    target:
+      name === ''
+        ? null
+        : {
+            name: checkCollectionName(name, '/targetCollection'),
+            partitionKeys: (targetPartitionKeys ?? []).length === 0 ? null : (targetPartitionKeys ?? null),
+            pointers,
+            maxRecords: readMaxRecords(maxTargetRecords, '/maxTargetRecords'),
+          },
+  };
+}
+
+/**
+ * Whether a graph can be walked in, and how well the records of another collection lead into it. Each of the two is read as of one
+ * moment. Throws as `readGraph` does.
+ */
+export async function examineGraph(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  request: GraphExamination,
+  call: ReadCall = {},
+) {
+  const { maxRecords, anomalyLimit, target } = readExamination(request);
+  const graph = await readGraph(parts, space, name, { ...request, maxRecords }, call);
+  const inspection: GraphInspection = await inspectRead(parts, graph, { ...request, anomalyLimit });
+  const seedCoverage =
+    target === null ? null : await coverage(parts, space, target, nodeIdsOf(graph.records), call);
+  const { nodeCount, edgeCount, traversalReady } = inspection;
+  const outcome = diagnose({
+    graphTruncated: graph.truncated && request.allowPartialGraph !== true,
+    graphReady: traversalReady,
+    nodeCount,
+    edgeCount,
+    coverage: seedCoverage,
+    targetTruncated: seedCoverage?.targetTruncated ?? false,
+  });
+  return {
+    collection: graph.collection.name,
+    ...outcome,
+    graphReady: traversalReady,
+    graphRecordCount: graph.records.length,
+    graphNodeCount: nodeCount,
+    graphEdgeCount: edgeCount,
+    graphTruncated: graph.truncated,
+    inspection,
+    seedCoverage,
+  };
+}
+
+async function coverage(
+  parts: RecordParts,
+  space: string,
+  { name, partitionKeys, pointers, maxRecords }: NonNullable<ReadExamination['target']>,
+  nodeIds: ReadonlySet<string>,
+  call: ReadCall,
+) {
+  const most = { records: maxRecords, bytes: parts.limits.answerBytesMax };
+  const { page } = await readAtOneMoment(parts, space, name, call, ({ policy }, read) =>
+    read(readListing({ partitionKeys }, policy), most),
+  );
+  const turns = turnsOf(parts.world.clock);
+  const records: RecordValue[] = [];
+  for (const text of page.records) {
+    records.push(parseJson(text) as RecordValue);
+    if (turns.due()) await turns.next();
+  }
+  return {
+    targetCollection: name,
+    targetRecordCount: records.length,
+    targetTruncated: page.nextOffset !== null,
+    seedJsonPointers: pointers,
+    ...(await inTurns(coverSeeds(records, pointers, nodeIds), turns)),
+  };
+}

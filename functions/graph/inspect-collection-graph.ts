@@ -1,0 +1,69 @@
+import type { RecordParts } from '../collections/parts.ts';
+import type { ReadCall } from '../collections/read-call.ts';
+import { invalidMember } from '../kernel/errors.ts';
+import { inTurns, turnsOf } from '../kernel/turns.ts';
+import { chosenMetadata, type GraphChoice } from './graph-query.ts';
+import { type ReadGraph, readGraph } from './read-graph.ts';
+import { inspectGraph } from './rules/inspect.ts';
+import { ANOMALIES_DEFAULT, ANOMALIES_MAX } from './rules/limits.ts';
+import { partitionOf } from './rules/read-scope.ts';
+import { scopeIn } from './rules/rebuild.ts';
+
+export interface GraphInspectionRequest extends GraphChoice {
+  readonly maxRecords?: number | null;
+  readonly allowPartialGraph?: boolean | null;
+  readonly includeAnomalies?: boolean | null;
+  readonly anomalyLimit?: number | null;
+}
+
+export type GraphInspection = Awaited<ReturnType<typeof inspectCollectionGraph>>;
+
+/** Inspects a graph of a collection as of one moment. Throws as `readGraph` does. */
+export async function inspectCollectionGraph(
+  parts: RecordParts,
+  space: string,
+  name: string,
+  request: GraphInspectionRequest,
+  call: ReadCall = {},
+) {
+  const anomalyLimit = readAnomalyLimit(request.anomalyLimit);
+  return inspectRead(parts, await readGraph(parts, space, name, request, call), {
+    ...request,
+    anomalyLimit,
+  });
+}
+
+/** The same of a graph that was read. */
+export async function inspectRead(
+  { world }: Pick<RecordParts, 'world'>,
+  read: ReadGraph,
+  request: GraphInspectionRequest,
+) {
+  const { collection, records, truncated, continuationToken } = read;
+  const steps = inspectGraph(records, {
+    includeAnomalies: request.includeAnomalies ?? true,
+    anomalyLimit: request.anomalyLimit ?? ANOMALIES_DEFAULT,
+    allowPartialGraph: request.allowPartialGraph ?? false,
+    truncated,
+  });
+  const inspection = await inTurns(steps, turnsOf(world.clock));
+  const found = scopeIn(records);
+  const asked = chosenMetadata(request);
+  return {
+    collection: collection.name,
+    graphId: asked['graphId'] ?? found.graphId,
+    namespace: asked['namespace'] ?? found.namespace,
+    tenantId: asked['tenantId'] ?? found.tenantId,
+    partitionKey: asked['graphPartitionKey'] ?? records[0]?.partitionKey ?? partitionOf(found),
+    continuationToken,
+    ...inspection,
+  };
+}
+
+/** Throws `validation_failed` naming `/anomalyLimit`. */
+export function readAnomalyLimit(given: number | null | undefined): number {
+  const limit = given ?? ANOMALIES_DEFAULT;
+  if (!Number.isSafeInteger(limit) || limit < 0 || limit > ANOMALIES_MAX)
+    throw invalidMember('/anomalyLimit', `must be a whole number from 0 to ${ANOMALIES_MAX}`);
+  return limit;
+}

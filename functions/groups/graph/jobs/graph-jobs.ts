@@ -1,0 +1,26 @@
+import type { JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
+import { GRAPH_HANDLERS, type GraphJobsParts } from './job-parts.ts';
+
+/** The jobs that import and examine graphs. The code of the handlers is loaded by the worker that first executes one. */
+export function graphJobs(parts: GraphJobsParts): JobPlugin {
+  const handler = (handlerId: string, displayName: string): JobHandler => ({
+    handlerId,
+    displayName,
+    judge: ({ caller, space }) => parts.access.judgeRecordJob({ caller, space, operation: 'write' }),
+    async run(context) {
+      const { runGraphJob } = await import('./run-graph-job.ts');
+      return runGraphJob(parts, context);
+    },
+  });
+  return {
+    pluginId: 'svc.graph',
+    name: 'Graph',
+    family: 'graph',
+    statusPath: '/graph/jobs',
+    handlers: [
+      handler(GRAPH_HANDLERS.import, 'Import a graph'),
+      handler(GRAPH_HANDLERS.inspect, 'Inspect a graph'),
+      handler(GRAPH_HANDLERS.doctor, 'Examine a graph'),
+    ],
+  };
+}

@@ -1,0 +1,136 @@
+import type {
+  SvcGraphCollectionImportRequest,
+  SvcGraphCollectionInspectionRequest,
+  SvcGraphDoctorRequest,
+} from '../../../../contracts/generated/models.ts';
+import { examineGraph } from '../../../graph/examine-graph.ts';
+import { type GraphImportResult, importGraph } from '../../../graph/import-graph.ts';
+import { type GraphInspection, inspectCollectionGraph } from '../../../graph/inspect-collection-graph.ts';
+import { readEnvelope } from '../../../graph/rules/read-envelope.ts';
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
+import { parseJson } from '../../../kernel/json-text.ts';
+import { formatUtc } from '../../../kernel/timestamp.ts';
+import { keepResult } from '../../records/library/kept-result.ts';
+import { loadReports } from '../../records/library/load-reports.ts';
+import { discardAfter, readStagedText, type StagedText } from '../../records/library/staged-payload.ts';
+import { doctorResult, inspectionResult } from '../graph-results.ts';
+import { envelopeIn, importOptions } from '../import-options.ts';
+import { detailsOf, type GraphJobFacts } from './job-facts.ts';
+import { type GraphJobKind, type GraphJobsParts, kindOf } from './job-parts.ts';
+import { IMPORTED, importedResult } from './job-view.ts';
+
+/** What the run has of the request: its text, or the reference of a staged one. */
+interface GraphJobPayload extends StagedText {
+  readonly collection: string;
+  readonly request?: string;
+}
+
+const RESULT_ARTIFACTS: Readonly<Record<GraphJobKind, string>> = {
+  import: 'graph-import-result',
+  inspect: 'graph-inspection-result',
+  doctor: 'graph-doctor-result',
+};
+
+interface Done {
+  readonly result: Json;
+  readonly facts: GraphJobFacts;
+  readonly counts: { readonly requested: number; readonly attempted: number; readonly succeeded: number };
+  readonly stoppedOnError?: boolean;
+}
+
+/** Executes a job. An import goes on where an earlier execution has come to; the others read again. */
+export async function runGraphJob(parts: GraphJobsParts, context: JobContext): Promise<Json> {
+  const { staged } = context.payload as unknown as GraphJobPayload;
+  const discard = async () => {
+    if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
+  };
+  const kind = kindOf(context.handlerId);
+  try {
+    const { result, facts, counts, stoppedOnError = false } = await work(parts, context, kind);
+    const name = RESULT_ARTIFACTS[kind];
+    const isRemade = kind === 'import';
+    const held = await keepResult(context, name, result, parts.resultBytesMax, { isRemade });
+    await context.report({
+      ...counts,
+      failed: counts.attempted - counts.succeeded,
+      progress: 1,
+      statusDetails: { ...detailsOf(facts), stoppedOnError },
+    });
+    await discard();
+    return held;
+  } catch (error) {
+    await discardAfter(error, context, discard);
+    throw error;
+  }
+}
+
+async function work(parts: GraphJobsParts, context: JobContext, kind: GraphJobKind): Promise<Done> {
+  if (kind === 'import') return runImport(parts, context);
+  const { collection } = context.payload as unknown as GraphJobPayload;
+  const { space } = context.job;
+  const request = parseJson(await textOf(parts, context)) as object;
+  await context.report({ requested: 1, attempted: 0, succeeded: 0, failed: 0, progress: 0 });
+  const now = () => formatUtc(parts.records.world.clock.now());
+  const call = { signal: context.signal };
+  if (kind === 'inspect') {
+    const asked = request as SvcGraphCollectionInspectionRequest;
+    const inspected = await inspectCollectionGraph(parts.records, space, collection, asked, call);
+    return examined(inspectionResult(inspected, now()), inspected);
+  }
+  const asked = request as SvcGraphDoctorRequest;
+  const found = await examineGraph(parts.records, space, collection, asked, call);
+  return examined(doctorResult(found, now()), found.inspection);
+}
+
+function examined(result: object, inspection: GraphInspection): Done {
+  const facts: GraphJobFacts = { ...inspection, errorCount: 0 };
+  return { result: result as Json, facts, counts: { requested: 1, attempted: 1, succeeded: 1 } };
+}
+
+async function runImport(parts: GraphJobsParts, context: JobContext): Promise<Done> {
+  const { collection } = context.payload as unknown as GraphJobPayload;
+  const { space } = context.job;
+  const place = { runId: context.runId, space, collection };
+  // The staged payload is gone where an earlier execution has come to its end.
+  const done = (await context.readCheckpoint(IMPORTED))?.content as JsonObject | undefined;
+  const earlier = done === undefined ? null : await importedResult(parts.records, place, done);
+  if (earlier !== null) return imported(earlier as unknown as GraphImportResult);
+  const result = await importGraph(parts.records, {
+    ...place,
+    request: async () => {
+      const request = parseJson(await textOf(parts, context)) as SvcGraphCollectionImportRequest;
+      const continueOnError = request.continueOnError ?? false;
+      return {
+        ...importOptions(request),
+        continueOnError,
+        envelope: readEnvelope(envelopeIn(request), '/envelope'),
+      };
+    },
+    signal: context.signal,
+    progress: loadReports(parts.records.world.clock, context),
+    // A caller may have lost the right since the admission.
+    judgeReplacement: () => {
+      parts.access.judgeRecordJob({ caller: context.job.caller, space, operation: 'delete' });
+    },
+  });
+  const { records: _, ...known } = result;
+  await context.writeCheckpoint(IMPORTED, { ...known });
+  return imported(result);
+}
+
+const WARNED: ReadonlySet<string> = new Set(['replaced', 'existing_non_graph_policy_allowed']);
+
+function imported(result: GraphImportResult): Done {
+  const { records, policyStatus } = result;
+  const { requested, attempted, succeeded, failed, stoppedOnError } = records;
+  const warningCount = WARNED.has(policyStatus) ? 1 : 0;
+  const facts = { ...result, warningCount, errorCount: failed, anomalyCount: 0 };
+  const counts = { requested, attempted, succeeded };
+  return { result: result as unknown as Json, facts, counts, stoppedOnError };
+}
+
+async function textOf({ payloads }: GraphJobsParts, { payload }: JobContext): Promise<string> {
+  const known = payload as unknown as GraphJobPayload;
+  return known.request ?? readStagedText(payloads, known);
+}

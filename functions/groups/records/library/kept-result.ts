@@ -1,0 +1,103 @@
+import { attemptsOf } from '../../../collections/read-call.ts';
+import type { Jobs } from '../../../jobs/admit-job.ts';
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { type JobListRequest, type JobPage, listJobs, resultsOf } from '../../../jobs/read-jobs.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import { findArtifact } from '../../../runs/read-artifacts.ts';
+import type { Run } from '../../../runs/run.ts';
+
+/**
+ * Puts the result as an artifact, and answers what the run holds: the result, or the name of the artifact where it is large. A
+ * deployment without a place for large artifacts loses one that no job view makes again, so that is refused.
+ */
+export async function keepResult(
+  context: JobContext,
+  name: string,
+  result: Json,
+  resultBytesMax: number,
+  { isRemade }: { readonly isRemade: boolean },
+): Promise<Json> {
+  const isLarge = Buffer.byteLength(JSON.stringify(result)) > resultBytesMax;
+  try {
+    await context.putArtifact({ name, kind: 'result', mediaType: 'application/json', content: result });
+  } catch (error) {
+    const hasNoPlace = error instanceof ServiceError && error.code === 'limit_exceeded';
+    if (!hasNoPlace || (isLarge && !isRemade)) throw error;
+  }
+  return isLarge ? { artifact: name } : result;
+}
+
+/** Bytes of large results that one answer carries; the first result may exceed it. */
+const LARGE_RESULTS_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Counts bytes before they are held; throws where requests hold too many. */
+export interface ResultBytes {
+  /** Of a result that is read in one go. */
+  readonly hold: (bytes: number) => void;
+  /** Of a result that is made piece by piece. */
+  readonly grow: (bytes: number) => void;
+}
+
+/** For results of a list whose pages may be read again: only what exceeds all earlier attempts is counted. */
+export function bytesOfAttempts({ hold, grow }: ResultBytes): () => ResultBytes {
+  const [held, grown] = [attemptsOf({ grow: hold }), attemptsOf({ grow })];
+  return () => ({ hold: held().add, grow: grown().add });
+}
+
+/** Makes the result of a run that has no artifact. `grow` counts the bytes. */
+export type RemadeResult = (run: Run, grow: (bytes: number) => void) => Promise<Json>;
+
+/** The results of the jobs in their order, or of as many of the first jobs as one answer carries. */
+export async function keptResults(
+  jobs: Jobs,
+  runs: readonly Run[],
+  bytes: ResultBytes,
+  remade: RemadeResult,
+): Promise<readonly Json[]> {
+  const found = await resultsOf(jobs, runs);
+  const whole: Json[] = [];
+  let held = 0;
+  const counted = (count: (size: number) => void) => (size: number) => {
+    count(size);
+    held += size;
+  };
+  const [hold, grow] = [counted(bytes.hold), counted(bytes.grow)];
+  for (const [index, run] of runs.entries()) {
+    const result = found[index] ?? null;
+    const name = artifactIn(result);
+    if (name !== null && held > LARGE_RESULTS_BYTES_MAX) return whole;
+    if (name === null) whole.push(result);
+    else {
+      const artifact = run.artifacts === 0 ? null : await findArtifact(jobs.runtime, run.id, name, hold);
+      whole.push(artifact === null ? await remade(run, grow) : artifact.content);
+    }
+  }
+  return whole;
+}
+
+function artifactIn(result: Json): string | null {
+  if (typeof result !== 'object' || result === null || !('artifact' in result)) return null;
+  return typeof result.artifact === 'string' ? result.artifact : null;
+}
+
+export interface JobPageWithResults extends JobPage {
+  readonly results: readonly Json[];
+}
+
+/** The page ends before its results are too large for an answer. The store knows only where its own page ends, so a shorter page is read again. */
+export async function jobsWithResults(
+  jobs: Jobs,
+  request: JobListRequest,
+  isVisible: (run: Run) => boolean,
+  resultsOfRuns: (runs: readonly Run[]) => Promise<readonly Json[]>,
+): Promise<JobPageWithResults> {
+  for (let { limit } = request; ; ) {
+    const page = await listJobs(jobs, { ...request, limit });
+    const shown = page.jobs.filter(isVisible);
+    const results = await resultsOfRuns(shown);
+    const last = shown[results.length - 1];
+    if (results.length === shown.length || last === undefined) return { ...page, jobs: shown, results };
+    limit = page.jobs.indexOf(last) + 1;
+  }
+}

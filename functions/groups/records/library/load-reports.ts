@@ -1,0 +1,22 @@
+import type { LoadJob, LoadProgress } from '../../../collections/batch-upsert.ts';
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import type { Clock } from '../../../kernel/world.ts';
+
+/** Reports are this far apart: each is a write of the run. */
+const REPORT_MS = 500;
+
+/** Reports the counts from time to time, and the first step of each execution as a checkpoint: the run makes progress. */
+export function loadReports(clock: Clock, context: JobContext): LoadJob['progress'] {
+  let reportedAt: number | null = null;
+  return async (done: LoadProgress) => {
+    const now = clock.now();
+    if (reportedAt === null) await context.writeCheckpoint('loaded', { attempted: done.attempted });
+    const isLast = done.stoppedOnError || done.attempted >= done.requested;
+    if (reportedAt !== null && now - reportedAt < REPORT_MS && !isLast) return;
+    reportedAt = now;
+    const { requested, attempted, succeeded, failed, stoppedOnError } = done;
+    const progress = requested === 0 ? 1 : attempted / requested;
+    const statusDetails = { stoppedOnError };
+    await context.report({ requested, attempted, succeeded, failed, progress, statusDetails });
+  };
+}
