@@ -1,7 +1,7 @@
 import type { RecordParts } from '../collections/parts.ts';
 import { collectionMissing, readCollection } from '../collections/read-policy.ts';
 import { etagOf } from '../collections/rules/record-write.ts';
-import { ServiceError } from '../kernel/errors.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { inTurns, turnsOf } from '../kernel/turns.ts';
 import { ChunkVectors, type VectorsCall } from './chunk-vectors.ts';
 import type { BegunPlan, IngestProgress } from './ingest-progress.ts';
@@ -21,6 +21,10 @@ const TRIES_MAX = 8;
 export interface IngestOptions extends Pick<WriteOptions, 'signal'>, VectorsCall {
   /** Records of earlier documents of the request. */
   readonly known?: RequestRecords;
+  /** Chunks that the document may have; those of every document where absent. */
+  readonly chunksMax?: number;
+  /** Where the document stands in the request. */
+  readonly pointer?: string;
   /** Of a job, which may be executed again: without it, a second call writes a second time. */
   readonly progress?: IngestProgress;
 }
@@ -42,7 +46,14 @@ export async function ingestDocument(
   document: IngestDocument,
   options: IngestOptions,
 ): Promise<Ingested> {
-  const chunks = await inTurns(cutDocument(document), turnsOf(parts.world.clock));
+  const { chunksMax = Infinity, pointer = '' } = options;
+  const chunks = await inTurns(cutDocument(document, pointer), turnsOf(parts.world.clock));
+  if (chunks.length > chunksMax)
+    throw invalidMember(
+      pointer,
+      `makes ${chunks.length} chunks, and its request has room for ${chunksMax}`,
+      'limit_exceeded',
+    );
   const call = new IngestCall(parts, space, document, { chunks, options });
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     options.signal?.throwIfAborted();
@@ -90,7 +101,9 @@ class IngestCall {
       this.#options,
     );
     const known = (shared ?? new RequestRecords()).copy();
-    const plan = await this.#inTurns(planIngestion(document, this.#chunks, stored, known));
+    const plan = await this.#inTurns(
+      planIngestion(document, this.#chunks, stored, known, this.#options.pointer),
+    );
     if (!document.options.dryRun) {
       if (!(await this.#vectors.complete(plan.chunks))) return null;
       const ledger = await progress?.ledger(collection, plan);
