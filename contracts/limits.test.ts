@@ -76,6 +76,8 @@ const keptByParameter: Readonly<Record<string, string>> = {
   recordJobListLimitDefault: 'listRecordImportJobs limit default',
   embeddingJobListLimitMax: 'listEmbeddingJobs limit maximum',
   embeddingJobListLimitDefault: 'listEmbeddingJobs limit default',
+  ragJobListLimitMax: 'listRagIngestionJobs limit maximum',
+  ragJobListLimitDefault: 'listRagIngestionJobs limit default',
   anomaliesMax: 'inspectCollection anomalyLimit maximum',
   anomaliesDefault: 'inspectCollection anomalyLimit default',
   executionHistoryLimitDefault: 'getExecutionRunHistory limit default',
@@ -95,7 +97,14 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
     'putExternalExecutionLeaseCheckpoint',
   ],
   collectionPolicyBodyBytesMax: ['createCollection'],
-  recordQueryBodyBytesMax: ['queryRecords', 'searchRecords', 'exportCollectionBounded'],
+  recordQueryBodyBytesMax: [
+    'queryRecords',
+    'searchRecords',
+    'exportCollectionBounded',
+    'buildRagContext',
+    'buildRagPrompt',
+    'evaluateRagContext',
+  ],
   recordBodyBytesMax: ['upsertRecord'],
   recordImportBodyBytesMax: [
     'importCollection',
@@ -108,6 +117,12 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
   objectBytesMax: ['putObject'],
   recordArtifactBodyBytesMax: ['ingestRecordArtifact'],
   embeddingBodyBytesMax: ['generateEmbeddings', 'startEmbeddingJob'],
+  ragIngestBodyBytesMax: [
+    'ingestRagText',
+    'ingestRagTextBatch',
+    'startRagIngestionTextJob',
+    'startRagIngestionBatchJob',
+  ],
 };
 
 /** Limits that the catalog enforces: the body limit of these operations only. */

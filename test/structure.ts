@@ -45,7 +45,7 @@ const usedGroups: Readonly<Record<string, readonly string[]>> = {
   artifacts: ['objects', 'execution', 'records'],
   embeddings: ['providers', 'records'],
   retrieval: ['embeddings', 'providers'],
-  rag: ['retrieval', 'graph'],
+  rag: ['records', 'retrieval', 'graph'],
 };
 
 /** What each room may import beside itself, other than packages; compare ARCHITECTURE.md, "Rooms". */

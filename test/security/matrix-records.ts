@@ -19,6 +19,7 @@ export const recordGroups: ReadonlySet<string> = new Set([
   'objects',
   'artifacts',
   'embeddings',
+  'rag',
 ]);
 
 const inOwn = (...operations: readonly string[]): RecordGrantOf => ({ space: own.tenant, operations });

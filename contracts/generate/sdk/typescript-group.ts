@@ -12,6 +12,7 @@ const TAKEN = new Set([
   'waitForExecutionRun',
   'waitForRecordImportJob',
   'waitForEmbeddingJob',
+  'waitForRagIngestionJob',
   'toJSON',
   'toString',
   'valueOf',

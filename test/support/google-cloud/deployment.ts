@@ -14,6 +14,7 @@ const groups = [
   'objects',
   'artifacts',
   'embeddings',
+  'rag',
   'traces',
 ];
 const internal = ['worker', 'reconcile', 'prune'];

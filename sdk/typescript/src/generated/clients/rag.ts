@@ -2,6 +2,9 @@
 
 import { changedOptions } from '../../core.ts';
 import type { ClientOptions } from '../../options.ts';
+import { waitForJob } from '../../wait-job.ts';
+import type { RunWaitOptions } from '../../wait-run.ts';
+import type { RagIngestionJob } from '../models.ts';
 import { RagOperations } from '../groups/rag.ts';
 
 export * from '../../common.ts';
@@ -18,5 +21,14 @@ export class RagClient extends RagOperations {
   /** Another client with the options of this one; the given options replace them. */
   withOptions(options: ClientOptions): RagClient {
     return new RagClient(changedOptions(this, options));
+  }
+
+  /**
+   * Waits until the ingestion has ended and returns it with any `status`; `null` if there is no such job. Throws
+   * `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForRagIngestionJob(jobId: string, options: RunWaitOptions = {}): Promise<RagIngestionJob | null> {
+    const reader = { operation: 'getRagIngestionJob', read: this.getRagIngestionJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
   }
 }
