@@ -78,6 +78,8 @@ const keptByParameter: Readonly<Record<string, string>> = {
   embeddingJobListLimitDefault: 'listEmbeddingJobs limit default',
   graphJobListLimitMax: 'listGraphJobs limit maximum',
   graphJobListLimitDefault: 'listGraphJobs limit default',
+  ragJobListLimitMax: 'listRagIngestionJobs limit maximum',
+  ragJobListLimitDefault: 'listRagIngestionJobs limit default',
   anomaliesMax: 'inspectCollection anomalyLimit maximum',
   anomaliesDefault: 'inspectCollection anomalyLimit default',
   executionHistoryLimitDefault: 'getExecutionRunHistory limit default',
@@ -104,6 +106,9 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
     'traverseGraph',
     'doctorGraphCollection',
     'startGraphDoctorJob',
+    'buildRagContext',
+    'buildRagPrompt',
+    'evaluateRagContext',
   ],
   recordBodyBytesMax: ['upsertRecord'],
   recordImportBodyBytesMax: [
@@ -120,6 +125,12 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
   objectBytesMax: ['putObject'],
   recordArtifactBodyBytesMax: ['ingestRecordArtifact'],
   embeddingBodyBytesMax: ['generateEmbeddings', 'startEmbeddingJob'],
+  ragIngestBodyBytesMax: [
+    'ingestRagText',
+    'ingestRagTextBatch',
+    'startRagIngestionTextJob',
+    'startRagIngestionBatchJob',
+  ],
 };
 
 /** Limits that the catalog enforces: the body limit of these operations only. */

@@ -38,6 +38,7 @@ const recordGroups: ReadonlySet<string> = new Set([
   'artifacts',
   'embeddings',
   'graph',
+  'rag',
   'traces',
 ]);
 

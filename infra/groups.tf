@@ -13,6 +13,7 @@ locals {
     artifacts   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     embeddings  = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     graph       = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    rag         = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     traces      = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
   }
 

@@ -46,7 +46,7 @@ const usedGroups: Readonly<Record<string, readonly string[]>> = {
   embeddings: ['providers', 'records'],
   retrieval: ['embeddings', 'providers'],
   graph: ['records'],
-  rag: ['retrieval', 'graph'],
+  rag: ['records', 'retrieval', 'graph'],
 };
 
 /** What each room may import beside itself, other than packages; compare ARCHITECTURE.md, "Rooms". */

@@ -72,13 +72,14 @@ same<ListParcelsParameters, { readonly limit?: number | undefined; readonly afte
 same<Client.ParcelManifest, { readonly manifest: Client.ParcelQuery; readonly artifact: FilePart }>(true);
 same<Awaited<ReturnType<SvcClient['ingestParcel']>>, Client.Parcel | null>(true);
 same<Awaited<ReturnType<SvcClient['putBytes']>>, ReadableStream<Uint8Array>>(true);
-same<Exclude<keyof SvcClient, 'getExecutionRun' | 'getRecordImportJob' | 'getEmbeddingJob' | 'getGraphJob'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'waitForExecutionRun' | 'waitForRecordImportJob' | 'waitForEmbeddingJob' | 'waitForGraphJob' | 'toJSON'>(true);
+same<Exclude<keyof SvcClient, 'getExecutionRun' | 'getRecordImportJob' | 'getEmbeddingJob' | 'getGraphJob' | 'getRagIngestionJob'>, 'listParcels' | 'findParcel' | 'ingestParcel' | 'putBytes' | 'baseUrl' | 'withOptions' | 'waitForExecutionRun' | 'waitForRecordImportJob' | 'waitForEmbeddingJob' | 'waitForGraphJob' | 'waitForRagIngestionJob' | 'toJSON'>(true);
 // The methods of the runtime that need operations of the published contract, which the fixture lacks.
 declare module './sdk/typescript/src/generated/models.ts' {
   export interface ExecutionRun { readonly completedAtUtc: string | null }
   export interface RecordImportJob { readonly status: string }
   export interface EmbeddingJob { readonly status: string }
   export interface GraphJob { readonly status: string }
+  export interface RagIngestionJob { readonly status: string }
 }
 declare module './sdk/typescript/src/generated/client.ts' {
   interface Operations {
@@ -86,6 +87,7 @@ declare module './sdk/typescript/src/generated/client.ts' {
     getRecordImportJob(jobId: string, options: object): Promise<Client.RecordImportJob | null>;
     getEmbeddingJob(jobId: string, options: object): Promise<Client.EmbeddingJob | null>;
     getGraphJob(jobId: string, options: object): Promise<Client.GraphJob | null>;
+    getRagIngestionJob(jobId: string, options: object): Promise<Client.RagIngestionJob | null>;
   }
 }
 export const used = [query, parcel, operations.peek.routes, problems.not_found.status, limits.parcelsMax, loadValidators];

@@ -9,6 +9,7 @@ export type Group =
   | 'objects'
   | 'artifacts'
   | 'embeddings'
+  | 'rag'
   | 'graph'
   | 'traces';
 
@@ -22,6 +23,7 @@ export const groupClasses = {
   objects: ['server-authenticated'],
   artifacts: ['server-authenticated'],
   embeddings: ['server-authenticated'],
+  rag: ['server-authenticated'],
   graph: ['server-authenticated'],
   traces: ['server-authenticated'],
 } as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;

@@ -181,6 +181,28 @@ export const limits = {
   evaluationResultsMax: 100,
   /** Names of each kind of one match. Unit: items. */
   evaluationIdentifiersMax: 100,
+  /** Longest text of a document to ingest. Unit: UTF-16 code units. */
+  ragTextLengthMax: 2_000_000,
+  /** Longest chunk of a document. Unit: UTF-16 code units. */
+  ragChunkCharsMax: 50_000,
+  /** Chunks of one document. Unit: items. */
+  ragChunksMax: 2_000,
+  /** Documents of one batch. Unit: items. */
+  ragBatchDocumentsMax: 100,
+  /** Chunks of all documents of one batch. Unit: items. */
+  ragBatchChunksMax: 20_000,
+  /** Request body of documents to ingest, as sent. Unit: bytes. */
+  ragIngestBodyBytesMax: 33_554_432,
+  /** Documents of one job as JSON, unless Records:ImportPayloadBytesMax allows more. Unit: bytes. */
+  ragPayloadBytesMax: 8_388_608,
+  /** Largest list of ingestion jobs. Unit: items. */
+  ragJobListLimitMax: 200,
+  /** List of ingestion jobs that names no limit. Unit: items. */
+  ragJobListLimitDefault: 50,
+  /** Cases of one evaluation of contexts. Unit: items. */
+  ragEvaluationCasesMax: 100,
+  /** Expected nodes, edges or provenances of one case. Unit: items. */
+  ragExpectedItemsMax: 200,
   /** Traces of one list, export or prune. Unit: items. */
   traceListLimitMax: 5_000,
   /** Traces of a list, an export or a prune that names no limit. Unit: items. */

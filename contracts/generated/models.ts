@@ -3376,6 +3376,1024 @@ export type ObjectListResult = {
   readonly continuationToken: string | null;
 };
 
+// ---- rag
+
+/** How a document is cut, compared with what is stored, and written. */
+export type RagIngestionOptions = {
+  /** Longest chunk in UTF-16 code units, at most 50,000. (at least 1, 1200 when absent) */
+  readonly chunkChars?: number | null;
+  /** How much of a chunk the next one repeats: less than `chunkChars`. (at least 0, 150 when absent) */
+  readonly chunkOverlapChars?: number | null;
+  /** Whether the call only plans: it answers the same plan hash and writes nothing. (false when absent) */
+  readonly dryRun?: boolean | null;
+  /**
+   * Whether chunks of the document that it no longer has are removed. The caller needs the right to delete
+   * records. (false when absent)
+   */
+  readonly replaceDocumentChunks?: boolean | null;
+  /** Whether chunks whose records say the same already are left as they are. (false when absent) */
+  readonly skipUnchangedChunks?: boolean | null;
+  /**
+   * Whether a chunk takes the vector of a record whose text is the same, instead of a new one. (false when
+   * absent)
+   */
+  readonly reuseExistingChunkVectors?: boolean | null;
+  /** Where such records are looked for: in this request, in the partition or in the whole collection. */
+  readonly vectorReuseScope?: 'request' | 'partition' | 'collection' | null;
+  /**
+   * Whether a record of another place with the same text stands for a chunk, which then has no record of its
+   * own. (false when absent)
+   */
+  readonly deduplicateExistingChunks?: boolean | null;
+  /** Where such records are looked for. */
+  readonly chunkDedupeScope?: 'request' | 'partition' | 'collection' | null;
+  /** Whether a record of the type `rag.manifest` says how the document was cut. (false when absent) */
+  readonly persistManifest?: boolean | null;
+  /** Id of the manifest; the id prefix and `-manifest` if absent. (at most 1023 characters) */
+  readonly manifestId?: string | null;
+  /** A plan hash to compare with. A difference is reported and fails nothing. (at most 128 characters) */
+  readonly expectedPlanHash?: string | null;
+  /** A manifest hash to compare with. (at most 128 characters) */
+  readonly expectedManifestHash?: string | null;
+  /**
+   * Whether the result says how it came about, which is also stored as a trace of the operation
+   * `rag.ingest_text`. The text is not part of it. (false when absent)
+   */
+  readonly includeTrace?: boolean | null;
+};
+
+/** A document to ingest. */
+export type RagIngestTextRequest = {
+  /** The document; if absent, `doc-` and 16 digits of the hash of its text. (at most 2048 characters) */
+  readonly documentId?: string | null;
+  /**
+   * What the ids of its records begin with; the document id if absent. Other characters than letters, digits,
+   * `-`, `_` and `.` become `-`. (at most 2048 characters)
+   */
+  readonly idPrefix?: string | null;
+  /** The partition of its records. (1 to 2048 characters) */
+  readonly partitionKey: string;
+  /** Type of the records of its chunks. (at most 1024 characters, "rag.chunk" when absent) */
+  readonly type?: string | null;
+  /** Version of the form of their content. (at most 1024 characters) */
+  readonly schemaVersion?: string | null;
+  /** The text: not blank, at most 2,000,000 UTF-16 code units. (1 to 2000000 characters) */
+  readonly text: string;
+  /**
+   * The member of `content` that has the text of a chunk; without `/`, `\` and `.`. (at most 256 characters,
+   * "text" when absent)
+   */
+  readonly contentField?: string | null;
+  /** How chunks get their vectors. Their purpose is `passage` unless it is given. */
+  readonly embedding?: EmbeddingOptions | null;
+  /** Metadata of every chunk, beside what the service adds. */
+  readonly metadata?: JsonObject | null;
+  /** Where the document is. (at most 8192 characters) */
+  readonly sourceUri?: string | null;
+  /** Kind of the source; `document` if absent. (at most 1024 characters) */
+  readonly sourceKind?: string | null;
+  /** Id of the source; the document id if absent. (at most 8192 characters) */
+  readonly sourceId?: string | null;
+  /** Name of the source for people. (at most 8192 characters) */
+  readonly sourceLabel?: string | null;
+  /** Sources of every chunk, instead of the four members above. (at most 1000 items) */
+  readonly sources?: readonly SvcSourceReferenceInput[] | null;
+  /** How the document is cut, compared and written. */
+  readonly options?: RagIngestionOptions | null;
+};
+
+/** Documents to ingest one after the other. */
+export type RagIngestTextBatchRequest = {
+  /** 1 to 100 documents. Together they have at most 20,000 chunks. (1 to 100 items) */
+  readonly items: readonly RagIngestTextRequest[];
+  /** Whether the documents behind one that is refused are ingested too. (false when absent) */
+  readonly continueOnError?: boolean | null;
+};
+
+/** What became of the chunks. */
+export type RagIngestActionSummary = {
+  /** Chunks by action. (at most 64 entries) */
+  readonly actionCounts: { readonly [name: string]: number };
+  /** Chunks by how they got their vector. (at most 64 entries) */
+  readonly embeddingActionCounts: { readonly [name: string]: number };
+  /** Chunks with a new record. (at most 2000 items) */
+  readonly createdIds: readonly string[];
+  /** Chunks whose record was replaced. (at most 2000 items) */
+  readonly updatedIds: readonly string[];
+  /** Chunks whose record was left as it was. (at most 2000 items) */
+  readonly reusedIds: readonly string[];
+  /** Chunks for which another record stands. (at most 2000 items) */
+  readonly deduplicatedIds: readonly string[];
+  /** Records that were removed. (at most 100000 items) */
+  readonly staleDeleteIds: readonly string[];
+};
+
+/** A hash beside the one that the request expects. */
+export type RagIngestHashComparison = {
+  /** What was hashed. */
+  readonly kind: 'ragIngestPlan' | 'ragIngestManifest';
+  /** The hash of the request. (at most 128 characters) */
+  readonly expectedHash: string | null;
+  /** The hash; null where there is none. (at most 71 characters) */
+  readonly actualHash: string | null;
+  /** Whether both are there. */
+  readonly compared: boolean;
+  /** Whether they are the same. */
+  readonly matches: boolean;
+  /** The outcome. */
+  readonly status: 'not_provided' | 'matched' | 'drifted' | 'actual_missing';
+};
+
+/** A record of a chunk that the document no longer has. */
+export type RagIngestStaleDeleteResult = {
+  /** The record. (at most 1023 characters) */
+  readonly id: string;
+  /** Its partition. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** The place that the chunk had. */
+  readonly chunkIndex: number | null;
+  /** Hash of its text. (at most 900000 characters) */
+  readonly textHash: string | null;
+  /** `rev:` and its last revision. (at most 64 characters) */
+  readonly etag: string | null;
+  /** Its last revision. (at least 1) */
+  readonly revision: number | null;
+};
+
+/** A chunk and what became of it. */
+export type RagIngestChunkResult = {
+  /** Its place in the document, from 0. (at least 0) */
+  readonly index: number;
+  /** Its record. (at most 1023 characters) */
+  readonly id: string;
+  /** The partition. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** Where it begins in the text, in UTF-16 code units. (at least 0) */
+  readonly charStart: number;
+  /** Where it ends. (at least 0) */
+  readonly charEnd: number;
+  /** Its length. (at least 0) */
+  readonly textLength: number;
+  /** SHA-256 of its text. (at most 71 characters) */
+  readonly textHash: string;
+  /** SHA-256 of its text as the model gets it, with a prefix. (at most 71 characters) */
+  readonly embeddingTextHash: string;
+  /** What became of its record. */
+  readonly action: 'created' | 'updated' | 'reused' | 'deduplicated';
+  /** How it got its vector. */
+  readonly embeddingAction: 'generated' | 'reused' | 'unchanged' | 'deduplicated';
+  /** The record whose vector it has. (at most 1023 characters) */
+  readonly reusedVectorFromId: string | null;
+  /** The partition of that record. (at most 2048 characters) */
+  readonly reusedVectorFromPartitionKey: string | null;
+  /** The record that stands for it. (at most 1023 characters) */
+  readonly deduplicatedFromId: string | null;
+  /** The partition of that record. (at most 2048 characters) */
+  readonly deduplicatedFromPartitionKey: string | null;
+  /** `rev:` and the revision that was written; null where nothing was. (at most 64 characters) */
+  readonly etag: string | null;
+  /** The revision that was written. (at least 1) */
+  readonly revision: number | null;
+};
+
+/** What became of a document. */
+export type RagIngestTextResult = {
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** The document. (at most 2048 characters) */
+  readonly documentId: string;
+  /** The partition of its records. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** The vector that its chunks have. (at most 128 characters) */
+  readonly embeddingField: string;
+  /** The provider that made it. (at most 160 characters) */
+  readonly embeddingProvider: string;
+  /** The model of the provider. (at most 256 characters) */
+  readonly embeddingModel: string;
+  /** What it is for. (at most 32 characters) */
+  readonly embeddingPurpose: string;
+  /** Its length. (at least 1) */
+  readonly dimensions: number;
+  /** Length of the text in UTF-16 code units. (at least 0) */
+  readonly textLength: number;
+  /** SHA-256 of the text. (at most 71 characters) */
+  readonly textHash: string;
+  /**
+   * Hash of the plan: the same document over the same records has the same one, also as a dry run. (at most
+   * 71 characters)
+   */
+  readonly planHash: string;
+  /** Chunks. (at least 0) */
+  readonly chunkCount: number;
+  /** Whether nothing was written. */
+  readonly dryRun: boolean;
+  /** Records of chunks that the document no longer has, which were removed. (at least 0) */
+  readonly deletedStaleCount: number;
+  /** Chunks with a new record. (at least 0) */
+  readonly createdCount: number;
+  /** Chunks whose record was replaced. (at least 0) */
+  readonly updatedCount: number;
+  /** Chunks whose record was left as it was. (at least 0) */
+  readonly reusedCount: number;
+  /** Vectors that the model made. (at least 0) */
+  readonly vectorGeneratedCount: number;
+  /** Vectors that were taken from other records. (at least 0) */
+  readonly vectorReusedCount: number;
+  /** Chunks for which another record stands. (at least 0) */
+  readonly deduplicatedCount: number;
+  /** The record of the manifest; null without one. (at most 1023 characters) */
+  readonly manifestId: string | null;
+  /** Its hash. (at most 71 characters) */
+  readonly manifestHash: string | null;
+  /** What became of it. */
+  readonly manifestAction: 'created' | 'updated' | 'reused' | null;
+  /** `rev:` and the revision that was written. (at most 64 characters) */
+  readonly manifestEtag: string | null;
+  /** The revision that was written. (at least 1) */
+  readonly manifestRevision: number | null;
+  /** What became of the chunks. */
+  readonly actionSummary: RagIngestActionSummary;
+  /** The plan hash beside the expected one. */
+  readonly planHashComparison: RagIngestHashComparison;
+  /** The manifest hash beside the expected one. */
+  readonly manifestHashComparison: RagIngestHashComparison;
+  /** Records of chunks that the document no longer has, by partition key and id. (at most 100000 items) */
+  readonly staleDeletes: readonly RagIngestStaleDeleteResult[];
+  /** The chunks in their order. (at most 2000 items) */
+  readonly chunks: readonly RagIngestChunkResult[];
+  /**
+   * How the result came about: the id of the trace, whether it is stored, parameters, hashes and counts; null
+   * unless it was asked for.
+   */
+  readonly trace: JsonObject | null;
+};
+
+/** What became of one document of a batch. */
+export type RagIngestTextBatchItemResult = {
+  /** Its place in the request, from 0. (at least 0) */
+  readonly index: number;
+  /** The document; null where the request names none and it failed. (at most 2048 characters) */
+  readonly documentId: string | null;
+  /** The partition. (at most 2048 characters) */
+  readonly partitionKey: string | null;
+  /** The outcome. */
+  readonly status: 'succeeded' | 'failed';
+  /** The result of a document that succeeded. */
+  readonly result: RagIngestTextResult | null;
+  /** Why it failed. (at most 4096 characters) */
+  readonly error: string | null;
+};
+
+/** What became of the documents of a batch. */
+export type RagIngestTextBatchResult = {
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** Documents of the request. (at least 0) */
+  readonly requested: number;
+  /** Documents that were tried. (at least 0) */
+  readonly attempted: number;
+  /** Documents that succeeded. (at least 0) */
+  readonly succeeded: number;
+  /** Documents that failed. (at least 0) */
+  readonly failed: number;
+  /** Whether a failed document left others untried. */
+  readonly stoppedOnError: boolean;
+  /** Length of the texts of the documents that succeeded. (at least 0) */
+  readonly textLength: number;
+  /** Chunks. (at least 0) */
+  readonly chunkCount: number;
+  /** Records of chunks that the document no longer has, which were removed. (at least 0) */
+  readonly deletedStaleCount: number;
+  /** Chunks with a new record. (at least 0) */
+  readonly createdCount: number;
+  /** Chunks whose record was replaced. (at least 0) */
+  readonly updatedCount: number;
+  /** Chunks whose record was left as it was. (at least 0) */
+  readonly reusedCount: number;
+  /** Vectors that the model made. (at least 0) */
+  readonly vectorGeneratedCount: number;
+  /** Vectors that were taken from other records. (at least 0) */
+  readonly vectorReusedCount: number;
+  /** Chunks for which another record stands. (at least 0) */
+  readonly deduplicatedCount: number;
+  /** The documents that were tried, in their order. (at most 100 items) */
+  readonly items: readonly RagIngestTextBatchItemResult[];
+};
+
+/** The ingestion of a document or a batch as a job. */
+export type RagIngestionJob = {
+  /** The receipt of its admission. */
+  readonly admission: AdmissionReceipt;
+  /** The job; also the id of its run. (at most 160 characters) */
+  readonly id: string;
+  /** Whether it ingests one document or a batch. */
+  readonly kind: 'text' | 'batch';
+  /** The status of the job. */
+  readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** SHA-256 of the collection and the request. (at most 71 characters) */
+  readonly requestHash: string;
+  /** When it was admitted. */
+  readonly createdAt: Timestamp;
+  /** When it began. (at most 40 characters, RFC 3339) */
+  readonly startedAt: string | null;
+  /** When it ended. (at most 40 characters, RFC 3339) */
+  readonly completedAt: string | null;
+  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  readonly durationMs: number | null;
+  /** Whether a caller asked it to stop. */
+  readonly cancellationRequested: boolean;
+  /** Documents of the request. (at least 0) */
+  readonly requested: number;
+  /** Documents that were tried. (at least 0) */
+  readonly attempted: number;
+  /** Documents that succeeded. (at least 0) */
+  readonly succeeded: number;
+  /** Documents that failed. (at least 0) */
+  readonly failed: number;
+  /** The document that is being ingested, from 0; null unless the job is running. (at least 0) */
+  readonly currentIndex: number | null;
+  /** Its id. (at most 2048 characters) */
+  readonly currentDocumentId: string | null;
+  /** Its partition. (at most 2048 characters) */
+  readonly currentPartitionKey: string | null;
+  /** From 0 to 1. (0 to 1) */
+  readonly progress: number;
+  /** Length of the texts of the documents that are ingested so far. (at least 0) */
+  readonly textLength: number;
+  /** Chunks. (at least 0) */
+  readonly chunkCount: number;
+  /** Records of chunks that the document no longer has, which were removed. (at least 0) */
+  readonly deletedStaleCount: number;
+  /** Chunks with a new record. (at least 0) */
+  readonly createdCount: number;
+  /** Chunks whose record was replaced. (at least 0) */
+  readonly updatedCount: number;
+  /** Chunks whose record was left as it was. (at least 0) */
+  readonly reusedCount: number;
+  /** Vectors that the model made. (at least 0) */
+  readonly vectorGeneratedCount: number;
+  /** Vectors that were taken from other records. (at least 0) */
+  readonly vectorReusedCount: number;
+  /** Chunks for which another record stands. (at least 0) */
+  readonly deduplicatedCount: number;
+  /** Why it failed, as a class. (at most 128 characters) */
+  readonly failureClass: string | null;
+  /** Why it failed. (at most 4096 characters) */
+  readonly error: string | null;
+  /** What became of the document; null in lists unless `includeResult` is true. */
+  readonly textResult: RagIngestTextResult | null;
+  /** What became of the batch; null in lists unless `includeResult` is true. */
+  readonly batchResult: RagIngestTextBatchResult | null;
+};
+
+/** Ingestion jobs, newest first. (at most 200 items) */
+export type RagIngestionJobList = readonly RagIngestionJob[];
+
+/** What one group of a context gets. */
+export type RagContextGroupBudget = {
+  /** The group. (at most 2048 characters) */
+  readonly key: string;
+  /** Groups with lower numbers come first. */
+  readonly priority?: number | null;
+  /** Whether the context needs this group. (false when absent) */
+  readonly required?: boolean | null;
+  /** Chunks that it needs at least; 1 for a required group. (at least 1) */
+  readonly minChunks?: number | null;
+  /** Chunks that it gets at most. (at least 1) */
+  readonly maxChunks?: number | null;
+  /** Characters that it needs at least. (at least 1) */
+  readonly minChars?: number | null;
+  /** Characters that it gets at most. (at least 1) */
+  readonly maxChars?: number | null;
+};
+
+/** How chunks are grouped, and what each group gets. */
+export type RagContextAssemblyOptions = {
+  /**
+   * What groups the chunks: the collection, the kind of the first source, a member of the metadata or a JSON
+   * Pointer into the record.
+   */
+  readonly groupBy?: 'collection' | 'sourceKind' | 'metadata' | 'jsonPointer' | null;
+  /** The member of the metadata, or the JSON Pointer. (at most 2048 characters) */
+  readonly groupByPath?: string | null;
+  /** Chunks that a group gets at most. (at least 1) */
+  readonly defaultMaxChunksPerGroup?: number | null;
+  /** Characters that a group gets at most. (at least 1) */
+  readonly defaultMaxCharsPerGroup?: number | null;
+  /** Whether a context without what a required group needs is refused. (false when absent) */
+  readonly failOnUnsatisfiedRequiredGroups?: boolean | null;
+  /** Groups with budgets of their own. (at most 100 items) */
+  readonly groups?: readonly RagContextGroupBudget[] | null;
+};
+
+/** How nodes and edges near the chunks join the context. */
+export type RagContextGraphExpansionOptions = {
+  /** Whether the graph is walked. (true when absent) */
+  readonly enabled?: boolean | null;
+  /** The collection of the graph. (1 to 255 characters) */
+  readonly collection: string;
+  /** The graph. (at most 2048 characters) */
+  readonly graphId?: string | null;
+  /** The namespace of the graph. (at most 2048 characters) */
+  readonly namespace?: string | null;
+  /** The tenant of the graph. (at most 2048 characters) */
+  readonly tenantId?: string | null;
+  /** The partition of the graph. (at most 2048 characters) */
+  readonly partitionKey?: string | null;
+  /** Nodes to begin at, before those that the chunks name. (at most 1000 items) */
+  readonly seedNodeIds?: readonly string[] | null;
+  /**
+   * Where a record of a chunk names nodes; `/metadata/graphNodeId`, `/metadata/nodeId`,
+   * `/metadata/graphNodeIds` and `/id` if absent. (at most 32 items)
+   */
+  readonly seedJsonPointers?: readonly string[] | null;
+  /** Nodes to begin at, at most. (at least 1, 16 when absent) */
+  readonly maxSeedNodes?: number | null;
+  /** How the graph is walked. */
+  readonly profile?: SvcGraphTraversalProfileInput | null;
+  /** Records of the graph that are read at most, up to 10,000. (1 to 10000) */
+  readonly maxRecords?: number | null;
+  /** Whether a graph with more records is walked in part. (false when absent) */
+  readonly allowPartialGraph?: boolean | null;
+  /** Whether the context has the nodes and edges as text. (true when absent) */
+  readonly includeGraphContextText?: boolean | null;
+  /** Length of that text at most. (at least 1, 1200 when absent) */
+  readonly maxGraphContextChars?: number | null;
+  /** Whether the context says where nodes and edges come from. (true when absent) */
+  readonly includeGraphProvenance?: boolean | null;
+  /** Nodes and edges of which it says so, at most 10,000. (at least 0, 64 when absent) */
+  readonly maxGraphProvenanceItems?: number | null;
+  /** Whether the context is answered without the graph where walking it fails. (true when absent) */
+  readonly fallbackOnFailure?: boolean | null;
+};
+
+/** A question, and how much of what is found goes into the context. */
+export type RagContextRequest = {
+  /** What is searched, and how. */
+  readonly retrieval: RetrievalRequest;
+  /** The member of `content` that has the text. (at most 256 characters, "text" when absent) */
+  readonly contentField?: string | null;
+  /** Length of all texts at most. (at least 1, 8000 when absent) */
+  readonly maxChars?: number | null;
+  /** Length of one text at most. (at least 1, 1200 when absent) */
+  readonly maxCharsPerChunk?: number | null;
+  /** Citations of one chunk at most; all if absent. (at least 1) */
+  readonly maxCitationsPerChunk?: number | null;
+  /** How chunks are grouped. */
+  readonly contextAssembly?: RagContextAssemblyOptions | null;
+  /** How a graph joins the context. */
+  readonly graphExpansion?: RagContextGraphExpansionOptions | null;
+  /** Whether each chunk has its record. (false when absent) */
+  readonly includeRecords?: boolean | null;
+  /** Whether the context has citations. (true when absent) */
+  readonly includeCitations?: boolean | null;
+  /** Whether the context is there as one text too. (false when absent) */
+  readonly includeContextText?: boolean | null;
+  /** Whether the answer says how it came about. (false when absent) */
+  readonly includeTrace?: boolean | null;
+};
+
+/** Where the retrieval found a chunk. */
+export type RagContextRetrievalMatch = {
+  /** Its place among the results, from 1. (at least 1) */
+  readonly rank: number;
+  /** Its score. */
+  readonly score: number;
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** How it was found. (at most 32 characters) */
+  readonly searchMode: string;
+  /** The beginning of `content.text`. (at most 200 characters) */
+  readonly snippet: string | null;
+};
+
+/** A chunk of a context. */
+export type RagContextChunk = {
+  /** Its place in the context, from 1. (at least 1) */
+  readonly rank: number;
+  /** Its score. */
+  readonly score: number;
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** The partition. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** The record. (at most 1023 characters) */
+  readonly id: string;
+  /** Its text, or the beginning of it. (at most 900000 characters) */
+  readonly text: string;
+  /** The member of `content` that has it. (at most 256 characters) */
+  readonly contentField: string;
+  /** Its group; null without groups. (at most 900000 characters) */
+  readonly groupKey: string | null;
+  /** Where the excerpt begins in the text of the record. (at least 0) */
+  readonly charStart: number;
+  /** Where it ends. (at least 0) */
+  readonly charEnd: number;
+  /** Length of the text of the record. (at least 0) */
+  readonly originalTextLength: number;
+  /** Whether the text goes on. */
+  readonly truncated: boolean;
+  /** SHA-256 of `text`. (at most 71 characters) */
+  readonly contextExcerptHash: string;
+  /** Its citations. (at most 10000 items) */
+  readonly citationIds: readonly string[];
+  /** Why it has its score; null without a trace. */
+  readonly retrievalDiagnostics: RetrievalDiagnostics | null;
+  /** Where the retrieval found it. */
+  readonly retrievalMatch: RagContextRetrievalMatch;
+  /** Metadata of the record. */
+  readonly metadata: JsonObject | null;
+  /** Sources of the record. (at most 10000 items) */
+  readonly sources: readonly SvcSourceReference[] | null;
+  /** The record; null unless it was asked for. */
+  readonly record: SvcRecord | null;
+};
+
+/** Where a chunk comes from. Text in brackets inside a chunk is no citation. */
+export type RagContextCitation = {
+  /** `c` and the place of the chunk, and with several sources a dot and a number. (at most 32 characters) */
+  readonly id: string;
+  /** The chunk. (at least 1) */
+  readonly chunkRank: number;
+  /** The collection. (at most 255 characters) */
+  readonly collection: string;
+  /** The partition. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** The record. (at most 1023 characters) */
+  readonly recordId: string;
+  /** Id of the source. (at most 900000 characters) */
+  readonly sourceId: string | null;
+  /** Its kind. (at most 900000 characters) */
+  readonly sourceKind: string | null;
+  /** Where it is. (at most 900000 characters) */
+  readonly sourceUri: string | null;
+  /** Its name for people. (at most 900000 characters) */
+  readonly sourceLabel: string | null;
+  /** The part of the source that the record has. */
+  readonly sourceSpan: JsonObject | null;
+  /** The part of the source that the excerpt has. */
+  readonly includedSourceSpan: JsonObject | null;
+  /** Where the excerpt begins in the text of the record. (at least 0) */
+  readonly contextCharStart: number;
+  /** Where it ends. (at least 0) */
+  readonly contextCharEnd: number;
+  /** SHA-256 of the excerpt. (at most 71 characters) */
+  readonly contextExcerptHash: string;
+};
+
+/** Where a node or an edge comes from. */
+export type RagContextGraphProvenance = {
+  /** What it is. */
+  readonly entityKind: 'node' | 'edge';
+  /** Its id. (at most 900000 characters) */
+  readonly entityId: string;
+  /** Its name for people. (at most 900000 characters) */
+  readonly label: string | null;
+  /** Type of a node. (at most 900000 characters) */
+  readonly nodeType: string | null;
+  /** Predicate of an edge. (at most 900000 characters) */
+  readonly predicate: string | null;
+  /** Where an edge begins. (at most 900000 characters) */
+  readonly sourceId: string | null;
+  /** Where it ends. (at most 900000 characters) */
+  readonly targetId: string | null;
+  /** Where it is said. (at most 10000 items) */
+  readonly sourceSpans: readonly SvcGraphSourceSpan[];
+  /** Assertions about it. (at most 10000 items) */
+  readonly assertionIds: readonly string[];
+};
+
+/** A place that might name a node to begin at. */
+export type RagContextGraphSeedDiagnostic = {
+  /** The record; null for a node of the request. (at most 1023 characters) */
+  readonly recordId: string | null;
+  /** Its partition. (at most 2048 characters) */
+  readonly partitionKey: string | null;
+  /** The place. (at most 2048 characters) */
+  readonly pointer: string;
+  /** Whether there is a value. */
+  readonly found: boolean;
+  /** The value, up to 200 characters. (at most 200 characters) */
+  readonly rawValue: string | null;
+  /** The value without surrounding white space. (at most 200 characters) */
+  readonly normalizedValue: string | null;
+  /** Why the walk does not begin there. */
+  readonly skippedReason: 'missing' | 'blank' | 'duplicate' | 'maxSeedNodes' | null;
+  /** Whether the walk begins there. */
+  readonly accepted: boolean;
+};
+
+/** What a graph adds to a context. */
+export type RagContextGraphContext = {
+  /** How the expansion ended. */
+  readonly status: 
+  | 'not_requested'
+  | 'succeeded'
+  | 'no_seeds'
+  | 'graph_not_found'
+  | 'budget_truncated'
+  | 'failed';
+  /** The collection of the graph. (at most 255 characters) */
+  readonly collection: string;
+  /** The graph. (at most 2048 characters) */
+  readonly graphId: string | null;
+  /** The nodes that the walk began at. (at most 10000 items) */
+  readonly seedNodeIds: readonly string[];
+  /** Places that name a node. (at least 0) */
+  readonly seedCandidateCount: number;
+  /** What the walk found; null where there was none. */
+  readonly projection: SvcGraphProjection | null;
+  /** Nodes that it found. (at least 0) */
+  readonly nodeCount: number;
+  /** Edges that it found. (at least 0) */
+  readonly edgeCount: number;
+  /** Records of the graph. (at least 0) */
+  readonly sourceRecordCount: number;
+  /** Whether the graph has more than were read. */
+  readonly sourceTruncated: boolean;
+  /** Nodes and edges as text; null where it was not asked for. (at most 900000 characters) */
+  readonly contextText: string | null;
+  /** SHA-256 of that text. (at most 71 characters) */
+  readonly contextTextHash: string | null;
+  /** Its length. (at least 0) */
+  readonly contextTextChars: number;
+  /** Whether it was cut. */
+  readonly contextTextTruncated: boolean;
+  /** Where nodes and edges come from. (at most 10000 items) */
+  readonly provenance: readonly RagContextGraphProvenance[];
+  /** Nodes and edges that it leaves out. (at least 0) */
+  readonly omittedProvenanceCount: number;
+  /** Why the expansion failed. (at most 4096 characters) */
+  readonly failureReason: string | null;
+  /** Where records name nodes. (at most 32 items) */
+  readonly seedJsonPointers: readonly string[];
+  /** The places that were looked at. (at most 200 items) */
+  readonly seedDiagnostics: readonly RagContextGraphSeedDiagnostic[];
+  /** Places that the list leaves out. (at least 0) */
+  readonly omittedSeedDiagnosticCount: number;
+  /** Nodes beyond `maxSeedNodes`. (at least 0) */
+  readonly droppedSeedCount: number;
+  /** Nodes to begin at, at most. (at least 1) */
+  readonly maxSeedNodes: number;
+  /** `maxRecords` of the request. (at least 1) */
+  readonly requestedMaxRecords: number | null;
+  /** Records that were read. (at least 0) */
+  readonly exportedRecordCount: number;
+  /** Records that the whole graph needs, as far as it is known. (at least 0) */
+  readonly estimatedRequiredRecordCount: number | null;
+  /** Where the records go on that were not read. (at most 1024 characters) */
+  readonly sourceContinuationToken: string | null;
+  /** Limits that cut the expansion. (at most 16 items) */
+  readonly limitsHit: readonly string[];
+};
+
+/** The expansion in short. */
+export type RagContextGraphExpansionSummary = {
+  /** Whether a graph was walked. */
+  readonly expansionAttempted: boolean;
+  /** Whether the request wants it. */
+  readonly expansionEnabled: boolean;
+  /** The collection of the graph. (at most 255 characters) */
+  readonly collection: string | null;
+  /** The graph. (at most 2048 characters) */
+  readonly graphId: string | null;
+  /** Its namespace. (at most 2048 characters) */
+  readonly namespace: string | null;
+  /** Its tenant. (at most 2048 characters) */
+  readonly tenantId: string | null;
+  /** Its partition. (at most 2048 characters) */
+  readonly partitionKey: string | null;
+  /** How the expansion ended. */
+  readonly status: 
+  | 'not_requested'
+  | 'succeeded'
+  | 'no_seeds'
+  | 'graph_not_found'
+  | 'budget_truncated'
+  | 'failed';
+  /** Why no graph was walked. (at most 128 characters) */
+  readonly skippedReason: string | null;
+  /** Name of the profile. (at most 2048 characters) */
+  readonly profileId: string | null;
+  /** Edges between a node and a seed at most. (at least 0) */
+  readonly maxDepth: number;
+  /** Nodes at most. (at least 1) */
+  readonly nodeLimit: number;
+  /** Edges at most. (at least 1) */
+  readonly edgeLimit: number;
+  /** `maxRecords` of the request. (at least 1) */
+  readonly maxRecords: number | null;
+  /** Length of the text at most. (at least 1) */
+  readonly maxGraphContextChars: number;
+  /** Nodes and edges whose sources are told at most. (at least 0) */
+  readonly maxGraphProvenanceItems: number;
+  /** Records of the chunks. (at most 1000 items) */
+  readonly retrievedRecordIds: readonly string[];
+  /** Records of the chunks that named a seed. (at most 1000 items) */
+  readonly sourceRecordIdsTouched: readonly string[];
+  /** Where records name nodes. (at most 32 items) */
+  readonly seedJsonPointers: readonly string[];
+  /** Places that name a node. (at least 0) */
+  readonly seedCandidateCount: number;
+  /** Nodes that the walk began at. (at least 0) */
+  readonly seedCount: number;
+  /** Those nodes. (at most 10000 items) */
+  readonly seedNodeIds: readonly string[];
+  /** Nodes beyond `maxSeedNodes`. (at least 0) */
+  readonly droppedSeedCount: number;
+  /** Nodes that the walk found. (at least 0) */
+  readonly nodesAdded: number;
+  /** Edges that it found. (at least 0) */
+  readonly edgesAdded: number;
+  /** The same as `edgesAdded`. (at least 0) */
+  readonly relationshipsAdded: number;
+  /** Records of the graph. (at least 0) */
+  readonly sourceRecordCount: number;
+  /** Whether the graph has more than were read. */
+  readonly sourceTruncated: boolean;
+  /** Records that were read. (at least 0) */
+  readonly exportedRecordCount: number;
+  /** Records that the whole graph needs, as far as it is known. (at least 0) */
+  readonly estimatedRequiredRecordCount: number | null;
+  /** Limits that cut the expansion. (at most 16 items) */
+  readonly limitsHit: readonly string[];
+  /** Whether a source says any of what was found. */
+  readonly groundingStatus: 'source_grounded' | 'ungrounded' | 'none';
+  /** Whether the text of the context has text of the graph. */
+  readonly graphContextInfluencedContextText: boolean;
+  /** Whether the text of the graph was cut. */
+  readonly contextTextTruncated: boolean;
+  /** Nodes and edges whose sources are left out. (at least 0) */
+  readonly omittedProvenanceCount: number;
+};
+
+/** A context: chunks in their order, and where they come from. */
+export type RagContextEnvelope = {
+  /** The question. (at most 100000 characters) */
+  readonly query: string;
+  /** The chunks. (at most 1000 items) */
+  readonly chunks: readonly RagContextChunk[];
+  /** Their citations. (at most 100000 items) */
+  readonly citations: readonly RagContextCitation[];
+  /** Length of the texts of the chunks. (at least 0) */
+  readonly totalChars: number;
+  /** Citations that `maxCitationsPerChunk` leaves out. (at least 0) */
+  readonly omittedCitationCount: number;
+  /** Chunks, citations and graph as one text; null unless it was asked for. (at most 33554432 characters) */
+  readonly contextText: string | null;
+  /** The form of that text. */
+  readonly contextTextFormat: 'citation-markdown' | null;
+  /** SHA-256 of that text. (at most 71 characters) */
+  readonly contextTextHash: string | null;
+  /** What a graph adds; null where the request asks for none. */
+  readonly graphContext: RagContextGraphContext | null;
+  /** How the answer came about; null unless it was asked for. */
+  readonly trace: JsonObject | null;
+  /** The expansion in short; null where the request asks for none. */
+  readonly graphExpansion: RagContextGraphExpansionSummary | null;
+};
+
+/** The words around a context. */
+export type RagPromptTemplateOptions = {
+  /** The form of the prompt. */
+  readonly format?: 'chat-markdown' | null;
+  /**
+   * What the model is told first; if absent, to answer from the context alone and to say where it is not
+   * sufficient. (at most 100000 characters)
+   */
+  readonly systemInstruction?: string | null;
+  /** Stands in the place of the question. (at most 100000 characters) */
+  readonly userInstruction?: string | null;
+  /** How the model cites; if absent, by the ids in brackets. (at most 100000 characters) */
+  readonly citationInstruction?: string | null;
+  /** Whether the prompt says how to cite. (true when absent) */
+  readonly includeCitationInstruction?: boolean | null;
+  /** Whether a context without chunks is refused. (false when absent) */
+  readonly failOnEmptyContext?: boolean | null;
+  /** Length of the prompt at most: a longer one is refused. (at least 1) */
+  readonly maxPromptChars?: number | null;
+};
+
+/** A context, and the words around it. */
+export type RagPromptRequest = {
+  /** The context. */
+  readonly context: RagContextRequest;
+  /** The words around it. */
+  readonly template?: RagPromptTemplateOptions | null;
+};
+
+/** A message of a prompt. */
+export type RagPromptMessage = {
+  /** Who speaks. */
+  readonly role: 'system' | 'user';
+  /** What it says. (at most 33554432 characters) */
+  readonly content: string;
+};
+
+/** A prompt for a model, with the context that it holds. */
+export type RagPromptEnvelope = {
+  /** The question. (at most 100000 characters) */
+  readonly query: string;
+  /** The form of the prompt. */
+  readonly format: 'chat-markdown';
+  /** Both messages as one text. (at most 33554432 characters) */
+  readonly prompt: string;
+  /** SHA-256 of `prompt`. (at most 71 characters) */
+  readonly promptHash: string;
+  /** The message of the system, then that of the user. (at most 2 items) */
+  readonly messages: readonly RagPromptMessage[];
+  /** The context. */
+  readonly context: RagContextEnvelope;
+  /** How the prompt came about; null unless the context asks for a trace. */
+  readonly trace: JsonObject | null;
+};
+
+/** What the graph of a context must have. */
+export type RagContextExpectedGraph = {
+  /** Nodes. (at most 200 items) */
+  readonly nodeIds?: readonly string[] | null;
+  /** Edges. (at most 200 items) */
+  readonly edgeIds?: readonly string[] | null;
+  /** Nodes and edges whose provenance the context names. (at most 200 items) */
+  readonly provenanceEntityIds?: readonly string[] | null;
+  /** Whether a source must say every node and edge whose provenance the context names. (false when absent) */
+  readonly requireSourceGroundedProvenance?: boolean | null;
+  /** Whether there must be a text of the graph. (false when absent) */
+  readonly requireGraphContextText?: boolean | null;
+  /** Whether that text must be whole. (false when absent) */
+  readonly requireContextTextNotTruncated?: boolean | null;
+};
+
+/** A question whose context is judged. */
+export type RagContextEvaluationCase = {
+  /** Its name. (at most 1024 characters) */
+  readonly name?: string | null;
+  /** The question. */
+  readonly request: RagContextRequest;
+  /** What its graph must have. */
+  readonly expectedGraph?: RagContextExpectedGraph | null;
+  /** Facts about the case; `queryId` names it in the answer. */
+  readonly metadata?: JsonObject | null;
+};
+
+/** Questions whose contexts are judged. */
+export type RagContextEvaluationRequest = {
+  /** 1 to 100 cases. (1 to 100 items) */
+  readonly cases: readonly RagContextEvaluationCase[];
+  /** Whether the cases behind one with an error are tried too. (true when absent) */
+  readonly continueOnError?: boolean | null;
+  /** Whether the answer has the contexts. (false when absent) */
+  readonly includeContext?: boolean | null;
+};
+
+/** What is wrong with a context, one by one. */
+export type RagContextGraphEvaluationFailureModes = {
+  /** The context has no chunk. */
+  readonly retrievalMiss: boolean;
+  /** Nothing named a node to begin at. */
+  readonly seedMiss: boolean;
+  /** There is no such graph. */
+  readonly graphNotFound: boolean;
+  /** The walk found nothing. */
+  readonly traversalEmpty: boolean;
+  /** A node is missing. */
+  readonly expectedNodeMissing: boolean;
+  /** An edge is missing. */
+  readonly expectedEdgeMissing: boolean;
+  /** A provenance is missing. */
+  readonly expectedProvenanceMissing: boolean;
+  /** A node or an edge has no source. */
+  readonly sourceGroundingFailed: boolean;
+  /** There is no text of the graph. */
+  readonly graphContextTextMissing: boolean;
+  /** The text of the graph was cut. */
+  readonly contextTextTruncated: boolean;
+  /** The graph was read in part. */
+  readonly budgetTruncated: boolean;
+};
+
+/** How the graph of a context was judged. */
+export type RagContextGraphEvaluationResult = {
+  /** How the expansion ended. */
+  readonly status: 
+  | 'not_requested'
+  | 'succeeded'
+  | 'no_seeds'
+  | 'graph_not_found'
+  | 'budget_truncated'
+  | 'failed';
+  /** Expected nodes. (at least 0) */
+  readonly expectedNodeCount: number;
+  /** Expected nodes that are there. (at least 0) */
+  readonly matchedNodeCount: number;
+  /** Expected nodes that are missing. (at most 200 items) */
+  readonly missingNodeIds: readonly string[];
+  /** Expected edges. (at least 0) */
+  readonly expectedEdgeCount: number;
+  /** Expected edges that are there. (at least 0) */
+  readonly matchedEdgeCount: number;
+  /** Expected edges that are missing. (at most 200 items) */
+  readonly missingEdgeIds: readonly string[];
+  /** Expected provenances. (at least 0) */
+  readonly expectedProvenanceCount: number;
+  /** Expected provenances that are there. (at least 0) */
+  readonly matchedProvenanceCount: number;
+  /** Expected provenances that are missing. (at most 200 items) */
+  readonly missingProvenanceEntityIds: readonly string[];
+  /** Provenances with a source. (at least 0) */
+  readonly sourceGroundedProvenanceCount: number;
+  /** Whether sources are there as expected. */
+  readonly sourceGroundingSatisfied: boolean;
+  /** Whether there is a text of the graph. */
+  readonly graphContextTextPresent: boolean;
+  /** Whether that text was cut. */
+  readonly contextTextTruncated: boolean;
+  /** Whether the case passes. */
+  readonly passed: boolean;
+  /** Whether the graph was read in part. */
+  readonly budgetTruncated: boolean;
+  /** What is wrong, one by one. */
+  readonly failureModes: RagContextGraphEvaluationFailureModes;
+  /** What is wrong, as a list. (at most 16 items) */
+  readonly failureCategories: readonly string[];
+};
+
+/** How one case was judged. */
+export type RagContextEvaluationCaseResult = {
+  /** Its place, from 0. (at least 0) */
+  readonly index: number;
+  /** Its name. (at most 1024 characters) */
+  readonly name: string | null;
+  /** Whether its context could be built. */
+  readonly status: 'succeeded' | 'failed';
+  /** Whether the context is as expected. */
+  readonly passed: boolean;
+  /** How long it took, in milliseconds. (at least 0) */
+  readonly durationMs: number;
+  /** How its graph was judged; null for a case with an error. */
+  readonly graph: RagContextGraphEvaluationResult | null;
+  /** The context; null unless it was asked for. */
+  readonly context: RagContextEnvelope | null;
+  /** Why it could not be built. (at most 4096 characters) */
+  readonly error: string | null;
+  /** What names the case. (at most 2048 characters) */
+  readonly queryId: string | null;
+  /** The profile of its retrieval or of its graph, or else the mode. (at most 2048 characters) */
+  readonly profileName: string | null;
+  /** Nodes, edges and provenances that are expected. (at most 600 items) */
+  readonly expectedAnchorIds: readonly string[];
+  /** Records of its chunks. (at most 1000 items) */
+  readonly retrievedRecordIds: readonly string[];
+  /** Nodes that the graph added. (at most 10000 items) */
+  readonly graphExpandedNodeIds: readonly string[];
+  /** Edges that it added. (at most 10000 items) */
+  readonly graphExpandedEdgeIds: readonly string[];
+  /** Chunks that the search by words found. (at least 0) */
+  readonly lexicalContributionCount: number;
+  /** Chunks that the search by vectors found. (at least 0) */
+  readonly vectorContributionCount: number;
+  /** Nodes and edges that the graph added. (at least 0) */
+  readonly graphContributionCount: number;
+  /** What is wrong. (at most 16 items) */
+  readonly failureCategories: readonly string[];
+  /** Limits that cut the context. (at most 16 items) */
+  readonly limitReasons: readonly string[];
+  /** The expansion in short; null without one. */
+  readonly graphContribution: RagContextGraphExpansionSummary | null;
+};
+
+/** How many contexts are as expected. */
+export type RagContextEvaluationResult = {
+  /** Cases of the request. (at least 0) */
+  readonly requested: number;
+  /** Cases that were tried. (at least 0) */
+  readonly attempted: number;
+  /** Cases whose context could be built. (at least 0) */
+  readonly succeeded: number;
+  /** Cases with an error. (at least 0) */
+  readonly failed: number;
+  /** Whether an error left other cases untried. */
+  readonly stoppedOnError: boolean;
+  /** Cases that passed. (at least 0) */
+  readonly passedCount: number;
+  /** Share of the tried cases that passed. (0 to 1) */
+  readonly passRate: number;
+  /** Share of the expected nodes that are there; 1 where none is expected. (0 to 1) */
+  readonly nodeHitRate: number;
+  /** The same of edges. (0 to 1) */
+  readonly edgeHitRate: number;
+  /** The same of provenances. (0 to 1) */
+  readonly provenanceHitRate: number;
+  /** The cases in their order. (at most 100 items) */
+  readonly cases: readonly RagContextEvaluationCaseResult[];
+  /** How many cases have each fault. (at most 64 entries) */
+  readonly failureCategoryCounts: { readonly [name: string]: number };
+  /** How many cases were cut by each limit. (at most 64 entries) */
+  readonly limitReasonCounts: { readonly [name: string]: number };
+};
+
 // ---- records
 
 /** What happened to one record of a batch. */
@@ -3818,6 +4836,156 @@ export type RecordSearchResult = {
   readonly items: readonly SvcRecordMatch[];
   /** Asks for the next page; null on the last one. (at most 1024 characters) */
   readonly continuationToken: string | null;
+};
+
+// ---- retrieval
+
+/** A question to one or several collections. */
+export type RetrievalRequest = {
+  /**
+   * Id of a profile, whose members stand for those that neither the variant nor the question has. (at most
+   * 160 characters)
+   */
+  readonly profile?: string | null;
+  /**
+   * The question: not blank. A search by words takes 16,384 UTF-16 code units, one by vectors 100,000. (at
+   * most 100000 characters)
+   */
+  readonly query: string;
+  /** The collections that are searched, all with one ranking. (1 to 16 items) */
+  readonly collections: readonly string[];
+  /** Only records of these partitions; of all if empty or absent. (at most 1000 items) */
+  readonly partitionKeys?: readonly string[] | null;
+  /** The condition that records must meet. */
+  readonly filter?: FilterNode | null;
+  /** How the query gets its vector. */
+  readonly embedding?: EmbeddingOptions | null;
+  /** Vectors that are compared, instead of the one of `embedding`. Their names differ. (at most 8 items) */
+  readonly vectorFields?: readonly RetrievalVectorFieldQuery[] | null;
+  /**
+   * `vector`, `lexical` or `hybrid`; upper and lower case are the same. If absent, `vector` where `embedding`
+   * or `vectorFields` is given, and else `lexical`. (at most 32 characters)
+   */
+  readonly searchMode?: string | null;
+  /** How records are ranked by words. Its query is that of the request if absent. */
+  readonly lexical?: LexicalSearchOptions | null;
+  /** How both rankings become one. */
+  readonly hybrid?: HybridSearchOptions | null;
+  /** How the best results are put into a new order. */
+  readonly rerank?: RerankOptions | null;
+  /** The largest number of results, at most 1,000. (at least 1, 10 when absent) */
+  readonly limit?: number | null;
+  /** Results with a lower score before reranking are left out. */
+  readonly minScore?: number | null;
+  /**
+   * Whether the answer says how it came about, which is also stored as a trace. A profile always asks for it.
+   * (false when absent)
+   */
+  readonly includeTrace?: boolean | null;
+};
+
+/** How the query gets its vector, by the active embedding provider. */
+export type EmbeddingOptions = {
+  /**
+   * The vector of the records that is compared; the first of the policy of each collection if absent. (at
+   * most 128 characters)
+   */
+  readonly field?: string | null;
+  /**
+   * What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower case
+   * are the same. (at most 32 characters, "query" when absent)
+   */
+  readonly purpose?: string | null;
+  /**
+   * Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
+   * characters)
+   */
+  readonly queryPrefix?: string | null;
+  /** Goes before it where the purpose is `passage` or `document`. (at most 512 characters) */
+  readonly passagePrefix?: string | null;
+  /** Goes before it where the purpose is `symmetric`. (at most 512 characters) */
+  readonly symmetricPrefix?: string | null;
+};
+
+/** One vector of the records that the query is compared with. */
+export type RetrievalVectorFieldQuery = {
+  /** Name of the vector in the policies of the collections. (at most 128 characters) */
+  readonly field: string;
+  /** Its weight in the weighted mean of all vectors. (at least 0, 1 when absent) */
+  readonly weight?: number | null;
+  /** Another text than the query of the request. (at most 100000 characters) */
+  readonly query?: string | null;
+  /** How this text gets its vector; as the request says if absent. Its `field` is ignored. */
+  readonly embedding?: EmbeddingOptions | null;
+  /** Candidates of this vector, at most 5,000. (at least 1) */
+  readonly candidateLimit?: number | null;
+  /** Records with a lower similarity are no candidates of this vector. */
+  readonly minScore?: number | null;
+};
+
+/** How the results of words and of vectors become one list. */
+export type HybridSearchOptions = {
+  /** Weight of the vectors: at least 0. The sum of both weights is above 0. (0.55 when absent) */
+  readonly vectorWeight?: number | null;
+  /** Weight of the words: at least 0. (0.45 when absent) */
+  readonly lexicalWeight?: number | null;
+  /**
+   * Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
+   * (at least 1, 8 when absent)
+   */
+  readonly candidateMultiplier?: number | null;
+  /** Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1) */
+  readonly vectorCandidateLimit?: number | null;
+  /** Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1) */
+  readonly lexicalCandidateLimit?: number | null;
+  /**
+   * `weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight / (`rrfK`
+   * + rank). Upper and lower case are the same. (at most 32 characters, "weighted" when absent)
+   */
+  readonly fusion?: string | null;
+  /** How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1, 60 when absent) */
+  readonly rrfK?: number | null;
+};
+
+/** How the best results are put into a new order by a model that reads their texts. */
+export type RerankOptions = {
+  /** Whether results are put into a new order. (false when absent) */
+  readonly enabled?: boolean | null;
+  /** The provider; the reranker of the service itself if absent. (at most 160 characters) */
+  readonly provider?: string | null;
+  /**
+   * What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
+   * `advisory`, `research`, `review` or `scaffold`. (at most 160 characters, "advisory" when absent)
+   */
+  readonly mode?: string | null;
+  /**
+   * So many of the best results are put into a new order, at most 1,000; four times the limit if absent. (at
+   * least 1)
+   */
+  readonly candidateLimit?: number | null;
+  /**
+   * The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1, 2000 when
+   * absent)
+   */
+  readonly maxCandidateChars?: number | null;
+  /**
+   * The member of the content that holds the text; `text`, or else the first text of the content, if absent.
+   * (at most 160 characters)
+   */
+  readonly contentField?: string | null;
+  /** Weight of the score of the reranker in the new score. (at least 0, 1 when absent) */
+  readonly rerankScoreWeight?: number | null;
+  /** Weight of the score before. (at least 0, 0 when absent) */
+  readonly originalScoreWeight?: number | null;
+  /** How long the provider may take; as its mode says if absent. (at least 1) */
+  readonly timeoutSeconds?: number | null;
+  /** How much the provider may answer; as its mode says if absent. (at least 1) */
+  readonly maxOutputBytes?: number | null;
+  /**
+   * Whether results keep their order where the reranker fails. If false, its failure refuses the request.
+   * (true when absent)
+   */
+  readonly fallbackOnFailure?: boolean | null;
 };
 
 // ---- server

@@ -10,6 +10,7 @@ import { type RecordsOperationTypes, operations as records } from './operations/
 import { type ObjectsOperationTypes, operations as objects } from './operations/objects.ts';
 import { type ArtifactsOperationTypes, operations as artifacts } from './operations/artifacts.ts';
 import { type EmbeddingsOperationTypes, operations as embeddings } from './operations/embeddings.ts';
+import { type RagOperationTypes, operations as rag } from './operations/rag.ts';
 import { type GraphOperationTypes, operations as graph } from './operations/graph.ts';
 import { type TracesOperationTypes, operations as traces } from './operations/traces.ts';
 
@@ -25,6 +26,7 @@ export interface GroupOperations {
   readonly objects: keyof ObjectsOperationTypes;
   readonly artifacts: keyof ArtifactsOperationTypes;
   readonly embeddings: keyof EmbeddingsOperationTypes;
+  readonly rag: keyof RagOperationTypes;
   readonly graph: keyof GraphOperationTypes;
   readonly traces: keyof TracesOperationTypes;
 }
@@ -41,6 +43,7 @@ export interface OperationTypes
     ObjectsOperationTypes,
     ArtifactsOperationTypes,
     EmbeddingsOperationTypes,
+    RagOperationTypes,
     GraphOperationTypes,
     TracesOperationTypes {}
 
@@ -54,6 +57,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
   ...objects,
   ...artifacts,
   ...embeddings,
+  ...rag,
   ...graph,
   ...traces,
 };

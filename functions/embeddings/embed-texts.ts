@@ -1,16 +1,9 @@
 import { float32Text } from '../collections/rules/snapshot/float32-text.ts';
 import { nextTurn } from '../kernel/turns.ts';
-import type { RecordStore } from '../store/port.ts';
-import { buyVectors, type Purchase } from './buy-vectors.ts';
-import type { Embedder } from './embedder.ts';
-import { newVectors } from './new-vectors.ts';
 import { type EmbeddingQuestion, preparedTexts } from './rules/request.ts';
+import { type EmbeddingParts, textVectors } from './text-vectors.ts';
 
-export interface EmbeddingParts {
-  readonly store: () => Promise<RecordStore>;
-  readonly embedder: Embedder;
-  readonly paid?: Pick<Purchase, 'retention' | 'report'>;
-}
+export type { EmbeddingParts } from './text-vectors.ts';
 
 export interface EmbedWork {
   readonly space: string;
@@ -44,18 +37,16 @@ export interface EmbeddingItem {
  * answer. Throws a `ProviderFailure`.
  */
 export async function embedTexts(
-  { store, embedder, paid }: EmbeddingParts,
+  parts: EmbeddingParts,
   question: EmbeddingQuestion,
   work: EmbedWork,
 ): Promise<EmbeddingAnswer> {
   const { purpose } = question;
+  const { embedder } = parts;
   const prepared = preparedTexts(question, embedder.prefixes);
   const texts = [...new Set(prepared.map(({ text }) => text))];
-  const call = { purpose, signal: work.signal, space: work.space };
-  const { space, moved } = work;
-  const vectors = embedder.isPaid
-    ? await buyVectors({ ...paid, store: await store(), embedder, space, moved }, texts, call)
-    : await newVectors(embedder, texts, call, ({ size }) => moved?.(size));
+  const { space, signal, moved } = work;
+  const vectors = await textVectors(parts, texts, { purpose, signal, space, moved });
   const items: EmbeddingItem[] = [];
   for (const [index, { text, textLength, ...prefix }] of prepared.entries()) {
     const values = Array.from(vectors.get(text) ?? [], (value) => Number(float32Text(value)));

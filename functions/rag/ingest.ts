@@ -1,30 +1,32 @@
 import type { RecordParts } from '../collections/parts.ts';
-import type { ReadCall } from '../collections/read-call.ts';
-import type { RecordKey } from '../collections/rules/record-key.ts';
-import { ServiceError } from '../kernel/errors.ts';
-import { formatUtc } from '../kernel/timestamp.ts';
+import { collectionMissing, readCollection } from '../collections/read-policy.ts';
+import { etagOf } from '../collections/rules/record-write.ts';
+import { invalidMember, ServiceError } from '../kernel/errors.ts';
 import { inTurns, turnsOf } from '../kernel/turns.ts';
-import { planWrites } from './plan-writes.ts';
-import { readStored, readVectors } from './read-stored.ts';
-import { cutDocument } from './rules/cut-document.ts';
+import { ChunkVectors, type VectorsCall } from './chunk-vectors.ts';
+import type { BegunPlan, IngestProgress } from './ingest-progress.ts';
+import { type PlanWrite, planWrites } from './plan-writes.ts';
+import { readStored } from './read-stored.ts';
+import { cutDocument, type DocumentChunk } from './rules/cut-document.ts';
 import type { IngestDocument } from './rules/ingest-document.ts';
-import type { ChunkVector } from './rules/ingest-records.ts';
+import { unpackPlan } from './rules/packed-plan.ts';
 import { type IngestPlan, planIngestion } from './rules/plan.ts';
-import { type PlannedChunk, RequestRecords } from './rules/plan-chunks.ts';
-import { type WriteOptions, type WrittenPlan, writePlan } from './write-plan.ts';
+import { RequestRecords } from './rules/plan-chunks.ts';
+import { storedChunks } from './rules/stored-chunks.ts';
+import { type WriteOptions, type WrittenPlan, type WrittenStamp, writePlan } from './write-plan.ts';
 
-/** Texts of one call of the model. */
-const TEXTS_A_CALL = 64;
 /** Rivals may change the document between plan and commit. So many times it is planned again. */
 const TRIES_MAX = 8;
 
-/** The vectors of texts in their order. */
-export type EmbedTexts = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
-
-export interface IngestOptions extends Pick<WriteOptions, 'signal'>, ReadCall {
-  readonly embed: EmbedTexts;
+export interface IngestOptions extends Pick<WriteOptions, 'signal'>, VectorsCall {
   /** Records of earlier documents of the request. */
   readonly known?: RequestRecords;
+  /** Chunks that the document may have; those of every document where absent. */
+  readonly chunksMax?: number;
+  /** Where the document stands in the request. */
+  readonly pointer?: string;
+  /** Of a job, which may be executed again: without it, a second call writes a second time. */
+  readonly progress?: IngestProgress;
 }
 
 export interface Ingested {
@@ -35,7 +37,8 @@ export interface Ingested {
 
 /**
  * Cuts a document, plans it against the collection, embeds what has no vector and writes it. No text is embedded twice, also where
- * a rival makes a new plan due. Throws `store_contention` where rivals change the document again and again.
+ * a rival makes a new plan due. With the progress of a job it goes on where an earlier execution has ended. Throws `store_contention`
+ * where rivals change the document again and again.
  */
 export async function ingestDocument(
   parts: RecordParts,
@@ -43,24 +46,20 @@ export async function ingestDocument(
   document: IngestDocument,
   options: IngestOptions,
 ): Promise<Ingested> {
-  const turns = turnsOf(parts.world.clock);
-  const chunks = await inTurns(cutDocument(document), turns);
-  const vectors = new Vectors(parts, space, document, options);
+  const { chunksMax = Infinity, pointer = '' } = options;
+  const chunks = await inTurns(cutDocument(document, pointer), turnsOf(parts.world.clock));
+  if (chunks.length > chunksMax)
+    throw invalidMember(
+      pointer,
+      `makes ${chunks.length} chunks, and its request has room for ${chunksMax}`,
+      'limit_exceeded',
+    );
+  const call = new IngestCall(parts, space, document, { chunks, options });
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     options.signal?.throwIfAborted();
-    const { collection, stored } = await readStored(parts, space, document, chunks, options);
-    const known = (options.known ?? new RequestRecords()).copy();
-    const plan = await inTurns(planIngestion(document, chunks, stored, known), turns);
-    if (document.options.dryRun) return done(null);
-    if (!(await vectors.complete(plan.chunks))) continue;
-    const writes = planWrites(plan, stored, (hash) => vectors.get(hash));
-    const written = await writePlan(parts, space, collection, writes, options);
-    if (written !== null) return done(written);
-
-    function done(result: WrittenPlan | null): Ingested {
-      options.known?.take(known);
-      return { plan, written: result };
-    }
+    const begun = document.options.dryRun ? null : await options.progress?.read();
+    const done = (begun ? await call.goOn(begun) : null) ?? (await call.planAndWrite());
+    if (done !== null) return done;
   }
   throw new ServiceError(
     'store_contention',
@@ -68,66 +67,89 @@ export async function ingestDocument(
   );
 }
 
-/** The vectors of one document, by the hash of the text that the model gets. */
-class Vectors {
+class IngestCall {
   readonly #parts: RecordParts;
   readonly #space: string;
   readonly #document: IngestDocument;
+  readonly #chunks: readonly DocumentChunk[];
   readonly #options: IngestOptions;
-  readonly #vectors = new Map<string, ChunkVector>();
+  readonly #vectors: ChunkVectors;
 
-  constructor(parts: RecordParts, space: string, document: IngestDocument, options: IngestOptions) {
+  constructor(
+    parts: RecordParts,
+    space: string,
+    document: IngestDocument,
+    own: { readonly chunks: readonly DocumentChunk[]; readonly options: IngestOptions },
+  ) {
     this.#parts = parts;
     this.#space = space;
     this.#document = document;
-    this.#options = options;
+    this.#chunks = own.chunks;
+    this.#options = own.options;
+    this.#vectors = new ChunkVectors(parts, space, document, own.options);
   }
 
-  /** `false`: a record whose vector the plan takes has gone, or lost it. */
-  async complete(chunks: readonly PlannedChunk[]): Promise<boolean> {
-    const missing = chunks.filter(({ embeddingTextHash }) => !this.#vectors.has(embeddingTextHash));
-    await this.#embed(missing.filter(({ embeddingAction }) => embeddingAction === 'generated'));
-    const lent = missing.flatMap(({ vectorFrom, embeddingTextHash }) =>
-      vectorFrom === null || this.#vectors.has(embeddingTextHash) ? [] : [{ vectorFrom, embeddingTextHash }],
+  /** `null`: the collection has changed, and a new plan is due. */
+  async planAndWrite(): Promise<Ingested | null> {
+    const [parts, document] = [this.#parts, this.#document];
+    const { known: shared, progress } = this.#options;
+    const { collection, stored } = await readStored(
+      parts,
+      this.#space,
+      document,
+      this.#chunks,
+      this.#options,
     );
-    return this.#read(lent);
-  }
-
-  get(embeddingTextHash: string): ChunkVector {
-    const vector = this.#vectors.get(embeddingTextHash);
-    if (vector === undefined) throw new TypeError('a chunk has no vector');
-    return vector;
-  }
-
-  async #embed(chunks: readonly PlannedChunk[]): Promise<void> {
-    const texts = new Map(
-      chunks.map(({ embeddingTextHash, embeddingText }) => [embeddingTextHash, embeddingText]),
+    const known = (shared ?? new RequestRecords()).copy();
+    const plan = await this.#inTurns(
+      planIngestion(document, this.#chunks, stored, known, this.#options.pointer),
     );
-    const all = [...texts];
-    for (let at = 0; at < all.length; at += TEXTS_A_CALL) {
-      this.#options.signal?.throwIfAborted();
-      const some = all.slice(at, at + TEXTS_A_CALL);
-      const values = await this.#options.embed(some.map(([, text]) => text));
-      const generatedAt = formatUtc(this.#parts.world.clock.now());
-      for (const [index, [hash]] of some.entries()) {
-        const own = values[index];
-        if (own === undefined) throw new TypeError('the model has given fewer vectors than texts');
-        this.#vectors.set(hash, { values: own, generatedAt });
-      }
+    if (!document.options.dryRun) {
+      if (!(await this.#vectors.complete(plan.chunks))) return null;
+      const ledger = await progress?.ledger(collection, plan);
+      const options = { ...this.#options, ...(ledger === undefined ? {} : { ledger }) };
+      const written = await writePlan(parts, this.#space, collection, this.#writesOf(plan, stored), options);
+      if (written === null) return null;
+      shared?.take(known);
+      return { plan, written };
     }
+    shared?.take(known);
+    return { plan, written: null };
   }
 
-  async #read(
-    lent: readonly { readonly vectorFrom: RecordKey; readonly embeddingTextHash: string }[],
-  ): Promise<boolean> {
-    if (lent.length === 0) return true;
-    const keys = lent.map(({ vectorFrom }) => vectorFrom);
-    const read = await readVectors(this.#parts, this.#space, this.#document, keys, this.#options);
-    for (const [index, { embeddingTextHash }] of lent.entries()) {
-      const vector = read[index] ?? null;
-      if (vector?.values.length !== this.#document.embedding.embedder.dimensions) return false;
-      this.#vectors.set(embeddingTextHash, vector);
-    }
-    return true;
+  /** `null`: the begun plan is of a collection that has gone, and a new one is due. */
+  async goOn(begun: BegunPlan): Promise<Ingested | null> {
+    const collection = await readCollection(this.#parts, this.#space, this.#document.collection);
+    if (collection === null) throw collectionMissing(this.#document.collection);
+    if (collection.incarnation !== begun.incarnation) return null;
+    const plan = await this.#inTurns(unpackPlan(this.#document, this.#chunks, begun.plan));
+    const writes = this.#writesOf(plan, storedChunks([], []));
+    const before = stampsOf(writes.slice(0, begun.next), begun.revisions);
+    const left = new Set(writes.slice(begun.next).map(({ key }) => key.id));
+    await this.#vectors.completeRest(plan.chunks.filter(({ id }) => left.has(id)));
+    const ledger = await this.#options.progress?.ledger(collection, plan);
+    const options = { ...this.#options, from: begun.next, ...(ledger === undefined ? {} : { ledger }) };
+    const rest = await writePlan(this.#parts, this.#space, collection, writes, options);
+    if (rest === null) return null;
+    for (const chunk of plan.chunks)
+      if (chunk.action !== 'deduplicated') this.#options.known?.add(this.#document, chunk);
+    return { plan, written: { whole: false, stamps: [...before, ...rest.stamps] } };
   }
+
+  #writesOf(plan: IngestPlan, stored: Parameters<typeof planWrites>[1]): readonly PlanWrite[] {
+    return planWrites(plan, stored, (hash) => this.#vectors.get(hash));
+  }
+
+  #inTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+    return inTurns(steps, turnsOf(this.#parts.world.clock));
+  }
+}
+
+/** The stamps of the writes that are done: removals have none. */
+function stampsOf(done: readonly PlanWrite[], revisions: readonly number[]): readonly WrittenStamp[] {
+  const puts = done.filter(({ text }) => text !== null);
+  return puts.map(({ key }, at) => {
+    const revision = revisions[at] ?? 0;
+    return { id: key.id, etag: etagOf(revision), revision };
+  });
 }

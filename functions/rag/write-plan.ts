@@ -31,8 +31,19 @@ export interface WrittenStamp {
 /** Records of the caller that move in the transactions of the writes, such as the ledger of a job. */
 export interface WriteLedger {
   readonly keys: readonly KeyRequest[];
-  /** Throws where the job must write no more. `next` is the place of the first write that is left. */
-  readonly writes: (found: Found, next: number, stamps: readonly WrittenStamp[]) => readonly Write[];
+  /** `null`: nothing may be written, because another execution of the job has moved the ledger. */
+  readonly writes: (
+    found: Found,
+    moved: LedgerMove,
+    stamps: readonly WrittenStamp[],
+  ) => readonly Write[] | null;
+}
+
+/** Which writes of a plan a transaction makes. */
+export interface LedgerMove {
+  readonly from: number;
+  /** The place of the first write that is left. */
+  readonly next: number;
 }
 
 export interface WriteOptions {
@@ -50,7 +61,8 @@ export interface WrittenPlan {
 
 /**
  * Writes a plan: in one transaction while it fits, else in several, in the order of the writes. `null`: a record of a plan that fits is
- * no longer as the plan has seen it, or the name points elsewhere; nothing was written, and a new plan is due.
+ * no longer as the plan has seen it, the name points elsewhere, or the ledger has moved; nothing more was written, and the caller
+ * looks anew.
  */
 export async function writePlan(
   parts: RecordParts,
@@ -146,7 +158,9 @@ class PlanWriter {
       if (movedFrom(this.#collection, found) !== null) return { writes: [], result: null };
       if (isWhole && !batch.every((each) => this.#isAsSeen(found, each))) return { writes: [], result: null };
       const { writes, stamps } = this.#decide(found, batch, decisionTime(clock, arrivedAt));
-      const moved = ledger?.writes(found, from + batch.length, stamps) ?? [];
+      const next = from + batch.length;
+      const moved = ledger === undefined ? [] : ledger.writes(found, { from, next }, stamps);
+      if (moved === null) return { writes: [], result: null };
       return { writes: [...writes, ...moved], result: { count: batch.length, stamps } };
     });
   }

@@ -146,7 +146,7 @@ export function describeRag(provider: string, open: () => Promise<RecordStore>, 
       const killed = new AbortController();
       const ledger = {
         keys: [{ key }],
-        writes: (_: unknown, moved: number) => {
+        writes: (_: unknown, { next: moved }: { readonly next: number }) => {
           next = moved;
           if (moved >= 200) killed.abort();
           return [{ put: { key, head: { next: moved } } }];

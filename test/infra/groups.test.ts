@@ -52,10 +52,18 @@ describe('the map of functions', () => {
   });
 
   test('lets exactly the groups that use runs create tasks', () => {
-    // The jobs of artifacts, collections, records, embeddings and graphs are runs.
+    // The jobs of artifacts, collections, records, embeddings, graphs and rag are runs.
     const groups = locals['groups'] as Readonly<Record<string, { readonly queues: boolean }>>;
     const creating = Object.entries(groups).flatMap(([name, { queues }]) => (queues ? [name] : []));
-    expect(creating.sort()).toEqual(['artifacts', 'collections', 'embeddings', 'execution', 'graph', 'records']);
+    expect(creating.sort()).toEqual([
+      'artifacts',
+      'collections',
+      'embeddings',
+      'execution',
+      'graph',
+      'rag',
+      'records',
+    ]);
   });
 });
 

@@ -59,6 +59,7 @@ const ofImport: Special = {
     snapshot: { collection: COLLECTION, policy: { ...POLICY }, records: [recordOf(party, RECORD)] },
   }),
 };
+const ofIngestion: Special = { names: (_, { records }) => ({ jobId: records.ingestionJobId }) };
 const ofEmbedding: Special = { names: (_, { records }) => ({ jobId: records.embeddingJobId }) };
 const later = '2027-01-01T00:00:00.000Z';
 
@@ -112,6 +113,8 @@ const special: Readonly<Record<string, Special>> = {
   getObject: { names: () => ({ key: OBJECT }) },
   getEmbeddingJob: ofEmbedding,
   cancelEmbeddingJob: ofEmbedding,
+  getRagIngestionJob: ofIngestion,
+  cancelRagIngestionJob: ofIngestion,
   getTrace: { names: (party) => ({ id: traceOf(party) }) },
   listTraces: { variants: () => [{ query: { operation: TRACED_OPERATION, limit: '5000' } }] },
   summarizeTraces: { variants: () => [{ query: { operation: TRACED_OPERATION } }] },

@@ -20,6 +20,7 @@ export const recordGroups: ReadonlySet<string> = new Set([
   'artifacts',
   'embeddings',
   'graph',
+  'rag',
 ]);
 
 const inOwn = (...operations: readonly string[]): RecordGrantOf => ({ space: own.tenant, operations });

@@ -10,6 +10,8 @@ export interface Records {
   readonly jobId: string;
   /** A finished embedding job. */
   readonly embeddingJobId: string;
+  /** A finished ingestion of the record's text. */
+  readonly ingestionJobId: string;
 }
 
 type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
@@ -25,6 +27,14 @@ export const POLICY = {
 export const PARTITION = '2026';
 /** Documents have the same id. */
 export const RECORD = 'order-1001';
+
+/** Where texts are ingested: its vectors have the length of those of the model. */
+const LIBRARY = {
+  name: 'library',
+  vectorPolicies: [{ name: 'v', path: '/vectors/v/values', dimensions: 384 }],
+};
+const INGEST = `/collections/${LIBRARY.name}/rag/ingest-text`;
+const documentOf = (mark: string) => ({ documentId: mark, partitionKey: PARTITION, text: `annual ${mark}` });
 
 function spaceOf(call: Call, { headers, productId, tenantId }: Party): RecordSpace {
   return new RecordSpace(call, headers, `?${new URLSearchParams({ productId, tenantId }).toString()}`);
@@ -47,7 +57,10 @@ export async function furnishRecords(call: Call, party: Party): Promise<Records>
   await space.settled(jobId);
   const embeddingJobId = await space.admit('POST', '/embeddings/jobs', { texts: [party.mark] });
   await space.settled(embeddingJobId);
-  return { jobId, embeddingJobId };
+  await space.create(LIBRARY);
+  const ingestionJobId = await space.admit('POST', INGEST, documentOf(party.mark));
+  await space.settled(ingestionJobId);
+  return { jobId, embeddingJobId, ingestionJobId };
 }
 
 /** Gives the party so many records and some jobs more. */
@@ -75,12 +88,18 @@ export async function furnishRecordWords(call: Call, collection: string): Promis
   await space.settled(jobId);
   const embeddingJobId = await space.admit('POST', '/embeddings/jobs', { texts: [collection] });
   await space.settled(embeddingJobId);
+  const ingestionJobId = await space.admit(
+    'POST',
+    `/collections/${collection}/rag/ingest-text`,
+    documentOf(collection),
+  );
+  await space.settled(ingestionJobId);
   return new Map([
     ['collection', [collection]],
     ['pk', [PARTITION]],
     ['partitionKey', [PARTITION]],
     ['id', [RECORD]],
-    ['jobId', [jobId, embeddingJobId]],
+    ['jobId', [jobId, embeddingJobId, ingestionJobId]],
     ['field', ['embedding']],
     ['query', ['annual "climate report"']],
   ]);

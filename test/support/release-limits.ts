@@ -39,6 +39,7 @@ export const directions: Readonly<Record<string, Direction>> = {
   embeddingJobListLimitDefault: 'nowhere',
   graphJobListLimitDefault: 'nowhere',
   graphTargetRecordsDefault: 'nowhere',
+  ragJobListLimitDefault: 'nowhere',
   retrievalLimitDefault: 'nowhere',
   traceListLimitDefault: 'nowhere',
   objectListLimitDefault: 'nowhere',

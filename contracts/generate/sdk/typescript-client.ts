@@ -78,6 +78,24 @@ const WRITTEN_BY_HAND = [
   }
 `,
   },
+  {
+    operation: 'getRagIngestionJob',
+    imports: [
+      "import { waitForJob } from '../../wait-job.ts';",
+      "import type { RunWaitOptions } from '../../wait-run.ts';",
+      "import type { RagIngestionJob } from '../models.ts';",
+    ],
+    method: `
+  /**
+   * Waits until the ingestion has ended and returns it with any \`status\`; \`null\` if there is no such job. Throws
+   * \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
+   */
+  waitForRagIngestionJob(jobId: string, options: RunWaitOptions = {}): Promise<RagIngestionJob | null> {
+    const reader = { operation: 'getRagIngestionJob', read: this.getRagIngestionJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
+  }
+`,
+  },
 ];
 
 /** `client.ts`: the methods of all groups in one class. */

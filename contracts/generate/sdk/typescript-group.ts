@@ -13,6 +13,7 @@ const TAKEN = new Set([
   'waitForRecordImportJob',
   'waitForEmbeddingJob',
   'waitForGraphJob',
+  'waitForRagIngestionJob',
   'toJSON',
   'toString',
   'valueOf',

@@ -34,6 +34,18 @@ export const mcpExposures: Readonly<Record<string, { readonly exposure: 'tool' |
   queryRecords: { exposure: 'tool', name: 'svc_records_query_v1', defaultEnabled: true },
   searchRecords: { exposure: 'tool', name: 'svc_records_search_v1', defaultEnabled: true },
   startEmbeddingJob: { exposure: 'task', name: 'svc_embeddings_start_job_v1', defaultEnabled: false },
+  startRagIngestionTextJob: {
+    exposure: 'task',
+    name: 'svc_rag_start_ingestion_text_job_v1',
+    defaultEnabled: false,
+  },
+  startRagIngestionBatchJob: {
+    exposure: 'task',
+    name: 'svc_rag_start_ingestion_batch_job_v1',
+    defaultEnabled: false,
+  },
+  buildRagContext: { exposure: 'tool', name: 'svc_rag_build_context_v1', defaultEnabled: true },
+  buildRagPrompt: { exposure: 'tool', name: 'svc_rag_build_prompt_v1', defaultEnabled: true },
   listGraphProviderShapes: {
     exposure: 'tool',
     name: 'svc_graph_list_provider_shapes_v1',

@@ -48,7 +48,7 @@ export function readEmbeddingRequest(request: EmbeddingRequest): EmbeddingQuesti
   for (const [name, prefix] of Object.entries({ queryPrefix, passagePrefix, symmetricPrefix }))
     checkPrefix(prefix ?? '', `/${name}`);
   const prefixes = { query: queryPrefix, passage: passagePrefix, symmetric: symmetricPrefix };
-  return { purpose: purposeOf(request.purpose ?? 'symmetric'), prefixes, texts };
+  return { purpose: readPurpose(request.purpose ?? 'symmetric', '/purpose'), prefixes, texts };
 }
 
 function checkText(text: string, pointer: string): void {
@@ -64,10 +64,11 @@ function checkPrefix(prefix: string, pointer: string): void {
     throw invalidMember(pointer, `must be at most ${PREFIX_LENGTH_MAX} characters`, 'limit_exceeded');
 }
 
-function purposeOf(value: string): EmbeddingPurpose {
+/** Upper and lower case are the same. Throws `validation_failed` for another word. */
+export function readPurpose(value: string, pointer: string): EmbeddingPurpose {
   const name = value.trim().toLowerCase();
   if (name === 'query' || name === 'passage' || name === 'document' || name === 'symmetric') return name;
-  throw invalidMember('/purpose', 'must be one of query, passage, document and symmetric');
+  throw invalidMember(pointer, 'must be one of query, passage, document and symmetric');
 }
 
 /** The texts of a question as a model with these prefixes gets them. */

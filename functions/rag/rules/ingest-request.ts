@@ -1,8 +1,11 @@
 import type { CollectionPolicy, VectorPolicy } from '../../collections/rules/policy.ts';
 import { checkPartitionKey } from '../../collections/rules/record-key.ts';
 import type { EmbeddingPrefixes, EmbeddingPurpose } from '../../embeddings/embedder.ts';
+import { readPurpose } from '../../embeddings/rules/request.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import {
+  BATCH_CHUNKS_MAX,
+  BATCH_DOCUMENTS_MAX,
   CHUNK_LENGTH_MAX,
   CHUNK_TYPE,
   CHUNKS_MAX,
@@ -33,7 +36,7 @@ export interface IngestRequest {
 
 export interface IngestEmbedding {
   readonly field?: string | null;
-  readonly purpose?: EmbeddingPurpose | null;
+  readonly purpose?: string | null;
   readonly queryPrefix?: string | null;
   readonly passagePrefix?: string | null;
   readonly symmetricPrefix?: string | null;
@@ -102,6 +105,35 @@ export function checkDocument({ text, partitionKey, type }: IngestRequest, point
   if (type === MANIFEST_TYPE) throw invalidMember(`${pointer}/type`, `must not be ${MANIFEST_TYPE}`);
 }
 
+/** What of a request is wrong whatever its collection is. Throws as `checkDocument` and `readOptions` do. */
+export function checkIngestRequest(request: IngestRequest, pointer = ''): IngestOptions {
+  checkDocument(request, pointer);
+  contentFieldOf(request.contentField, `${pointer}/contentField`);
+  const purpose = blankAsNull(request.embedding?.purpose);
+  if (purpose !== null) readPurpose(purpose, `${pointer}/embedding/purpose`);
+  return readOptions(request.options ?? {}, request.text.length, `${pointer}/options`);
+}
+
+/**
+ * Refuses a batch that could not end: its documents are judged one by one, and those that are refused have no chunks. Throws
+ * `limit_exceeded`.
+ */
+export function checkBatch(items: readonly IngestRequest[]): void {
+  if (items.length > BATCH_DOCUMENTS_MAX)
+    throw invalidMember('/items', `must be at most ${BATCH_DOCUMENTS_MAX} documents`, 'limit_exceeded');
+  const chunks = items.reduce((sum, { text, options }) => sum + estimateOf(text.length, options ?? {}), 0);
+  if (chunks <= BATCH_CHUNKS_MAX) return;
+  const detail = `make about ${chunks} chunks, and a batch has at most ${BATCH_CHUNKS_MAX}: split it, or use larger chunks`;
+  throw invalidMember('/items', detail, 'limit_exceeded');
+}
+
+/** How many chunks a text has about; none where its options are refused. */
+function estimateOf(textLength: number, given: IngestOptionsRequest): number {
+  const { chunkChars, overlapChars } = sizesOf(given);
+  const estimate = Math.ceil(textLength / (chunkChars - overlapChars));
+  return estimate > 0 && estimate <= CHUNKS_MAX ? estimate : 0;
+}
+
 export function chunkTypeOf({ type }: IngestRequest): string {
   return type === null || type === undefined || type === '' ? CHUNK_TYPE : type;
 }
@@ -138,9 +170,12 @@ export function readOptions(given: IngestOptionsRequest, textLength: number, poi
   };
 }
 
+function sizesOf({ chunkChars, chunkOverlapChars }: IngestOptionsRequest) {
+  return { chunkChars: chunkChars ?? 1_200, overlapChars: chunkOverlapChars ?? 150 };
+}
+
 function shapeOf(given: IngestOptionsRequest, pointer: string) {
-  const chunkChars = given.chunkChars ?? 1_200;
-  const overlapChars = given.chunkOverlapChars ?? 150;
+  const { chunkChars, overlapChars } = sizesOf(given);
   if (!Number.isSafeInteger(chunkChars) || chunkChars < 1 || chunkChars > CHUNK_LENGTH_MAX)
     throw invalidMember(`${pointer}/chunkChars`, `must be a whole number from 1 to ${CHUNK_LENGTH_MAX}`);
   if (!Number.isSafeInteger(overlapChars) || overlapChars < 0 || overlapChars >= chunkChars)
@@ -176,7 +211,11 @@ export function readChunkEmbedding(
   }
   const { queryPrefix = null, passagePrefix = null, symmetricPrefix = null } = given;
   const prefixes = { query: queryPrefix, passage: passagePrefix, symmetric: symmetricPrefix };
-  return { policy, embedder, purpose: given.purpose ?? 'passage', prefixes };
+  for (const [name, prefix] of Object.entries({ queryPrefix, passagePrefix, symmetricPrefix }))
+    if (prefix?.isWellFormed() === false)
+      throw invalidMember(`${pointer}/${name}`, 'must be well-formed Unicode');
+  const purpose = readPurpose(blankAsNull(given.purpose) ?? 'passage', `${pointer}/purpose`);
+  return { policy, embedder, purpose, prefixes };
 }
 
 export function blankAsNull(text: string | null | undefined): string | null {

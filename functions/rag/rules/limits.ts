@@ -1,7 +1,13 @@
+import { limits } from '../../../contracts/generated/limits.ts';
+
 /** Lengths are in UTF-16 units, as offsets are. */
-export const TEXT_LENGTH_MAX = 2_000_000;
-export const CHUNK_LENGTH_MAX = 50_000;
-export const CHUNKS_MAX = 2_000;
+export const TEXT_LENGTH_MAX = limits.ragTextLengthMax;
+export const CHUNK_LENGTH_MAX = limits.ragChunkCharsMax;
+export const CHUNKS_MAX = limits.ragChunksMax;
+export const BATCH_DOCUMENTS_MAX = limits.ragBatchDocumentsMax;
+export const BATCH_CHUNKS_MAX = limits.ragBatchChunksMax;
+export const CASES_MAX = limits.ragEvaluationCasesMax;
+export const EXPECTED_MAX = limits.ragExpectedItemsMax;
 
 export const CHUNK_TYPE = 'rag.chunk';
 export const MANIFEST_TYPE = 'rag.manifest';

@@ -118,7 +118,7 @@ function isManifestOf(document: IngestDocument, hash: string, { type, metadata }
   );
 }
 
-function countsOf(chunks: readonly PlannedChunk[], stale: readonly StaleChunk[]): IngestCounts {
+export function countsOf(chunks: readonly PlannedChunk[], stale: readonly StaleChunk[]): IngestCounts {
   const acted = (action: PlannedChunk['action']) => chunks.filter((chunk) => chunk.action === action).length;
   const embedded = (action: PlannedChunk['embeddingAction']) =>
     chunks.filter((chunk) => chunk.embeddingAction === action).length;

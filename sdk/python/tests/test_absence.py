@@ -89,6 +89,16 @@ def test_a_wait_reads_a_graph_job_until_it_has_its_result(sdk: Flavour) -> None:
     assert clock.slept == [0.25]
 
 
+def test_a_wait_reads_an_ingestion_until_it_has_ended(sdk: Flavour) -> None:
+    clock = Clock()
+    with Stage(at("queued"), at("succeeded")) as stage:
+        client = sdk.client(stage, clock)
+        assert sdk.call(client, "wait_for_rag_ingestion_job", "a/b")["status"] == "succeeded"
+        targets = [seen.target for seen in stage.seen]
+    assert targets == ["/rag/ingestion/jobs/a%2Fb"] * 2
+    assert clock.slept == [0.25]
+
+
 def test_a_wait_ends_with_none_where_there_is_no_job(sdk: Flavour) -> None:
     clock = Clock()
     with Stage(at("queued"), problem(404, "not_found")) as stage:

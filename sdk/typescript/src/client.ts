@@ -1,6 +1,12 @@
 import { changedOptions } from './core.ts';
 import { Operations } from './generated/client.ts';
-import type { EmbeddingJob, ExecutionRun, GraphJob, RecordImportJob } from './generated/models.ts';
+import type {
+  EmbeddingJob,
+  ExecutionRun,
+  GraphJob,
+  RagIngestionJob,
+  RecordImportJob,
+} from './generated/models.ts';
 import type { ClientOptions } from './options.ts';
 import { waitForJob } from './wait-job.ts';
 import { type RunWaitOptions, waitForRun } from './wait-run.ts';
@@ -44,6 +50,15 @@ export class SvcClient extends Operations {
    */
   waitForGraphJob(jobId: string, options: RunWaitOptions = {}): Promise<GraphJob | null> {
     const reader = { operation: 'getGraphJob', read: this.getGraphJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
+  }
+
+  /**
+   * Waits until the ingestion has ended and returns it, with what became of each chunk if it has succeeded; `null` if there is no
+   * such job. Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForRagIngestionJob(jobId: string, options: RunWaitOptions = {}): Promise<RagIngestionJob | null> {
+    const reader = { operation: 'getRagIngestionJob', read: this.getRagIngestionJob.bind(this, jobId) };
     return waitForJob(this, reader, options);
   }
 }

@@ -58,6 +58,15 @@ describe('waiting for the end of an import', () => {
     expect((await thrown(late, APITimeoutError)).operation).toBe('getGraphJob');
   });
 
+  test('reads an ingestion until it has ended', async () => {
+    const world = new ManualTime();
+    await using stage = await Stage.open(at('queued'), at('succeeded'));
+    const wait = stage.client({ world }).waitForRagIngestionJob('a/b');
+    await world.pass(250);
+    expect((await wait)?.status).toBe('succeeded');
+    expect(stage.seen.map(({ target }) => target)).toEqual(Array(2).fill('/rag/ingestion/jobs/a%2Fb'));
+  });
+
   test.each(['succeeded', 'failed', 'cancelled', 'rejected'])('ends with %s', async (status) => {
     await using stage = await Stage.open(at(status));
     const job = await stage.client({ world: new ManualTime() }).waitForRecordImportJob('a/b');

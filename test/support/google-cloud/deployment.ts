@@ -15,6 +15,7 @@ const groups = [
   'artifacts',
   'embeddings',
   'graph',
+  'rag',
   'traces',
 ];
 const internal = ['worker', 'reconcile', 'prune'];

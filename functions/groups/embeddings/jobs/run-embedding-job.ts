@@ -1,6 +1,7 @@
 import type { EmbeddingAnswer, EmbeddingItem, EmbeddingParts } from '../../../embeddings/embed-texts.ts';
 import { embedInParts } from '../../../embeddings/jobs/embed-in-parts.ts';
 import { type PackedItems, packItems, unpackItems } from '../../../embeddings/jobs/packed-items.ts';
+import { inProviderTurns } from '../../../embeddings/jobs/provider-turns.ts';
 import {
   type EmbeddingQuestion,
   type EmbeddingRequest,
@@ -19,7 +20,6 @@ import { type KeptResult, partKey } from './kept-result.ts';
 const REPORT_MS = 500;
 
 const TURN = 'provider-turn';
-const TURN_MS = 60_000;
 
 /** Executes a job from where an earlier execution has come. */
 export async function runEmbeddingJob(parts: EmbeddingJobsParts, context: JobContext): Promise<Json> {
@@ -47,22 +47,17 @@ function failureOf(error: unknown, signal: AbortSignal): unknown {
   return new RunFailure(error.failureClass, error.message, { cause: error });
 }
 
-/** Where the provider may not be called again in this minute, the job waits without a worker and goes on in its next turn. */
-async function embedInTurns(
-  parts: EmbeddingJobsParts,
-  context: JobContext,
-  progress: JobProgress,
-): Promise<Json> {
-  for (;;) {
-    try {
-      return await embed(parts, context, progress);
-    } catch (error) {
-      if (!(error instanceof ProviderFailure) || !error.isOfGuard || error.failureClass !== 'rate_limit')
-        throw error;
-      await progress.report();
-      await context.waitForTimer(TURN, new Date(parts.clock.now() + (error.retryAfterMs ?? TURN_MS)));
-    }
-  }
+/** The job waits for its next turn where the provider may not be called again in this minute. */
+function embedInTurns(parts: EmbeddingJobsParts, context: JobContext, progress: JobProgress): Promise<Json> {
+  const wait = async (until: number) => {
+    await progress.report();
+    await context.waitForTimer(TURN, new Date(until));
+  };
+  return inProviderTurns(
+    () => embed(parts, context, progress),
+    () => parts.clock.now(),
+    wait,
+  );
 }
 
 async function embed(parts: EmbeddingJobsParts, context: JobContext, progress: JobProgress): Promise<Json> {

@@ -1,10 +1,12 @@
 import type { StagedPayloads } from '../../../collections/staged-payloads.ts';
-import type { StagedPayload } from '../../../jobs/admit-job.ts';
+import type { Jobs, StagedPayload } from '../../../jobs/admit-job.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { cancelJob, type JobPlace } from '../../../jobs/read-jobs.ts';
 import { type JsonObject, sha256 } from '../../../kernel/canonical-json.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
 import { isCancelled } from '../../../runs/cancellation.ts';
 import { isRunFailure } from '../../../runs/plugin.ts';
+import type { Run } from '../../../runs/run.ts';
 
 /** Tag of a run whose payload is staged. Upkeep finds the run by it. */
 export const PAYLOAD_TAG = 'svc.record-import.payload';
@@ -14,6 +16,20 @@ export interface StagedText {
   /** The reference. */
   readonly staged?: string;
   readonly textHash?: string;
+}
+
+/** Cancels a queued job at once, and asks a running one to stop. Throws `not_found` for a job that the space does not have. */
+export async function cancelStagedJob(
+  { jobs, payloads }: { readonly jobs: Jobs; readonly payloads: StagedPayloads },
+  place: JobPlace,
+  jobId: string,
+  now: number,
+): Promise<Run> {
+  const run = await cancelJob(jobs, place, jobId, now);
+  const staged = run.tags[PAYLOAD_TAG];
+  // No handler will remove the payload of a job that was cancelled while it waited.
+  if (staged !== undefined && run.status === 'cancelled') await payloads.discard(place.space, staged);
+  return run;
 }
 
 /** Stages the text of a request beside what is known of it; `null` where the space has staged too much already. */

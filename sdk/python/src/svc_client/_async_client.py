@@ -145,6 +145,20 @@ class AsyncClient(AsyncOperations):
                 return job
             await world.sleep(wait.pause_after(world.now()))
 
+    async def wait_for_rag_ingestion_job(
+        self, job_id: str, *, wait_timeout: float | None = None, options: AsyncCallOptions | None = None
+    ) -> models.RagIngestionJob | None:
+        """Waits until the ingestion has ended and returns it, with what became of each chunk if it has succeeded; None
+        if there is no such job. Raises `APITimeoutError` if `wait_timeout`, in seconds, passes first; the job then
+        continues. Without it the wait is unlimited. `options` apply to each read, `timeout` included."""
+        options, world = check_call(options), self._link.world
+        wait = JobWait.begin("getRagIngestionJob", world.now(), wait_timeout)
+        while True:
+            job = await self.get_rag_ingestion_job(job_id, options=options)
+            if job is None or not is_working(job):
+                return job
+            await world.sleep(wait.pause_after(world.now()))
+
     async def aclose(self) -> None:
         """Closes the idle connections. A later call opens new ones."""
         await self._link.connections.aclose()

@@ -10,6 +10,7 @@ import { RecordsOperations } from './groups/records.ts';
 import { ObjectsOperations } from './groups/objects.ts';
 import { ArtifactsOperations } from './groups/artifacts.ts';
 import { EmbeddingsOperations } from './groups/embeddings.ts';
+import { RagOperations } from './groups/rag.ts';
 import { GraphOperations } from './groups/graph.ts';
 import { TracesOperations } from './groups/traces.ts';
 
@@ -45,6 +46,13 @@ export type {
   ListEmbeddingJobsParameters,
 } from './groups/embeddings.ts';
 export type {
+  IngestRagTextParameters,
+  IngestRagTextsParameters,
+  StartRagTextIngestionJobParameters,
+  StartRagTextBatchIngestionJobParameters,
+  ListRagIngestionJobsParameters,
+} from './groups/rag.ts';
+export type {
   ImportGraphEnvelopeParameters,
   StartGraphImportJobParameters,
   StartGraphInspectionJobParameters,
@@ -59,6 +67,6 @@ export type {
 /** Every operation of the contract. `SvcClient` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
-export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, GraphOperations, TracesOperations {}
+export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, RagOperations, GraphOperations, TracesOperations {}
 
-flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, GraphOperations, TracesOperations]);
+flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, RagOperations, GraphOperations, TracesOperations]);

@@ -3103,6 +3103,450 @@ class AsyncOperations:
         given = Given(path=(job_id,))
         return await self._caller.call(spec.CANCEL_EMBEDDING_JOB, given, options)
 
+    # ---- RAG
+
+    async def ingest_rag_text(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestTextResult | models.RagIngestionJob:
+        """Ingest a text. Cuts a text into chunks, gives each its vector and writes them as records. Admits a
+        job that does it; the chunks of a document of up to about 100 chunks appear all at once. With
+        `options.dryRun` it answers the plan at once and writes nothing.
+
+        `POST /collections/{collection}/rag/ingest-text`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `RagIngestTextRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RagIngestTextResult`. The plan of a dry run. Nothing was written, and there is no job.
+            202: `RagIngestionJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `query_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `product_policy_violation` (403),
+                `collection_not_found` (404), `method_not_allowed` (405), `request_timeout` (408),
+                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `ingestRagText` of the contract, here `ingest_rag_text`:
+        docs/reference/operations.md#ingestragtext
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.INGEST_RAG_TEXT, given, options)
+
+    async def ingest_rag_texts(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob:
+        """Ingest several texts. Admits a job that ingests documents one after the other. A document that is
+        refused does not fail the job.
+
+        `POST /collections/{collection}/rag/ingest-text/batch`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `RagIngestTextBatchRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RagIngestionJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `ingestRagTextBatch` of the contract, here `ingest_rag_texts`:
+        docs/reference/operations.md#ingestragtextbatch
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.INGEST_RAG_TEXTS, given, options)
+
+    async def start_rag_text_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob:
+        """Start a job that ingests a text. The same job as that of `ingestRagText`, also for a dry run, whose
+        job writes nothing.
+
+        `POST /collections/{collection}/rag/ingest-text/jobs`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `RagIngestTextRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RagIngestionJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startRagIngestionTextJob` of the contract, here `start_rag_text_ingestion_job`:
+        docs/reference/operations.md#startragingestiontextjob
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.START_RAG_TEXT_INGESTION_JOB, given, options)
+
+    async def start_rag_text_batch_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob:
+        """Start a job that ingests several texts. The same job as that of `ingestRagTextBatch`.
+
+        `POST /collections/{collection}/rag/ingest-text/batch/jobs`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 33,554,432 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            collection: The collection. (1 to 255 characters)
+            request: `RagIngestTextBatchRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RagIngestionJob`. The job is admitted, by this request or an earlier one with the same
+                key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `product_policy_violation` (403), `method_not_allowed` (405),
+                `request_timeout` (408), `idempotency_conflict` (409), `payload_too_large` (413),
+                `unsupported_media_type` (415), `admission_rejected` (422), `rate_limited` (429), `queue_full`
+                (429), `headers_too_large` (431), `internal_error` (500), `store_contention` (503),
+                `storage_full` (503), `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startRagIngestionBatchJob` of the contract, here `start_rag_text_batch_ingestion_job`:
+        docs/reference/operations.md#startragingestionbatchjob
+        """
+        given = Given(
+            path=(collection,),
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return await self._caller.call(spec.START_RAG_TEXT_BATCH_INGESTION_JOB, given, options)
+
+    async def list_rag_ingestion_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJobList:
+        """List ingestion jobs. Jobs of the space, newest first. Where more follow, the header `Link` names
+        the next page.
+
+        `GET /rag/ingestion/jobs`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            limit: At most so many jobs. (1 to 200, 50 when absent)
+            include_result: Whether the answer includes results; they are null otherwise. (false when
+                absent)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RagIngestionJobList`. The jobs.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `listRagIngestionJobs` of the contract, here `list_rag_ingestion_jobs`:
+        docs/reference/operations.md#listragingestionjobs
+        """
+        given = Given(parameters={"limit": limit, "include_result": include_result})
+        return await self._caller.call(spec.LIST_RAG_INGESTION_JOBS, given, options)
+
+    async def get_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob | None:
+        """Read an ingestion job. The state of one job, with its result once it has succeeded.
+
+        `GET /rag/ingestion/jobs/{jobId}`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RagIngestionJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getRagIngestionJob` of the contract, here `get_rag_ingestion_job`:
+        docs/reference/operations.md#getragingestionjob
+        """
+        given = Given(path=(job_id,))
+        return await self._caller.call(spec.GET_RAG_INGESTION_JOB, given, options)
+
+    async def cancel_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob | None:
+        """Cancel an ingestion job. Cancels a queued job at once, and asks a running one to stop before its
+        next write. What it has written stays. A finished job stays unchanged.
+
+        `DELETE /rag/ingestion/jobs/{jobId}`; needs the access operation `delete` of
+        `server-authenticated`.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RagIngestionJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `cancelRagIngestionJob` of the contract, here `cancel_rag_ingestion_job`:
+        docs/reference/operations.md#cancelragingestionjob
+        """
+        given = Given(path=(job_id,))
+        return await self._caller.call(spec.CANCEL_RAG_INGESTION_JOB, given, options)
+
+    async def build_rag_context(
+        self,
+        request: models.RagContextRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagContextEnvelope:
+        """Build a context for a question. Searches for a question and puts the texts that it finds together,
+        within budgets of characters, with citations. A graph may add what lies near them.
+
+        `POST /rag/context`; needs the access operation `read` of `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            request: `RagContextRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RagContextEnvelope`. The context.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `query_budget_exceeded` (400), `search_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
+                `unavailable` (503), `search_index_building` (503).
+
+        Operation `buildRagContext` of the contract, here `build_rag_context`:
+        docs/reference/operations.md#buildragcontext
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.BUILD_RAG_CONTEXT, given, options)
+
+    async def evaluate_rag_context(
+        self,
+        request: models.RagContextEvaluationRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagContextEvaluationResult:
+        """Judge contexts. Builds the contexts of up to 100 questions and says which are as expected. A case
+        with an error, such as a collection that does not exist, fails alone.
+
+        `POST /rag/context/evaluate`; needs the access operation `read` of `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            request: `RagContextEvaluationRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RagContextEvaluationResult`. The measures and the cases.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `query_budget_exceeded` (400), `search_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
+                `unavailable` (503), `search_index_building` (503).
+
+        Operation `evaluateRagContext` of the contract, here `evaluate_rag_context`:
+        docs/reference/operations.md#evaluateragcontext
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.EVALUATE_RAG_CONTEXT, given, options)
+
+    async def build_rag_prompt(
+        self,
+        request: models.RagPromptRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagPromptEnvelope:
+        """Build a prompt for a question. The context of a question with what a model is told around it: the
+        question, how to cite, and the context with its citations.
+
+        `POST /rag/prompt`; needs the access operation `read` of `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            request: `RagPromptRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RagPromptEnvelope`. The prompt.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `query_budget_exceeded` (400), `search_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
+                `unavailable` (503), `search_index_building` (503).
+
+        Operation `buildRagPrompt` of the contract, here `build_rag_prompt`:
+        docs/reference/operations.md#buildragprompt
+        """
+        given = Given(request=request)
+        return await self._caller.call(spec.BUILD_RAG_PROMPT, given, options)
+
     # ---- Graph
 
     async def list_graph_provider_shapes(

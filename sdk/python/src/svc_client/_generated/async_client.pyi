@@ -633,6 +633,95 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.EmbeddingJob | None: ...
 
+    # ---- RAG
+
+    async def ingest_rag_text(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestTextResult | models.RagIngestionJob: ...
+
+    async def ingest_rag_texts(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob: ...
+
+    async def start_rag_text_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob: ...
+
+    async def start_rag_text_batch_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob: ...
+
+    async def list_rag_ingestion_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJobList: ...
+
+    async def get_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob | None: ...
+
+    async def cancel_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagIngestionJob | None: ...
+
+    async def build_rag_context(
+        self,
+        request: models.RagContextRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagContextEnvelope: ...
+
+    async def evaluate_rag_context(
+        self,
+        request: models.RagContextEvaluationRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagContextEvaluationResult: ...
+
+    async def build_rag_prompt(
+        self,
+        request: models.RagPromptRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RagPromptEnvelope: ...
+
     # ---- Graph
 
     async def list_graph_provider_shapes(
@@ -1432,6 +1521,95 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.EmbeddingJob | None]: ...
 
+    # ---- RAG
+
+    async def ingest_rag_text(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagIngestTextResult | models.RagIngestionJob]: ...
+
+    async def ingest_rag_texts(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob]: ...
+
+    async def start_rag_text_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob]: ...
+
+    async def start_rag_text_batch_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob]: ...
+
+    async def list_rag_ingestion_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJobList]: ...
+
+    async def get_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob | None]: ...
+
+    async def cancel_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob | None]: ...
+
+    async def build_rag_context(
+        self,
+        request: models.RagContextRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagContextEnvelope]: ...
+
+    async def evaluate_rag_context(
+        self,
+        request: models.RagContextEvaluationRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagContextEvaluationResult]: ...
+
+    async def build_rag_prompt(
+        self,
+        request: models.RagPromptRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RagPromptEnvelope]: ...
+
     # ---- Graph
 
     async def list_graph_provider_shapes(
@@ -2211,6 +2389,95 @@ class AsyncOperationsWithStreamingResponse:
     async def cancel_embedding_job(
         self,
         job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    # ---- RAG
+
+    async def ingest_rag_text(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def ingest_rag_texts(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_rag_text_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_rag_text_batch_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_rag_ingestion_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def cancel_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def build_rag_context(
+        self,
+        request: models.RagContextRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def evaluate_rag_context(
+        self,
+        request: models.RagContextEvaluationRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def build_rag_prompt(
+        self,
+        request: models.RagPromptRequest,
         *,
         options: AsyncCallOptions | None = None,
     ) -> AsyncStreamedResponse: ...

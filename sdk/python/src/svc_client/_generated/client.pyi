@@ -612,6 +612,95 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.EmbeddingJob | None: ...
 
+    # ---- RAG
+
+    def ingest_rag_text(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RagIngestTextResult | models.RagIngestionJob: ...
+
+    def ingest_rag_texts(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RagIngestionJob: ...
+
+    def start_rag_text_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RagIngestionJob: ...
+
+    def start_rag_text_batch_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RagIngestionJob: ...
+
+    def list_rag_ingestion_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RagIngestionJobList: ...
+
+    def get_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RagIngestionJob | None: ...
+
+    def cancel_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RagIngestionJob | None: ...
+
+    def build_rag_context(
+        self,
+        request: models.RagContextRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RagContextEnvelope: ...
+
+    def evaluate_rag_context(
+        self,
+        request: models.RagContextEvaluationRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RagContextEvaluationResult: ...
+
+    def build_rag_prompt(
+        self,
+        request: models.RagPromptRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RagPromptEnvelope: ...
+
     # ---- Graph
 
     def list_graph_provider_shapes(
@@ -1384,6 +1473,95 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.EmbeddingJob | None]: ...
 
+    # ---- RAG
+
+    def ingest_rag_text(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagIngestTextResult | models.RagIngestionJob]: ...
+
+    def ingest_rag_texts(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob]: ...
+
+    def start_rag_text_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob]: ...
+
+    def start_rag_text_batch_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob]: ...
+
+    def list_rag_ingestion_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJobList]: ...
+
+    def get_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob | None]: ...
+
+    def cancel_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagIngestionJob | None]: ...
+
+    def build_rag_context(
+        self,
+        request: models.RagContextRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagContextEnvelope]: ...
+
+    def evaluate_rag_context(
+        self,
+        request: models.RagContextEvaluationRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagContextEvaluationResult]: ...
+
+    def build_rag_prompt(
+        self,
+        request: models.RagPromptRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RagPromptEnvelope]: ...
+
     # ---- Graph
 
     def list_graph_provider_shapes(
@@ -2104,6 +2282,90 @@ class OperationsWithStreamingResponse:
     def get_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     def cancel_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    # ---- RAG
+
+    def ingest_rag_text(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def ingest_rag_texts(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_rag_text_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_rag_text_batch_ingestion_job(
+        self,
+        collection: str,
+        request: models.RagIngestTextBatchRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def list_rag_ingestion_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_rag_ingestion_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def cancel_rag_ingestion_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def build_rag_context(
+        self,
+        request: models.RagContextRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def evaluate_rag_context(
+        self,
+        request: models.RagContextEvaluationRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def build_rag_prompt(
+        self,
+        request: models.RagPromptRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
 
     # ---- Graph
 

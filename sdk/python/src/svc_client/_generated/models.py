@@ -69,6 +69,7 @@ __all__ = [
     "EffectiveExecutionRuntimeSurface",
     "EmbeddingJob",
     "EmbeddingJobList",
+    "EmbeddingOptions",
     "EmbeddingProviderDescriptor",
     "EmbeddingProviderDescriptorList",
     "EmbeddingProviderGuidance",
@@ -129,6 +130,7 @@ __all__ = [
     "FilterNode",
     "GraphJob",
     "GraphJobList",
+    "HybridSearchOptions",
     "Identifier",
     "IdentifierInput",
     "JsonObject",
@@ -145,6 +147,41 @@ __all__ = [
     "PublicSchemaBundle",
     "QueryEnvelope",
     "RagCollectionInspection",
+    "RagContextAssemblyOptions",
+    "RagContextChunk",
+    "RagContextCitation",
+    "RagContextEnvelope",
+    "RagContextEvaluationCase",
+    "RagContextEvaluationCaseResult",
+    "RagContextEvaluationRequest",
+    "RagContextEvaluationResult",
+    "RagContextExpectedGraph",
+    "RagContextGraphContext",
+    "RagContextGraphEvaluationFailureModes",
+    "RagContextGraphEvaluationResult",
+    "RagContextGraphExpansionOptions",
+    "RagContextGraphExpansionSummary",
+    "RagContextGraphProvenance",
+    "RagContextGraphSeedDiagnostic",
+    "RagContextGroupBudget",
+    "RagContextRequest",
+    "RagContextRetrievalMatch",
+    "RagIngestActionSummary",
+    "RagIngestChunkResult",
+    "RagIngestHashComparison",
+    "RagIngestStaleDeleteResult",
+    "RagIngestTextBatchItemResult",
+    "RagIngestTextBatchRequest",
+    "RagIngestTextBatchResult",
+    "RagIngestTextRequest",
+    "RagIngestTextResult",
+    "RagIngestionJob",
+    "RagIngestionJobList",
+    "RagIngestionOptions",
+    "RagPromptEnvelope",
+    "RagPromptMessage",
+    "RagPromptRequest",
+    "RagPromptTemplateOptions",
     "RecordBatchUpsertItemResult",
     "RecordBatchUpsertRequest",
     "RecordBatchUpsertResult",
@@ -155,10 +192,13 @@ __all__ = [
     "RecordQueryResult",
     "RecordSearchResult",
     "RecordWritePrecondition",
+    "RerankOptions",
     "RetrievalDiagnostics",
+    "RetrievalRequest",
     "RetrievalResultIdentity",
     "RetrievalScoreNormalization",
     "RetrievalTraceReference",
+    "RetrievalVectorFieldQuery",
     "ServerCheckStatus",
     "ServerEmbeddingStatus",
     "ServerHealthStatus",
@@ -3531,6 +3571,1028 @@ class ObjectListResult(TypedDict):
     """Gives the next page; null on the last. (at most 4096 characters)"""
 
 
+# ---- rag
+
+
+class RagIngestionOptions(TypedDict):
+    """How a document is cut, compared with what is stored, and written."""
+
+    chunkChars: NotRequired[int | None]
+    """Longest chunk in UTF-16 code units, at most 50,000. (at least 1, 1200 when absent)"""
+    chunkOverlapChars: NotRequired[int | None]
+    """How much of a chunk the next one repeats: less than `chunkChars`. (at least 0, 150 when absent)"""
+    dryRun: NotRequired[bool | None]
+    """Whether the call only plans: it answers the same plan hash and writes nothing. (false when absent)"""
+    replaceDocumentChunks: NotRequired[bool | None]
+    """Whether chunks of the document that it no longer has are removed. The caller needs the right to delete
+    records. (false when absent)
+    """
+    skipUnchangedChunks: NotRequired[bool | None]
+    """Whether chunks whose records say the same already are left as they are. (false when absent)"""
+    reuseExistingChunkVectors: NotRequired[bool | None]
+    """Whether a chunk takes the vector of a record whose text is the same, instead of a new one. (false when
+    absent)
+    """
+    vectorReuseScope: NotRequired[Literal["request", "partition", "collection"] | None]
+    """Where such records are looked for: in this request, in the partition or in the whole collection."""
+    deduplicateExistingChunks: NotRequired[bool | None]
+    """Whether a record of another place with the same text stands for a chunk, which then has no record of
+    its own. (false when absent)
+    """
+    chunkDedupeScope: NotRequired[Literal["request", "partition", "collection"] | None]
+    """Where such records are looked for."""
+    persistManifest: NotRequired[bool | None]
+    """Whether a record of the type `rag.manifest` says how the document was cut. (false when absent)"""
+    manifestId: NotRequired[str | None]
+    """Id of the manifest; the id prefix and `-manifest` if absent. (at most 1023 characters)"""
+    expectedPlanHash: NotRequired[str | None]
+    """A plan hash to compare with. A difference is reported and fails nothing. (at most 128 characters)"""
+    expectedManifestHash: NotRequired[str | None]
+    """A manifest hash to compare with. (at most 128 characters)"""
+    includeTrace: NotRequired[bool | None]
+    """Whether the result says how it came about, which is also stored as a trace of the operation
+    `rag.ingest_text`. The text is not part of it. (false when absent)
+    """
+
+
+class RagIngestTextRequest(TypedDict):
+    """A document to ingest."""
+
+    documentId: NotRequired[str | None]
+    """The document; if absent, `doc-` and 16 digits of the hash of its text. (at most 2048 characters)"""
+    idPrefix: NotRequired[str | None]
+    """What the ids of its records begin with; the document id if absent. Other characters than letters,
+    digits, `-`, `_` and `.` become `-`. (at most 2048 characters)
+    """
+    partitionKey: str
+    """The partition of its records. (1 to 2048 characters)"""
+    type: NotRequired[str | None]
+    """Type of the records of its chunks. (at most 1024 characters, "rag.chunk" when absent)"""
+    schemaVersion: NotRequired[str | None]
+    """Version of the form of their content. (at most 1024 characters)"""
+    text: str
+    """The text: not blank, at most 2,000,000 UTF-16 code units. (1 to 2000000 characters)"""
+    contentField: NotRequired[str | None]
+    """The member of `content` that has the text of a chunk; without `/`, `\\` and `.`. (at most 256
+    characters, "text" when absent)
+    """
+    embedding: NotRequired[EmbeddingOptions | None]
+    """How chunks get their vectors. Their purpose is `passage` unless it is given."""
+    metadata: NotRequired[Mapping[str, object] | None]
+    """Metadata of every chunk, beside what the service adds."""
+    sourceUri: NotRequired[str | None]
+    """Where the document is. (at most 8192 characters)"""
+    sourceKind: NotRequired[str | None]
+    """Kind of the source; `document` if absent. (at most 1024 characters)"""
+    sourceId: NotRequired[str | None]
+    """Id of the source; the document id if absent. (at most 8192 characters)"""
+    sourceLabel: NotRequired[str | None]
+    """Name of the source for people. (at most 8192 characters)"""
+    sources: NotRequired[Sequence[SvcSourceReferenceInput] | None]
+    """Sources of every chunk, instead of the four members above. (at most 1000 items)"""
+    options: NotRequired[RagIngestionOptions | None]
+    """How the document is cut, compared and written."""
+
+
+class RagIngestTextBatchRequest(TypedDict):
+    """Documents to ingest one after the other."""
+
+    items: Sequence[RagIngestTextRequest]
+    """1 to 100 documents. Together they have at most 20,000 chunks. (1 to 100 items)"""
+    continueOnError: NotRequired[bool | None]
+    """Whether the documents behind one that is refused are ingested too. (false when absent)"""
+
+
+class RagIngestActionSummary(TypedDict):
+    """What became of the chunks."""
+
+    actionCounts: dict[str, int]
+    """Chunks by action. (at most 64 entries)"""
+    embeddingActionCounts: dict[str, int]
+    """Chunks by how they got their vector. (at most 64 entries)"""
+    createdIds: list[str]
+    """Chunks with a new record. (at most 2000 items)"""
+    updatedIds: list[str]
+    """Chunks whose record was replaced. (at most 2000 items)"""
+    reusedIds: list[str]
+    """Chunks whose record was left as it was. (at most 2000 items)"""
+    deduplicatedIds: list[str]
+    """Chunks for which another record stands. (at most 2000 items)"""
+    staleDeleteIds: list[str]
+    """Records that were removed. (at most 100000 items)"""
+
+
+class RagIngestHashComparison(TypedDict):
+    """A hash beside the one that the request expects."""
+
+    kind: Literal["ragIngestPlan", "ragIngestManifest"]
+    """What was hashed."""
+    expectedHash: str | None
+    """The hash of the request. (at most 128 characters)"""
+    actualHash: str | None
+    """The hash; null where there is none. (at most 71 characters)"""
+    compared: bool
+    """Whether both are there."""
+    matches: bool
+    """Whether they are the same."""
+    status: Literal["not_provided", "matched", "drifted", "actual_missing"]
+    """The outcome."""
+
+
+class RagIngestStaleDeleteResult(TypedDict):
+    """A record of a chunk that the document no longer has."""
+
+    id: str
+    """The record. (at most 1023 characters)"""
+    partitionKey: str
+    """Its partition. (at most 2048 characters)"""
+    chunkIndex: int | None
+    """The place that the chunk had."""
+    textHash: str | None
+    """Hash of its text. (at most 900000 characters)"""
+    etag: str | None
+    """`rev:` and its last revision. (at most 64 characters)"""
+    revision: int | None
+    """Its last revision. (at least 1)"""
+
+
+class RagIngestChunkResult(TypedDict):
+    """A chunk and what became of it."""
+
+    index: int
+    """Its place in the document, from 0. (at least 0)"""
+    id: str
+    """Its record. (at most 1023 characters)"""
+    partitionKey: str
+    """The partition. (at most 2048 characters)"""
+    charStart: int
+    """Where it begins in the text, in UTF-16 code units. (at least 0)"""
+    charEnd: int
+    """Where it ends. (at least 0)"""
+    textLength: int
+    """Its length. (at least 0)"""
+    textHash: str
+    """SHA-256 of its text. (at most 71 characters)"""
+    embeddingTextHash: str
+    """SHA-256 of its text as the model gets it, with a prefix. (at most 71 characters)"""
+    action: Literal["created", "updated", "reused", "deduplicated"]
+    """What became of its record."""
+    embeddingAction: Literal["generated", "reused", "unchanged", "deduplicated"]
+    """How it got its vector."""
+    reusedVectorFromId: str | None
+    """The record whose vector it has. (at most 1023 characters)"""
+    reusedVectorFromPartitionKey: str | None
+    """The partition of that record. (at most 2048 characters)"""
+    deduplicatedFromId: str | None
+    """The record that stands for it. (at most 1023 characters)"""
+    deduplicatedFromPartitionKey: str | None
+    """The partition of that record. (at most 2048 characters)"""
+    etag: str | None
+    """`rev:` and the revision that was written; null where nothing was. (at most 64 characters)"""
+    revision: int | None
+    """The revision that was written. (at least 1)"""
+
+
+class RagIngestTextResult(TypedDict):
+    """What became of a document."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    documentId: str
+    """The document. (at most 2048 characters)"""
+    partitionKey: str
+    """The partition of its records. (at most 2048 characters)"""
+    embeddingField: str
+    """The vector that its chunks have. (at most 128 characters)"""
+    embeddingProvider: str
+    """The provider that made it. (at most 160 characters)"""
+    embeddingModel: str
+    """The model of the provider. (at most 256 characters)"""
+    embeddingPurpose: str
+    """What it is for. (at most 32 characters)"""
+    dimensions: int
+    """Its length. (at least 1)"""
+    textLength: int
+    """Length of the text in UTF-16 code units. (at least 0)"""
+    textHash: str
+    """SHA-256 of the text. (at most 71 characters)"""
+    planHash: str
+    """Hash of the plan: the same document over the same records has the same one, also as a dry run. (at most
+    71 characters)
+    """
+    chunkCount: int
+    """Chunks. (at least 0)"""
+    dryRun: bool
+    """Whether nothing was written."""
+    deletedStaleCount: int
+    """Records of chunks that the document no longer has, which were removed. (at least 0)"""
+    createdCount: int
+    """Chunks with a new record. (at least 0)"""
+    updatedCount: int
+    """Chunks whose record was replaced. (at least 0)"""
+    reusedCount: int
+    """Chunks whose record was left as it was. (at least 0)"""
+    vectorGeneratedCount: int
+    """Vectors that the model made. (at least 0)"""
+    vectorReusedCount: int
+    """Vectors that were taken from other records. (at least 0)"""
+    deduplicatedCount: int
+    """Chunks for which another record stands. (at least 0)"""
+    manifestId: str | None
+    """The record of the manifest; null without one. (at most 1023 characters)"""
+    manifestHash: str | None
+    """Its hash. (at most 71 characters)"""
+    manifestAction: Literal["created", "updated", "reused"] | None
+    """What became of it."""
+    manifestEtag: str | None
+    """`rev:` and the revision that was written. (at most 64 characters)"""
+    manifestRevision: int | None
+    """The revision that was written. (at least 1)"""
+    actionSummary: RagIngestActionSummary
+    """What became of the chunks."""
+    planHashComparison: RagIngestHashComparison
+    """The plan hash beside the expected one."""
+    manifestHashComparison: RagIngestHashComparison
+    """The manifest hash beside the expected one."""
+    staleDeletes: list[RagIngestStaleDeleteResult]
+    """Records of chunks that the document no longer has, by partition key and id. (at most 100000 items)"""
+    chunks: list[RagIngestChunkResult]
+    """The chunks in their order. (at most 2000 items)"""
+    trace: JsonObject | None
+    """How the result came about: the id of the trace, whether it is stored, parameters, hashes and counts;
+    null unless it was asked for.
+    """
+
+
+class RagIngestTextBatchItemResult(TypedDict):
+    """What became of one document of a batch."""
+
+    index: int
+    """Its place in the request, from 0. (at least 0)"""
+    documentId: str | None
+    """The document; null where the request names none and it failed. (at most 2048 characters)"""
+    partitionKey: str | None
+    """The partition. (at most 2048 characters)"""
+    status: Literal["succeeded", "failed"]
+    """The outcome."""
+    result: RagIngestTextResult | None
+    """The result of a document that succeeded."""
+    error: str | None
+    """Why it failed. (at most 4096 characters)"""
+
+
+class RagIngestTextBatchResult(TypedDict):
+    """What became of the documents of a batch."""
+
+    collection: str
+    """The collection. (at most 255 characters)"""
+    requested: int
+    """Documents of the request. (at least 0)"""
+    attempted: int
+    """Documents that were tried. (at least 0)"""
+    succeeded: int
+    """Documents that succeeded. (at least 0)"""
+    failed: int
+    """Documents that failed. (at least 0)"""
+    stoppedOnError: bool
+    """Whether a failed document left others untried."""
+    textLength: int
+    """Length of the texts of the documents that succeeded. (at least 0)"""
+    chunkCount: int
+    """Chunks. (at least 0)"""
+    deletedStaleCount: int
+    """Records of chunks that the document no longer has, which were removed. (at least 0)"""
+    createdCount: int
+    """Chunks with a new record. (at least 0)"""
+    updatedCount: int
+    """Chunks whose record was replaced. (at least 0)"""
+    reusedCount: int
+    """Chunks whose record was left as it was. (at least 0)"""
+    vectorGeneratedCount: int
+    """Vectors that the model made. (at least 0)"""
+    vectorReusedCount: int
+    """Vectors that were taken from other records. (at least 0)"""
+    deduplicatedCount: int
+    """Chunks for which another record stands. (at least 0)"""
+    items: list[RagIngestTextBatchItemResult]
+    """The documents that were tried, in their order. (at most 100 items)"""
+
+
+class RagIngestionJob(TypedDict):
+    """The ingestion of a document or a batch as a job."""
+
+    admission: AdmissionReceipt
+    """The receipt of its admission."""
+    id: str
+    """The job; also the id of its run. (at most 160 characters)"""
+    kind: Literal["text", "batch"]
+    """Whether it ingests one document or a batch."""
+    status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
+    """The status of the job."""
+    collection: str
+    """The collection. (at most 255 characters)"""
+    requestHash: str
+    """SHA-256 of the collection and the request. (at most 71 characters)"""
+    createdAt: Timestamp
+    """When it was admitted."""
+    startedAt: str | None
+    """When it began. (at most 40 characters, RFC 3339)"""
+    completedAt: str | None
+    """When it ended. (at most 40 characters, RFC 3339)"""
+    durationMs: float | None
+    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    cancellationRequested: bool
+    """Whether a caller asked it to stop."""
+    requested: int
+    """Documents of the request. (at least 0)"""
+    attempted: int
+    """Documents that were tried. (at least 0)"""
+    succeeded: int
+    """Documents that succeeded. (at least 0)"""
+    failed: int
+    """Documents that failed. (at least 0)"""
+    currentIndex: int | None
+    """The document that is being ingested, from 0; null unless the job is running. (at least 0)"""
+    currentDocumentId: str | None
+    """Its id. (at most 2048 characters)"""
+    currentPartitionKey: str | None
+    """Its partition. (at most 2048 characters)"""
+    progress: float
+    """From 0 to 1. (0 to 1)"""
+    textLength: int
+    """Length of the texts of the documents that are ingested so far. (at least 0)"""
+    chunkCount: int
+    """Chunks. (at least 0)"""
+    deletedStaleCount: int
+    """Records of chunks that the document no longer has, which were removed. (at least 0)"""
+    createdCount: int
+    """Chunks with a new record. (at least 0)"""
+    updatedCount: int
+    """Chunks whose record was replaced. (at least 0)"""
+    reusedCount: int
+    """Chunks whose record was left as it was. (at least 0)"""
+    vectorGeneratedCount: int
+    """Vectors that the model made. (at least 0)"""
+    vectorReusedCount: int
+    """Vectors that were taken from other records. (at least 0)"""
+    deduplicatedCount: int
+    """Chunks for which another record stands. (at least 0)"""
+    failureClass: str | None
+    """Why it failed, as a class. (at most 128 characters)"""
+    error: str | None
+    """Why it failed. (at most 4096 characters)"""
+    textResult: RagIngestTextResult | None
+    """What became of the document; null in lists unless `includeResult` is true."""
+    batchResult: RagIngestTextBatchResult | None
+    """What became of the batch; null in lists unless `includeResult` is true."""
+
+
+class RagContextGroupBudget(TypedDict):
+    """What one group of a context gets."""
+
+    key: str
+    """The group. (at most 2048 characters)"""
+    priority: NotRequired[int | None]
+    """Groups with lower numbers come first."""
+    required: NotRequired[bool | None]
+    """Whether the context needs this group. (false when absent)"""
+    minChunks: NotRequired[int | None]
+    """Chunks that it needs at least; 1 for a required group. (at least 1)"""
+    maxChunks: NotRequired[int | None]
+    """Chunks that it gets at most. (at least 1)"""
+    minChars: NotRequired[int | None]
+    """Characters that it needs at least. (at least 1)"""
+    maxChars: NotRequired[int | None]
+    """Characters that it gets at most. (at least 1)"""
+
+
+class RagContextAssemblyOptions(TypedDict):
+    """How chunks are grouped, and what each group gets."""
+
+    groupBy: NotRequired[Literal["collection", "sourceKind", "metadata", "jsonPointer"] | None]
+    """What groups the chunks: the collection, the kind of the first source, a member of the metadata or a
+    JSON Pointer into the record.
+    """
+    groupByPath: NotRequired[str | None]
+    """The member of the metadata, or the JSON Pointer. (at most 2048 characters)"""
+    defaultMaxChunksPerGroup: NotRequired[int | None]
+    """Chunks that a group gets at most. (at least 1)"""
+    defaultMaxCharsPerGroup: NotRequired[int | None]
+    """Characters that a group gets at most. (at least 1)"""
+    failOnUnsatisfiedRequiredGroups: NotRequired[bool | None]
+    """Whether a context without what a required group needs is refused. (false when absent)"""
+    groups: NotRequired[Sequence[RagContextGroupBudget] | None]
+    """Groups with budgets of their own. (at most 100 items)"""
+
+
+class RagContextGraphExpansionOptions(TypedDict):
+    """How nodes and edges near the chunks join the context."""
+
+    enabled: NotRequired[bool | None]
+    """Whether the graph is walked. (true when absent)"""
+    collection: str
+    """The collection of the graph. (1 to 255 characters)"""
+    graphId: NotRequired[str | None]
+    """The graph. (at most 2048 characters)"""
+    namespace: NotRequired[str | None]
+    """The namespace of the graph. (at most 2048 characters)"""
+    tenantId: NotRequired[str | None]
+    """The tenant of the graph. (at most 2048 characters)"""
+    partitionKey: NotRequired[str | None]
+    """The partition of the graph. (at most 2048 characters)"""
+    seedNodeIds: NotRequired[Sequence[str] | None]
+    """Nodes to begin at, before those that the chunks name. (at most 1000 items)"""
+    seedJsonPointers: NotRequired[Sequence[str] | None]
+    """Where a record of a chunk names nodes; `/metadata/graphNodeId`, `/metadata/nodeId`,
+    `/metadata/graphNodeIds` and `/id` if absent. (at most 32 items)
+    """
+    maxSeedNodes: NotRequired[int | None]
+    """Nodes to begin at, at most. (at least 1, 16 when absent)"""
+    profile: NotRequired[SvcGraphTraversalProfileInput | None]
+    """How the graph is walked."""
+    maxRecords: NotRequired[int | None]
+    """Records of the graph that are read at most, up to 10,000. (1 to 10000)"""
+    allowPartialGraph: NotRequired[bool | None]
+    """Whether a graph with more records is walked in part. (false when absent)"""
+    includeGraphContextText: NotRequired[bool | None]
+    """Whether the context has the nodes and edges as text. (true when absent)"""
+    maxGraphContextChars: NotRequired[int | None]
+    """Length of that text at most. (at least 1, 1200 when absent)"""
+    includeGraphProvenance: NotRequired[bool | None]
+    """Whether the context says where nodes and edges come from. (true when absent)"""
+    maxGraphProvenanceItems: NotRequired[int | None]
+    """Nodes and edges of which it says so, at most 10,000. (at least 0, 64 when absent)"""
+    fallbackOnFailure: NotRequired[bool | None]
+    """Whether the context is answered without the graph where walking it fails. (true when absent)"""
+
+
+class RagContextRequest(TypedDict):
+    """A question, and how much of what is found goes into the context."""
+
+    retrieval: RetrievalRequest
+    """What is searched, and how."""
+    contentField: NotRequired[str | None]
+    """The member of `content` that has the text. (at most 256 characters, "text" when absent)"""
+    maxChars: NotRequired[int | None]
+    """Length of all texts at most. (at least 1, 8000 when absent)"""
+    maxCharsPerChunk: NotRequired[int | None]
+    """Length of one text at most. (at least 1, 1200 when absent)"""
+    maxCitationsPerChunk: NotRequired[int | None]
+    """Citations of one chunk at most; all if absent. (at least 1)"""
+    contextAssembly: NotRequired[RagContextAssemblyOptions | None]
+    """How chunks are grouped."""
+    graphExpansion: NotRequired[RagContextGraphExpansionOptions | None]
+    """How a graph joins the context."""
+    includeRecords: NotRequired[bool | None]
+    """Whether each chunk has its record. (false when absent)"""
+    includeCitations: NotRequired[bool | None]
+    """Whether the context has citations. (true when absent)"""
+    includeContextText: NotRequired[bool | None]
+    """Whether the context is there as one text too. (false when absent)"""
+    includeTrace: NotRequired[bool | None]
+    """Whether the answer says how it came about. (false when absent)"""
+
+
+class RagContextRetrievalMatch(TypedDict):
+    """Where the retrieval found a chunk."""
+
+    rank: int
+    """Its place among the results, from 1. (at least 1)"""
+    score: float
+    """Its score."""
+    collection: str
+    """The collection. (at most 255 characters)"""
+    searchMode: str
+    """How it was found. (at most 32 characters)"""
+    snippet: str | None
+    """The beginning of `content.text`. (at most 200 characters)"""
+
+
+class RagContextChunk(TypedDict):
+    """A chunk of a context."""
+
+    rank: int
+    """Its place in the context, from 1. (at least 1)"""
+    score: float
+    """Its score."""
+    collection: str
+    """The collection. (at most 255 characters)"""
+    partitionKey: str
+    """The partition. (at most 2048 characters)"""
+    id: str
+    """The record. (at most 1023 characters)"""
+    text: str
+    """Its text, or the beginning of it. (at most 900000 characters)"""
+    contentField: str
+    """The member of `content` that has it. (at most 256 characters)"""
+    groupKey: str | None
+    """Its group; null without groups. (at most 900000 characters)"""
+    charStart: int
+    """Where the excerpt begins in the text of the record. (at least 0)"""
+    charEnd: int
+    """Where it ends. (at least 0)"""
+    originalTextLength: int
+    """Length of the text of the record. (at least 0)"""
+    truncated: bool
+    """Whether the text goes on."""
+    contextExcerptHash: str
+    """SHA-256 of `text`. (at most 71 characters)"""
+    citationIds: list[str]
+    """Its citations. (at most 10000 items)"""
+    retrievalDiagnostics: RetrievalDiagnostics | None
+    """Why it has its score; null without a trace."""
+    retrievalMatch: RagContextRetrievalMatch
+    """Where the retrieval found it."""
+    metadata: JsonObject | None
+    """Metadata of the record."""
+    sources: list[SvcSourceReference] | None
+    """Sources of the record. (at most 10000 items)"""
+    record: SvcRecord | None
+    """The record; null unless it was asked for."""
+
+
+class RagContextCitation(TypedDict):
+    """Where a chunk comes from. Text in brackets inside a chunk is no citation."""
+
+    id: str
+    """`c` and the place of the chunk, and with several sources a dot and a number. (at most 32 characters)"""
+    chunkRank: int
+    """The chunk. (at least 1)"""
+    collection: str
+    """The collection. (at most 255 characters)"""
+    partitionKey: str
+    """The partition. (at most 2048 characters)"""
+    recordId: str
+    """The record. (at most 1023 characters)"""
+    sourceId: str | None
+    """Id of the source. (at most 900000 characters)"""
+    sourceKind: str | None
+    """Its kind. (at most 900000 characters)"""
+    sourceUri: str | None
+    """Where it is. (at most 900000 characters)"""
+    sourceLabel: str | None
+    """Its name for people. (at most 900000 characters)"""
+    sourceSpan: JsonObject | None
+    """The part of the source that the record has."""
+    includedSourceSpan: JsonObject | None
+    """The part of the source that the excerpt has."""
+    contextCharStart: int
+    """Where the excerpt begins in the text of the record. (at least 0)"""
+    contextCharEnd: int
+    """Where it ends. (at least 0)"""
+    contextExcerptHash: str
+    """SHA-256 of the excerpt. (at most 71 characters)"""
+
+
+class RagContextGraphProvenance(TypedDict):
+    """Where a node or an edge comes from."""
+
+    entityKind: Literal["node", "edge"]
+    """What it is."""
+    entityId: str
+    """Its id. (at most 900000 characters)"""
+    label: str | None
+    """Its name for people. (at most 900000 characters)"""
+    nodeType: str | None
+    """Type of a node. (at most 900000 characters)"""
+    predicate: str | None
+    """Predicate of an edge. (at most 900000 characters)"""
+    sourceId: str | None
+    """Where an edge begins. (at most 900000 characters)"""
+    targetId: str | None
+    """Where it ends. (at most 900000 characters)"""
+    sourceSpans: list[SvcGraphSourceSpan]
+    """Where it is said. (at most 10000 items)"""
+    assertionIds: list[str]
+    """Assertions about it. (at most 10000 items)"""
+
+
+class RagContextGraphSeedDiagnostic(TypedDict):
+    """A place that might name a node to begin at."""
+
+    recordId: str | None
+    """The record; null for a node of the request. (at most 1023 characters)"""
+    partitionKey: str | None
+    """Its partition. (at most 2048 characters)"""
+    pointer: str
+    """The place. (at most 2048 characters)"""
+    found: bool
+    """Whether there is a value."""
+    rawValue: str | None
+    """The value, up to 200 characters. (at most 200 characters)"""
+    normalizedValue: str | None
+    """The value without surrounding white space. (at most 200 characters)"""
+    skippedReason: Literal["missing", "blank", "duplicate", "maxSeedNodes"] | None
+    """Why the walk does not begin there."""
+    accepted: bool
+    """Whether the walk begins there."""
+
+
+class RagContextGraphContext(TypedDict):
+    """What a graph adds to a context."""
+
+    status: Literal["not_requested", "succeeded", "no_seeds", "graph_not_found", "budget_truncated", "failed"]
+    """How the expansion ended."""
+    collection: str
+    """The collection of the graph. (at most 255 characters)"""
+    graphId: str | None
+    """The graph. (at most 2048 characters)"""
+    seedNodeIds: list[str]
+    """The nodes that the walk began at. (at most 10000 items)"""
+    seedCandidateCount: int
+    """Places that name a node. (at least 0)"""
+    projection: SvcGraphProjection | None
+    """What the walk found; null where there was none."""
+    nodeCount: int
+    """Nodes that it found. (at least 0)"""
+    edgeCount: int
+    """Edges that it found. (at least 0)"""
+    sourceRecordCount: int
+    """Records of the graph. (at least 0)"""
+    sourceTruncated: bool
+    """Whether the graph has more than were read."""
+    contextText: str | None
+    """Nodes and edges as text; null where it was not asked for. (at most 900000 characters)"""
+    contextTextHash: str | None
+    """SHA-256 of that text. (at most 71 characters)"""
+    contextTextChars: int
+    """Its length. (at least 0)"""
+    contextTextTruncated: bool
+    """Whether it was cut."""
+    provenance: list[RagContextGraphProvenance]
+    """Where nodes and edges come from. (at most 10000 items)"""
+    omittedProvenanceCount: int
+    """Nodes and edges that it leaves out. (at least 0)"""
+    failureReason: str | None
+    """Why the expansion failed. (at most 4096 characters)"""
+    seedJsonPointers: list[str]
+    """Where records name nodes. (at most 32 items)"""
+    seedDiagnostics: list[RagContextGraphSeedDiagnostic]
+    """The places that were looked at. (at most 200 items)"""
+    omittedSeedDiagnosticCount: int
+    """Places that the list leaves out. (at least 0)"""
+    droppedSeedCount: int
+    """Nodes beyond `maxSeedNodes`. (at least 0)"""
+    maxSeedNodes: int
+    """Nodes to begin at, at most. (at least 1)"""
+    requestedMaxRecords: int | None
+    """`maxRecords` of the request. (at least 1)"""
+    exportedRecordCount: int
+    """Records that were read. (at least 0)"""
+    estimatedRequiredRecordCount: int | None
+    """Records that the whole graph needs, as far as it is known. (at least 0)"""
+    sourceContinuationToken: str | None
+    """Where the records go on that were not read. (at most 1024 characters)"""
+    limitsHit: list[str]
+    """Limits that cut the expansion. (at most 16 items)"""
+
+
+class RagContextGraphExpansionSummary(TypedDict):
+    """The expansion in short."""
+
+    expansionAttempted: bool
+    """Whether a graph was walked."""
+    expansionEnabled: bool
+    """Whether the request wants it."""
+    collection: str | None
+    """The collection of the graph. (at most 255 characters)"""
+    graphId: str | None
+    """The graph. (at most 2048 characters)"""
+    namespace: str | None
+    """Its namespace. (at most 2048 characters)"""
+    tenantId: str | None
+    """Its tenant. (at most 2048 characters)"""
+    partitionKey: str | None
+    """Its partition. (at most 2048 characters)"""
+    status: Literal["not_requested", "succeeded", "no_seeds", "graph_not_found", "budget_truncated", "failed"]
+    """How the expansion ended."""
+    skippedReason: str | None
+    """Why no graph was walked. (at most 128 characters)"""
+    profileId: str | None
+    """Name of the profile. (at most 2048 characters)"""
+    maxDepth: int
+    """Edges between a node and a seed at most. (at least 0)"""
+    nodeLimit: int
+    """Nodes at most. (at least 1)"""
+    edgeLimit: int
+    """Edges at most. (at least 1)"""
+    maxRecords: int | None
+    """`maxRecords` of the request. (at least 1)"""
+    maxGraphContextChars: int
+    """Length of the text at most. (at least 1)"""
+    maxGraphProvenanceItems: int
+    """Nodes and edges whose sources are told at most. (at least 0)"""
+    retrievedRecordIds: list[str]
+    """Records of the chunks. (at most 1000 items)"""
+    sourceRecordIdsTouched: list[str]
+    """Records of the chunks that named a seed. (at most 1000 items)"""
+    seedJsonPointers: list[str]
+    """Where records name nodes. (at most 32 items)"""
+    seedCandidateCount: int
+    """Places that name a node. (at least 0)"""
+    seedCount: int
+    """Nodes that the walk began at. (at least 0)"""
+    seedNodeIds: list[str]
+    """Those nodes. (at most 10000 items)"""
+    droppedSeedCount: int
+    """Nodes beyond `maxSeedNodes`. (at least 0)"""
+    nodesAdded: int
+    """Nodes that the walk found. (at least 0)"""
+    edgesAdded: int
+    """Edges that it found. (at least 0)"""
+    relationshipsAdded: int
+    """The same as `edgesAdded`. (at least 0)"""
+    sourceRecordCount: int
+    """Records of the graph. (at least 0)"""
+    sourceTruncated: bool
+    """Whether the graph has more than were read."""
+    exportedRecordCount: int
+    """Records that were read. (at least 0)"""
+    estimatedRequiredRecordCount: int | None
+    """Records that the whole graph needs, as far as it is known. (at least 0)"""
+    limitsHit: list[str]
+    """Limits that cut the expansion. (at most 16 items)"""
+    groundingStatus: Literal["source_grounded", "ungrounded", "none"]
+    """Whether a source says any of what was found."""
+    graphContextInfluencedContextText: bool
+    """Whether the text of the context has text of the graph."""
+    contextTextTruncated: bool
+    """Whether the text of the graph was cut."""
+    omittedProvenanceCount: int
+    """Nodes and edges whose sources are left out. (at least 0)"""
+
+
+class RagContextEnvelope(TypedDict):
+    """A context: chunks in their order, and where they come from."""
+
+    query: str
+    """The question. (at most 100000 characters)"""
+    chunks: list[RagContextChunk]
+    """The chunks. (at most 1000 items)"""
+    citations: list[RagContextCitation]
+    """Their citations. (at most 100000 items)"""
+    totalChars: int
+    """Length of the texts of the chunks. (at least 0)"""
+    omittedCitationCount: int
+    """Citations that `maxCitationsPerChunk` leaves out. (at least 0)"""
+    contextText: str | None
+    """Chunks, citations and graph as one text; null unless it was asked for. (at most 33554432 characters)"""
+    contextTextFormat: Literal["citation-markdown"] | None
+    """The form of that text."""
+    contextTextHash: str | None
+    """SHA-256 of that text. (at most 71 characters)"""
+    graphContext: RagContextGraphContext | None
+    """What a graph adds; null where the request asks for none."""
+    trace: JsonObject | None
+    """How the answer came about; null unless it was asked for."""
+    graphExpansion: RagContextGraphExpansionSummary | None
+    """The expansion in short; null where the request asks for none."""
+
+
+class RagPromptTemplateOptions(TypedDict):
+    """The words around a context."""
+
+    format: NotRequired[Literal["chat-markdown"] | None]
+    """The form of the prompt."""
+    systemInstruction: NotRequired[str | None]
+    """What the model is told first; if absent, to answer from the context alone and to say where it is not
+    sufficient. (at most 100000 characters)
+    """
+    userInstruction: NotRequired[str | None]
+    """Stands in the place of the question. (at most 100000 characters)"""
+    citationInstruction: NotRequired[str | None]
+    """How the model cites; if absent, by the ids in brackets. (at most 100000 characters)"""
+    includeCitationInstruction: NotRequired[bool | None]
+    """Whether the prompt says how to cite. (true when absent)"""
+    failOnEmptyContext: NotRequired[bool | None]
+    """Whether a context without chunks is refused. (false when absent)"""
+    maxPromptChars: NotRequired[int | None]
+    """Length of the prompt at most: a longer one is refused. (at least 1)"""
+
+
+class RagPromptRequest(TypedDict):
+    """A context, and the words around it."""
+
+    context: RagContextRequest
+    """The context."""
+    template: NotRequired[RagPromptTemplateOptions | None]
+    """The words around it."""
+
+
+class RagPromptMessage(TypedDict):
+    """A message of a prompt."""
+
+    role: Literal["system", "user"]
+    """Who speaks."""
+    content: str
+    """What it says. (at most 33554432 characters)"""
+
+
+class RagPromptEnvelope(TypedDict):
+    """A prompt for a model, with the context that it holds."""
+
+    query: str
+    """The question. (at most 100000 characters)"""
+    format: Literal["chat-markdown"]
+    """The form of the prompt."""
+    prompt: str
+    """Both messages as one text. (at most 33554432 characters)"""
+    promptHash: str
+    """SHA-256 of `prompt`. (at most 71 characters)"""
+    messages: list[RagPromptMessage]
+    """The message of the system, then that of the user. (at most 2 items)"""
+    context: RagContextEnvelope
+    """The context."""
+    trace: JsonObject | None
+    """How the prompt came about; null unless the context asks for a trace."""
+
+
+class RagContextExpectedGraph(TypedDict):
+    """What the graph of a context must have."""
+
+    nodeIds: NotRequired[Sequence[str] | None]
+    """Nodes. (at most 200 items)"""
+    edgeIds: NotRequired[Sequence[str] | None]
+    """Edges. (at most 200 items)"""
+    provenanceEntityIds: NotRequired[Sequence[str] | None]
+    """Nodes and edges whose provenance the context names. (at most 200 items)"""
+    requireSourceGroundedProvenance: NotRequired[bool | None]
+    """Whether a source must say every node and edge whose provenance the context names. (false when absent)
+    """
+    requireGraphContextText: NotRequired[bool | None]
+    """Whether there must be a text of the graph. (false when absent)"""
+    requireContextTextNotTruncated: NotRequired[bool | None]
+    """Whether that text must be whole. (false when absent)"""
+
+
+class RagContextEvaluationCase(TypedDict):
+    """A question whose context is judged."""
+
+    name: NotRequired[str | None]
+    """Its name. (at most 1024 characters)"""
+    request: RagContextRequest
+    """The question."""
+    expectedGraph: NotRequired[RagContextExpectedGraph | None]
+    """What its graph must have."""
+    metadata: NotRequired[Mapping[str, object] | None]
+    """Facts about the case; `queryId` names it in the answer."""
+
+
+class RagContextEvaluationRequest(TypedDict):
+    """Questions whose contexts are judged."""
+
+    cases: Sequence[RagContextEvaluationCase]
+    """1 to 100 cases. (1 to 100 items)"""
+    continueOnError: NotRequired[bool | None]
+    """Whether the cases behind one with an error are tried too. (true when absent)"""
+    includeContext: NotRequired[bool | None]
+    """Whether the answer has the contexts. (false when absent)"""
+
+
+class RagContextGraphEvaluationFailureModes(TypedDict):
+    """What is wrong with a context, one by one."""
+
+    retrievalMiss: bool
+    """The context has no chunk."""
+    seedMiss: bool
+    """Nothing named a node to begin at."""
+    graphNotFound: bool
+    """There is no such graph."""
+    traversalEmpty: bool
+    """The walk found nothing."""
+    expectedNodeMissing: bool
+    """A node is missing."""
+    expectedEdgeMissing: bool
+    """An edge is missing."""
+    expectedProvenanceMissing: bool
+    """A provenance is missing."""
+    sourceGroundingFailed: bool
+    """A node or an edge has no source."""
+    graphContextTextMissing: bool
+    """There is no text of the graph."""
+    contextTextTruncated: bool
+    """The text of the graph was cut."""
+    budgetTruncated: bool
+    """The graph was read in part."""
+
+
+class RagContextGraphEvaluationResult(TypedDict):
+    """How the graph of a context was judged."""
+
+    status: Literal["not_requested", "succeeded", "no_seeds", "graph_not_found", "budget_truncated", "failed"]
+    """How the expansion ended."""
+    expectedNodeCount: int
+    """Expected nodes. (at least 0)"""
+    matchedNodeCount: int
+    """Expected nodes that are there. (at least 0)"""
+    missingNodeIds: list[str]
+    """Expected nodes that are missing. (at most 200 items)"""
+    expectedEdgeCount: int
+    """Expected edges. (at least 0)"""
+    matchedEdgeCount: int
+    """Expected edges that are there. (at least 0)"""
+    missingEdgeIds: list[str]
+    """Expected edges that are missing. (at most 200 items)"""
+    expectedProvenanceCount: int
+    """Expected provenances. (at least 0)"""
+    matchedProvenanceCount: int
+    """Expected provenances that are there. (at least 0)"""
+    missingProvenanceEntityIds: list[str]
+    """Expected provenances that are missing. (at most 200 items)"""
+    sourceGroundedProvenanceCount: int
+    """Provenances with a source. (at least 0)"""
+    sourceGroundingSatisfied: bool
+    """Whether sources are there as expected."""
+    graphContextTextPresent: bool
+    """Whether there is a text of the graph."""
+    contextTextTruncated: bool
+    """Whether that text was cut."""
+    passed: bool
+    """Whether the case passes."""
+    budgetTruncated: bool
+    """Whether the graph was read in part."""
+    failureModes: RagContextGraphEvaluationFailureModes
+    """What is wrong, one by one."""
+    failureCategories: list[str]
+    """What is wrong, as a list. (at most 16 items)"""
+
+
+class RagContextEvaluationCaseResult(TypedDict):
+    """How one case was judged."""
+
+    index: int
+    """Its place, from 0. (at least 0)"""
+    name: str | None
+    """Its name. (at most 1024 characters)"""
+    status: Literal["succeeded", "failed"]
+    """Whether its context could be built."""
+    passed: bool
+    """Whether the context is as expected."""
+    durationMs: float
+    """How long it took, in milliseconds. (at least 0)"""
+    graph: RagContextGraphEvaluationResult | None
+    """How its graph was judged; null for a case with an error."""
+    context: RagContextEnvelope | None
+    """The context; null unless it was asked for."""
+    error: str | None
+    """Why it could not be built. (at most 4096 characters)"""
+    queryId: str | None
+    """What names the case. (at most 2048 characters)"""
+    profileName: str | None
+    """The profile of its retrieval or of its graph, or else the mode. (at most 2048 characters)"""
+    expectedAnchorIds: list[str]
+    """Nodes, edges and provenances that are expected. (at most 600 items)"""
+    retrievedRecordIds: list[str]
+    """Records of its chunks. (at most 1000 items)"""
+    graphExpandedNodeIds: list[str]
+    """Nodes that the graph added. (at most 10000 items)"""
+    graphExpandedEdgeIds: list[str]
+    """Edges that it added. (at most 10000 items)"""
+    lexicalContributionCount: int
+    """Chunks that the search by words found. (at least 0)"""
+    vectorContributionCount: int
+    """Chunks that the search by vectors found. (at least 0)"""
+    graphContributionCount: int
+    """Nodes and edges that the graph added. (at least 0)"""
+    failureCategories: list[str]
+    """What is wrong. (at most 16 items)"""
+    limitReasons: list[str]
+    """Limits that cut the context. (at most 16 items)"""
+    graphContribution: RagContextGraphExpansionSummary | None
+    """The expansion in short; null without one."""
+
+
+class RagContextEvaluationResult(TypedDict):
+    """How many contexts are as expected."""
+
+    requested: int
+    """Cases of the request. (at least 0)"""
+    attempted: int
+    """Cases that were tried. (at least 0)"""
+    succeeded: int
+    """Cases whose context could be built. (at least 0)"""
+    failed: int
+    """Cases with an error. (at least 0)"""
+    stoppedOnError: bool
+    """Whether an error left other cases untried."""
+    passedCount: int
+    """Cases that passed. (at least 0)"""
+    passRate: float
+    """Share of the tried cases that passed. (0 to 1)"""
+    nodeHitRate: float
+    """Share of the expected nodes that are there; 1 where none is expected. (0 to 1)"""
+    edgeHitRate: float
+    """The same of edges. (0 to 1)"""
+    provenanceHitRate: float
+    """The same of provenances. (0 to 1)"""
+    cases: list[RagContextEvaluationCaseResult]
+    """The cases in their order. (at most 100 items)"""
+    failureCategoryCounts: dict[str, int]
+    """How many cases have each fault. (at most 64 entries)"""
+    limitReasonCounts: dict[str, int]
+    """How many cases were cut by each limit. (at most 64 entries)"""
+
+
 # ---- records
 
 
@@ -3983,6 +5045,148 @@ class RecordSearchResult(TypedDict):
     """Asks for the next page; null on the last one. (at most 1024 characters)"""
 
 
+# ---- retrieval
+
+
+class RetrievalRequest(TypedDict):
+    """A question to one or several collections."""
+
+    profile: NotRequired[str | None]
+    """Id of a profile, whose members stand for those that neither the variant nor the question has. (at most
+    160 characters)
+    """
+    query: str
+    """The question: not blank. A search by words takes 16,384 UTF-16 code units, one by vectors 100,000. (at
+    most 100000 characters)
+    """
+    collections: Sequence[str]
+    """The collections that are searched, all with one ranking. (1 to 16 items)"""
+    partitionKeys: NotRequired[Sequence[str] | None]
+    """Only records of these partitions; of all if empty or absent. (at most 1000 items)"""
+    filter: NotRequired[FilterNode | None]
+    """The condition that records must meet."""
+    embedding: NotRequired[EmbeddingOptions | None]
+    """How the query gets its vector."""
+    vectorFields: NotRequired[Sequence[RetrievalVectorFieldQuery] | None]
+    """Vectors that are compared, instead of the one of `embedding`. Their names differ. (at most 8 items)"""
+    searchMode: NotRequired[str | None]
+    """`vector`, `lexical` or `hybrid`; upper and lower case are the same. If absent, `vector` where
+    `embedding` or `vectorFields` is given, and else `lexical`. (at most 32 characters)
+    """
+    lexical: NotRequired[LexicalSearchOptions | None]
+    """How records are ranked by words. Its query is that of the request if absent."""
+    hybrid: NotRequired[HybridSearchOptions | None]
+    """How both rankings become one."""
+    rerank: NotRequired[RerankOptions | None]
+    """How the best results are put into a new order."""
+    limit: NotRequired[int | None]
+    """The largest number of results, at most 1,000. (at least 1, 10 when absent)"""
+    minScore: NotRequired[float | None]
+    """Results with a lower score before reranking are left out."""
+    includeTrace: NotRequired[bool | None]
+    """Whether the answer says how it came about, which is also stored as a trace. A profile always asks for
+    it. (false when absent)
+    """
+
+
+class EmbeddingOptions(TypedDict):
+    """How the query gets its vector, by the active embedding provider."""
+
+    field: NotRequired[str | None]
+    """The vector of the records that is compared; the first of the policy of each collection if absent. (at
+    most 128 characters)
+    """
+    purpose: NotRequired[str | None]
+    """What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower
+    case are the same. (at most 32 characters, "query" when absent)
+    """
+    queryPrefix: NotRequired[str | None]
+    """Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
+    characters)
+    """
+    passagePrefix: NotRequired[str | None]
+    """Goes before it where the purpose is `passage` or `document`. (at most 512 characters)"""
+    symmetricPrefix: NotRequired[str | None]
+    """Goes before it where the purpose is `symmetric`. (at most 512 characters)"""
+
+
+class RetrievalVectorFieldQuery(TypedDict):
+    """One vector of the records that the query is compared with."""
+
+    field: str
+    """Name of the vector in the policies of the collections. (at most 128 characters)"""
+    weight: NotRequired[float | None]
+    """Its weight in the weighted mean of all vectors. (at least 0, 1 when absent)"""
+    query: NotRequired[str | None]
+    """Another text than the query of the request. (at most 100000 characters)"""
+    embedding: NotRequired[EmbeddingOptions | None]
+    """How this text gets its vector; as the request says if absent. Its `field` is ignored."""
+    candidateLimit: NotRequired[int | None]
+    """Candidates of this vector, at most 5,000. (at least 1)"""
+    minScore: NotRequired[float | None]
+    """Records with a lower similarity are no candidates of this vector."""
+
+
+class HybridSearchOptions(TypedDict):
+    """How the results of words and of vectors become one list."""
+
+    vectorWeight: NotRequired[float | None]
+    """Weight of the vectors: at least 0. The sum of both weights is above 0. (0.55 when absent)"""
+    lexicalWeight: NotRequired[float | None]
+    """Weight of the words: at least 0. (0.45 when absent)"""
+    candidateMultiplier: NotRequired[int | None]
+    """Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
+    (at least 1, 8 when absent)
+    """
+    vectorCandidateLimit: NotRequired[int | None]
+    """Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1)"""
+    lexicalCandidateLimit: NotRequired[int | None]
+    """Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1)"""
+    fusion: NotRequired[str | None]
+    """`weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight /
+    (`rrfK` + rank). Upper and lower case are the same. (at most 32 characters, "weighted" when absent)
+    """
+    rrfK: NotRequired[int | None]
+    """How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1, 60 when absent)"""
+
+
+class RerankOptions(TypedDict):
+    """How the best results are put into a new order by a model that reads their texts."""
+
+    enabled: NotRequired[bool | None]
+    """Whether results are put into a new order. (false when absent)"""
+    provider: NotRequired[str | None]
+    """The provider; the reranker of the service itself if absent. (at most 160 characters)"""
+    mode: NotRequired[str | None]
+    """What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
+    `advisory`, `research`, `review` or `scaffold`. (at most 160 characters, "advisory" when absent)
+    """
+    candidateLimit: NotRequired[int | None]
+    """So many of the best results are put into a new order, at most 1,000; four times the limit if absent.
+    (at least 1)
+    """
+    maxCandidateChars: NotRequired[int | None]
+    """The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1, 2000 when
+    absent)
+    """
+    contentField: NotRequired[str | None]
+    """The member of the content that holds the text; `text`, or else the first text of the content, if
+    absent. (at most 160 characters)
+    """
+    rerankScoreWeight: NotRequired[float | None]
+    """Weight of the score of the reranker in the new score. (at least 0, 1 when absent)"""
+    originalScoreWeight: NotRequired[float | None]
+    """Weight of the score before. (at least 0, 0 when absent)"""
+    timeoutSeconds: NotRequired[int | None]
+    """How long the provider may take; as its mode says if absent. (at least 1)"""
+    maxOutputBytes: NotRequired[int | None]
+    """How much the provider may answer; as its mode says if absent. (at least 1)"""
+    fallbackOnFailure: NotRequired[bool | None]
+    """Whether results keep their order where the reranker fails. If false, its failure refuses the request.
+    (true when absent)
+    """
+
+
 # ---- server
 
 
@@ -4381,6 +5585,9 @@ SvcGraphProviderShapeList: TypeAlias = list[SvcGraphProviderShape]
 
 GraphJobList: TypeAlias = list[GraphJob]
 """Graph jobs, newest first. (at most 200 items)"""
+
+RagIngestionJobList: TypeAlias = list[RagIngestionJob]
+"""Ingestion jobs, newest first. (at most 200 items)"""
 
 ServerCheckStatus: TypeAlias = Literal["ok", "warning", "failed", "unknown"]
 """Outcome of a readiness check, best first."""

@@ -715,6 +715,104 @@ CANCEL_EMBEDDING_JOB = OperationSpec(
     absent=True,
 )
 
+INGEST_RAG_TEXT = OperationSpec(
+    "ingestRagText",
+    "POST",
+    "/collections/{collection}/rag/ingest-text",
+    retry="with-key",
+    answers={200: "json", 202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+INGEST_RAG_TEXTS = OperationSpec(
+    "ingestRagTextBatch",
+    "POST",
+    "/collections/{collection}/rag/ingest-text/batch",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+START_RAG_TEXT_INGESTION_JOB = OperationSpec(
+    "startRagIngestionTextJob",
+    "POST",
+    "/collections/{collection}/rag/ingest-text/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+START_RAG_TEXT_BATCH_INGESTION_JOB = OperationSpec(
+    "startRagIngestionBatchJob",
+    "POST",
+    "/collections/{collection}/rag/ingest-text/batch/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+LIST_RAG_INGESTION_JOBS = OperationSpec(
+    "listRagIngestionJobs",
+    "GET",
+    "/rag/ingestion/jobs",
+    retry="safe",
+    answers={200: "json"},
+    query=(ParameterSpec("limit", "limit"), ParameterSpec("includeResult", "include_result")),
+)
+
+GET_RAG_INGESTION_JOB = OperationSpec(
+    "getRagIngestionJob",
+    "GET",
+    "/rag/ingestion/jobs/{jobId}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+CANCEL_RAG_INGESTION_JOB = OperationSpec(
+    "cancelRagIngestionJob",
+    "DELETE",
+    "/rag/ingestion/jobs/{jobId}",
+    retry="never",
+    answers={200: "json"},
+    absent=True,
+)
+
+BUILD_RAG_CONTEXT = OperationSpec(
+    "buildRagContext",
+    "POST",
+    "/rag/context",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+)
+
+EVALUATE_RAG_CONTEXT = OperationSpec(
+    "evaluateRagContext",
+    "POST",
+    "/rag/context/evaluate",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+)
+
+BUILD_RAG_PROMPT = OperationSpec(
+    "buildRagPrompt",
+    "POST",
+    "/rag/prompt",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+)
+
 LIST_GRAPH_PROVIDER_SHAPES = OperationSpec(
     "listGraphProviderShapes",
     "GET",

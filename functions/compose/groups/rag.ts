@@ -1,0 +1,30 @@
+import { PageTokens } from '../../kernel/page-token.ts';
+import { sharedSecret } from '../../store/secret.ts';
+import type { GroupModule } from '../group.ts';
+import { recordAccessOf } from '../identity.ts';
+
+export const group: GroupModule = {
+  bytesMax: 520_000,
+  async jobs(parts) {
+    const [{ ragJobs }, { ragJobsPartsOf }] = await Promise.all([
+      import('../../groups/rag/jobs/rag-jobs.ts'),
+      import('../rag-parts.ts'),
+    ]);
+    return [ragJobs(ragJobsPartsOf(parts))];
+  },
+  async load(parts) {
+    const { settings, store, world } = parts;
+    const [{ ragHandlers }, { ragJobDependenciesOf }, { retrievalPartsOf }] = await Promise.all([
+      import('../../groups/rag/handlers.ts'),
+      import('../rag-parts.ts'),
+      import('../retrieval-parts.ts'),
+    ]);
+    const own = {
+      retrieval: retrievalPartsOf(parts),
+      ragJobs: await ragJobDependenciesOf(parts),
+      access: recordAccessOf(settings),
+      pageTokens: new PageTokens(sharedSecret(store.get, world.random, 'page-tokens')),
+    };
+    return { handlers: ragHandlers(own), extra: [] };
+  },
+};

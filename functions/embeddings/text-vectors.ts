@@ -1,0 +1,28 @@
+import type { RecordStore } from '../store/port.ts';
+import { buyVectors, type Purchase } from './buy-vectors.ts';
+import type { EmbedCall, Embedder } from './embedder.ts';
+import { newVectors, type Vectors } from './new-vectors.ts';
+
+export interface EmbeddingParts {
+  readonly store: () => Promise<RecordStore>;
+  readonly embedder: Embedder;
+  readonly paid?: Pick<Purchase, 'retention' | 'report'>;
+}
+
+export interface TextVectorsCall extends Omit<EmbedCall, 'space' | 'admit'> {
+  readonly space: string;
+  /** Called after each call of the model with how many different texts have their vectors. */
+  readonly moved?: ((done: number) => Promise<void>) | undefined;
+}
+
+/** The vectors of different prepared texts. Those that are paid for are kept, so that no text is paid for twice. */
+export async function textVectors(
+  { store, embedder, paid }: EmbeddingParts,
+  texts: readonly string[],
+  { moved, ...call }: TextVectorsCall,
+): Promise<Vectors> {
+  const { space } = call;
+  return embedder.isPaid
+    ? buyVectors({ ...paid, store: await store(), embedder, space, moved }, texts, call)
+    : newVectors(embedder, texts, call, ({ size }) => moved?.(size));
+}

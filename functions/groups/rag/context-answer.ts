@@ -1,0 +1,31 @@
+import { invalidMember } from '../../kernel/errors.ts';
+import { JsonText } from '../../kernel/json-value-text.ts';
+import type { BuiltContext } from '../../rag/build-context.ts';
+import { contextJson } from '../../rag/rules/context-json.ts';
+import type { RagDependencies } from './dependencies.ts';
+
+/** The JSON text of a context. */
+export function contextText({ retrieval, options, chosen, cited, text, graph, trace }: BuiltContext): string {
+  return contextJson({
+    query: retrieval.query,
+    searchMode: retrieval.mode,
+    contentField: options.contentField,
+    includeRecords: options.includeRecords,
+    chunks: chosen.chunks,
+    citations: cited.citations,
+    omittedCitationCount: cited.omitted,
+    totalChars: chosen.totalChars,
+    text,
+    graphContext: graph?.context ?? null,
+    graphExpansion: graph?.summary ?? null,
+    trace,
+  });
+}
+
+/** Throws where one message cannot carry the answer. */
+export function answered({ records }: RagDependencies['retrieval'], json: string): JsonText {
+  const { answerBytesMax } = records.limits;
+  if (Buffer.byteLength(json) <= answerBytesMax) return new JsonText(json);
+  const detail = `the answer is larger than ${answerBytesMax} bytes: ask for fewer chunks or characters, or leave records out`;
+  throw invalidMember('', detail, 'limit_exceeded');
+}

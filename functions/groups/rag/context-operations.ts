@@ -1,0 +1,64 @@
+import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import { refusedBy } from '../../providers/refusal.ts';
+import { type BuiltContext, buildContext, type ContextQuestion } from '../../rag/build-context.ts';
+import { checkTemplate, promptOf } from '../../rag/rules/prompt.ts';
+import { answered, contextText } from './context-answer.ts';
+import type { RagDependencies } from './dependencies.ts';
+
+type Handlers = GroupHandlers<'rag'>;
+
+export function buildRagContext({ retrieval, access }: RagDependencies): Handlers['buildRagContext'] {
+  return async ({ body }, context) => {
+    const space = access.spaceOf(context.caller, 'read');
+    const built = await contextOf(retrieval, space, body, context);
+    return { status: 200, body: answered(retrieval, contextText(built)) };
+  };
+}
+
+/** The context of a prompt has its text and its citations, whatever the request says of them. */
+export function buildRagPrompt({ retrieval, access }: RagDependencies): Handlers['buildRagPrompt'] {
+  return async ({ body: { context: asked, template: given } }, context) => {
+    const space = access.spaceOf(context.caller, 'read');
+    const template = given ?? {};
+    checkTemplate(template);
+    const question = { ...asked, includeContextText: true, includeCitations: true };
+    const built = await contextOf(retrieval, space, question, context, '/context');
+    const { chosen, cited, text } = built;
+    const parts = {
+      query: built.retrieval.query,
+      chunkCount: chosen.chunks.length,
+      citationIds: cited.citations.map(({ id }) => id),
+      contextText: text?.text ?? '',
+    };
+    const prompt = promptOf(parts, template);
+    const trace = asked.includeTrace === true ? traceOf(built, prompt) : null;
+    const members = JSON.stringify({ query: parts.query, ...prompt, trace });
+    const json = `${members.slice(0, -1)},"context":${contextText(built)}}`;
+    return { status: 200, body: answered(retrieval, json) };
+  };
+}
+
+async function contextOf(
+  retrieval: RagDependencies['retrieval'],
+  space: string,
+  question: ContextQuestion,
+  { signal, grow, correlationId }: CallContext,
+  pointer = '',
+): Promise<BuiltContext> {
+  const call = { signal, correlationId, pointer, ...(grow === undefined ? {} : { grow }) };
+  return buildContext(retrieval, space, question, call).catch((error: unknown) => {
+    throw refusedBy(error);
+  });
+}
+
+function traceOf({ chosen, cited, text }: BuiltContext, prompt: ReturnType<typeof promptOf>) {
+  return {
+    format: prompt.format,
+    promptHash: prompt.promptHash,
+    promptChars: prompt.prompt.length,
+    messageCount: prompt.messages.length,
+    chunkCount: chosen.chunks.length,
+    citationCount: cited.citations.length,
+    contextTextHash: text?.hash ?? null,
+  };
+}

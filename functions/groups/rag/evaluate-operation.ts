@@ -1,0 +1,81 @@
+import type { GroupHandlers } from '../../http/handler.ts';
+import { refusalWords } from '../../kernel/errors.ts';
+import { refusedBy } from '../../providers/refusal.ts';
+import { evaluateContexts, type TriedContext } from '../../rag/evaluate-context.ts';
+import { queryIdOf } from '../../rag/rules/evaluation.ts';
+import {
+  type CaseAnswer,
+  type CaseOutcome,
+  caseJson,
+  evaluationJson,
+} from '../../rag/rules/evaluation-json.ts';
+import { answered, contextText } from './context-answer.ts';
+import type { RagDependencies } from './dependencies.ts';
+
+const ERROR_LENGTH_MAX = 4_096;
+
+export function evaluateRagContext({
+  retrieval,
+  access,
+}: RagDependencies): GroupHandlers<'rag'>['evaluateRagContext'] {
+  return async ({ body }, { caller, signal, grow, correlationId }) => {
+    const space = access.spaceOf(caller, 'read');
+    const call = { signal, correlationId, ...(grow === undefined ? {} : { grow }) };
+    const continueOnError = body.continueOnError ?? true;
+    const cases: CaseAnswer[] = [];
+    const texts: string[] = [];
+    try {
+      const tried = evaluateContexts(retrieval, space, body.cases, { ...call, continueOnError });
+      for await (const each of tried) {
+        const answer = caseOf(each, body.includeContext ?? false);
+        // The text of a context is held once: as that of its case.
+        const text = caseJson(answer);
+        grow?.(text.length);
+        texts.push(text);
+        cases.push(withoutContext(answer));
+      }
+    } catch (error) {
+      throw refusedBy(error);
+    }
+    return { status: 200, body: answered(retrieval, evaluationJson(body.cases.length, cases, texts)) };
+  };
+}
+
+function withoutContext(answer: CaseAnswer): CaseAnswer {
+  const { outcome } = answer;
+  return 'error' in outcome ? answer : { ...answer, outcome: { ...outcome, context: null } };
+}
+
+function caseOf({ index, asked, durationMs, outcome }: TriedContext, includeContext: boolean): CaseAnswer {
+  const { name = null, request, expectedGraph = null, metadata = null } = asked;
+  const queryId = queryIdOf(name, metadata, index);
+  const profile = request.graphExpansion?.profile as { readonly id?: string | null } | null | undefined;
+  const mode =
+    'built' in outcome ? outcome.built.retrieval.mode : (request.retrieval.searchMode ?? 'lexical');
+  const profileName = request.retrieval.profile ?? profile?.id ?? mode;
+  const common = { index, name, durationMs, queryId, profileName, expected: expectedGraph };
+  return { ...common, outcome: outcomeOf(outcome, includeContext) };
+}
+
+function outcomeOf(outcome: TriedContext['outcome'], includeContext: boolean): CaseOutcome {
+  if ('refused' in outcome)
+    return { error: refusalWords(outcome.refused).slice(0, ERROR_LENGTH_MAX).toWellFormed() };
+  const { built, verdict } = outcome;
+  const { chosen, graph } = built;
+  const found = chosen.chunks.map(({ match }) => match.found.record);
+  return {
+    verdict,
+    retrievedRecordIds: chosen.chunks.map(({ match }) => match.record.id),
+    nodeIds: graph?.found.nodes.map(({ id }) => id) ?? [],
+    edgeIds: graph?.found.edges.map(({ id }) => id) ?? [],
+    lexicalCount: found.filter(({ fused }) => fused.lexicalRank !== null).length,
+    vectorCount: found.filter(({ fused }) => fused.vectorRank !== null).length,
+    graphStatus: graph?.status ?? 'not_requested',
+    graphTextPresent: (graph?.text ?? '') !== '',
+    graphTextTruncated: graph?.summary.contextTextTruncated ?? false,
+    budgetTruncated: graph?.sourceTruncated ?? false,
+    limits: graph?.summary.limitsHit ?? [],
+    contribution: graph?.summary ?? null,
+    context: includeContext ? contextText(built) : null,
+  };
+}

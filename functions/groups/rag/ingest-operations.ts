@@ -1,0 +1,80 @@
+import { collectionMissing, readCollection } from '../../collections/read-policy.ts';
+import type { CallContext, GroupHandlers, OperationInput } from '../../http/handler.ts';
+import { ingestDocument } from '../../rag/ingest.ts';
+import { ingestAnswer } from '../../rag/rules/ingest-answer.ts';
+import { readDocument } from '../../rag/rules/ingest-document.ts';
+import { checkIngestRequest } from '../../rag/rules/ingest-request.ts';
+import type { RagDependencies } from './dependencies.ts';
+import { admitRagJob, type RagJobBody } from './jobs/admit-rag-job.ts';
+import { traceIngestion } from './jobs/ingest-trace.ts';
+import { ragJobView } from './jobs/job-view.ts';
+
+type Handlers = GroupHandlers<'rag'>;
+type TextId = 'ingestRagText' | 'startRagIngestionTextJob';
+type BatchId = 'ingestRagTextBatch' | 'startRagIngestionBatchJob';
+
+/** A dry run answers its plan at once; everything else is a job. */
+export function ingestRagText(dependencies: RagDependencies): Handlers['ingestRagText'] {
+  return async (input, context) => {
+    if (input.body.options?.dryRun === true) return planText(dependencies, input, context);
+    return admit(dependencies, 'ingestRagText', input, context, { kind: 'text', document: input.body });
+  };
+}
+
+export function startRagIngestionTextJob(
+  dependencies: RagDependencies,
+): Handlers['startRagIngestionTextJob'] {
+  return (input, context) =>
+    admit(dependencies, 'startRagIngestionTextJob', input, context, { kind: 'text', document: input.body });
+}
+
+export function ingestRagTextBatch(dependencies: RagDependencies): Handlers['ingestRagTextBatch'] {
+  return (input, context) =>
+    admit(dependencies, 'ingestRagTextBatch', input, context, { kind: 'batch', items: input.body.items });
+}
+
+export function startRagIngestionBatchJob(
+  dependencies: RagDependencies,
+): Handlers['startRagIngestionBatchJob'] {
+  return (input, context) =>
+    admit(dependencies, 'startRagIngestionBatchJob', input, context, {
+      kind: 'batch',
+      items: input.body.items,
+    });
+}
+
+async function admit(
+  { ragJobs }: RagDependencies,
+  operationId: TextId | BatchId,
+  {
+    params: { collection },
+    query,
+    idempotencyKey,
+    text,
+  }: Pick<OperationInput<TextId>, 'params' | 'query' | 'idempotencyKey' | 'text'>,
+  { caller, correlationId }: CallContext,
+  body: RagJobBody,
+) {
+  const request = { operationId, caller, query, collection, text: text(), idempotencyKey, correlationId };
+  const { run, replayed, headers } = await admitRagJob(ragJobs, request, body);
+  return { status: 202 as const, body: ragJobView(run, null, replayed), headers };
+}
+
+async function planText(
+  { retrieval, access }: RagDependencies,
+  { params: { collection: name }, query, body, text }: OperationInput<'ingestRagText'>,
+  { caller, signal, grow }: CallContext,
+) {
+  const space = access.spaceOf(caller, 'write', query.tenantId);
+  const { records, embeddings } = retrieval;
+  const startedAt = records.world.clock.now();
+  checkIngestRequest(body);
+  const collection = await readCollection(records, space, name);
+  if (collection === null) throw collectionMissing(name);
+  const document = readDocument(text(), collection.policy, embeddings.embedder);
+  const embed = () => Promise.reject(new TypeError('a dry run embeds nothing'));
+  const call = { embed, signal, ...(grow === undefined ? {} : { grow }) };
+  const planned = await ingestDocument(records, space, document, call);
+  const trace = await traceIngestion(retrieval, planned, { runId: null, index: 0, space, startedAt });
+  return { status: 200 as const, body: ingestAnswer(planned.plan, [], trace) };
+}

@@ -1,0 +1,199 @@
+import { collectionMissing, readCollection } from '../../../collections/read-policy.ts';
+import type { CollectionPolicy } from '../../../collections/rules/policy.ts';
+import { splitItems } from '../../../collections/rules/request-items.ts';
+import { textVectors } from '../../../embeddings/text-vectors.ts';
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import type { JsonObject } from '../../../kernel/canonical-json.ts';
+import { refusalWords, ServiceError } from '../../../kernel/errors.ts';
+import { parseJson } from '../../../kernel/json-text.ts';
+import { type Ingested, ingestDocument } from '../../../rag/ingest.ts';
+import { IngestProgress } from '../../../rag/ingest-progress.ts';
+import {
+  addedTotals,
+  type BatchItemAnswer,
+  batchAnswer,
+  type IngestAnswer,
+  type IngestTotals,
+  ingestAnswer,
+  NO_TOTALS,
+} from '../../../rag/rules/ingest-answer.ts';
+import { type IngestDocument, readDocument } from '../../../rag/rules/ingest-document.ts';
+import type { IngestRequest } from '../../../rag/rules/ingest-request.ts';
+import { BATCH_CHUNKS_MAX } from '../../../rag/rules/limits.ts';
+import { RequestRecords } from '../../../rag/rules/plan-chunks.ts';
+import { removesRecords } from './admit-rag-job.ts';
+import { traceIngestion } from './ingest-trace.ts';
+import type { RagJobsParts } from './job-parts.ts';
+
+/** Reports are this far apart: each is a write of the run. */
+const REPORT_MS = 500;
+
+/** Refusals of one document, which fail no batch. */
+const OF_A_DOCUMENT: ReadonlySet<string> = new Set([
+  'validation_failed',
+  'limit_exceeded',
+  'malformed_request',
+]);
+
+/** The documents of one job, one after the other. */
+export class DocumentIngestion {
+  readonly #parts: RagJobsParts;
+  readonly #context: JobContext;
+  readonly #collection: string;
+  /** What later documents may refer to: real ones to records that are there, dry ones to all that the request would write. */
+  #written = new RequestRecords();
+  #planned = new RequestRecords();
+  readonly #reports: Reports;
+
+  constructor(parts: RagJobsParts, context: JobContext, collection: string) {
+    this.#parts = parts;
+    this.#context = context;
+    this.#collection = collection;
+    this.#reports = new Reports(parts, context);
+  }
+
+  async text(text: string): Promise<IngestAnswer> {
+    const answer = await this.#ingest(text, 0, BATCH_CHUNKS_MAX);
+    await this.#reports.done({ attempted: 1, succeeded: 1, failed: 0 }, answer);
+    return answer;
+  }
+
+  async batch(text: string) {
+    const { frame, items } = splitItems(text, ['items']) ?? { frame: text, items: [] };
+    const { continueOnError } = parseJson(frame) as { readonly continueOnError?: boolean | null };
+    const answers: BatchItemAnswer[] = [];
+    this.#written = new RequestRecords();
+    this.#planned = new RequestRecords();
+    let totals = NO_TOTALS;
+    for (const [index, item] of items.entries()) {
+      const answer = await this.#item(item, index, BATCH_CHUNKS_MAX - totals.chunkCount);
+      answers.push(answer);
+      if (answer.result !== null) totals = addedTotals(totals, answer.result);
+      if (answer.status === 'failed' && continueOnError !== true) break;
+      this.#reports.moved(countsOf(answers), totals);
+    }
+    await this.#reports.done(countsOf(answers), totals);
+    return batchAnswer(this.#collection, items.length, answers);
+  }
+
+  async #item(text: string, index: number, chunksMax: number): Promise<BatchItemAnswer> {
+    const pointer = `/items/${index}`;
+    try {
+      const result = await this.#ingest(text, index, chunksMax, pointer);
+      const { documentId, partitionKey } = result;
+      return { index, documentId, partitionKey, status: 'succeeded', result, error: null };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || !OF_A_DOCUMENT.has(error.code)) throw error;
+      const { documentId = null, partitionKey } = parseJson(text) as IngestRequest;
+      const words = refusalWords(error).slice(0, 4_096).toWellFormed();
+      return { index, documentId, partitionKey, status: 'failed', result: null, error: words };
+    }
+  }
+
+  async #ingest(text: string, index: number, chunksMax: number, pointer = ''): Promise<IngestAnswer> {
+    const { records } = this.#parts;
+    const { space } = this.#context.job;
+    const startedAt = records.world.clock.now();
+    const document = readDocument(text, await this.#policy(), this.#parts.embeddings.embedder, pointer);
+    this.#judge(document);
+    await this.#reports.begins(index, document);
+    const { signal, runId } = this.#context;
+    const { dryRun } = document.options;
+    const ingested = await ingestDocument(records, space, document, {
+      embed: (texts) => this.#embed(document, texts),
+      known: dryRun ? this.#planned : this.#written,
+      chunksMax,
+      pointer,
+      signal,
+      progress: new IngestProgress(records, { space, runId, index }),
+    });
+    if (!dryRun) this.#remember(ingested);
+    const place = { runId, index, space, startedAt };
+    return ingestAnswer(ingested.plan, ingested.written?.stamps ?? [], await this.#trace(ingested, place));
+  }
+
+  async #policy(): Promise<CollectionPolicy> {
+    const { records } = this.#parts;
+    const found = await readCollection(records, this.#context.job.space, this.#collection);
+    if (found === null) throw collectionMissing(this.#collection);
+    return found.policy;
+  }
+
+  /** A caller may have lost the right since the admission. */
+  #judge({ options }: IngestDocument): void {
+    if (!removesRecords(options)) return;
+    const { caller, space } = this.#context.job;
+    this.#parts.access.judgeRecordJob({ caller, space, operation: 'delete' });
+  }
+
+  async #embed({ embedding }: IngestDocument, texts: readonly string[]): Promise<readonly Float32Array[]> {
+    const { signal, job } = this.#context;
+    const call = { purpose: embedding.purpose, signal, space: job.space };
+    const vectors = await textVectors(this.#parts.embeddings, [...new Set(texts)], call);
+    return texts.map((text) => vectors.get(text) ?? new Float32Array());
+  }
+
+  #remember({ plan }: Ingested): void {
+    for (const chunk of plan.chunks)
+      if (chunk.action !== 'deduplicated') this.#planned.add(plan.document, chunk);
+  }
+
+  #trace(ingested: Ingested, place: Parameters<typeof traceIngestion>[2]): Promise<JsonObject | null> {
+    return traceIngestion(this.#parts, ingested, place);
+  }
+}
+
+interface Counts {
+  readonly attempted: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+function countsOf(answers: readonly BatchItemAnswer[]): Counts {
+  const failed = answers.filter(({ status }) => status === 'failed').length;
+  return { attempted: answers.length, succeeded: answers.length - failed, failed };
+}
+
+/** What the run says of itself: at the beginning, at the end and from time to time. */
+class Reports {
+  readonly #clock: RagJobsParts['records']['world']['clock'];
+  readonly #context: JobContext;
+  #at = Number.NEGATIVE_INFINITY;
+  #totals: IngestTotals = NO_TOTALS;
+  #counts: Counts = { attempted: 0, succeeded: 0, failed: 0 };
+
+  constructor({ records }: RagJobsParts, context: JobContext) {
+    this.#clock = records.world.clock;
+    this.#context = context;
+  }
+
+  async begins(index: number, { documentId, partitionKey }: IngestDocument): Promise<void> {
+    if (this.#clock.now() - this.#at < REPORT_MS) return;
+    await this.#report({
+      currentIndex: index,
+      currentDocumentId: documentId,
+      currentPartitionKey: partitionKey,
+    });
+  }
+
+  moved(counts: Counts, totals: IngestTotals): void {
+    [this.#counts, this.#totals] = [counts, totals];
+  }
+
+  async done(counts: Counts, totals: IngestTotals): Promise<void> {
+    this.moved(counts, addedTotals(NO_TOTALS, totals));
+    await this.#report({ currentIndex: null, currentDocumentId: null, currentPartitionKey: null });
+  }
+
+  async #report(current: JsonObject): Promise<void> {
+    this.#at = this.#clock.now();
+    const requested = this.#context.job.requested ?? 0;
+    const { attempted } = this.#counts;
+    await this.#context.report({
+      requested,
+      ...this.#counts,
+      progress: requested === 0 ? 1 : attempted / requested,
+      statusDetails: { ...this.#totals, ...current },
+    });
+  }
+}

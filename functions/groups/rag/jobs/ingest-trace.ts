@@ -1,0 +1,71 @@
+import type { JsonObject } from '../../../kernel/canonical-json.ts';
+import { sha256 } from '../../../kernel/canonical-json.ts';
+import type { Ingested } from '../../../rag/ingest.ts';
+import { writeTrace } from '../../../traces/write-trace.ts';
+import type { RagJobsParts } from './job-parts.ts';
+
+const OPERATION = 'rag.ingest_text';
+const ID_DIGITS = 32;
+
+export interface TracedPlace {
+  /** `null` for a plan without a job. */
+  readonly runId: string | null;
+  readonly index: number;
+  readonly space: string;
+  readonly startedAt: number;
+}
+
+/**
+ * What the answer says of how it came about; `null` where the request does not ask. Where something was written it is stored too:
+ * its id follows from the job, so work that runs again has one trace. A trace that cannot be stored does not fail what was written.
+ */
+export async function traceIngestion(
+  { records, traces, embeddings }: Pick<RagJobsParts, 'records' | 'traces' | 'embeddings'>,
+  { plan, written }: Ingested,
+  { runId, index, space, startedAt }: TracedPlace,
+): Promise<JsonObject | null> {
+  const { document, manifest, counts } = plan;
+  const { options } = document;
+  if (!options.includeTrace) return null;
+  const id = written === null ? null : traceIdOf(`${runId}\n${index}`);
+  const durationMs = Math.max(0, records.world.clock.now() - startedAt);
+  const { provider, modelId, dimensions } = embeddings.embedder;
+  const request = {
+    collection: document.collection,
+    documentId: document.documentId,
+    partitionKey: document.partitionKey,
+    type: document.type,
+    contentField: document.contentField,
+    embeddingField: document.embedding.policy.name,
+    embeddingProvider: provider,
+    embeddingModel: modelId,
+    embeddingPurpose: document.embedding.purpose,
+    embeddingDimensions: dimensions,
+    textLength: document.text.length,
+    textHash: document.textHash,
+    metadataHash: document.metadataHash,
+    sourceHash: document.sourceHash,
+    options: { ...options },
+  };
+  const summary = {
+    status: 'succeeded',
+    planHash: plan.hash,
+    manifestHash: manifest?.hash ?? null,
+    manifestAction: manifest?.action ?? null,
+    ...counts,
+  };
+  const isStored = async () => {
+    if (id === null) return false;
+    const draft = { id, operation: OPERATION, adapter: null, request, resultSummary: summary };
+    return writeTrace(traces, space, { ...draft, startedAt, durationMs }).then(
+      () => true,
+      () => false,
+    );
+  };
+  const tracePersisted = await isStored();
+  return { id, operation: OPERATION, tracePersisted, durationMs, ...request, ...summary };
+}
+
+function traceIdOf(place: string): string {
+  return `trace-${sha256(place).slice('sha256:'.length).slice(0, ID_DIGITS)}`;
+}

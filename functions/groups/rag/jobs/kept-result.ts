@@ -1,0 +1,116 @@
+import type { Jobs } from '../../../jobs/admit-job.ts';
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import { type JobListRequest, type JobPage, listJobs, resultsOf } from '../../../jobs/read-jobs.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import { isJsonObject } from '../../../kernel/json-kinds.ts';
+import { parseJson } from '../../../kernel/json-text.ts';
+import { findArtifact } from '../../../runs/read-artifacts.ts';
+import { findCheckpoints } from '../../../runs/read-checkpoints.ts';
+import type { Run } from '../../../runs/run.ts';
+import { StoreError } from '../../../store/port.ts';
+import type { RagJobsParts } from './job-parts.ts';
+
+export const RESULT_ARTIFACTS = {
+  text: 'rag-ingestion-result',
+  batch: 'rag-ingestion-batch-result',
+} as const;
+
+/** Bytes of one checkpoint: base64 makes a third more of them, and a checkpoint holds 1 MiB. */
+const PART_BYTES = 600 * 1024;
+/** Bytes of large results that one list carries; the first result may exceed it. */
+const LIST_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Puts the result as an artifact, and answers what the run holds: the result, or where a large one lies. */
+export async function keepResult(
+  { resultBytesMax }: RagJobsParts,
+  context: JobContext,
+  isBatch: boolean,
+  result: Json,
+): Promise<Json> {
+  const name = RESULT_ARTIFACTS[isBatch ? 'batch' : 'text'];
+  const json = Buffer.from(JSON.stringify(result));
+  const bytes = json.byteLength;
+  const isLarge = bytes > resultBytesMax;
+  try {
+    await context.putArtifact({ name, kind: 'result', mediaType: 'application/json', content: result });
+    return isLarge ? { artifact: name, bytes } : result;
+  } catch (error) {
+    // A deployment without a place for large artifacts.
+    if (!(error instanceof ServiceError && error.code === 'limit_exceeded')) throw error;
+  }
+  if (!isLarge) return result;
+  const parts = Math.ceil(bytes / PART_BYTES);
+  for (let part = 0; part < parts; part += 1) {
+    const own = json.subarray(part * PART_BYTES, (part + 1) * PART_BYTES);
+    await context.writeCheckpoint(partKey(part), own.toString('base64'));
+  }
+  return { parts, bytes };
+}
+
+function partKey(part: number): string {
+  return `result-${part}`;
+}
+
+export interface JobPageWithResults extends JobPage {
+  /** Those of the jobs in their order. */
+  readonly results: readonly Json[];
+}
+
+/** A page that ends before its results are too large for one answer. The store knows only where its own page ends. */
+export async function pageWithResults(
+  jobs: Jobs,
+  request: JobListRequest,
+  hold?: (bytes: number) => void,
+): Promise<JobPageWithResults> {
+  const page = await listJobs(jobs, request);
+  const found = await resultsOf(jobs, page.jobs);
+  let bytes = 0;
+  const end = found.findIndex((result, index) => {
+    bytes += largeBytesOf(result);
+    return index > 0 && bytes > LIST_BYTES_MAX;
+  });
+  const shown = end === -1 ? page : await listJobs(jobs, { ...request, limit: end });
+  return { ...shown, results: await ragResults(jobs, shown.jobs, hold) };
+}
+
+/** The results of the jobs in their order; `null` for a job that has none. `hold` counts large ones before they are read. */
+export async function ragResults(
+  jobs: Jobs,
+  runs: readonly Run[],
+  hold: (bytes: number) => void = () => undefined,
+): Promise<readonly Json[]> {
+  const found = await resultsOf(jobs, runs);
+  const whole: Json[] = [];
+  for (const [index, run] of runs.entries())
+    whole.push(await wholeResult(jobs, run, found[index] ?? null, hold));
+  return whole;
+}
+
+function largeBytesOf(result: Json): number {
+  return isJsonObject(result) && ('artifact' in result || 'parts' in result) ? Number(result['bytes']) : 0;
+}
+
+async function wholeResult(
+  { runtime }: Jobs,
+  run: Run,
+  result: Json,
+  hold: (bytes: number) => void,
+): Promise<Json> {
+  if (!isJsonObject(result)) return result;
+  if (typeof result['artifact'] === 'string') {
+    const artifact = await findArtifact(runtime, run.id, result['artifact'], hold);
+    return artifact?.content ?? null;
+  }
+  if (typeof result['parts'] !== 'number') return result;
+  hold(largeBytesOf(result));
+  const keys = Array.from({ length: result['parts'] }, (_, part) => partKey(part));
+  const found: Buffer[] = [];
+  for (const part of await findCheckpoints(runtime, run.id, keys)) {
+    // The run is removed together with its checkpoints.
+    if (typeof part?.content !== 'string')
+      throw new StoreError('corrupt', 'a job has lost a part of its result');
+    found.push(Buffer.from(part.content, 'base64'));
+  }
+  return parseJson(Buffer.concat(found).toString('utf8')) as Json;
+}

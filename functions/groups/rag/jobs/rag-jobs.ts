@@ -1,0 +1,26 @@
+import type { JobFacts, JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
+import { BATCH_HANDLER, type RagJobsParts, TEXT_HANDLER } from './job-parts.ts';
+
+/** The jobs that ingest documents. The code of the handlers is loaded by the worker that first executes one. */
+export function ragJobs(parts: RagJobsParts): JobPlugin {
+  const judge = ({ caller, space }: JobFacts) =>
+    parts.access.judgeRecordJob({ caller, space, operation: 'write' });
+  const handler = (handlerId: string, displayName: string): JobHandler => ({
+    handlerId,
+    displayName,
+    // Two ingestions of one document must not mix, however many transactions they take.
+    concurrencyKey: 'svc.rag.ingestion',
+    judge,
+    async run(context) {
+      const { runRagJob } = await import('./run-rag-job.ts');
+      return runRagJob(parts, context);
+    },
+  });
+  return {
+    pluginId: 'svc.rag.ingestion',
+    name: 'RAG ingestion',
+    family: 'rag-ingestion',
+    statusPath: '/rag/ingestion/jobs',
+    handlers: [handler(TEXT_HANDLER, 'Ingest a text'), handler(BATCH_HANDLER, 'Ingest several texts')],
+  };
+}

@@ -1,0 +1,56 @@
+import { inProviderTurns } from '../../../embeddings/jobs/provider-turns.ts';
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
+import { ProviderFailure } from '../../../providers/failure.ts';
+import { RunFailure } from '../../../runs/plugin.ts';
+import { discardAfter, readStagedText, type StagedText } from '../../records/library/staged-payload.ts';
+import { DocumentIngestion } from './ingest-documents.ts';
+import { BATCH_HANDLER, type RagJobsParts } from './job-parts.ts';
+import { keepResult } from './kept-result.ts';
+
+/** What the run has of the request: its text, or the reference of a staged one. */
+interface RagJobPayload extends StagedText {
+  readonly collection: string;
+  readonly request?: string;
+}
+
+/** What an execution has kept before it removed the staged payload. */
+const OVER = 'over';
+const TURN = 'provider-turn';
+
+/** Executes an ingestion, from where an earlier execution has come. */
+export async function runRagJob(parts: RagJobsParts, context: JobContext): Promise<Json> {
+  const payload = context.payload as unknown as RagJobPayload;
+  const { staged, collection } = payload;
+  const over = staged === undefined || context.attempt === 1 ? null : await context.readCheckpoint(OVER);
+  if (over !== null) return over.content;
+  const discard = async () => {
+    if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
+  };
+  const isBatch = context.handlerId === BATCH_HANDLER;
+  try {
+    const text = payload.request ?? (await readStagedText(parts.payloads, payload));
+    const ingestion = new DocumentIngestion(parts, context, collection);
+    const { clock } = parts.records.world;
+    const wait = (until: number) => context.waitForTimer(TURN, new Date(until));
+    const result = await inProviderTurns(
+      (): Promise<object> => (isBatch ? ingestion.batch(text) : ingestion.text(text)),
+      () => clock.now(),
+      wait,
+    );
+    const kept = await keepResult(parts, context, isBatch, result as unknown as Json);
+    if (staged !== undefined) await context.writeCheckpoint(OVER, kept);
+    await discard();
+    return kept;
+  } catch (thrown) {
+    const error = failureOf(thrown, context.signal);
+    await discardAfter(error, context, discard);
+    throw error;
+  }
+}
+
+/** An interrupted call of the model is no failure of the job: it was cancelled, or another worker goes on. */
+function failureOf(error: unknown, signal: AbortSignal): unknown {
+  if (!(error instanceof ProviderFailure) || signal.aborted) return error;
+  return new RunFailure(error.failureClass, error.message, { cause: error });
+}

@@ -1,0 +1,74 @@
+import { ServiceError } from '../kernel/errors.ts';
+import { nextTurn } from '../kernel/turns.ts';
+import type { RetrievalParts } from '../retrieval/parts.ts';
+import { type BuiltContext, buildContext, type ContextCall, type ContextQuestion } from './build-context.ts';
+import { type CaseVerdict, type ExpectedGraph, judgeCase } from './rules/evaluation.ts';
+
+export interface EvaluatedCase {
+  readonly name?: string | null;
+  readonly request: ContextQuestion;
+  readonly expectedGraph?: ExpectedGraph | null;
+  readonly metadata?: { readonly queryId?: unknown } | null;
+}
+
+/** A case that was tried. */
+export interface TriedContext {
+  readonly index: number;
+  readonly asked: EvaluatedCase;
+  readonly durationMs: number;
+  readonly outcome:
+    | { readonly built: BuiltContext; readonly verdict: CaseVerdict }
+    /** A refusal: other errors end the evaluation. */
+    | { readonly refused: ServiceError };
+}
+
+/**
+ * Builds the contexts of the cases one after the other and judges each. A case that is refused fails alone; without `continueOnError` it
+ * leaves the others untried.
+ */
+export async function* evaluateContexts(
+  parts: RetrievalParts,
+  space: string,
+  cases: readonly EvaluatedCase[],
+  call: ContextCall & { readonly continueOnError: boolean },
+): AsyncGenerator<TriedContext, void> {
+  const { clock } = parts.records.world;
+  for (const [index, asked] of cases.entries()) {
+    call.signal?.throwIfAborted();
+    const startedAt = clock.now();
+    const pointer = `/cases/${index}/request`;
+    const outcome = await tried(parts, space, asked, { ...call, pointer });
+    yield { index, asked, durationMs: Math.max(0, clock.now() - startedAt), outcome };
+    if ('refused' in outcome && !call.continueOnError) return;
+    await nextTurn();
+  }
+}
+
+async function tried(
+  parts: RetrievalParts,
+  space: string,
+  { request, expectedGraph = null }: EvaluatedCase,
+  call: ContextCall,
+): Promise<TriedContext['outcome']> {
+  try {
+    const built = await buildContext(parts, space, request, call);
+    return { built, verdict: judgeCase(contextFacts(built), expectedGraph) };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'unavailable') throw error;
+    return { refused: error };
+  }
+}
+
+function contextFacts({ chosen, graph }: BuiltContext): Parameters<typeof judgeCase>[0] {
+  const provenance = graph?.provenance.items ?? [];
+  return {
+    chunkCount: chosen.chunks.length,
+    graphStatus: graph?.status ?? 'not_requested',
+    nodeIds: new Set(graph?.found.nodes.map(({ id }) => id)),
+    edgeIds: new Set(graph?.found.edges.map(({ id }) => id)),
+    provenance: new Map(provenance.map(({ entityId, sourceSpans }) => [entityId, sourceSpans.length > 0])),
+    graphContextText: (graph?.text ?? '') !== '',
+    contextTextTruncated: graph?.summary.contextTextTruncated ?? false,
+    graphBudgetTruncated: graph?.sourceTruncated ?? false,
+  };
+}

@@ -1,0 +1,104 @@
+import { announceLedger } from '../collections/leftovers.ts';
+import type { RecordParts } from '../collections/parts.ts';
+import { IMPORT_PROGRESS, spaceScope } from '../collections/store-collections.ts';
+import type { StoredCollection } from '../collections/stored-collection.ts';
+import { parseJson } from '../kernel/json-text.ts';
+import type { Found, RecordData, RecordKey } from '../store/port.ts';
+import { recordId } from '../store/record-id.ts';
+import { type PackedPlan, packPlan } from './rules/packed-plan.ts';
+import type { IngestPlan } from './rules/plan.ts';
+import type { WriteLedger } from './write-plan.ts';
+
+/** Where a document of a job stands. */
+export interface IngestPlace {
+  readonly space: string;
+  readonly runId: string;
+  /** Of the document in its job. */
+  readonly index: number;
+}
+
+/** A plan of which a part, or all, is written. */
+export interface BegunPlan {
+  readonly incarnation: string;
+  readonly plan: PackedPlan;
+  /** The first write that is left. */
+  readonly next: number;
+  /** Of the records that were written, in the order of the writes. */
+  readonly revisions: readonly number[];
+}
+
+/**
+ * What a job has written of a document. It moves in the transactions of the writes, so a job that is executed again writes nothing
+ * twice and answers what the first execution would have answered. Upkeep removes it once the run is gone.
+ */
+export class IngestProgress {
+  readonly #parts: RecordParts;
+  readonly #place: IngestPlace;
+  readonly #key: RecordKey;
+  #announced = false;
+
+  constructor(parts: RecordParts, place: IngestPlace) {
+    this.#parts = parts;
+    this.#place = place;
+    const id = recordId('rag-progress', place.runId, String(place.index));
+    this.#key = { collection: IMPORT_PROGRESS.name, id };
+  }
+
+  /** `null`: nothing is written. */
+  async read(): Promise<BegunPlan | null> {
+    const store = await this.#parts.store();
+    const keys = [{ key: this.#key, view: 'body' as const }];
+    const { records } = await store.query(spaceScope(this.#place.space), { by: 'keys', keys });
+    return records[0] === undefined ? null : begunIn(records[0]);
+  }
+
+  /** The part of the transactions that write the plan. Upkeep knows of it before it is there. */
+  async ledger({ incarnation }: StoredCollection, plan: IngestPlan): Promise<WriteLedger> {
+    const { space, runId, index } = this.#place;
+    if (!this.#announced) await announceLedger(this.#parts, space, runId);
+    this.#announced = true;
+    const key = this.#key;
+    const body = JSON.stringify(packPlan(plan));
+    const listing = { group: runId, id: `rag-${index}`, hidden: false, indexes: {} };
+    const { hash } = plan;
+    return {
+      keys: [{ key }],
+      writes(found, { from, next }, stamps) {
+        const before = headIn(found, key);
+        // Another execution of the job has moved it: this one goes on from there.
+        if (before?.incarnation === incarnation ? before.next !== from || before.hash !== hash : from > 0)
+          return null;
+        const known = from === 0 ? [] : (before?.revisions ?? []);
+        const revisions = [...known, ...stamps.map(({ revision }) => revision)];
+        const head = { incarnation, hash, next, revisions: JSON.stringify(revisions) };
+        return [{ put: from === 0 ? { key, head, body, listing } : { key, head } }];
+      },
+    };
+  }
+}
+
+interface ProgressHead {
+  readonly incarnation: string;
+  readonly hash: string;
+  readonly next: number;
+  readonly revisions: readonly number[];
+}
+
+function headIn(found: Found, key: RecordKey): ProgressHead | null {
+  const record = found.get(key);
+  return record === undefined ? null : headOf(record);
+}
+
+function headOf({ head }: RecordData): ProgressHead {
+  return {
+    incarnation: String(head['incarnation']),
+    hash: String(head['hash']),
+    next: Number(head['next']),
+    revisions: parseJson(String(head['revisions'])) as readonly number[],
+  };
+}
+
+function begunIn(record: RecordData): BegunPlan {
+  const { incarnation, next, revisions } = headOf(record);
+  return { incarnation, next, revisions, plan: parseJson(record.body ?? 'null') as unknown as PackedPlan };
+}

@@ -1,0 +1,141 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { IMPORT_PROGRESS } from '../../functions/collections/store-collections.ts';
+import { declaredCollections } from '../../functions/compose/collections.ts';
+import { machine } from '../../functions/compose/machine.ts';
+import type { RecordStore, Write } from '../../functions/store/port.ts';
+import { openSqliteStore } from '../../functions/store/sqlite/store.ts';
+import { MemoryDatabase } from '../simulation/memory-database.ts';
+import { MemoryStore } from '../simulation/memory-store.ts';
+import { type Death, DyingStore, LIVE } from '../support/dying-store.ts';
+import { RagStage, SHAPE, sentences } from '../support/rag-stage.ts';
+import { patched } from './canonical-outbox-tenant.ts';
+
+/** A worker that dies at any of its calls: another one goes on, and both end as one that lives. */
+
+const LEASE_MS = 8_000;
+const OPTIONS = { ...SHAPE, replaceDocumentChunks: true, persistManifest: true, includeTrace: true };
+
+const cases = [
+  { name: 'that fits one transaction', before: 4, after: [6], resultBytesMax: 262_144 },
+  { name: 'with a result beside its run', before: 4, after: [6], resultBytesMax: 200 },
+  { name: 'that needs several transactions', before: 70, after: [60], resultBytesMax: 262_144 },
+  {
+    name: 'of several documents that lend each other vectors',
+    before: 4,
+    after: [3, 3],
+    resultBytesMax: 262_144,
+  },
+];
+type Case = (typeof cases)[number];
+
+/** What a planted bug makes of the store of the first worker. */
+type Plant = (store: RecordStore) => RecordStore;
+
+// A turn count does not see that a handler loads its code.
+beforeAll(() => import('../../functions/groups/rag/jobs/run-rag-job.ts'));
+
+/** What differs between two executions of the same job: times, and the ids of runs. */
+function timeless(value: unknown): string {
+  const differs = new Set(['durationMs', 'id', 'generatedAt']);
+  return JSON.stringify(value, (name, each: unknown) =>
+    differs.has(name) && (name !== 'id' || String(each).startsWith('trace-')) ? null : each,
+  );
+}
+
+interface End {
+  /** Store calls of the first worker. */
+  readonly calls: number;
+  /** The records and the result. */
+  readonly state: string;
+}
+
+/** Executes the job with a worker that dies as told, then with one that lives. */
+async function endOf(
+  store: RecordStore,
+  dies: Death,
+  { before, after, resultBytesMax }: Case,
+  plant: Plant = (own) => own,
+): Promise<End> {
+  const stage = await new RagStage(store).begin();
+  const common = { resultBytesMax, leaseMs: LEASE_MS };
+  await stage.rag(common).ingest({ documentId: 'd0', text: sentences(0, before), options: OPTIONS });
+  const documents = after.map((count, at) => {
+    const reuse = { reuseExistingChunkVectors: true, deduplicateExistingChunks: at > 1 };
+    return { documentId: `d${at}`, text: sentences(before - 2, count), options: { ...OPTIONS, ...reuse } };
+  });
+  const api = stage.rag({ ...common, concurrencyMax: 0 });
+  const { id } = await api.start(documents.length === 1 ? documents[0]! : documents);
+  const dying = new DyingStore(plant(stage.store), dies);
+  const first = stage.rag({ ...common, over: dying.store });
+  void first.engine.engine.deliver(id).catch(() => undefined);
+  for (let still = 0, calls = -1; still < 40; still = calls === dying.calls ? still + 1 : 0) {
+    calls = dying.calls;
+    await stage.quiet();
+  }
+  const second = stage.rag({ ...common, recheckMs: 1_000 });
+  await second.engine.start();
+  for (let turn = 0; turn < 60; turn += 1) {
+    const { status } = await api.get(id);
+    if (status !== 'queued' && status !== 'running') break;
+    await stage.pass(1_000);
+  }
+  const { status, textResult, batchResult, chunkCount, succeeded } = await api.get(id);
+  await second.engine.stop();
+  expect(status).toBe('succeeded');
+  const result = [textResult, batchResult, chunkCount, succeeded];
+  return { calls: dying.calls, state: timeless([await stage.records(), result]) };
+}
+
+/** The ends that differ from that of a worker that lives. */
+async function otherEnds(
+  open: () => Promise<RecordStore>,
+  each: Case,
+  { plant, step = 1 }: { readonly plant?: Plant; readonly step?: number } = {},
+): Promise<readonly Death[]> {
+  const whole = await endOf(await open(), LIVE, each);
+  expect(whole.calls).toBeGreaterThan(9);
+  const others: Death[] = [];
+  for (let at = 1; at <= whole.calls; at += step)
+    for (const after of [false, true]) {
+      const { state } = await endOf(await open(), { at, after }, each, plant);
+      if (state !== whole.state) others.push({ at, after });
+    }
+  return others;
+}
+
+const inMemory = () => Promise.resolve<RecordStore>(new MemoryStore(new MemoryDatabase()));
+
+describe.each(cases)('an ingestion $name', (each) => {
+  test('ends the same after a kill at every call of its worker, in memory', async () => {
+    expect(await otherEnds(inMemory, each)).toEqual([]);
+  });
+});
+
+test('ends the same after kills of its worker on SQLite', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-rag-killed-'));
+  const path = join(folder, 'rag.sqlite');
+  const store = await openSqliteStore({ path, ...machine, collections: declaredCollections });
+  const open = () => Promise.resolve(store);
+  expect(await otherEnds(open, cases[2]!, { step: 3 })).toEqual([]);
+  expect(await otherEnds(open, cases[0]!, { step: 2 })).toEqual([]);
+  await store.close();
+});
+
+/** The first worker writes records, and nothing of how far it has come. */
+const forgetful: Plant = (store) =>
+  patched(store, {
+    transact: (scope, request, decide) =>
+      store.transact(scope, request, (found) => {
+        const { writes, ...rest } = decide(found);
+        const isLedger = (write: Write) =>
+          'put' in write && write.put.key.collection === IMPORT_PROGRESS.name;
+        return { ...rest, writes: writes.filter((write) => !isLedger(write)) };
+      }),
+  });
+
+test('the oracle finds a worker that keeps no ledger beside its writes', async () => {
+  expect(await otherEnds(inMemory, cases[0]!, { plant: forgetful })).not.toEqual([]);
+});
