@@ -1,8 +1,8 @@
 import { embedTexts } from '../../embeddings/embed-texts.ts';
 import { readEmbeddingRequest } from '../../embeddings/rules/request.ts';
 import type { GroupHandlers } from '../../http/handler.ts';
+import { refusedBy } from '../../providers/refusal.ts';
 import type { EmbeddingsDependencies } from './dependencies.ts';
-import { refusedBy } from './provider-refusal.ts';
 
 /** A number as text, with its comma. */
 const NUMBER_BYTES = 16;

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../kernel/errors.ts';
-import { type FailureClass, ProviderFailure } from '../../providers/failure.ts';
+import { ServiceError } from '../kernel/errors.ts';
+import { type FailureClass, ProviderFailure } from './failure.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
