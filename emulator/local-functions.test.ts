@@ -47,12 +47,12 @@ test('collections and records share a first segment, and each path still has its
 test('the functions of records start where the settings serve them', () => {
   const named = (given: Record<string, string>, oidc = false) =>
     functionsOf(settings(given, oidc)).filter((name) =>
-      ['collections', 'records', 'objects', 'artifacts', 'embeddings', 'traces'].includes(name),
+      ['collections', 'records', 'objects', 'artifacts', 'embeddings', 'retrieval', 'traces'].includes(name),
     );
   const canonical = { Server__CanonicalAccess__IdentityPolicies__0__Principal: 'a@b.c' };
-  expect(named({})).toHaveLength(6);
+  expect(named({})).toHaveLength(7);
   expect(named(canonical)).toEqual([]);
-  expect(named(canonical, true)).toHaveLength(6);
+  expect(named(canonical, true)).toHaveLength(7);
   expect(named({ Records__Enabled: 'false' })).toEqual([]);
   expect(named({ executionruntime__enabled: 'false' })).toEqual([]);
 });
@@ -76,6 +76,7 @@ test('the worker is there where the queue is not in the process, at the path tha
     'objects',
     'artifacts',
     'embeddings',
+    'retrieval',
     'traces',
     'worker',
     'reconcile',

@@ -32,6 +32,7 @@ const recordGroups: ReadonlySet<string> = new Set([
   'objects',
   'artifacts',
   'embeddings',
+  'retrieval',
   'traces',
 ]);
 

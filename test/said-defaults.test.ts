@@ -6,6 +6,7 @@ import { machine } from '../functions/compose/machine.ts';
 import type { RecordStore } from '../functions/store/port.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
 import { type Call, recordsAsDone } from './said-defaults-records.ts';
+import { retrievalsAsDone } from './said-defaults-retrievals.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
 import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
 import { type RunningService, startService } from './support/service.ts';
@@ -59,6 +60,8 @@ const asLimit: Readonly<Record<string, number>> = {
   'GET /collections/{collection}/inspect anomalyLimit': limits.anomaliesDefault,
   'GET /record-import/jobs limit': limits.recordJobListLimitDefault,
   'GET /embeddings/jobs limit': limits.embeddingJobListLimitDefault,
+  'GET /retrieval/evaluate/jobs limit': limits.retrievalJobListLimitDefault,
+  'RetrievalRequest.limit': limits.retrievalLimitDefault,
   'GET /traces limit': limits.traceListLimitDefault,
   'TracePruneRequest.limit': limits.traceListLimitDefault,
   'TraceExportRequest.limit': limits.traceListLimitDefault,
@@ -110,6 +113,8 @@ const room: Readonly<Record<string, number>> = {
   'CollectionInspectionAnomaly.details': 4_096,
   'RetrievalDiagnostics.details': 2_097_152,
   'RetrievalScoreNormalization.parameters': 65_536,
+  'RetrievalEvaluationCase.metadata': limits.recordQueryBodyBytesMax,
+  'RetrievalResultEnvelope.trace': 131_072,
   'ExecutionRuntimeAdapterStatus.details': 65_536,
   'ProviderDoctorResult.metadata': 65_536,
   'ProviderDoctorCheck.details': 65_536,
@@ -124,7 +129,13 @@ const room: Readonly<Record<string, number>> = {
   'PublicSchemaBundle.$defs': 16_777_216,
 };
 
-const collectionsAsDone = { ...recordsAsDone, ...searchesAsDone, ...tracesAsDone, ...embeddingsAsDone };
+const collectionsAsDone = {
+  ...recordsAsDone,
+  ...searchesAsDone,
+  ...tracesAsDone,
+  ...embeddingsAsDone,
+  ...retrievalsAsDone,
+};
 
 /** How long lease calls asked to wait. */
 let waits: number[] = [];

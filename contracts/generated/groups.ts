@@ -9,6 +9,7 @@ export type Group =
   | 'objects'
   | 'artifacts'
   | 'embeddings'
+  | 'retrieval'
   | 'traces';
 
 /** The authorization classes of the operations of each group, in the order of the documentation. */
@@ -21,6 +22,7 @@ export const groupClasses = {
   objects: ['server-authenticated'],
   artifacts: ['server-authenticated'],
   embeddings: ['server-authenticated'],
+  retrieval: ['server-authenticated'],
   traces: ['server-authenticated'],
 } as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;
 

@@ -168,6 +168,10 @@ export const limits = {
   evaluationResultsMax: 100,
   /** Names of each kind of one match. Unit: items. */
   evaluationIdentifiersMax: 100,
+  /** Largest list of evaluation jobs. Unit: items. */
+  retrievalJobListLimitMax: 100,
+  /** List of evaluation jobs that names no limit. Unit: items. */
+  retrievalJobListLimitDefault: 20,
   /** Traces of one list, export or prune. Unit: items. */
   traceListLimitMax: 5_000,
   /** Traces of a list, an export or a prune that names no limit. Unit: items. */

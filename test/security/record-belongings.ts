@@ -10,6 +10,8 @@ export interface Records {
   readonly jobId: string;
   /** A finished embedding job. */
   readonly embeddingJobId: string;
+  /** A finished evaluation, whose report has the text of the record. */
+  readonly evaluationJobId: string;
 }
 
 type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
@@ -25,6 +27,11 @@ export const POLICY = {
 export const PARTITION = '2026';
 /** Documents have the same id. */
 export const RECORD = 'order-1001';
+
+const EVALUATIONS = '/retrieval/evaluate/jobs';
+const evaluationOf = (query: string, collection = COLLECTION) => ({
+  cases: [{ request: { query, collections: [collection] }, expected: [{ id: RECORD }] }],
+});
 
 function spaceOf(call: Call, { headers, productId, tenantId }: Party): RecordSpace {
   return new RecordSpace(call, headers, `?${new URLSearchParams({ productId, tenantId }).toString()}`);
@@ -47,7 +54,9 @@ export async function furnishRecords(call: Call, party: Party): Promise<Records>
   await space.settled(jobId);
   const embeddingJobId = await space.admit('POST', '/embeddings/jobs', { texts: [party.mark] });
   await space.settled(embeddingJobId);
-  return { jobId, embeddingJobId };
+  const evaluationJobId = await space.admit('POST', EVALUATIONS, evaluationOf(party.mark));
+  await space.settled(evaluationJobId);
+  return { jobId, embeddingJobId, evaluationJobId };
 }
 
 /** Gives the party so many records and some jobs more. */
@@ -75,12 +84,15 @@ export async function furnishRecordWords(call: Call, collection: string): Promis
   await space.settled(jobId);
   const embeddingJobId = await space.admit('POST', '/embeddings/jobs', { texts: [collection] });
   await space.settled(embeddingJobId);
+  const evaluationJobId = await space.admit('POST', EVALUATIONS, evaluationOf('annual', collection));
+  await space.settled(evaluationJobId);
   return new Map([
     ['collection', [collection]],
     ['pk', [PARTITION]],
     ['partitionKey', [PARTITION]],
     ['id', [RECORD]],
-    ['jobId', [jobId, embeddingJobId]],
+    ['jobId', [jobId, embeddingJobId, evaluationJobId]],
+    ['collections', [collection]],
     ['field', ['embedding']],
     ['query', ['annual "climate report"']],
   ]);

@@ -63,9 +63,15 @@ describe('D04: what one space holds is worth nothing in another', () => {
     expect(before).toContain(victim.mark);
     // The neighbour asks in its own space for the names of the victim, and for names that no space has.
     const absent = { job: randomUUID(), collection: `absent-${randomUUID()}` };
-    const { jobId, embeddingJobId } = victims.records;
+    const { jobId, embeddingJobId, evaluationJobId } = victims.records;
     const ask = (names: Names) =>
-      service.call(renamed(request, names, neighbour.headers, [[jobId, embeddingJobId], victim, neighbour]));
+      service.call(
+        renamed(request, names, neighbour.headers, [
+          [jobId, embeddingJobId, evaluationJobId],
+          victim,
+          neighbour,
+        ]),
+      );
     const named = await ask({ job: null, collection });
     const unknown = await ask(absent);
     expect([named.status, codeIn(named.body)]).toEqual([unknown.status, codeIn(unknown.body)]);

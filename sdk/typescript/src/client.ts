@@ -1,6 +1,11 @@
 import { changedOptions } from './core.ts';
 import { Operations } from './generated/client.ts';
-import type { EmbeddingJob, ExecutionRun, RecordImportJob } from './generated/models.ts';
+import type {
+  EmbeddingJob,
+  ExecutionRun,
+  RecordImportJob,
+  RetrievalEvaluationJob,
+} from './generated/models.ts';
 import type { ClientOptions } from './options.ts';
 import { waitForJob } from './wait-job.ts';
 import { type RunWaitOptions, waitForRun } from './wait-run.ts';
@@ -36,5 +41,17 @@ export class SvcClient extends Operations {
   waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {
     const reader = { operation: 'getEmbeddingJob', read: this.getEmbeddingJob.bind(this, jobId) };
     return waitForJob(this, reader, options);
+  }
+
+  /**
+   * Waits until the evaluation or comparison has ended and returns it, with its result if it has succeeded; `null` if there is no
+   * such job. Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForRetrievalEvaluationJob(
+    jobId: string,
+    options: RunWaitOptions = {},
+  ): Promise<RetrievalEvaluationJob | null> {
+    const read = this.getRetrievalEvaluationJob.bind(this, jobId);
+    return waitForJob(this, { operation: 'getRetrievalEvaluationJob', read }, options);
   }
 }

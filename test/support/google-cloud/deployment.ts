@@ -14,6 +14,7 @@ const groups = [
   'objects',
   'artifacts',
   'embeddings',
+  'retrieval',
   'traces',
 ];
 const internal = ['worker', 'reconcile', 'prune'];
