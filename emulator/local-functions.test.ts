@@ -47,9 +47,17 @@ test('collections and records share a first segment, and each path still has its
 test('the functions of records start where the settings serve them', () => {
   const named = (given: Record<string, string>, oidc = false) =>
     functionsOf(settings(given, oidc)).filter((name) =>
-      ['collections', 'records', 'objects', 'artifacts', 'embeddings', 'graph', 'rag', 'traces'].includes(
-        name,
-      ),
+      [
+        'collections',
+        'records',
+        'objects',
+        'artifacts',
+        'embeddings',
+        'retrieval',
+        'graph',
+        'rag',
+        'traces',
+      ].includes(name),
     );
   const canonical = { Server__CanonicalAccess__IdentityPolicies__0__Principal: 'a@b.c' };
   expect(named({})).toHaveLength(7);
@@ -80,6 +88,7 @@ test('the worker is there where the queue is not in the process, at the path tha
     'embeddings',
     'graph',
     'rag',
+    'retrieval',
     'traces',
     'worker',
     'reconcile',

@@ -39,6 +39,7 @@ const recordGroups: ReadonlySet<string> = new Set([
   'embeddings',
   'graph',
   'rag',
+  'retrieval',
   'traces',
 ]);
 

@@ -14,6 +14,7 @@ locals {
     embeddings  = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     graph       = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     rag         = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    retrieval   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     traces      = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
   }
 

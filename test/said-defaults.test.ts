@@ -7,6 +7,7 @@ import type { RecordStore } from '../functions/store/port.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
 import { graphAsDone } from './said-defaults-graph.ts';
 import { type Call, recordsAsDone } from './said-defaults-records.ts';
+import { retrievalsAsDone } from './said-defaults-retrievals.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
 import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
 import { type RunningService, startService } from './support/service.ts';
@@ -64,6 +65,8 @@ const asLimit: Readonly<Record<string, number>> = {
   'SvcGraphCollectionInspectionRequest.anomalyLimit': limits.anomaliesDefault,
   'SvcGraphDoctorRequest.anomalyLimit': limits.anomaliesDefault,
   'SvcGraphDoctorRequest.maxTargetRecords': limits.graphTargetRecordsDefault,
+  'GET /retrieval/evaluate/jobs limit': limits.retrievalJobListLimitDefault,
+  'RetrievalRequest.limit': limits.retrievalLimitDefault,
   'GET /traces limit': limits.traceListLimitDefault,
   'TracePruneRequest.limit': limits.traceListLimitDefault,
   'TraceExportRequest.limit': limits.traceListLimitDefault,
@@ -131,6 +134,8 @@ const room: Readonly<Record<string, number>> = {
   'CollectionInspectionAnomaly.details': 4_096,
   'RetrievalDiagnostics.details': 2_097_152,
   'RetrievalScoreNormalization.parameters': 65_536,
+  'RetrievalEvaluationCase.metadata': limits.recordQueryBodyBytesMax,
+  'RetrievalResultEnvelope.trace': 131_072,
   'ExecutionRuntimeAdapterStatus.details': 65_536,
   'ProviderDoctorResult.metadata': 65_536,
   'ProviderDoctorCheck.details': 65_536,
@@ -151,6 +156,7 @@ const collectionsAsDone = {
   ...tracesAsDone,
   ...embeddingsAsDone,
   ...graphAsDone,
+  ...retrievalsAsDone,
 };
 
 /** How long lease calls asked to wait. */

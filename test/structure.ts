@@ -44,7 +44,7 @@ const usedGroups: Readonly<Record<string, readonly string[]>> = {
   collections: ['execution', 'records'],
   artifacts: ['objects', 'execution', 'records'],
   embeddings: ['providers', 'records'],
-  retrieval: ['embeddings', 'providers'],
+  retrieval: ['providers', 'records'],
   graph: ['records'],
   rag: ['records', 'retrieval', 'graph'],
 };

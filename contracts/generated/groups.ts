@@ -9,6 +9,7 @@ export type Group =
   | 'objects'
   | 'artifacts'
   | 'embeddings'
+  | 'retrieval'
   | 'rag'
   | 'graph'
   | 'traces';
@@ -23,6 +24,7 @@ export const groupClasses = {
   objects: ['server-authenticated'],
   artifacts: ['server-authenticated'],
   embeddings: ['server-authenticated'],
+  retrieval: ['server-authenticated'],
   rag: ['server-authenticated'],
   graph: ['server-authenticated'],
   traces: ['server-authenticated'],

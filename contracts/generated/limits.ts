@@ -203,6 +203,10 @@ export const limits = {
   ragEvaluationCasesMax: 100,
   /** Expected nodes, edges or provenances of one case. Unit: items. */
   ragExpectedItemsMax: 200,
+  /** Largest list of evaluation jobs. Unit: items. */
+  retrievalJobListLimitMax: 100,
+  /** List of evaluation jobs that names no limit. Unit: items. */
+  retrievalJobListLimitDefault: 20,
   /** Traces of one list, export or prune. Unit: items. */
   traceListLimitMax: 5_000,
   /** Traces of a list, an export or a prune that names no limit. Unit: items. */

@@ -10,6 +10,7 @@ import { type RecordsOperationTypes, operations as records } from './operations/
 import { type ObjectsOperationTypes, operations as objects } from './operations/objects.ts';
 import { type ArtifactsOperationTypes, operations as artifacts } from './operations/artifacts.ts';
 import { type EmbeddingsOperationTypes, operations as embeddings } from './operations/embeddings.ts';
+import { type RetrievalOperationTypes, operations as retrieval } from './operations/retrieval.ts';
 import { type RagOperationTypes, operations as rag } from './operations/rag.ts';
 import { type GraphOperationTypes, operations as graph } from './operations/graph.ts';
 import { type TracesOperationTypes, operations as traces } from './operations/traces.ts';
@@ -26,6 +27,7 @@ export interface GroupOperations {
   readonly objects: keyof ObjectsOperationTypes;
   readonly artifacts: keyof ArtifactsOperationTypes;
   readonly embeddings: keyof EmbeddingsOperationTypes;
+  readonly retrieval: keyof RetrievalOperationTypes;
   readonly rag: keyof RagOperationTypes;
   readonly graph: keyof GraphOperationTypes;
   readonly traces: keyof TracesOperationTypes;
@@ -43,6 +45,7 @@ export interface OperationTypes
     ObjectsOperationTypes,
     ArtifactsOperationTypes,
     EmbeddingsOperationTypes,
+    RetrievalOperationTypes,
     RagOperationTypes,
     GraphOperationTypes,
     TracesOperationTypes {}
@@ -57,6 +60,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
   ...objects,
   ...artifacts,
   ...embeddings,
+  ...retrieval,
   ...rag,
   ...graph,
   ...traces,

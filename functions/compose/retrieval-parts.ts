@@ -1,18 +1,54 @@
+import { type Rerank, rerankWith } from '../providers/rerank.ts';
+import { modePolicyOf } from '../providers/rules/modes.ts';
 import type { RetrievalParts } from '../retrieval/parts.ts';
-import { localRerankers } from '../retrieval/reranker.ts';
+import { LOCAL_RERANKER, localReranker, type Reranker, type Rerankers } from '../retrieval/reranker.ts';
+import { newTraceId } from '../traces/write-trace.ts';
 import { embeddingPartsOf } from './embedding-parts.ts';
 import type { GroupParts } from './group.ts';
+import { capabilityPartsOf, providerRegistryOf } from './provider-parts.ts';
 import { recordPartsOf } from './record-parts.ts';
 import { tracePartsOf } from './trace-parts.ts';
 
+type RetrievalComposition = Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>;
+
 /** What retrievals work with, in every process of a deployment. */
-export function retrievalPartsOf(
-  parts: Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>,
-): RetrievalParts {
+export function retrievalPartsOf(parts: RetrievalComposition): RetrievalParts {
   return {
     records: recordPartsOf(parts),
     embeddings: embeddingPartsOf(parts),
     traces: tracePartsOf(parts),
-    rerankers: localRerankers(parts.world.clock),
+    rerankers: rerankersOf(parts),
+  };
+}
+
+/** The reranker of the service itself, and the providers of the settings that rank texts. */
+function rerankersOf(parts: RetrievalComposition): Rerankers {
+  const { clock, random } = parts.world;
+  const registry = providerRegistryOf(parts);
+  const capabilities = capabilityPartsOf(parts);
+  const local = localReranker(clock);
+  return {
+    find(id) {
+      if (id === null || id === LOCAL_RERANKER) return local;
+      const provider = registry.find(id);
+      if (provider === undefined || !provider.target.capabilities.includes('ai.rerank')) return null;
+      const { isLocal } = provider.target;
+      const rerank = rerankWith(capabilities, provider, () => newTraceId(random));
+      return providerReranker(id, isLocal, rerank);
+    },
+  };
+}
+
+function providerReranker(provider: string, isLocal: boolean, rerank: Rerank): Reranker {
+  return {
+    provider,
+    inputBytesMax: (mode) => modePolicyOf(mode, isLocal)?.maxInputBytes ?? null,
+    async rerank(payload, { space, correlationId, signal, ...bounds }) {
+      const call = { space, correlationId: correlationId ?? provider, signal };
+      const { traceId, items, failure } = await rerank({ ...payload, ...bounds }, call);
+      if (failure === null) return { traceId, items };
+      const { failureClass, providerStatus } = failure;
+      return { traceId, failure: { failureClass: failureClass ?? 'unknown', providerStatus } };
+    },
   };
 }

@@ -47,6 +47,8 @@ export interface JobListRequest extends JobPlace {
   readonly after: string | null;
   /** Whether the answer carries results: a page then ends before it is too large for an answer. */
   readonly includeResult: boolean;
+  /** About how large the result of a job is, where it lies beside its run. */
+  readonly sizeOf?: (job: Run) => number;
 }
 
 export interface JobPage {
@@ -61,7 +63,7 @@ const ANSWER_CHARACTERS_MAX = 8 * 1024 * 1024;
 export async function listJobs(jobs: Jobs, request: JobListRequest): Promise<JobPage> {
   const page = await jobPage(jobs, request, request.limit);
   if (!request.includeResult) return page;
-  const fitting = fittingCount(page.jobs);
+  const fitting = fittingCount(page.jobs, request.sizeOf ?? resultCharacters);
   // The store knows only where a page of its own ends, so a shorter page is read once more.
   return fitting === page.jobs.length ? page : jobPage(jobs, request, fitting);
 }
@@ -82,13 +84,18 @@ async function jobPage({ runtime }: Jobs, request: JobListRequest, limit: number
   return { jobs: records.map((record) => readRun(record)), next };
 }
 
-function fittingCount(jobs: readonly Run[]): number {
+function fittingCount(jobs: readonly Run[], sizeOf: (job: Run) => number): number {
   let characters = 0;
-  const end = jobs.findIndex(({ result }, index) => {
-    characters += 'json' in result ? JSON.stringify(result.json).length : (result.characters ?? 0);
+  const end = jobs.findIndex((job, index) => {
+    characters += sizeOf(job);
     return index > 0 && characters > ANSWER_CHARACTERS_MAX;
   });
   return end === -1 ? jobs.length : end;
+}
+
+/** Of what the run itself holds. */
+export function resultCharacters({ result }: Run): number {
+  return 'json' in result ? JSON.stringify(result.json).length : (result.characters ?? 0);
 }
 
 /** The results of the jobs, in their order; `null` for a job that has none. */

@@ -48,3 +48,16 @@ interface Retry {
   readonly retryAfterMs?: number | null;
   readonly isOfGuard?: boolean;
 }
+
+/** Failures that pass without anybody's doing. */
+const passing: ReadonlySet<FailureClass> = new Set([
+  'network',
+  'provider_unavailable',
+  'rate_limit',
+  'timeout',
+]);
+
+/** Whether the same call may succeed a while later. */
+export function isPassing({ failureClass }: Pick<ProviderFailure, 'failureClass'>): boolean {
+  return passing.has(failureClass);
+}

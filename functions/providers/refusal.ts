@@ -1,15 +1,7 @@
 import { ServiceError } from '../kernel/errors.ts';
-import { type FailureClass, ProviderFailure } from './failure.ts';
+import { isPassing, ProviderFailure } from './failure.ts';
 
 const RETRY_AFTER_SECONDS = 5;
-
-/** Failures that pass without anybody's doing. */
-const passing: ReadonlySet<FailureClass> = new Set([
-  'network',
-  'provider_unavailable',
-  'rate_limit',
-  'timeout',
-]);
 
 /** The refusal in words of the contract; every other error is thrown as it is. Says nothing that the provider has said. */
 export function refusedBy(error: unknown): unknown {
@@ -20,7 +12,7 @@ export function refusedBy(error: unknown): unknown {
     retryAfterMs === null ? RETRY_AFTER_SECONDS : Math.max(1, Math.ceil(retryAfterMs / 1_000));
   if (error.isOfGuard)
     return new ServiceError('provider_limit_reached', message, { ...facts, retryAfterSeconds });
-  if (passing.has(failureClass))
+  if (isPassing(error))
     return new ServiceError('provider_unavailable', message, { ...facts, retryAfterSeconds });
   return new ServiceError('provider_failed', message, facts);
 }

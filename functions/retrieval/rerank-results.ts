@@ -23,11 +23,13 @@ export async function rerankResults(
     query,
     options,
     space,
+    correlationId,
     signal,
   }: {
     readonly query: string;
     readonly options: RerankOptions | null;
     readonly space: string;
+    readonly correlationId: string | null;
     readonly signal: AbortSignal;
   },
 ): Promise<RerankedResults> {
@@ -41,7 +43,7 @@ export async function rerankResults(
   const inputBytesMax = reranker?.inputBytesMax(options.mode) ?? null;
   const payloadBytes = payloadSize(payload, inputBytesMax ?? 0);
   const { mode, timeoutSeconds, maxOutputBytes } = options;
-  const call = { space, mode, timeoutSeconds, maxOutputBytes, signal };
+  const call = { space, correlationId, mode, timeoutSeconds, maxOutputBytes, signal };
   const answer = await answerOf(reranker, { payload, payloadBytes, inputBytesMax }, call);
   const failure = 'failure' in answer ? answer.failure : null;
   if (failure !== null && !options.fallbackOnFailure)

@@ -6,6 +6,8 @@ import { tokenOverlap } from './rules/token-overlap.ts';
 
 export interface RerankCall {
   readonly space: string;
+  /** `null`: that of nothing but the reranking itself. */
+  readonly correlationId: string | null;
   readonly mode: string;
   /** `null`: that of the mode. */
   readonly timeoutSeconds: number | null;

@@ -40,6 +40,8 @@ export interface RetrievalAnswer {
 export interface RetrieveCall extends ReadCall {
   /** Whether a trace that the retrieval asks for is also stored; it is, where absent. */
   readonly storesTrace?: boolean;
+  /** Of the request or the job that retrieves: traces of rerankers name it. */
+  readonly correlationId?: string;
 }
 
 /**
@@ -66,6 +68,7 @@ export async function retrieve(
     query,
     options,
     space,
+    correlationId: call.correlationId ?? null,
     signal,
   });
   const best = results.slice(0, limit);

@@ -7,7 +7,7 @@ import type { RetrievalConformance } from './retrieval.ts';
 import { type Note, RetrievalStage } from './retrieval-stage.ts';
 
 /** SHA-256 of all answers below, the same on every provider. */
-const ANSWERS = 'd0d3395816b19f25d5578887d485a3271f19bd855e99443a658db0620d022779';
+const ANSWERS = '72a9cb0b38080171d997f20727a797b1607e17d79668e537ea08c0f6d2c885f1';
 
 const words = 'fox foxes river bank storm brown annual climate report 2026 the of'.split(' ');
 

@@ -52,7 +52,7 @@ describe('the map of functions', () => {
   });
 
   test('lets exactly the groups that use runs create tasks', () => {
-    // The jobs of artifacts, collections, records, embeddings, graphs and rag are runs.
+    // The jobs of artifacts, collections, records, embeddings, retrieval, graphs and rag are runs.
     const groups = locals['groups'] as Readonly<Record<string, { readonly queues: boolean }>>;
     const creating = Object.entries(groups).flatMap(([name, { queues }]) => (queues ? [name] : []));
     expect(creating.sort()).toEqual([
@@ -63,6 +63,7 @@ describe('the map of functions', () => {
       'graph',
       'rag',
       'records',
+      'retrieval',
     ]);
   });
 });

@@ -61,6 +61,7 @@ const ofImport: Special = {
 };
 const ofIngestion: Special = { names: (_, { records }) => ({ jobId: records.ingestionJobId }) };
 const ofEmbedding: Special = { names: (_, { records }) => ({ jobId: records.embeddingJobId }) };
+const ofEvaluation: Special = { names: (_, { records }) => ({ jobId: records.evaluationJobId }) };
 const later = '2027-01-01T00:00:00.000Z';
 
 /** Operations whose example is not enough. */
@@ -112,6 +113,8 @@ const special: Readonly<Record<string, Special>> = {
   // Writes and deletes name another key: the next request finds the object again.
   getObject: { names: () => ({ key: OBJECT }) },
   getEmbeddingJob: ofEmbedding,
+  getRetrievalEvaluationJob: ofEvaluation,
+  cancelRetrievalEvaluationJob: ofEvaluation,
   cancelEmbeddingJob: ofEmbedding,
   getRagIngestionJob: ofIngestion,
   cancelRagIngestionJob: ofIngestion,

@@ -21,6 +21,7 @@ export const recordGroups: ReadonlySet<string> = new Set([
   'embeddings',
   'graph',
   'rag',
+  'retrieval',
 ]);
 
 const inOwn = (...operations: readonly string[]): RecordGrantOf => ({ space: own.tenant, operations });
@@ -74,6 +75,12 @@ const beside: Readonly<Record<string, string>> = {
 
 const replacing: ReadonlySet<string> = new Set(['importCollection', 'startCollectionImportJob']);
 
+/** What a job of these finds is in its report. */
+const reporting: ReadonlySet<string> = new Set([
+  'startRetrievalEvaluationJob',
+  'startRetrievalEvaluationComparisonJob',
+]);
+
 /** The requests of the matrix name the product and the tenant wherever they can. */
 export function expectedOfRecords(entry: Entry, { records, runs = [] }: RecordKind): 'through' | 403 {
   const { id, authorizationClass, accessOperation, routes } = entry;
@@ -84,7 +91,7 @@ export function expectedOfRecords(entry: Entry, { records, runs = [] }: RecordKi
   }
   const namesTenant = routes.some(({ query }) => query.some(({ name }) => name === 'tenantId'));
   // The requests of the matrix replace what the collection holds.
-  const rights = [right, ...(replacing.has(id) ? ['delete'] : [])];
+  const rights = [right, ...(replacing.has(id) ? ['delete'] : []), ...(reporting.has(id) ? ['read'] : [])];
   const holds = (each: string) =>
     records.some(
       ({ space, operations }) => operations.includes(each) && (!namesTenant || space === own.tenant),

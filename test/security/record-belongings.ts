@@ -12,6 +12,8 @@ export interface Records {
   readonly embeddingJobId: string;
   /** A finished ingestion of the record's text. */
   readonly ingestionJobId: string;
+  /** A finished evaluation, whose report has the text of the record. */
+  readonly evaluationJobId: string;
 }
 
 type Call = (request: InjectedRequest) => Promise<InjectedResponse>;
@@ -35,6 +37,10 @@ const LIBRARY = {
 };
 const INGEST = `/collections/${LIBRARY.name}/rag/ingest-text`;
 const documentOf = (mark: string) => ({ documentId: mark, partitionKey: PARTITION, text: `annual ${mark}` });
+const EVALUATIONS = '/retrieval/evaluate/jobs';
+const evaluationOf = (query: string, collection = COLLECTION) => ({
+  cases: [{ request: { query, collections: [collection] }, expected: [{ id: RECORD }] }],
+});
 
 function spaceOf(call: Call, { headers, productId, tenantId }: Party): RecordSpace {
   return new RecordSpace(call, headers, `?${new URLSearchParams({ productId, tenantId }).toString()}`);
@@ -60,7 +66,9 @@ export async function furnishRecords(call: Call, party: Party): Promise<Records>
   await space.create(LIBRARY);
   const ingestionJobId = await space.admit('POST', INGEST, documentOf(party.mark));
   await space.settled(ingestionJobId);
-  return { jobId, embeddingJobId, ingestionJobId };
+  const evaluationJobId = await space.admit('POST', EVALUATIONS, evaluationOf(party.mark));
+  await space.settled(evaluationJobId);
+  return { jobId, embeddingJobId, ingestionJobId, evaluationJobId };
 }
 
 /** Gives the party so many records and some jobs more. */
@@ -94,12 +102,15 @@ export async function furnishRecordWords(call: Call, collection: string): Promis
     documentOf(collection),
   );
   await space.settled(ingestionJobId);
+  const evaluationJobId = await space.admit('POST', EVALUATIONS, evaluationOf('annual', collection));
+  await space.settled(evaluationJobId);
   return new Map([
     ['collection', [collection]],
     ['pk', [PARTITION]],
     ['partitionKey', [PARTITION]],
     ['id', [RECORD]],
-    ['jobId', [jobId, embeddingJobId, ingestionJobId]],
+    ['jobId', [jobId, embeddingJobId, ingestionJobId, evaluationJobId]],
+    ['collections', [collection]],
     ['field', ['embedding']],
     ['query', ['annual "climate report"']],
   ]);

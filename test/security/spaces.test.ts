@@ -63,11 +63,11 @@ describe('D04: what one space holds is worth nothing in another', () => {
     expect(before).toContain(victim.mark);
     // The neighbour asks in its own space for the names of the victim, and for names that no space has.
     const absent = { job: randomUUID(), collection: `absent-${randomUUID()}` };
-    const { jobId, embeddingJobId, ingestionJobId } = victims.records;
+    const { jobId, embeddingJobId, ingestionJobId, evaluationJobId } = victims.records;
     const ask = (names: Names) =>
       service.call(
         renamed(request, names, neighbour.headers, [
-          [jobId, embeddingJobId, ingestionJobId],
+          [jobId, embeddingJobId, ingestionJobId, evaluationJobId],
           victim,
           neighbour,
         ]),

@@ -12,7 +12,7 @@ import { embeddingJobs } from '../../functions/groups/embeddings/jobs/embedding-
 import { embeddingJobPage } from '../../functions/groups/embeddings/jobs/job-list.ts';
 import { type EmbeddingJobView, embeddingJobView } from '../../functions/groups/embeddings/jobs/job-view.ts';
 import { embeddingResults } from '../../functions/groups/embeddings/jobs/kept-result.ts';
-import { cancelInSpace } from '../../functions/groups/records/library/cancel-in-space.ts';
+import { cancelStagedJob } from '../../functions/groups/records/library/staged-payload.ts';
 import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
 import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
 import { getJob } from '../../functions/jobs/read-jobs.ts';
@@ -115,8 +115,9 @@ export class EmbeddingsInstance {
   }
 
   async cancel(id: string, as = 'ada'): Promise<EmbeddingJobView> {
-    const space = this.#own.access.spaceOf(callerOf(as), 'write');
-    return embeddingJobView(await cancelInSpace(this.#own, space, id, this.#stage.time.now));
+    const { plugin, access } = this.#own;
+    const place = { plugin, space: access.spaceOf(callerOf(as), 'write') };
+    return embeddingJobView(await cancelStagedJob(this.#own, place, id, this.#stage.time.now));
   }
 
   /** Bytes that the jobs of ada's space have staged. */

@@ -40,6 +40,7 @@ export const directions: Readonly<Record<string, Direction>> = {
   graphJobListLimitDefault: 'nowhere',
   graphTargetRecordsDefault: 'nowhere',
   ragJobListLimitDefault: 'nowhere',
+  retrievalJobListLimitDefault: 'nowhere',
   retrievalLimitDefault: 'nowhere',
   traceListLimitDefault: 'nowhere',
   objectListLimitDefault: 'nowhere',

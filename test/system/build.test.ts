@@ -140,6 +140,7 @@ const firstRequests: Readonly<Record<string, readonly [method: string, path: str
   embeddings: ['GET', '/embedding-providers', 200],
   graph: ['GET', '/graph/provider-shapes', 200],
   rag: ['GET', '/rag/ingestion/jobs', 200],
+  retrieval: ['GET', '/retrieval/profiles', 200],
   traces: ['GET', '/traces', 200],
   worker: ['GET', '/health', 200],
   reconcile: ['POST', '/', 200],

@@ -61,6 +61,27 @@ const WRITTEN_BY_HAND = [
 `,
   },
   {
+    operation: 'getRetrievalEvaluationJob',
+    imports: [
+      "import { waitForJob } from '../../wait-job.ts';",
+      "import type { RunWaitOptions } from '../../wait-run.ts';",
+      "import type { RetrievalEvaluationJob } from '../models.ts';",
+    ],
+    method: `
+  /**
+   * Waits until the evaluation or comparison has ended and returns it with any \`status\`; \`null\` if there is no such
+   * job. Throws \`APITimeoutError\` if \`waitTimeout\` passes first; the job then continues.
+   */
+  waitForRetrievalEvaluationJob(
+    jobId: string,
+    options: RunWaitOptions = {},
+  ): Promise<RetrievalEvaluationJob | null> {
+    const read = this.getRetrievalEvaluationJob.bind(this, jobId);
+    return waitForJob(this, { operation: 'getRetrievalEvaluationJob', read }, options);
+  }
+`,
+  },
+  {
     operation: 'getGraphJob',
     imports: [
       "import { waitForJob } from '../../wait-job.ts';",

@@ -14,6 +14,7 @@ const TAKEN = new Set([
   'waitForEmbeddingJob',
   'waitForGraphJob',
   'waitForRagIngestionJob',
+  'waitForRetrievalEvaluationJob',
   'toJSON',
   'toString',
   'valueOf',

@@ -1,9 +1,9 @@
 import type { GroupHandlers } from '../../http/handler.ts';
 import { listHeaders } from '../../http/list-headers.ts';
 import { getJob } from '../../jobs/read-jobs.ts';
+import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { EmbeddingsDependencies } from './dependencies.ts';
 import { admitEmbeddingJob } from './jobs/admit-embedding-job.ts';
-import { cancelInSpace } from '../records/library/cancel-in-space.ts';
 import { embeddingJobPage } from './jobs/job-list.ts';
 import { embeddingJobView } from './jobs/job-view.ts';
 import { embeddingResults } from './jobs/kept-result.ts';
@@ -51,9 +51,10 @@ export function getEmbeddingJob({ embeddingJobs }: EmbeddingsDependencies): Hand
 export function cancelEmbeddingJob({
   embeddingJobs,
 }: EmbeddingsDependencies): Handlers['cancelEmbeddingJob'] {
+  const { plugin, access } = embeddingJobs;
   return async ({ params: { jobId } }, { caller, now, hold }) => {
-    const space = embeddingJobs.access.spaceOf(caller, 'delete');
-    const run = await cancelInSpace(embeddingJobs, space, jobId, now);
+    const place = { plugin, space: access.spaceOf(caller, 'delete') };
+    const run = await cancelStagedJob(embeddingJobs, place, jobId, now);
     const [result] = await embeddingResults(embeddingJobs.jobs, [run], hold);
     return { status: 200, body: embeddingJobView(run, result) };
   };

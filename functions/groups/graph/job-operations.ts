@@ -13,10 +13,10 @@ import type { CallContext, GroupHandlers, Handler } from '../../http/handler.ts'
 import { listHeaders } from '../../http/list-headers.ts';
 import { getJob, listJobs } from '../../jobs/read-jobs.ts';
 import { bytesOfAttempts, jobsWithResults } from '../records/library/kept-result.ts';
+import { cancelStagedJob } from '../records/library/staged-payload.ts';
 import type { GraphDependencies } from './dependencies.ts';
 import { envelopeIn } from './import-options.ts';
 import { admitGraphJob, type GraphJobRequest } from './jobs/admit-graph-job.ts';
-import { cancelInSpace } from '../records/library/cancel-in-space.ts';
 import { graphJobView, graphResults } from './jobs/job-view.ts';
 
 type Handlers = GroupHandlers<'graph'>;
@@ -150,7 +150,7 @@ export function getGraphJob({ graphJobs, records }: GraphDependencies): Handlers
 export function cancelGraphJob({ graphJobs, records }: GraphDependencies): Handlers['cancelGraphJob'] {
   return async ({ params: { jobId } }, { caller, now, ...context }) => {
     const space = graphJobs.access.spaceOf(caller, 'delete');
-    const run = await cancelInSpace(graphJobs, space, jobId, now);
+    const run = await cancelStagedJob(graphJobs, { plugin: graphJobs.plugin, space }, jobId, now);
     const [result = null] = await graphResults(graphJobs.jobs, records, [run], resultBytes(context));
     return { status: 200, body: graphJobView(run, result) };
   };

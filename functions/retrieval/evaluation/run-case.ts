@@ -1,7 +1,6 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import type { ReadCall } from '../../collections/read-call.ts';
 import { refusalWords, ServiceError } from '../../kernel/errors.ts';
-import { ProviderFailure } from '../../providers/failure.ts';
 import { type RetrievalParts, scoredCandidatesMax } from '../parts.ts';
 import { type RetrievalAnswer, retrieve } from '../retrieve.ts';
 import { type CaseResult, failedCase, overlapOf, succeededCase } from '../rules/evaluation/case-result.ts';
@@ -14,14 +13,16 @@ import {
 } from '../rules/evaluation/request.ts';
 import { type Retrieval, readRetrieval } from '../rules/request.ts';
 import { rerankMembers } from '../rules/trace.ts';
+import { isCaseFault } from './case-fault.ts';
 
 export interface CaseCall extends ReadCall {
   readonly signal: AbortSignal;
+  readonly correlationId?: string;
 }
 
 /**
- * Tries one case. A refusal of its retrieval, such as of an absent collection, is the result of the case; the store's own
- * failures are thrown, and so is the end of the call.
+ * Tries one case. A refusal of its retrieval, such as of an absent collection, is the result of the case. What passes by itself
+ * is thrown, as are the store's own failures and the end of the call.
  */
 export async function runCase(
   parts: RetrievalParts,
@@ -46,12 +47,27 @@ export async function runCase(
     // The report of an evaluation tells what traces of its retrievals would.
     const answer = await retrieve(parts, space, retrieval, { ...call, storesTrace: false });
     const durationMs = Math.max(0, clock.now() - startedAt);
-    return succeededCase(index, asked, judgedAnswer(answer, { k, durationMs, retrieval, evaluation }));
+    const result = succeededCase(
+      index,
+      asked,
+      judgedAnswer(answer, { k, durationMs, retrieval, evaluation }),
+    );
+    refuseLarge(result);
+    return result;
   } catch (error) {
     call.signal.throwIfAborted();
     const durationMs = Math.max(0, clock.now() - startedAt);
     return failedCase(index, asked, { k, durationMs, error: wordsOf(error) });
   }
+}
+
+/** Of the result of a case, so that a checkpoint of a job holds it. */
+const RESULT_BYTES_MAX = 900_000;
+
+function refuseLarge(result: CaseResult): void {
+  if (Buffer.byteLength(JSON.stringify(result)) <= RESULT_BYTES_MAX) return;
+  const detail = `The result of the case has more than ${RESULT_BYTES_MAX} bytes: ask for fewer, or without includeTopResults.`;
+  throw new ServiceError('limit_exceeded', detail);
 }
 
 function refuseOverlap(asked: CaseRequest): void {
@@ -61,11 +77,10 @@ function refuseOverlap(asked: CaseRequest): void {
   throw new ServiceError('validation_failed', detail);
 }
 
-/** Throws every error that is no refusal. */
+/** Throws every error that is not the result of its case. */
 function wordsOf(error: unknown): string {
-  if (error instanceof ServiceError) return refusalWords(error);
-  if (error instanceof ProviderFailure) return error.message;
-  throw error;
+  if (!isCaseFault(error)) throw error;
+  return error instanceof ServiceError ? refusalWords(error) : error.message;
 }
 
 interface Judging {

@@ -78,7 +78,7 @@ async function tryCases(
       call.signal.throwIfAborted();
       await log.begin?.(at, index);
     }
-    const own = { signal: call.signal, grow: attempt().add };
+    const own = { ...call, grow: attempt().add };
     const result = kept ?? (await runCase(parts, space, { evaluation, index, variant }, own));
     call.grow?.(Buffer.byteLength(JSON.stringify(result)));
     if (kept === null) await log.keep(at, result);

@@ -1,4 +1,4 @@
-import type { LexicalRequest } from '../../collections/search/lexical-query.ts';
+import type { RetrievalProfileLexical } from '../../../contracts/generated/models.ts';
 import type { HybridOptions } from './hybrid.ts';
 import type { RerankOptions } from './rerank-options.ts';
 import type { EmbeddingOptions } from './vector-fields.ts';
@@ -20,7 +20,7 @@ export interface RetrievalProfile {
 export interface ProfileDefaults {
   readonly searchMode: 'lexical' | 'hybrid';
   readonly embedding: EmbeddingOptions | null;
-  readonly lexical: LexicalRequest;
+  readonly lexical: Partial<RetrievalProfileLexical>;
   readonly hybrid: HybridOptions | null;
   readonly rerank: ({ readonly enabled: true } & RerankOptions) | null;
   readonly limit: number;

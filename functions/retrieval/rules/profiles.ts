@@ -1,7 +1,7 @@
 import { limits } from '../../../contracts/generated/limits.ts';
 import { invalidMember } from '../../kernel/errors.ts';
 import type { RetrievalRequest } from './asked.ts';
-import { builtInProfiles, type RetrievalProfile } from './built-in-profiles.ts';
+import { builtInProfiles, type ProfileDefaults, type RetrievalProfile } from './built-in-profiles.ts';
 import { given } from './members.ts';
 
 /**
@@ -36,3 +36,50 @@ export function withProfile(
 function profileOf(name: string): RetrievalProfile | null {
   return builtInProfiles.find(({ id }) => id.toLowerCase() === name.toLowerCase()) ?? null;
 }
+
+/** The profile as callers see it: members that it leaves to the defaults are `null`. */
+export function describedProfile({ defaults, recommendedFor, cautions, ...profile }: RetrievalProfile) {
+  return {
+    ...profile,
+    recommendedFor: [...recommendedFor],
+    cautions: [...cautions],
+    defaults: describedDefaults(defaults),
+  };
+}
+
+function describedDefaults({ embedding, lexical, hybrid, rerank, ...defaults }: ProfileDefaults) {
+  return {
+    ...defaults,
+    embedding: embedding && { ...noEmbedding, ...embedding },
+    lexical: { ...noWords, ...lexical },
+    hybrid: hybrid && { ...hybrid },
+    rerank: rerank && { ...rerank },
+  };
+}
+
+const noEmbedding = {
+  field: null,
+  purpose: null,
+  queryPrefix: null,
+  passagePrefix: null,
+  symmetricPrefix: null,
+};
+
+const noWords = {
+  query: null,
+  fields: null,
+  top: null,
+  scanLimit: null,
+  minScore: null,
+  scoring: null,
+  matchMode: null,
+  fieldBoosts: null,
+  bm25K1: null,
+  bm25B: null,
+  phraseBoost: null,
+  exactBoost: null,
+  metadataBoost: null,
+  prefixMatching: null,
+  prefixMinChars: null,
+  requiredPhraseGroups: null,
+};

@@ -1,3 +1,4 @@
+import type { RetrievalEvaluationCaseResult } from '../../../contracts/generated/models.ts';
 import type { JsonObject } from '../../kernel/canonical-json.ts';
 import type { CandidatePool } from './diagnostics.ts';
 import type { Retrieval } from './request.ts';
@@ -38,7 +39,12 @@ export function retrievalTrace(retrieval: Retrieval, facts: RetrievalFacts): Jso
 }
 
 /** What evaluations and traces say of reranking. */
-export function rerankMembers(outcome: RerankOutcome | null): JsonObject {
+export type RerankMembers = Omit<
+  Pick<RetrievalEvaluationCaseResult, Extract<keyof RetrievalEvaluationCaseResult, `rerank${string}`>>,
+  'rerankEnabled'
+>;
+
+export function rerankMembers(outcome: RerankOutcome | null): RerankMembers {
   return {
     rerankProvider: outcome?.provider ?? null,
     rerankTraceId: outcome?.traceId ?? null,

@@ -76,6 +76,19 @@ def test_a_wait_reads_an_embedding_job_until_it_has_its_vectors(sdk: Flavour) ->
     assert clock.slept == [0.25]
 
 
+def test_a_wait_reads_an_evaluation_job_until_it_has_its_result(sdk: Flavour) -> None:
+    clock = Clock()
+    with Stage(at("running"), at("succeeded"), at("running")) as stage:
+        client = sdk.client(stage, clock)
+        assert sdk.call(client, "wait_for_retrieval_evaluation_job", "a/b")["status"] == "succeeded"
+        with pytest.raises(APITimeoutError) as over:
+            sdk.call(client, "wait_for_retrieval_evaluation_job", "7", wait_timeout=0)
+        targets = [seen.target for seen in stage.seen]
+    assert targets[:2] == ["/retrieval/evaluate/jobs/a%2Fb"] * 2
+    assert over.value.operation == "getRetrievalEvaluationJob"
+    assert clock.slept == [0.25]
+
+
 def test_a_wait_reads_a_graph_job_until_it_has_its_result(sdk: Flavour) -> None:
     clock = Clock()
     with Stage(at("queued"), at("succeeded"), at("running")) as stage:

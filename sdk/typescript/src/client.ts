@@ -6,6 +6,7 @@ import type {
   GraphJob,
   RagIngestionJob,
   RecordImportJob,
+  RetrievalEvaluationJob,
 } from './generated/models.ts';
 import type { ClientOptions } from './options.ts';
 import { waitForJob } from './wait-job.ts';
@@ -42,6 +43,18 @@ export class SvcClient extends Operations {
   waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {
     const reader = { operation: 'getEmbeddingJob', read: this.getEmbeddingJob.bind(this, jobId) };
     return waitForJob(this, reader, options);
+  }
+
+  /**
+   * Waits until the evaluation or comparison has ended and returns it, with its result if it has succeeded; `null` if there is no
+   * such job. Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForRetrievalEvaluationJob(
+    jobId: string,
+    options: RunWaitOptions = {},
+  ): Promise<RetrievalEvaluationJob | null> {
+    const read = this.getRetrievalEvaluationJob.bind(this, jobId);
+    return waitForJob(this, { operation: 'getRetrievalEvaluationJob', read }, options);
   }
 
   /**

@@ -47,6 +47,17 @@ describe('waiting for the end of an import', () => {
     expect((await thrown(late, APITimeoutError)).operation).toBe('getEmbeddingJob');
   });
 
+  test('reads an evaluation job until it has its result', async () => {
+    const world = new ManualTime();
+    await using stage = await Stage.open(at('running'), at('succeeded'), at('running'));
+    const wait = stage.client({ world }).waitForRetrievalEvaluationJob('a/b');
+    await world.pass(250);
+    expect((await wait)?.status).toBe('succeeded');
+    expect(stage.seen.map(({ target }) => target)).toEqual(Array(2).fill('/retrieval/evaluate/jobs/a%2Fb'));
+    const late = stage.client({ world }).waitForRetrievalEvaluationJob('7', { waitTimeout: 0 });
+    expect((await thrown(late, APITimeoutError)).operation).toBe('getRetrievalEvaluationJob');
+  });
+
   test('reads a graph job until it has its result', async () => {
     const world = new ManualTime();
     await using stage = await Stage.open(at('queued'), at('succeeded'), at('running'));

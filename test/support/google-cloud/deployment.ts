@@ -16,6 +16,7 @@ const groups = [
   'embeddings',
   'graph',
   'rag',
+  'retrieval',
   'traces',
 ];
 const internal = ['worker', 'reconcile', 'prune'];

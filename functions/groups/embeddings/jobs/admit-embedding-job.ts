@@ -1,4 +1,4 @@
-import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
+import type { StagedPayloads } from '../../../collections/staged-payloads.ts';
 import type { Embedder } from '../../../embeddings/embedder.ts';
 import { type EmbeddingRequest, readEmbeddingRequest } from '../../../embeddings/rules/request.ts';
 import type { Caller } from '../../../identity/caller.ts';
@@ -6,9 +6,7 @@ import type { RecordAccess } from '../../../identity/record-access.ts';
 import { type AdmittedJob, admitJob, type Jobs } from '../../../jobs/admit-job.ts';
 import type { JobPlugin } from '../../../jobs/job-plugin.ts';
 import { jobScope, type ProductTenant } from '../../../jobs/job-scope.ts';
-import { canonicalJson, type Json, sha256 } from '../../../kernel/canonical-json.ts';
-import { invalidMember } from '../../../kernel/errors.ts';
-import { stageText } from '../../records/library/staged-payload.ts';
+import { requestPayload } from '../../records/library/staged-payload.ts';
 import { tagsOf } from './job-facts.ts';
 import { EMBEDDING_HANDLER } from './job-parts.ts';
 
@@ -40,28 +38,17 @@ export async function admitEmbeddingJob(
 ): Promise<AdmittedJob> {
   const space = access.spaceOf(caller, 'write', query.tenantId);
   const { purpose, texts } = readEmbeddingRequest(body);
-  const text = requestText(payloads, body);
   const { provider, modelId, dimensions } = embedder;
-  const isLarge = Buffer.byteLength(text) > INLINE_BYTES_MAX;
   return admitJob(jobs, plugin, {
     operationId: 'startEmbeddingJob',
     handlerId: EMBEDDING_HANDLER,
     caller,
     scope: jobScope(query, access.ownerOf(caller), caller.principal),
     space,
-    payload: isLarge ? {} : (body as Json),
-    payloadHash: sha256(text),
-    ...(isLarge ? { stage: () => stageText(payloads, space, {}, text) } : {}),
+    ...requestPayload(payloads, space, body, 'Durable embedding payload'),
     requested: texts.length,
     idempotencyKey,
     correlationId,
     tags: tagsOf({ provider, modelId, dimensions, purpose }),
   });
-}
-
-function requestText({ payloadBytesMax }: StagedPayloads, body: EmbeddingRequest): string {
-  const text = canonicalJson(body);
-  if (Buffer.byteLength(text) <= payloadBytesMax) return text;
-  const detail = `Durable embedding payload cannot exceed ${payloadBytesMax} bytes`;
-  throw invalidMember('', detail, 'limit_exceeded');
 }

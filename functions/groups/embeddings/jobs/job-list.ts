@@ -1,7 +1,7 @@
 import type { EmbeddingAnswer } from '../../../embeddings/embed-texts.ts';
 import { type JobListRequest, type JobPage, listJobs } from '../../../jobs/read-jobs.ts';
 import type { EmbeddingJobDependencies } from './admit-embedding-job.ts';
-import { embeddingResults, fittingJobs } from './kept-result.ts';
+import { embeddingResults, resultBytesOf } from './kept-result.ts';
 
 export interface EmbeddingJobPage extends JobPage {
   /** Those of the jobs in their order; none where the request asks for none. */
@@ -14,11 +14,7 @@ export async function embeddingJobPage(
   { space, limit, after, includeResult }: Pick<JobListRequest, 'space' | 'limit' | 'after' | 'includeResult'>,
   hold?: (bytes: number) => void,
 ): Promise<EmbeddingJobPage> {
-  const request = { plugin, space, subject: null, limit, after, includeResult: false };
+  const request = { plugin, space, subject: null, limit, after, includeResult, sizeOf: resultBytesOf };
   const page = await listJobs(jobs, request);
-  if (!includeResult) return { ...page, results: [] };
-  const fitting = fittingJobs(page.jobs);
-  // The store knows only where a page of its own ends, so a shorter page is read once more.
-  const shown = fitting === page.jobs.length ? page : await listJobs(jobs, { ...request, limit: fitting });
-  return { ...shown, results: await embeddingResults(jobs, shown.jobs, hold) };
+  return { ...page, results: includeResult ? await embeddingResults(jobs, page.jobs, hold) : [] };
 }

@@ -24,23 +24,11 @@ export function partKey(part: number): string {
 
 /** Bytes of one number of a vector as JSON. */
 const NUMBER_BYTES = 13;
-/** Bytes of results that one list carries; the first result may exceed it. */
-const LIST_BYTES_MAX = 8 * 1024 * 1024;
 
 /** About how many bytes the result of the job has as JSON. */
 export function resultBytesOf({ status, tags, job }: Run): number {
   if (status !== 'succeeded') return 0;
   return (job?.requested ?? 0) * factsOf(tags).dimensions * NUMBER_BYTES;
-}
-
-/** How many of the first jobs a list shows with their results. */
-export function fittingJobs(runs: readonly Run[]): number {
-  let bytes = 0;
-  const end = runs.findIndex((run, index) => {
-    bytes += resultBytesOf(run);
-    return index > 0 && bytes > LIST_BYTES_MAX;
-  });
-  return end === -1 ? runs.length : end;
 }
 
 /** The results of the jobs in their order; `null` for a job that has none. `hold` counts the bytes before they are read. */

@@ -11,7 +11,7 @@ import type { JobContext } from '../../../jobs/job-plugin.ts';
 import type { Json } from '../../../kernel/canonical-json.ts';
 import { ProviderFailure } from '../../../providers/failure.ts';
 import { RunFailure } from '../../../runs/plugin.ts';
-import { discardAfter, readStagedText, type StagedText } from '../../records/library/staged-payload.ts';
+import { discardAfter, requestOf, stagedIn } from '../../records/library/staged-payload.ts';
 import { factsOf, isSameModel } from './job-facts.ts';
 import type { EmbeddingJobsParts } from './job-parts.ts';
 import { type KeptResult, partKey } from './kept-result.ts';
@@ -24,7 +24,7 @@ const TURN = 'provider-turn';
 /** Executes a job from where an earlier execution has come. */
 export async function runEmbeddingJob(parts: EmbeddingJobsParts, context: JobContext): Promise<Json> {
   const { signal, job } = context;
-  const { staged } = stagedOf(context.payload);
+  const { staged } = stagedIn(context.payload);
   const discard = async () => {
     if (staged !== undefined) await parts.payloads.discard(job.space, staged);
   };
@@ -91,20 +91,11 @@ function sameModel({ embeddings }: EmbeddingJobsParts, { tags }: JobContext): Em
   throw new RunFailure('configuration', message);
 }
 
-function stagedOf(payload: Json): StagedText {
-  return typeof payload === 'object' && payload !== null && 'staged' in payload ? payload : {};
-}
-
 async function questionOf(
   { payloads }: EmbeddingJobsParts,
   { payload }: JobContext,
 ): Promise<EmbeddingQuestion> {
-  const reference = stagedOf(payload);
-  const request =
-    reference.staged === undefined
-      ? (payload as EmbeddingRequest)
-      : (JSON.parse(await readStagedText(payloads, reference)) as EmbeddingRequest);
-  return readEmbeddingRequest(request);
+  return readEmbeddingRequest((await requestOf(payloads, payload)) as EmbeddingRequest);
 }
 
 interface KeptParts {

@@ -1,9 +1,9 @@
-import type { StagedPayloads } from '../../../collections/staged-payloads.ts';
-import type { Jobs, StagedPayload } from '../../../jobs/admit-job.ts';
+import { INLINE_BYTES_MAX, type StagedPayloads } from '../../../collections/staged-payloads.ts';
+import type { JobRequest, Jobs, StagedPayload } from '../../../jobs/admit-job.ts';
 import type { JobContext } from '../../../jobs/job-plugin.ts';
 import { cancelJob, type JobPlace } from '../../../jobs/read-jobs.ts';
-import { type JsonObject, sha256 } from '../../../kernel/canonical-json.ts';
-import { ServiceError } from '../../../kernel/errors.ts';
+import { canonicalJson, type Json, type JsonObject, sha256 } from '../../../kernel/canonical-json.ts';
+import { invalidMember, ServiceError } from '../../../kernel/errors.ts';
 import { isCancelled } from '../../../runs/cancellation.ts';
 import { isRunFailure } from '../../../runs/plugin.ts';
 import type { Run } from '../../../runs/run.ts';
@@ -16,6 +16,39 @@ export interface StagedText {
   /** The reference. */
   readonly staged?: string;
   readonly textHash?: string;
+}
+
+/**
+ * What a job keeps of its whole request: the request itself, or where that is too large for a run the reference of its staged
+ * text. `what` names the payload in the refusal of one that exceeds the setting.
+ */
+export function requestPayload(
+  payloads: StagedPayloads,
+  space: string,
+  request: object,
+  what: string,
+): Pick<JobRequest, 'payload' | 'payloadHash' | 'stage'> {
+  const text = canonicalJson(request);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > payloads.payloadBytesMax) {
+    const detail = `${what} cannot exceed ${payloads.payloadBytesMax} bytes`;
+    throw invalidMember('', detail, 'limit_exceeded');
+  }
+  const payloadHash = sha256(text);
+  if (bytes <= INLINE_BYTES_MAX) return { payload: request as Json, payloadHash };
+  return { payload: {}, payloadHash, stage: () => stageText(payloads, space, {}, text) };
+}
+
+/** The reference that the payload of a run holds; without members where the payload is the request itself. */
+export function stagedIn(payload: Json): StagedText {
+  return typeof payload === 'object' && payload !== null && 'staged' in payload ? payload : {};
+}
+
+/** The request that `requestPayload` has kept. Throws as `readStagedText` does. */
+export async function requestOf(payloads: StagedPayloads, payload: Json): Promise<Json> {
+  const reference = stagedIn(payload);
+  if (reference.staged === undefined) return payload;
+  return JSON.parse(await readStagedText(payloads, reference)) as Json;
 }
 
 /** Cancels a queued job at once, and asks a running one to stop. Throws `not_found` for a job that the space does not have. */

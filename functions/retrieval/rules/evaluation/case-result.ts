@@ -1,7 +1,14 @@
-import type { JsonObject } from '../../../kernel/canonical-json.ts';
+import type {
+  RetrievalEvaluationCaseResult,
+  RetrievalEvaluationTopResult,
+} from '../../../../contracts/generated/models.ts';
+import { beginOf } from '../snippet.ts';
+import { type RerankMembers, rerankMembers } from '../trace.ts';
 import { isMatch, isOverlap, type JudgedRecord } from './matching.ts';
 import { type RankedExpectation, rankMetrics } from './metrics.ts';
 import type { CaseRequest, ExpectedRequest, HardNegativeRequest } from './request.ts';
+
+const TYPE_LENGTH_MAX = 256;
 
 /** A result of a retrieval as an evaluation judges it. */
 export interface JudgedResult {
@@ -12,27 +19,7 @@ export interface JudgedResult {
 }
 
 /** What a case asks and how it went: plain JSON, so that a job can keep it. */
-export interface CaseResult {
-  readonly [member: string]: JsonObject[string];
-  readonly index: number;
-  readonly name: string | null;
-  readonly query: string;
-  readonly status: 'succeeded' | 'failed';
-  readonly error: string | null;
-  readonly durationMs: number;
-  readonly k: number;
-  readonly matchedCount: number;
-  readonly hit: boolean;
-  readonly reciprocalRank: number;
-  readonly precisionAtK: number;
-  readonly recallAtK: number;
-  readonly ndcgAtK: number;
-  readonly hardNegativeCount: number;
-  readonly hardNegativeHit: boolean;
-  readonly hardNegativeRateAtK: number;
-  readonly rerankEnabled: boolean;
-  readonly rerankFallbackApplied: boolean;
-}
+export type CaseResult = RetrievalEvaluationCaseResult;
 
 export interface CaseAnswer {
   readonly k: number;
@@ -44,7 +31,7 @@ export interface CaseAnswer {
   readonly vectorFields: readonly string[];
   readonly rerankEnabled: boolean;
   /** The members of a case that tell of reranking. */
-  readonly rerank: JsonObject;
+  readonly rerank: RerankMembers;
 }
 
 /** A hard negative that may be an expected match makes a case that cannot be right: its first such index. */
@@ -82,7 +69,7 @@ export function succeededCase(index: number, asked: CaseRequest, answer: CaseAns
     firstHardNegativeRank: wrongRanks.length === 0 ? null : Math.min(...wrongRanks),
     hardNegativeRateAtK: Math.min(1, wrongRanks.length / answer.k),
     rerankEnabled: answer.rerankEnabled,
-    ...fallbackOf(answer.rerank),
+    ...answer.rerank,
     expected: expected.map(({ each, rank, score }) => ({
       ...placeOf(each),
       relevance: each.relevance ?? 1,
@@ -108,7 +95,7 @@ export function failedCase(
   failure: { k: number; durationMs: number; error: string },
 ): CaseResult {
   const nothing = { k: failure.k, durationMs: failure.durationMs, results: [], includeTopResults: false };
-  const rerank = { vectorFields: [], rerankEnabled: false, rerank: {} };
+  const rerank = { vectorFields: [], rerankEnabled: false, rerank: rerankMembers(null) };
   return {
     ...succeededCase(index, asked, { ...nothing, ...rerank }),
     status: 'failed',
@@ -119,10 +106,6 @@ export function failedCase(
 function namesOf(index: number, { name, request, expected, hardNegatives }: CaseRequest, k: number) {
   const counts = { expectedCount: expected.length, hardNegativeCount: (hardNegatives ?? []).length };
   return { index, name: name ?? null, query: request.query, k, ...counts };
-}
-
-function fallbackOf(rerank: JsonObject): JsonObject & { readonly rerankFallbackApplied: boolean } {
-  return { ...rerank, rerankFallbackApplied: rerank['rerankFallbackApplied'] === true };
 }
 
 function firstOf(top: readonly JudgedResult[], match: ExpectedRequest | HardNegativeRequest) {
@@ -139,7 +122,7 @@ function topResult(
   { record, score, type, snippet }: JudgedResult,
   asked: CaseRequest,
   answer: CaseAnswer,
-): JsonObject {
+): RetrievalEvaluationTopResult {
   const { collection, id, partitionKey } = record;
   const { rerank, vectorFields } = answer;
   return {
@@ -148,11 +131,11 @@ function topResult(
     collection,
     id,
     partitionKey,
-    type,
+    type: beginOf(type, TYPE_LENGTH_MAX),
     matchedExpected: asked.expected.some((each) => isMatch(each, record)),
     matchedHardNegative: (asked.hardNegatives ?? []).some((each) => isMatch(each, record)),
-    rerankFallbackApplied: rerank['rerankFallbackApplied'] === true,
-    rerankProviderStatus: rerank['rerankProviderStatus'] ?? null,
+    rerankFallbackApplied: rerank.rerankFallbackApplied,
+    rerankProviderStatus: rerank.rerankProviderStatus,
     vectorIndexUsed: false,
     vectorIndexProvider: vectorFields.length === 0 ? null : 'exact_scan',
     vectorIndexFields: vectorFields,

@@ -1,3 +1,4 @@
+import { rerankMembers } from '../trace.ts';
 import type { CaseAnswer, JudgedResult } from './case-result.ts';
 import { judgedRecord } from './matching.ts';
 import type { CaseRequest } from './request.ts';
@@ -27,7 +28,7 @@ export function answered(ids: readonly string[], k: number, own: Partial<CaseAns
     includeTopResults: true,
     vectorFields: [],
     rerankEnabled: false,
-    rerank: {},
+    rerank: rerankMembers(null),
   };
   return { k, results, ...plain, ...own };
 }

@@ -6,8 +6,8 @@ export interface SourceReference {
   readonly id?: string | null;
   readonly kind?: string | null;
   readonly uri?: string | null;
-  readonly span?: Json;
-  readonly [member: string]: Json | undefined;
+  readonly span?: unknown;
+  readonly [member: string]: unknown;
 }
 
 /** Which records a match means, as a request names them. */
@@ -102,7 +102,7 @@ function holdsSource(wanted: SourceReference, held: SourceReference): boolean {
   return holdsSpan(wanted.span, held.span);
 }
 
-function holdsSpan(wanted: Json | undefined, held: Json | undefined): boolean {
+function holdsSpan(wanted: unknown, held: unknown): boolean {
   if (!isObject(wanted)) return true;
   const given = spanMembers.filter((name) => isScalar(wanted[name]));
   if (given.length === 0) return true;
@@ -122,19 +122,19 @@ function isGivenAs(wanted: string | null | undefined, actual: string): boolean {
   return !isNamed(wanted) || wanted === actual;
 }
 
-function isNamed(text: Json | undefined): text is string {
+function isNamed(text: unknown): text is string {
   return typeof text === 'string' && text !== '';
 }
 
-function isScalar(value: Json | undefined): boolean {
+function isScalar(value: unknown): boolean {
   return typeof value === 'number' || (typeof value === 'string' && value !== '');
 }
 
-function stringsOf(value: Json | undefined): readonly string[] {
-  const all: readonly (Json | undefined)[] = Array.isArray(value) ? value : [value];
+function stringsOf(value: unknown): readonly string[] {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value];
   return all.filter((each): each is string => isNamed(each));
 }
 
-function isObject(value: Json | undefined): value is { readonly [member: string]: Json } {
+function isObject(value: unknown): value is { readonly [member: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

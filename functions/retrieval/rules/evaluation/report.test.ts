@@ -1,11 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rerankMembers } from '../trace.ts';
 import { failedCase, succeededCase } from './case-result.ts';
 import { answered, asked } from './evaluation.fixture.ts';
 import { comparisonReport, evaluationMetrics, evaluationReport, stops, type TriedVariant } from './report.ts';
 import { readComparison, readEvaluation } from './request.ts';
 
-const rerank = { rerankEnabled: true, rerank: { rerankFallbackApplied: true } };
+const rerank = { rerankEnabled: true, rerank: { ...rerankMembers(null), rerankFallbackApplied: true } };
 const right = succeededCase(0, asked(['a'], ['z']), answered(['a', 'b'], 2));
 const half = succeededCase(1, asked(['a', 'b'], ['c']), answered(['c', 'b'], 2, rerank));
 const wrong = succeededCase(2, asked(['x']), answered(['a'], 2));

@@ -10,6 +10,7 @@ import { RecordsOperations } from './groups/records.ts';
 import { ObjectsOperations } from './groups/objects.ts';
 import { ArtifactsOperations } from './groups/artifacts.ts';
 import { EmbeddingsOperations } from './groups/embeddings.ts';
+import { RetrievalOperations } from './groups/retrieval.ts';
 import { RagOperations } from './groups/rag.ts';
 import { GraphOperations } from './groups/graph.ts';
 import { TracesOperations } from './groups/traces.ts';
@@ -46,6 +47,11 @@ export type {
   ListEmbeddingJobsParameters,
 } from './groups/embeddings.ts';
 export type {
+  StartRetrievalEvaluationComparisonJobParameters,
+  StartRetrievalEvaluationJobParameters,
+  ListRetrievalEvaluationJobsParameters,
+} from './groups/retrieval.ts';
+export type {
   IngestRagTextParameters,
   IngestRagTextsParameters,
   StartRagTextIngestionJobParameters,
@@ -67,6 +73,6 @@ export type {
 /** Every operation of the contract. `SvcClient` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
-export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, RagOperations, GraphOperations, TracesOperations {}
+export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, RetrievalOperations, RagOperations, GraphOperations, TracesOperations {}
 
-flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, RagOperations, GraphOperations, TracesOperations]);
+flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, RetrievalOperations, RagOperations, GraphOperations, TracesOperations]);

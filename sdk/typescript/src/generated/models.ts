@@ -5018,6 +5018,679 @@ export type RerankOptions = {
   readonly fallbackOnFailure?: boolean | null;
 };
 
+/** A record that a question should find: one that has any of the ids or sources. */
+export type RetrievalEvaluationExpectedMatch = {
+  /** Id of the record, or one of its aliases or sources. (at most 1023 characters) */
+  readonly id?: string | null;
+  /** Only in this partition. (at most 2048 characters) */
+  readonly partitionKey?: string | null;
+  /** Only in this collection. (at most 255 characters) */
+  readonly collection?: string | null;
+  /** Further ids, of which a record needs one. (at most 100 items) */
+  readonly aliases?: readonly string[] | null;
+  /** Ids of sources, of which a record needs one. (at most 100 items) */
+  readonly sourceIds?: readonly string[] | null;
+  /**
+   * Sources of which a record needs one: all members that are given are equal, and its span holds the given
+   * one. (at most 100 items)
+   */
+  readonly sources?: readonly SvcSourceReferenceInput[] | null;
+  /** How much it matters for nDCG: above 0. (above 0, 1 when absent) */
+  readonly relevance?: number | null;
+};
+
+/** A record that looks right and is wrong. It may not be an expected one. */
+export type RetrievalEvaluationHardNegativeMatch = {
+  /** Id of the record, or one of its aliases or sources. (at most 1023 characters) */
+  readonly id?: string | null;
+  /** Only in this partition. (at most 2048 characters) */
+  readonly partitionKey?: string | null;
+  /** Only in this collection. (at most 255 characters) */
+  readonly collection?: string | null;
+  /** Further ids, of which a record needs one. (at most 100 items) */
+  readonly aliases?: readonly string[] | null;
+  /** Ids of sources, of which a record needs one. (at most 100 items) */
+  readonly sourceIds?: readonly string[] | null;
+  /**
+   * Sources of which a record needs one: all members that are given are equal, and its span holds the given
+   * one. (at most 100 items)
+   */
+  readonly sources?: readonly SvcSourceReferenceInput[] | null;
+  /** Why it is wrong, for people. (at most 1024 characters) */
+  readonly reason?: string | null;
+};
+
+/** One question with its right answers. */
+export type RetrievalEvaluationCase = {
+  /** Name of the case, for people. (at most 512 characters) */
+  readonly name?: string | null;
+  /** The question. */
+  readonly request: RetrievalRequest;
+  /** What it should find. (1 to 100 items) */
+  readonly expected: readonly RetrievalEvaluationExpectedMatch[];
+  /** What it should not find. (at most 200 items) */
+  readonly hardNegatives?: readonly RetrievalEvaluationHardNegativeMatch[] | null;
+  /**
+   * So many of the first results are judged. If absent `defaultK`, or else the limit of the question, at most
+   * 100. (1 to 100)
+   */
+  readonly k?: number | null;
+  /** Free facts about the case. The service does not read them. */
+  readonly metadata?: object | null;
+};
+
+/** Questions with their right answers. */
+export type RetrievalEvaluationRequest = {
+  /** The questions. (1 to 200 items) */
+  readonly cases: readonly RetrievalEvaluationCase[];
+  /** Whether a case that fails leaves the others to be tried. (true when absent) */
+  readonly continueOnError?: boolean | null;
+  /** So many of the first results are judged in cases that do not say. (1 to 100) */
+  readonly defaultK?: number | null;
+  /** Whether each case shows the results that were judged. (true when absent) */
+  readonly includeTopResults?: boolean | null;
+};
+
+/** Another way to answer the questions: members that are given replace those of each question. */
+export type RetrievalEvaluationVariant = {
+  /** Names the variant; unique in the request, and not blank. (at most 160 characters) */
+  readonly id: string;
+  /** Its name for people. (at most 512 characters) */
+  readonly label?: string | null;
+  /**
+   * Id of a profile, whose members stand for those that neither the variant nor the question has. (at most
+   * 160 characters)
+   */
+  readonly profile?: string | null;
+  /** The collections that are searched instead. (at most 16 items) */
+  readonly collections?: readonly string[] | null;
+  /** Only records of these partitions; of all if empty or absent. (at most 1000 items) */
+  readonly partitionKeys?: readonly string[] | null;
+  /** The condition that records must meet. */
+  readonly filter?: FilterNode | null;
+  /** How the query gets its vector. */
+  readonly embedding?: EmbeddingOptions | null;
+  /** Vectors that are compared, instead of the one of `embedding`. Their names differ. (at most 8 items) */
+  readonly vectorFields?: readonly RetrievalVectorFieldQuery[] | null;
+  /**
+   * `vector`, `lexical` or `hybrid`; upper and lower case are the same. If absent, `vector` where `embedding`
+   * or `vectorFields` is given, and else `lexical`. (at most 32 characters)
+   */
+  readonly searchMode?: string | null;
+  /** How records are ranked by words. Its query is that of the request if absent. */
+  readonly lexical?: LexicalSearchOptions | null;
+  /** How both rankings become one. */
+  readonly hybrid?: HybridSearchOptions | null;
+  /** How the best results are put into a new order. */
+  readonly rerank?: RerankOptions | null;
+  /** The largest number of results, at most 1,000. (at least 1) */
+  readonly limit?: number | null;
+  /** Results with a lower score before reranking are left out. */
+  readonly minScore?: number | null;
+  /** Has no effect: evaluations store no traces. */
+  readonly includeTrace?: boolean | null;
+};
+
+/** Questions with their right answers, and ways to answer them. */
+export type RetrievalEvaluationComparisonRequest = {
+  /** The questions. (1 to 200 items) */
+  readonly cases: readonly RetrievalEvaluationCase[];
+  /** Whether a case that fails leaves the others to be tried. (true when absent) */
+  readonly continueOnError?: boolean | null;
+  /** So many of the first results are judged in cases that do not say. (1 to 100) */
+  readonly defaultK?: number | null;
+  /** The ways. The first one is the baseline of the others. (1 to 12 items) */
+  readonly variants: readonly RetrievalEvaluationVariant[];
+  /** Whether each case shows the results that were judged. (false when absent) */
+  readonly includeTopResults?: boolean | null;
+  /** Whether each variant shows its cases. (false when absent) */
+  readonly includeCaseResults?: boolean | null;
+};
+
+/** How the query gets its vector under a profile; null means the default. */
+export type RetrievalProfileEmbedding = {
+  /**
+   * The vector of the records that is compared; the first of the policy of each collection if absent. (at
+   * most 128 characters)
+   */
+  readonly field: string | null;
+  /**
+   * What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower case
+   * are the same. (at most 32 characters)
+   */
+  readonly purpose: string | null;
+  /**
+   * Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
+   * characters)
+   */
+  readonly queryPrefix: string | null;
+  /** Goes before it where the purpose is `passage` or `document`. (at most 512 characters) */
+  readonly passagePrefix: string | null;
+  /** Goes before it where the purpose is `symmetric`. (at most 512 characters) */
+  readonly symmetricPrefix: string | null;
+};
+
+/** How records are ranked by words under a profile; null means the default. */
+export type RetrievalProfileLexical = {
+  /** Null: the query of the request. (at most 16384 characters) */
+  readonly query: string | null;
+  /**
+   * JSON Pointers to the parts of a record that are scored; `/content`, `/metadata`, `/id`, `/type` and
+   * `/sources` if empty or absent. (at most 100 items)
+   */
+  readonly fields: readonly string[] | null;
+  /** The largest number of matches, of all pages together. (at least 1) */
+  readonly top: number | null;
+  /**
+   * The largest number of candidates that are scored. The setting Records:LexicalCandidatesMax may be lower.
+   * The diagnostics of each match name the limit that held, and whether there are other candidates. Where
+   * there are, a page without matches is refused with `search_budget_exceeded`. (at least 1)
+   */
+  readonly scanLimit: number | null;
+  /** Matches with a lower score are left out. */
+  readonly minScore: number | null;
+  /** `bm25`, which weighs rare words more, or `coverage`, the share of the words that a record holds. */
+  readonly scoring: 'bm25' | 'coverage' | null;
+  /** Whether a record needs `any` word or phrase of the query, or `all` of them. */
+  readonly matchMode: 'any' | 'all' | null;
+  /**
+   * Factors by JSON Pointer for words in these parts of a record; the longest pointer that leads to a part
+   * decides, without one it is 1. Negative factors count as 0. (at most 100 entries)
+   */
+  readonly fieldBoosts: { readonly [name: string]: number } | null;
+  /** How much repeated words count, in `bm25`. (above 0) */
+  readonly bm25K1: number | null;
+  /** How much the length of a record counts, in `bm25`. (0 to 1) */
+  readonly bm25B: number | null;
+  /**
+   * Added to the score where a phrase, or the whole query, stands in a field. Negative numbers count as 0.
+   */
+  readonly phraseBoost: number | null;
+  /** Added to the score where it is all of a field. Negative numbers count as 0. */
+  readonly exactBoost: number | null;
+  /** Added to the score where `/metadata`, `/sources` or `/id` holds a word. Negative numbers count as 0. */
+  readonly metadataBoost: number | null;
+  /** Whether words of the query also match longer words that begin with them. */
+  readonly prefixMatching: boolean | null;
+  /** Characters of the shortest word that matches longer ones. (at least 1) */
+  readonly prefixMinChars: number | null;
+  /** A record must hold at least one phrase of each group. (at most 16 items) */
+  readonly requiredPhraseGroups: readonly (readonly string[])[] | null;
+};
+
+/** How both rankings become one under a profile. */
+export type RetrievalProfileHybrid = {
+  /** Weight of the vectors: at least 0. The sum of both weights is above 0. */
+  readonly vectorWeight: number | null;
+  /** Weight of the words: at least 0. */
+  readonly lexicalWeight: number | null;
+  /**
+   * Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
+   * (at least 1)
+   */
+  readonly candidateMultiplier: number | null;
+  /** Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1) */
+  readonly vectorCandidateLimit: number | null;
+  /** Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1) */
+  readonly lexicalCandidateLimit: number | null;
+  /**
+   * `weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight / (`rrfK`
+   * + rank). Upper and lower case are the same. (at most 32 characters)
+   */
+  readonly fusion: string | null;
+  /** How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1) */
+  readonly rrfK: number | null;
+};
+
+/** How results are put into a new order under a profile. */
+export type RetrievalProfileRerank = {
+  /** Whether results are put into a new order. */
+  readonly enabled: boolean | null;
+  /** The provider; the reranker of the service itself if absent. (at most 160 characters) */
+  readonly provider: string | null;
+  /**
+   * What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
+   * `advisory`, `research`, `review` or `scaffold`. (at most 160 characters)
+   */
+  readonly mode: string | null;
+  /**
+   * So many of the best results are put into a new order, at most 1,000; four times the limit if absent. (at
+   * least 1)
+   */
+  readonly candidateLimit: number | null;
+  /** The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1) */
+  readonly maxCandidateChars: number | null;
+  /**
+   * The member of the content that holds the text; `text`, or else the first text of the content, if absent.
+   * (at most 160 characters)
+   */
+  readonly contentField: string | null;
+  /** Weight of the score of the reranker in the new score. (at least 0) */
+  readonly rerankScoreWeight: number | null;
+  /** Weight of the score before. (at least 0) */
+  readonly originalScoreWeight: number | null;
+  /** How long the provider may take; as its mode says if absent. (at least 1) */
+  readonly timeoutSeconds: number | null;
+  /** How much the provider may answer; as its mode says if absent. (at least 1) */
+  readonly maxOutputBytes: number | null;
+  /** Whether results keep their order where the reranker fails. If false, its failure refuses the request. */
+  readonly fallbackOnFailure: boolean | null;
+};
+
+/** What a profile gives to a request that does not say it. */
+export type RetrievalProfileDefaults = {
+  /** The mode. */
+  readonly searchMode: 'vector' | 'lexical' | 'hybrid';
+  /** How the query gets its vector; null where the profile says nothing of it. */
+  readonly embedding: RetrievalProfileEmbedding | null;
+  /** How records are ranked by words. */
+  readonly lexical: RetrievalProfileLexical | null;
+  /** How both rankings become one. */
+  readonly hybrid: RetrievalProfileHybrid | null;
+  /** How results are put into a new order. */
+  readonly rerank: RetrievalProfileRerank | null;
+  /** The limit, where the request has none or 10. (at least 1) */
+  readonly limit: number;
+  /** Always true. */
+  readonly includeTrace: boolean;
+};
+
+/** Members of a retrieval under one name. */
+export type RetrievalProfileDescriptor = {
+  /** The name, for `profile` of a request. (at most 160 characters) */
+  readonly id: string;
+  /** Its name for people. (at most 256 characters) */
+  readonly label: string;
+  /** What it does. (at most 2048 characters) */
+  readonly description: string;
+  /** The mode. */
+  readonly searchMode: 'vector' | 'lexical' | 'hybrid';
+  /** Whether the collections need vectors. */
+  readonly requiresVector: boolean;
+  /** Whether results are put into a new order. */
+  readonly usesRerank: boolean;
+  /** What it is good for. (at most 16 items) */
+  readonly recommendedFor: readonly string[];
+  /** What to take care of. (at most 16 items) */
+  readonly cautions: readonly string[];
+  /** What it gives to a request. */
+  readonly defaults: RetrievalProfileDefaults;
+};
+
+/** The profiles of the service. (at most 64 items) */
+export type RetrievalProfileDescriptorList = readonly RetrievalProfileDescriptor[];
+
+/** A result of a retrieval. */
+export type RetrievalMatch = {
+  /** Its place, from 1. (at least 1) */
+  readonly rank: number;
+  /** How well it matches: higher is better. What it means depends on the mode, as the diagnostics say. */
+  readonly score: number;
+  /** The collection of the record. (at most 255 characters) */
+  readonly collection: string;
+  /** The first 200 UTF-16 code units of `content.text`; empty without one. (at most 200 characters) */
+  readonly snippet: string | null;
+  /** The record. */
+  readonly record: SvcRecord;
+  /** Why it has this score; null without a trace. */
+  readonly diagnostics: RetrievalDiagnostics | null;
+};
+
+/** The results of a retrieval, the best first. */
+export type RetrievalResultEnvelope = {
+  /** The question. (at most 100000 characters) */
+  readonly query: string;
+  /**
+   * By score downwards; equal scores in the order of collection, partition key and id. (at most 1000 items)
+   */
+  readonly results: readonly RetrievalMatch[];
+  /**
+   * How the answer came about: the id of its stored trace, times, modes and the number of candidates of each
+   * collection; null unless it was asked for.
+   */
+  readonly trace: JsonObject | null;
+};
+
+/** Where an expected match was found. */
+export type RetrievalEvaluationExpectedResult = {
+  /** The id of the request; empty where it names the record in another way. (at most 1023 characters) */
+  readonly id: string;
+  /** The partition of the request. (at most 2048 characters) */
+  readonly partitionKey: string | null;
+  /** The collection of the request. (at most 255 characters) */
+  readonly collection: string | null;
+  /** The relevance of the request. */
+  readonly relevance: number;
+  /** The place of the first result that it means; null where none of the first k is one. (at least 1) */
+  readonly rank: number | null;
+  /** The score of that result. */
+  readonly score: number | null;
+};
+
+/** Where a hard negative was found. */
+export type RetrievalEvaluationHardNegativeResult = {
+  /** The id of the request; empty where it names the record in another way. (at most 1023 characters) */
+  readonly id: string;
+  /** The partition of the request. (at most 2048 characters) */
+  readonly partitionKey: string | null;
+  /** The collection of the request. (at most 255 characters) */
+  readonly collection: string | null;
+  /** The reason of the request. (at most 1024 characters) */
+  readonly reason: string | null;
+  /** The place of the first result that it means; null where none of the first k is one. (at least 1) */
+  readonly rank: number | null;
+  /** The score of that result. */
+  readonly score: number | null;
+};
+
+/** A result that was judged. */
+export type RetrievalEvaluationTopResult = {
+  /** Its place, from 1. (at least 1) */
+  readonly rank: number;
+  /** Its score. */
+  readonly score: number;
+  /** Its collection. (at most 255 characters) */
+  readonly collection: string;
+  /** Its id. (at most 1023 characters) */
+  readonly id: string;
+  /** Its partition. (at most 2048 characters) */
+  readonly partitionKey: string;
+  /** Its type, the first 256 UTF-16 code units. (at most 256 characters) */
+  readonly type: string | null;
+  /** Whether it is an expected match. */
+  readonly matchedExpected: boolean;
+  /** Whether it is a hard negative. */
+  readonly matchedHardNegative: boolean;
+  /** Whether the reranker failed, so that results kept their order. */
+  readonly rerankFallbackApplied: boolean;
+  /** What the reranker said. (at most 160 characters) */
+  readonly rerankProviderStatus: string | null;
+  /** Always false: searches by vectors miss no record. */
+  readonly vectorIndexUsed: boolean;
+  /** How vectors were compared: `exact_scan`; null where none was. (at most 160 characters) */
+  readonly vectorIndexProvider: string | null;
+  /** The vectors that were compared. (at most 8 items) */
+  readonly vectorIndexFields: readonly string[];
+  /** The first 200 UTF-16 code units of `content.text`; empty without one. (at most 200 characters) */
+  readonly snippet: string | null;
+};
+
+/** How a case went. */
+export type RetrievalEvaluationCaseResult = {
+  /** Its place in the request, from 0. (at least 0) */
+  readonly index: number;
+  /** Its name. (at most 512 characters) */
+  readonly name: string | null;
+  /** Its question. (at most 100000 characters) */
+  readonly query: string;
+  /** A case fails where its retrieval is refused, as of an absent collection. */
+  readonly status: 'succeeded' | 'failed';
+  /** Why it failed. (at most 4096 characters) */
+  readonly error: string | null;
+  /** Time of its retrieval in milliseconds. (at least 0) */
+  readonly durationMs: number;
+  /** So many of the first results were judged. (at least 1) */
+  readonly k: number;
+  /** Expected matches. (at least 0) */
+  readonly expectedCount: number;
+  /** Results that were judged. (at least 0) */
+  readonly retrievedCount: number;
+  /** Expected matches that were found. (at least 0) */
+  readonly matchedCount: number;
+  /** Whether any was found. */
+  readonly hit: boolean;
+  /** The place of the first one; null without one. (at least 1) */
+  readonly firstRelevantRank: number | null;
+  /** 1 / `firstRelevantRank`; 0 without one. (0 to 1) */
+  readonly reciprocalRank: number;
+  /** `matchedCount` / k. (0 to 1) */
+  readonly precisionAtK: number;
+  /** `matchedCount` / `expectedCount`. (0 to 1) */
+  readonly recallAtK: number;
+  /** The sum of relevance / log2(rank + 1) of the matches, over that of the best order there is. (0 to 1) */
+  readonly ndcgAtK: number;
+  /** Hard negatives. (at least 0) */
+  readonly hardNegativeCount: number;
+  /** Hard negatives that were found. (at least 0) */
+  readonly hardNegativeMatchedCount: number;
+  /** Whether any was found. */
+  readonly hardNegativeHit: boolean;
+  /** The place of the first one; null without one. (at least 1) */
+  readonly firstHardNegativeRank: number | null;
+  /** `hardNegativeMatchedCount` / k. (0 to 1) */
+  readonly hardNegativeRateAtK: number;
+  /** Whether results were to be put into a new order. */
+  readonly rerankEnabled: boolean;
+  /** The reranker. (at most 160 characters) */
+  readonly rerankProvider: string | null;
+  /** The trace that its provider wrote. (at most 160 characters) */
+  readonly rerankTraceId: string | null;
+  /** Whether it failed, so that results kept their order. */
+  readonly rerankFallbackApplied: boolean;
+  /** The kind of its failure. (at most 160 characters) */
+  readonly rerankFailureClass: string | null;
+  /** What it said. (at most 160 characters) */
+  readonly rerankProviderStatus: string | null;
+  /** Results that it got. (at least 0) */
+  readonly rerankInputCandidateCount: number;
+  /** Bytes of the request to it. (at least 0) */
+  readonly rerankProviderPayloadBytes: number;
+  /** Bytes that its mode allows. (at least 0) */
+  readonly rerankProviderMaxInputBytes: number;
+  /** Where each expected match was found. (at most 100 items) */
+  readonly expected: readonly RetrievalEvaluationExpectedResult[];
+  /** Where each hard negative was found. (at most 200 items) */
+  readonly hardNegatives: readonly RetrievalEvaluationHardNegativeResult[];
+  /** The results that were judged; empty unless the request asks for them. (at most 100 items) */
+  readonly topResults: readonly RetrievalEvaluationTopResult[];
+};
+
+/** Measures of all cases of a variant. All are 0 where the variant failed. */
+export type RetrievalEvaluationMetrics = {
+  /** Cases of the request. (at least 0) */
+  readonly requested: number;
+  /** Cases that were tried. (at least 0) */
+  readonly attempted: number;
+  /** Cases that were answered. (at least 0) */
+  readonly succeeded: number;
+  /** Cases that were not answered. (at least 0) */
+  readonly failed: number;
+  /** Whether a failed case ended the evaluation. */
+  readonly stoppedOnError: boolean;
+  /** Cases that found an expected match. (at least 0) */
+  readonly hitCount: number;
+  /** Their share of the cases that were answered. (0 to 1) */
+  readonly hitRate: number;
+  /** Mean over the cases that were answered, as the further ones; 0 without any. (0 to 1) */
+  readonly meanReciprocalRank: number;
+  /** Mean precision. (0 to 1) */
+  readonly meanPrecisionAtK: number;
+  /** Mean recall. (0 to 1) */
+  readonly meanRecallAtK: number;
+  /** Mean nDCG. (0 to 1) */
+  readonly meanNdcgAtK: number;
+  /** Answered cases with hard negatives. (at least 0) */
+  readonly hardNegativeCaseCount: number;
+  /** Those of them that found one. (at least 0) */
+  readonly hardNegativeHitCount: number;
+  /** Their share. (0 to 1) */
+  readonly hardNegativeHitRate: number;
+  /** Mean over the answered cases with hard negatives. (0 to 1) */
+  readonly meanHardNegativeRateAtK: number;
+  /** Answered cases with reranking. (at least 0) */
+  readonly rerankCaseCount: number;
+  /** Those of them whose reranker failed. (at least 0) */
+  readonly rerankFallbackCaseCount: number;
+  /** Their share. (0 to 1) */
+  readonly rerankFallbackRate: number;
+};
+
+/** How good the answers to the questions are. */
+export type RetrievalEvaluationResult = {
+  /** Cases of the request. (at least 0) */
+  readonly requested: number;
+  /** Cases that were tried. (at least 0) */
+  readonly attempted: number;
+  /** Cases that were answered. (at least 0) */
+  readonly succeeded: number;
+  /** Cases that were not answered. (at least 0) */
+  readonly failed: number;
+  /** Whether a failed case ended the evaluation. */
+  readonly stoppedOnError: boolean;
+  /** Cases that found an expected match. (at least 0) */
+  readonly hitCount: number;
+  /** Their share of the cases that were answered. (0 to 1) */
+  readonly hitRate: number;
+  /** Mean over the cases that were answered, as the further ones; 0 without any. (0 to 1) */
+  readonly meanReciprocalRank: number;
+  /** Mean precision. (0 to 1) */
+  readonly meanPrecisionAtK: number;
+  /** Mean recall. (0 to 1) */
+  readonly meanRecallAtK: number;
+  /** Mean nDCG. (0 to 1) */
+  readonly meanNdcgAtK: number;
+  /** Answered cases with hard negatives. (at least 0) */
+  readonly hardNegativeCaseCount: number;
+  /** Those of them that found one. (at least 0) */
+  readonly hardNegativeHitCount: number;
+  /** Their share. (0 to 1) */
+  readonly hardNegativeHitRate: number;
+  /** Mean over the answered cases with hard negatives. (0 to 1) */
+  readonly meanHardNegativeRateAtK: number;
+  /** Answered cases with reranking. (at least 0) */
+  readonly rerankCaseCount: number;
+  /** Those of them whose reranker failed. (at least 0) */
+  readonly rerankFallbackCaseCount: number;
+  /** Their share. (0 to 1) */
+  readonly rerankFallbackRate: number;
+  /** The cases that were tried, in their order. (at most 200 items) */
+  readonly cases: readonly RetrievalEvaluationCaseResult[];
+};
+
+/** Measures of a variant less those of the baseline. */
+export type RetrievalEvaluationMetricDeltas = {
+  /** Difference of `hitRate`. (-1 to 1) */
+  readonly hitRate: number;
+  /** Difference of `meanReciprocalRank`. (-1 to 1) */
+  readonly meanReciprocalRank: number;
+  /** Difference of `meanPrecisionAtK`. (-1 to 1) */
+  readonly meanPrecisionAtK: number;
+  /** Difference of `meanRecallAtK`. (-1 to 1) */
+  readonly meanRecallAtK: number;
+  /** Difference of `meanNdcgAtK`. (-1 to 1) */
+  readonly meanNdcgAtK: number;
+  /** Difference of `hardNegativeHitRate`. (-1 to 1) */
+  readonly hardNegativeHitRate: number;
+  /** Difference of `meanHardNegativeRateAtK`. (-1 to 1) */
+  readonly meanHardNegativeRateAtK: number;
+  /** Difference of `rerankFallbackRate`. (-1 to 1) */
+  readonly rerankFallbackRate: number;
+};
+
+/** How good a variant answers the questions. */
+export type RetrievalEvaluationVariantResult = {
+  /** The variant. (at most 160 characters) */
+  readonly id: string;
+  /** Its name. (at most 512 characters) */
+  readonly label: string | null;
+  /** A variant fails where a failed case ended it, or where no case was answered. */
+  readonly status: 'succeeded' | 'failed';
+  /** Why it failed: the error of its first failed case. (at most 4096 characters) */
+  readonly error: string | null;
+  /** Time of its retrievals in milliseconds. (at least 0) */
+  readonly durationMs: number;
+  /** Its measures. */
+  readonly metrics: RetrievalEvaluationMetrics;
+  /** Its measures less those of the baseline; null for the baseline, and where one of both failed. */
+  readonly deltaFromBaseline: RetrievalEvaluationMetricDeltas | null;
+  /** The cases that were tried; empty unless the request asks for them. (at most 200 items) */
+  readonly cases: readonly RetrievalEvaluationCaseResult[];
+};
+
+/** How good the variants answer the questions. */
+export type RetrievalEvaluationComparisonResult = {
+  /** Cases of the request. (at least 0) */
+  readonly requested: number;
+  /** Variants of the request. (at least 0) */
+  readonly variantsRequested: number;
+  /** Variants that were tried. (at least 0) */
+  readonly variantsAttempted: number;
+  /** Variants that did not fail. (at least 0) */
+  readonly variantsSucceeded: number;
+  /** Variants that failed. (at least 0) */
+  readonly variantsFailed: number;
+  /** Whether a failed variant ended the comparison. */
+  readonly stoppedOnError: boolean;
+  /** The variant that the others are compared with: the first one. (at most 160 characters) */
+  readonly baselineVariantId: string | null;
+  /** The variants that were tried, in their order. (at most 12 items) */
+  readonly variants: readonly RetrievalEvaluationVariantResult[];
+};
+
+/**
+ * An evaluation or a comparison as a job. A job whose cases failed still ends as succeeded; its result names
+ * them.
+ */
+export type RetrievalEvaluationJob = {
+  /** The receipt of its admission. */
+  readonly admission: AdmissionReceipt;
+  /** The job; also the id of its run. (at most 160 characters) */
+  readonly id: string;
+  /** What it does. */
+  readonly kind: 'evaluation' | 'comparison';
+  /** The status of the job. */
+  readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'rejected';
+  /** SHA-256 of the request as canonical JSON. (at most 71 characters) */
+  readonly requestHash: string;
+  /** When it was admitted. */
+  readonly createdAt: Timestamp;
+  /** When it began. (at most 40 characters, RFC 3339) */
+  readonly startedAt: string | null;
+  /** When it ended. (at most 40 characters, RFC 3339) */
+  readonly completedAt: string | null;
+  /** From its first start to its end, in milliseconds; null before the end. (at least 0) */
+  readonly durationMs: number | null;
+  /** Whether a caller asked it to stop. */
+  readonly cancellationRequested: boolean;
+  /** Cases of the request. (at least 0) */
+  readonly requested: number;
+  /** Cases of an evaluation that were tried so far; 0 in a comparison, as the next two. (at least 0) */
+  readonly casesAttempted: number;
+  /** Cases that were answered so far. (at least 0) */
+  readonly casesSucceeded: number;
+  /** Cases that were not answered so far. (at least 0) */
+  readonly casesFailed: number;
+  /** The case that is tried, from 0, while the job runs; null otherwise. (at least 0) */
+  readonly currentCaseIndex: number | null;
+  /** Its name. (at most 512 characters) */
+  readonly currentCaseName: string | null;
+  /** Variants of a comparison; 0 in an evaluation, as the next three. (at least 0) */
+  readonly variantsRequested: number;
+  /** Variants that were tried so far. (at least 0) */
+  readonly variantsAttempted: number;
+  /** Variants that did not fail so far. (at least 0) */
+  readonly variantsSucceeded: number;
+  /** Variants that failed so far. (at least 0) */
+  readonly variantsFailed: number;
+  /** The variant that is tried, while the job runs; null otherwise. (at most 160 characters) */
+  readonly currentVariantId: string | null;
+  /** Its place, from 0. (at least 0) */
+  readonly currentVariantIndex: number | null;
+  /** Share of the work that is done; 1 once it succeeded. (0 to 1) */
+  readonly progress: number;
+  /** Kind of the failure of the whole job. (at most 160 characters) */
+  readonly failureClass: string | null;
+  /** Description of that failure. The errors of cases are in the result. (at most 4096 characters) */
+  readonly error: string | null;
+  /** The result of an evaluation; null in lists unless `includeResult` is true. */
+  readonly evaluationResult: RetrievalEvaluationResult | null;
+  /** The result of a comparison; null in lists unless `includeResult` is true. */
+  readonly result: RetrievalEvaluationComparisonResult | null;
+};
+
+/** Evaluations and comparisons as jobs, newest first. (at most 100 items) */
+export type RetrievalEvaluationJobList = readonly RetrievalEvaluationJob[];
+
 // ---- server
 
 /** Name, version and configuration of the running service. Reads no store. */

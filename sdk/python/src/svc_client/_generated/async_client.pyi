@@ -633,6 +633,77 @@ class AsyncOperations:
         options: AsyncCallOptions | None = None,
     ) -> models.EmbeddingJob | None: ...
 
+    # ---- Retrieval
+
+    async def list_retrieval_profiles(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalProfileDescriptorList: ...
+
+    async def retrieve(
+        self,
+        request: models.RetrievalRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalResultEnvelope: ...
+
+    async def evaluate_retrieval(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalEvaluationResult: ...
+
+    async def compare_retrieval_evaluations(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalEvaluationComparisonResult: ...
+
+    async def start_retrieval_evaluation_comparison_job(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob: ...
+
+    async def start_retrieval_evaluation_job(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob: ...
+
+    async def list_retrieval_evaluation_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalEvaluationJobList: ...
+
+    async def get_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob | None: ...
+
+    async def cancel_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob | None: ...
+
     # ---- RAG
 
     async def ingest_rag_text(
@@ -1521,6 +1592,77 @@ class AsyncOperationsWithRawResponse:
         options: AsyncCallOptions | None = None,
     ) -> APIResponse[models.EmbeddingJob | None]: ...
 
+    # ---- Retrieval
+
+    async def list_retrieval_profiles(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalProfileDescriptorList]: ...
+
+    async def retrieve(
+        self,
+        request: models.RetrievalRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalResultEnvelope]: ...
+
+    async def evaluate_retrieval(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationResult]: ...
+
+    async def compare_retrieval_evaluations(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationComparisonResult]: ...
+
+    async def start_retrieval_evaluation_comparison_job(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJob]: ...
+
+    async def start_retrieval_evaluation_job(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJob]: ...
+
+    async def list_retrieval_evaluation_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJobList]: ...
+
+    async def get_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJob | None]: ...
+
+    async def cancel_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJob | None]: ...
+
     # ---- RAG
 
     async def ingest_rag_text(
@@ -2387,6 +2529,77 @@ class AsyncOperationsWithStreamingResponse:
     ) -> AsyncStreamedResponse: ...
 
     async def cancel_embedding_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    # ---- Retrieval
+
+    async def list_retrieval_profiles(
+        self,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def retrieve(
+        self,
+        request: models.RetrievalRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def evaluate_retrieval(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def compare_retrieval_evaluations(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_retrieval_evaluation_comparison_job(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def start_retrieval_evaluation_job(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def list_retrieval_evaluation_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def get_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: AsyncCallOptions | None = None,
+    ) -> AsyncStreamedResponse: ...
+
+    async def cancel_retrieval_evaluation_job(
         self,
         job_id: str,
         *,

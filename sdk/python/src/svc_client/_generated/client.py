@@ -3083,6 +3083,364 @@ class Operations:
         given = Given(path=(job_id,))
         return self._caller.call(spec.CANCEL_EMBEDDING_JOB, given, options)
 
+    # ---- Retrieval
+
+    def list_retrieval_profiles(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalProfileDescriptorList:
+        """List retrieval profiles. The profiles of the service: members of a retrieval under one name, with
+        what each is good for.
+
+        `GET /retrieval/profiles`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RetrievalProfileDescriptorList`. The profiles.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `unsupported_media_type` (415),
+                `rate_limited` (429), `headers_too_large` (431), `internal_error` (500), `unavailable` (503).
+
+        Operation `listRetrievalProfiles` of the contract, here `list_retrieval_profiles`:
+        docs/reference/operations.md#listretrievalprofiles
+        """
+        given = Given()
+        return self._caller.call(spec.LIST_RETRIEVAL_PROFILES, given, options)
+
+    def retrieve(
+        self,
+        request: models.RetrievalRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalResultEnvelope:
+        """Retrieve records. Ranks the records of up to 16 collections together: by words, by vectors of the
+        query, or by both, and where asked puts the best into a new order by a reranker. Each collection is
+        searched as of one moment. Equal scores follow in the order of collection, partition key and id. A
+        search beyond its budget refuses the request; no answer misses a record without saying so.
+
+        `POST /search`; needs the access operation `read` of `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            request: `RetrievalRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RetrievalResultEnvelope`. The results.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `query_budget_exceeded` (400), `search_budget_exceeded` (400),
+                `unauthenticated` (401), `permission_denied` (403), `collection_not_found` (404),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
+                `unavailable` (503), `search_index_building` (503).
+
+        Operation `retrieve` of the contract: docs/reference/operations.md#retrieve
+        """
+        given = Given(request=request)
+        return self._caller.call(spec.RETRIEVE, given, options)
+
+    def evaluate_retrieval(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationResult:
+        """Evaluate retrievals. Answers questions whose right answers are known, and measures how well: hit
+        rate, reciprocal rank, precision, recall and nDCG of the first k results, and how often hard
+        negatives are among them. A case whose retrieval is refused, as of an absent collection, fails and
+        leaves the others. Stores nothing.
+
+        `POST /retrieval/evaluate`; needs the access operation `read` of `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            request: `RetrievalEvaluationRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RetrievalEvaluationResult`. The measures and the cases.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
+                `unavailable` (503), `search_index_building` (503).
+
+        Operation `evaluateRetrieval` of the contract, here `evaluate_retrieval`:
+        docs/reference/operations.md#evaluateretrieval
+        """
+        given = Given(request=request)
+        return self._caller.call(spec.EVALUATE_RETRIEVAL, given, options)
+
+    def compare_retrieval_evaluations(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationComparisonResult:
+        """Compare retrievals. Answers the same questions in up to 12 ways, and measures each. The first
+        variant is the baseline of the others.
+
+        `POST /retrieval/evaluate/compare`; needs the access operation `read` of `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            request: `RetrievalEvaluationComparisonRequest`.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RetrievalEvaluationComparisonResult`. The measures of each variant.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `method_not_allowed` (405), `request_timeout` (408), `payload_too_large` (413),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `provider_limit_reached` (429), `provider_failed` (502), `provider_unavailable` (503),
+                `unavailable` (503), `search_index_building` (503).
+
+        Operation `compareRetrievalEvaluations` of the contract, here `compare_retrieval_evaluations`:
+        docs/reference/operations.md#compareretrievalevaluations
+        """
+        given = Given(request=request)
+        return self._caller.call(spec.COMPARE_RETRIEVAL_EVALUATIONS, given, options)
+
+    def start_retrieval_evaluation_comparison_job(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob:
+        """Start a comparison of retrievals. Admits a job that does what `compareRetrievalEvaluations` does.
+        It goes on after a crash behind the last case that it tried. Needs the right `read` beside `write`.
+
+        `POST /retrieval/evaluate/compare/jobs`; needs the access operation `write` of
+        `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            request: `RetrievalEvaluationComparisonRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RetrievalEvaluationJob`. The job is admitted, by this request or an earlier one with the
+                same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startRetrievalEvaluationComparisonJob` of the contract, here
+        `start_retrieval_evaluation_comparison_job`:
+        docs/reference/operations.md#startretrievalevaluationcomparisonjob
+        """
+        given = Given(
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.START_RETRIEVAL_EVALUATION_COMPARISON_JOB, given, options)
+
+    def start_retrieval_evaluation_job(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob:
+        """Start an evaluation of retrievals. Admits a job that does what `evaluateRetrieval` does. It goes on
+        after a crash behind the last case that it tried. Needs the right `read` beside `write`.
+
+        `POST /retrieval/evaluate/jobs`; needs the access operation `write` of `server-authenticated`.
+
+        The request is JSON, at most 1,048,576 bytes.
+
+        The client retries it only with your idempotency key, which goes into the header `Idempotency-Key`
+        (in the contract: supported).
+
+        Args:
+            request: `RetrievalEvaluationRequest`.
+            product_id: The product that the job belongs to. Only together with `tenantId`; required where
+                the service has product policies. (1 to 160 characters)
+            tenant_id: The tenant that the job belongs to, only together with `productId`. With identity
+                policies it must be the space of the caller. (1 to 160 characters)
+            idempotency_key: Identifies this operation: a repeated call with the same key and request
+                takes effect once.
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            202: `RetrievalEvaluationJob`. The job is admitted, by this request or an earlier one with the
+                same key.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `unauthenticated` (401), `permission_denied` (403),
+                `product_policy_violation` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
+                `admission_rejected` (422), `rate_limited` (429), `queue_full` (429), `headers_too_large`
+                (431), `internal_error` (500), `store_contention` (503), `storage_full` (503),
+                `handler_not_routed` (503), `unavailable` (503).
+
+        Operation `startRetrievalEvaluationJob` of the contract, here `start_retrieval_evaluation_job`:
+        docs/reference/operations.md#startretrievalevaluationjob
+        """
+        given = Given(
+            request=request,
+            parameters={"product_id": product_id, "tenant_id": tenant_id},
+            idempotency_key=idempotency_key,
+        )
+        return self._caller.call(spec.START_RETRIEVAL_EVALUATION_JOB, given, options)
+
+    def list_retrieval_evaluation_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJobList:
+        """List evaluation jobs. Evaluations and comparisons of the space, newest first. Where more follow,
+        the header `Link` names the next page.
+
+        `GET /retrieval/evaluate/jobs`; needs the access operation `read` of `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            limit: At most so many jobs. (1 to 100, 20 when absent)
+            include_result: Whether the answer includes results; they are null otherwise. (false when
+                absent)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RetrievalEvaluationJobList`. The jobs.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `validation_failed` (400),
+                `limit_exceeded` (400), `continuation_token_invalid` (400), `unauthenticated` (401),
+                `permission_denied` (403), `method_not_allowed` (405), `request_timeout` (408),
+                `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `listRetrievalEvaluationJobs` of the contract, here `list_retrieval_evaluation_jobs`:
+        docs/reference/operations.md#listretrievalevaluationjobs
+        """
+        given = Given(parameters={"limit": limit, "include_result": include_result})
+        return self._caller.call(spec.LIST_RETRIEVAL_EVALUATION_JOBS, given, options)
+
+    def get_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob | None:
+        """Read an evaluation job. The state of one evaluation or comparison, with its result once it has
+        succeeded.
+
+        `GET /retrieval/evaluate/jobs/{jobId}`; needs the access operation `read` of
+        `server-authenticated`.
+
+        A read: the client retries it after a transient failure.
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RetrievalEvaluationJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `unavailable` (503).
+
+        Operation `getRetrievalEvaluationJob` of the contract, here `get_retrieval_evaluation_job`:
+        docs/reference/operations.md#getretrievalevaluationjob
+        """
+        given = Given(path=(job_id,))
+        return self._caller.call(spec.GET_RETRIEVAL_EVALUATION_JOB, given, options)
+
+    def cancel_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob | None:
+        """Cancel an evaluation job. Cancels a queued job at once, and asks a running one to stop before its
+        next case. A finished job stays unchanged; its result is in the answer where the caller may also
+        read.
+
+        `DELETE /retrieval/evaluate/jobs/{jobId}`; needs the access operation `delete` of
+        `server-authenticated`.
+
+        The client never retries it: it takes no idempotency key (in the contract: unsupported).
+
+        Args:
+            job_id: The job. (1 to 160 characters)
+            options: For this call: timeout in seconds, headers, correlation id, retries.
+
+        Returns:
+            200: `RetrievalEvaluationJob`. The job.
+
+        Raises:
+            APIStatusError: with the code `malformed_request` (400), `invalid_path_segment` (400),
+                `validation_failed` (400), `limit_exceeded` (400), `unauthenticated` (401),
+                `permission_denied` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
+                (408), `unsupported_media_type` (415), `rate_limited` (429), `headers_too_large` (431),
+                `internal_error` (500), `store_contention` (503), `storage_full` (503), `unavailable` (503).
+
+        Operation `cancelRetrievalEvaluationJob` of the contract, here `cancel_retrieval_evaluation_job`:
+        docs/reference/operations.md#cancelretrievalevaluationjob
+        """
+        given = Given(path=(job_id,))
+        return self._caller.call(spec.CANCEL_RETRIEVAL_EVALUATION_JOB, given, options)
+
     # ---- RAG
 
     def ingest_rag_text(

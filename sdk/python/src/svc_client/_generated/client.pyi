@@ -612,6 +612,77 @@ class Operations:
         options: CallOptions | None = None,
     ) -> models.EmbeddingJob | None: ...
 
+    # ---- Retrieval
+
+    def list_retrieval_profiles(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalProfileDescriptorList: ...
+
+    def retrieve(
+        self,
+        request: models.RetrievalRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalResultEnvelope: ...
+
+    def evaluate_retrieval(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationResult: ...
+
+    def compare_retrieval_evaluations(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationComparisonResult: ...
+
+    def start_retrieval_evaluation_comparison_job(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob: ...
+
+    def start_retrieval_evaluation_job(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob: ...
+
+    def list_retrieval_evaluation_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJobList: ...
+
+    def get_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob | None: ...
+
+    def cancel_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> models.RetrievalEvaluationJob | None: ...
+
     # ---- RAG
 
     def ingest_rag_text(
@@ -1473,6 +1544,77 @@ class OperationsWithRawResponse:
         options: CallOptions | None = None,
     ) -> APIResponse[models.EmbeddingJob | None]: ...
 
+    # ---- Retrieval
+
+    def list_retrieval_profiles(
+        self,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalProfileDescriptorList]: ...
+
+    def retrieve(
+        self,
+        request: models.RetrievalRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalResultEnvelope]: ...
+
+    def evaluate_retrieval(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationResult]: ...
+
+    def compare_retrieval_evaluations(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationComparisonResult]: ...
+
+    def start_retrieval_evaluation_comparison_job(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJob]: ...
+
+    def start_retrieval_evaluation_job(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJob]: ...
+
+    def list_retrieval_evaluation_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJobList]: ...
+
+    def get_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJob | None]: ...
+
+    def cancel_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> APIResponse[models.RetrievalEvaluationJob | None]: ...
+
     # ---- RAG
 
     def ingest_rag_text(
@@ -2282,6 +2424,73 @@ class OperationsWithStreamingResponse:
     def get_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
 
     def cancel_embedding_job(self, job_id: str, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    # ---- Retrieval
+
+    def list_retrieval_profiles(self, *, options: CallOptions | None = None) -> StreamedResponse: ...
+
+    def retrieve(
+        self,
+        request: models.RetrievalRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def evaluate_retrieval(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def compare_retrieval_evaluations(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_retrieval_evaluation_comparison_job(
+        self,
+        request: models.RetrievalEvaluationComparisonRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def start_retrieval_evaluation_job(
+        self,
+        request: models.RetrievalEvaluationRequest,
+        *,
+        product_id: str | None = None,
+        tenant_id: str | None = None,
+        idempotency_key: str | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def list_retrieval_evaluation_jobs(
+        self,
+        *,
+        limit: int | None = None,
+        include_result: bool | None = None,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def get_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
+
+    def cancel_retrieval_evaluation_job(
+        self,
+        job_id: str,
+        *,
+        options: CallOptions | None = None,
+    ) -> StreamedResponse: ...
 
     # ---- RAG
 

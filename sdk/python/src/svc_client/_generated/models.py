@@ -194,7 +194,33 @@ __all__ = [
     "RecordWritePrecondition",
     "RerankOptions",
     "RetrievalDiagnostics",
+    "RetrievalEvaluationCase",
+    "RetrievalEvaluationCaseResult",
+    "RetrievalEvaluationComparisonRequest",
+    "RetrievalEvaluationComparisonResult",
+    "RetrievalEvaluationExpectedMatch",
+    "RetrievalEvaluationExpectedResult",
+    "RetrievalEvaluationHardNegativeMatch",
+    "RetrievalEvaluationHardNegativeResult",
+    "RetrievalEvaluationJob",
+    "RetrievalEvaluationJobList",
+    "RetrievalEvaluationMetricDeltas",
+    "RetrievalEvaluationMetrics",
+    "RetrievalEvaluationRequest",
+    "RetrievalEvaluationResult",
+    "RetrievalEvaluationTopResult",
+    "RetrievalEvaluationVariant",
+    "RetrievalEvaluationVariantResult",
+    "RetrievalMatch",
+    "RetrievalProfileDefaults",
+    "RetrievalProfileDescriptor",
+    "RetrievalProfileDescriptorList",
+    "RetrievalProfileEmbedding",
+    "RetrievalProfileHybrid",
+    "RetrievalProfileLexical",
+    "RetrievalProfileRerank",
     "RetrievalRequest",
+    "RetrievalResultEnvelope",
     "RetrievalResultIdentity",
     "RetrievalScoreNormalization",
     "RetrievalTraceReference",
@@ -5187,6 +5213,678 @@ class RerankOptions(TypedDict):
     """
 
 
+class RetrievalEvaluationExpectedMatch(TypedDict):
+    """A record that a question should find: one that has any of the ids or sources."""
+
+    id: NotRequired[str | None]
+    """Id of the record, or one of its aliases or sources. (at most 1023 characters)"""
+    partitionKey: NotRequired[str | None]
+    """Only in this partition. (at most 2048 characters)"""
+    collection: NotRequired[str | None]
+    """Only in this collection. (at most 255 characters)"""
+    aliases: NotRequired[Sequence[str] | None]
+    """Further ids, of which a record needs one. (at most 100 items)"""
+    sourceIds: NotRequired[Sequence[str] | None]
+    """Ids of sources, of which a record needs one. (at most 100 items)"""
+    sources: NotRequired[Sequence[SvcSourceReferenceInput] | None]
+    """Sources of which a record needs one: all members that are given are equal, and its span holds the given
+    one. (at most 100 items)
+    """
+    relevance: NotRequired[float | None]
+    """How much it matters for nDCG: above 0. (above 0, 1 when absent)"""
+
+
+class RetrievalEvaluationHardNegativeMatch(TypedDict):
+    """A record that looks right and is wrong. It may not be an expected one."""
+
+    id: NotRequired[str | None]
+    """Id of the record, or one of its aliases or sources. (at most 1023 characters)"""
+    partitionKey: NotRequired[str | None]
+    """Only in this partition. (at most 2048 characters)"""
+    collection: NotRequired[str | None]
+    """Only in this collection. (at most 255 characters)"""
+    aliases: NotRequired[Sequence[str] | None]
+    """Further ids, of which a record needs one. (at most 100 items)"""
+    sourceIds: NotRequired[Sequence[str] | None]
+    """Ids of sources, of which a record needs one. (at most 100 items)"""
+    sources: NotRequired[Sequence[SvcSourceReferenceInput] | None]
+    """Sources of which a record needs one: all members that are given are equal, and its span holds the given
+    one. (at most 100 items)
+    """
+    reason: NotRequired[str | None]
+    """Why it is wrong, for people. (at most 1024 characters)"""
+
+
+class RetrievalEvaluationCase(TypedDict):
+    """One question with its right answers."""
+
+    name: NotRequired[str | None]
+    """Name of the case, for people. (at most 512 characters)"""
+    request: RetrievalRequest
+    """The question."""
+    expected: Sequence[RetrievalEvaluationExpectedMatch]
+    """What it should find. (1 to 100 items)"""
+    hardNegatives: NotRequired[Sequence[RetrievalEvaluationHardNegativeMatch] | None]
+    """What it should not find. (at most 200 items)"""
+    k: NotRequired[int | None]
+    """So many of the first results are judged. If absent `defaultK`, or else the limit of the question, at
+    most 100. (1 to 100)
+    """
+    metadata: NotRequired[Mapping[str, object] | None]
+    """Free facts about the case. The service does not read them."""
+
+
+class RetrievalEvaluationRequest(TypedDict):
+    """Questions with their right answers."""
+
+    cases: Sequence[RetrievalEvaluationCase]
+    """The questions. (1 to 200 items)"""
+    continueOnError: NotRequired[bool | None]
+    """Whether a case that fails leaves the others to be tried. (true when absent)"""
+    defaultK: NotRequired[int | None]
+    """So many of the first results are judged in cases that do not say. (1 to 100)"""
+    includeTopResults: NotRequired[bool | None]
+    """Whether each case shows the results that were judged. (true when absent)"""
+
+
+class RetrievalEvaluationVariant(TypedDict):
+    """Another way to answer the questions: members that are given replace those of each question."""
+
+    id: str
+    """Names the variant; unique in the request, and not blank. (at most 160 characters)"""
+    label: NotRequired[str | None]
+    """Its name for people. (at most 512 characters)"""
+    profile: NotRequired[str | None]
+    """Id of a profile, whose members stand for those that neither the variant nor the question has. (at most
+    160 characters)
+    """
+    collections: NotRequired[Sequence[str] | None]
+    """The collections that are searched instead. (at most 16 items)"""
+    partitionKeys: NotRequired[Sequence[str] | None]
+    """Only records of these partitions; of all if empty or absent. (at most 1000 items)"""
+    filter: NotRequired[FilterNode | None]
+    """The condition that records must meet."""
+    embedding: NotRequired[EmbeddingOptions | None]
+    """How the query gets its vector."""
+    vectorFields: NotRequired[Sequence[RetrievalVectorFieldQuery] | None]
+    """Vectors that are compared, instead of the one of `embedding`. Their names differ. (at most 8 items)"""
+    searchMode: NotRequired[str | None]
+    """`vector`, `lexical` or `hybrid`; upper and lower case are the same. If absent, `vector` where
+    `embedding` or `vectorFields` is given, and else `lexical`. (at most 32 characters)
+    """
+    lexical: NotRequired[LexicalSearchOptions | None]
+    """How records are ranked by words. Its query is that of the request if absent."""
+    hybrid: NotRequired[HybridSearchOptions | None]
+    """How both rankings become one."""
+    rerank: NotRequired[RerankOptions | None]
+    """How the best results are put into a new order."""
+    limit: NotRequired[int | None]
+    """The largest number of results, at most 1,000. (at least 1)"""
+    minScore: NotRequired[float | None]
+    """Results with a lower score before reranking are left out."""
+    includeTrace: NotRequired[bool | None]
+    """Has no effect: evaluations store no traces."""
+
+
+class RetrievalEvaluationComparisonRequest(TypedDict):
+    """Questions with their right answers, and ways to answer them."""
+
+    cases: Sequence[RetrievalEvaluationCase]
+    """The questions. (1 to 200 items)"""
+    continueOnError: NotRequired[bool | None]
+    """Whether a case that fails leaves the others to be tried. (true when absent)"""
+    defaultK: NotRequired[int | None]
+    """So many of the first results are judged in cases that do not say. (1 to 100)"""
+    variants: Sequence[RetrievalEvaluationVariant]
+    """The ways. The first one is the baseline of the others. (1 to 12 items)"""
+    includeTopResults: NotRequired[bool | None]
+    """Whether each case shows the results that were judged. (false when absent)"""
+    includeCaseResults: NotRequired[bool | None]
+    """Whether each variant shows its cases. (false when absent)"""
+
+
+class RetrievalProfileEmbedding(TypedDict):
+    """How the query gets its vector under a profile; null means the default."""
+
+    field: str | None
+    """The vector of the records that is compared; the first of the policy of each collection if absent. (at
+    most 128 characters)
+    """
+    purpose: str | None
+    """What the vector of the query is for: `query`, `passage`, `document` or `symmetric`; upper and lower
+    case are the same. (at most 32 characters)
+    """
+    queryPrefix: str | None
+    """Goes before the query where the purpose is `query`, instead of that of the provider. (at most 512
+    characters)
+    """
+    passagePrefix: str | None
+    """Goes before it where the purpose is `passage` or `document`. (at most 512 characters)"""
+    symmetricPrefix: str | None
+    """Goes before it where the purpose is `symmetric`. (at most 512 characters)"""
+
+
+class RetrievalProfileLexical(TypedDict):
+    """How records are ranked by words under a profile; null means the default."""
+
+    query: str | None
+    """Null: the query of the request. (at most 16384 characters)"""
+    fields: list[str] | None
+    """JSON Pointers to the parts of a record that are scored; `/content`, `/metadata`, `/id`, `/type` and
+    `/sources` if empty or absent. (at most 100 items)
+    """
+    top: int | None
+    """The largest number of matches, of all pages together. (at least 1)"""
+    scanLimit: int | None
+    """The largest number of candidates that are scored. The setting Records:LexicalCandidatesMax may be
+    lower. The diagnostics of each match name the limit that held, and whether there are other candidates.
+    Where there are, a page without matches is refused with `search_budget_exceeded`. (at least 1)
+    """
+    minScore: float | None
+    """Matches with a lower score are left out."""
+    scoring: Literal["bm25", "coverage"] | None
+    """`bm25`, which weighs rare words more, or `coverage`, the share of the words that a record holds."""
+    matchMode: Literal["any", "all"] | None
+    """Whether a record needs `any` word or phrase of the query, or `all` of them."""
+    fieldBoosts: dict[str, float] | None
+    """Factors by JSON Pointer for words in these parts of a record; the longest pointer that leads to a part
+    decides, without one it is 1. Negative factors count as 0. (at most 100 entries)
+    """
+    bm25K1: float | None
+    """How much repeated words count, in `bm25`. (above 0)"""
+    bm25B: float | None
+    """How much the length of a record counts, in `bm25`. (0 to 1)"""
+    phraseBoost: float | None
+    """Added to the score where a phrase, or the whole query, stands in a field. Negative numbers count as 0.
+    """
+    exactBoost: float | None
+    """Added to the score where it is all of a field. Negative numbers count as 0."""
+    metadataBoost: float | None
+    """Added to the score where `/metadata`, `/sources` or `/id` holds a word. Negative numbers count as 0."""
+    prefixMatching: bool | None
+    """Whether words of the query also match longer words that begin with them."""
+    prefixMinChars: int | None
+    """Characters of the shortest word that matches longer ones. (at least 1)"""
+    requiredPhraseGroups: list[list[str]] | None
+    """A record must hold at least one phrase of each group. (at most 16 items)"""
+
+
+class RetrievalProfileHybrid(TypedDict):
+    """How both rankings become one under a profile."""
+
+    vectorWeight: float | None
+    """Weight of the vectors: at least 0. The sum of both weights is above 0."""
+    lexicalWeight: float | None
+    """Weight of the words: at least 0."""
+    candidateMultiplier: int | None
+    """Each search gives so many candidates for each result that is asked for, at least 50 and at most 5,000.
+    (at least 1)
+    """
+    vectorCandidateLimit: int | None
+    """Candidates of each vector, instead of those by the multiplier; at most 5,000. (at least 1)"""
+    lexicalCandidateLimit: int | None
+    """Candidates of the words, instead of those by the multiplier; at most 5,000. (at least 1)"""
+    fusion: str | None
+    """`weighted`: the weighted mean of both scores. `rrf`: reciprocal rank fusion, the sum of weight /
+    (`rrfK` + rank). Upper and lower case are the same. (at most 32 characters)
+    """
+    rrfK: int | None
+    """How little the first ranks stand out, in `rrf`: at most 1,000,000. (at least 1)"""
+
+
+class RetrievalProfileRerank(TypedDict):
+    """How results are put into a new order under a profile."""
+
+    enabled: bool | None
+    """Whether results are put into a new order."""
+    provider: str | None
+    """The provider; the reranker of the service itself if absent. (at most 160 characters)"""
+    mode: str | None
+    """What the answer is used for, which bounds the size of the request: `mechanics`, `development`,
+    `advisory`, `research`, `review` or `scaffold`. (at most 160 characters)
+    """
+    candidateLimit: int | None
+    """So many of the best results are put into a new order, at most 1,000; four times the limit if absent.
+    (at least 1)
+    """
+    maxCandidateChars: int | None
+    """The reranker reads so much of each text, in UTF-16 code units: at most 100,000. (at least 1)"""
+    contentField: str | None
+    """The member of the content that holds the text; `text`, or else the first text of the content, if
+    absent. (at most 160 characters)
+    """
+    rerankScoreWeight: float | None
+    """Weight of the score of the reranker in the new score. (at least 0)"""
+    originalScoreWeight: float | None
+    """Weight of the score before. (at least 0)"""
+    timeoutSeconds: int | None
+    """How long the provider may take; as its mode says if absent. (at least 1)"""
+    maxOutputBytes: int | None
+    """How much the provider may answer; as its mode says if absent. (at least 1)"""
+    fallbackOnFailure: bool | None
+    """Whether results keep their order where the reranker fails. If false, its failure refuses the request.
+    """
+
+
+class RetrievalProfileDefaults(TypedDict):
+    """What a profile gives to a request that does not say it."""
+
+    searchMode: Literal["vector", "lexical", "hybrid"]
+    """The mode."""
+    embedding: RetrievalProfileEmbedding | None
+    """How the query gets its vector; null where the profile says nothing of it."""
+    lexical: RetrievalProfileLexical | None
+    """How records are ranked by words."""
+    hybrid: RetrievalProfileHybrid | None
+    """How both rankings become one."""
+    rerank: RetrievalProfileRerank | None
+    """How results are put into a new order."""
+    limit: int
+    """The limit, where the request has none or 10. (at least 1)"""
+    includeTrace: bool
+    """Always true."""
+
+
+class RetrievalProfileDescriptor(TypedDict):
+    """Members of a retrieval under one name."""
+
+    id: str
+    """The name, for `profile` of a request. (at most 160 characters)"""
+    label: str
+    """Its name for people. (at most 256 characters)"""
+    description: str
+    """What it does. (at most 2048 characters)"""
+    searchMode: Literal["vector", "lexical", "hybrid"]
+    """The mode."""
+    requiresVector: bool
+    """Whether the collections need vectors."""
+    usesRerank: bool
+    """Whether results are put into a new order."""
+    recommendedFor: list[str]
+    """What it is good for. (at most 16 items)"""
+    cautions: list[str]
+    """What to take care of. (at most 16 items)"""
+    defaults: RetrievalProfileDefaults
+    """What it gives to a request."""
+
+
+class RetrievalMatch(TypedDict):
+    """A result of a retrieval."""
+
+    rank: int
+    """Its place, from 1. (at least 1)"""
+    score: float
+    """How well it matches: higher is better. What it means depends on the mode, as the diagnostics say."""
+    collection: str
+    """The collection of the record. (at most 255 characters)"""
+    snippet: str | None
+    """The first 200 UTF-16 code units of `content.text`; empty without one. (at most 200 characters)"""
+    record: SvcRecord
+    """The record."""
+    diagnostics: RetrievalDiagnostics | None
+    """Why it has this score; null without a trace."""
+
+
+class RetrievalResultEnvelope(TypedDict):
+    """The results of a retrieval, the best first."""
+
+    query: str
+    """The question. (at most 100000 characters)"""
+    results: list[RetrievalMatch]
+    """By score downwards; equal scores in the order of collection, partition key and id. (at most 1000 items)
+    """
+    trace: JsonObject | None
+    """How the answer came about: the id of its stored trace, times, modes and the number of candidates of
+    each collection; null unless it was asked for.
+    """
+
+
+class RetrievalEvaluationExpectedResult(TypedDict):
+    """Where an expected match was found."""
+
+    id: str
+    """The id of the request; empty where it names the record in another way. (at most 1023 characters)"""
+    partitionKey: str | None
+    """The partition of the request. (at most 2048 characters)"""
+    collection: str | None
+    """The collection of the request. (at most 255 characters)"""
+    relevance: float
+    """The relevance of the request."""
+    rank: int | None
+    """The place of the first result that it means; null where none of the first k is one. (at least 1)"""
+    score: float | None
+    """The score of that result."""
+
+
+class RetrievalEvaluationHardNegativeResult(TypedDict):
+    """Where a hard negative was found."""
+
+    id: str
+    """The id of the request; empty where it names the record in another way. (at most 1023 characters)"""
+    partitionKey: str | None
+    """The partition of the request. (at most 2048 characters)"""
+    collection: str | None
+    """The collection of the request. (at most 255 characters)"""
+    reason: str | None
+    """The reason of the request. (at most 1024 characters)"""
+    rank: int | None
+    """The place of the first result that it means; null where none of the first k is one. (at least 1)"""
+    score: float | None
+    """The score of that result."""
+
+
+class RetrievalEvaluationTopResult(TypedDict):
+    """A result that was judged."""
+
+    rank: int
+    """Its place, from 1. (at least 1)"""
+    score: float
+    """Its score."""
+    collection: str
+    """Its collection. (at most 255 characters)"""
+    id: str
+    """Its id. (at most 1023 characters)"""
+    partitionKey: str
+    """Its partition. (at most 2048 characters)"""
+    type: str | None
+    """Its type, the first 256 UTF-16 code units. (at most 256 characters)"""
+    matchedExpected: bool
+    """Whether it is an expected match."""
+    matchedHardNegative: bool
+    """Whether it is a hard negative."""
+    rerankFallbackApplied: bool
+    """Whether the reranker failed, so that results kept their order."""
+    rerankProviderStatus: str | None
+    """What the reranker said. (at most 160 characters)"""
+    vectorIndexUsed: bool
+    """Always false: searches by vectors miss no record."""
+    vectorIndexProvider: str | None
+    """How vectors were compared: `exact_scan`; null where none was. (at most 160 characters)"""
+    vectorIndexFields: list[str]
+    """The vectors that were compared. (at most 8 items)"""
+    snippet: str | None
+    """The first 200 UTF-16 code units of `content.text`; empty without one. (at most 200 characters)"""
+
+
+class RetrievalEvaluationCaseResult(TypedDict):
+    """How a case went."""
+
+    index: int
+    """Its place in the request, from 0. (at least 0)"""
+    name: str | None
+    """Its name. (at most 512 characters)"""
+    query: str
+    """Its question. (at most 100000 characters)"""
+    status: Literal["succeeded", "failed"]
+    """A case fails where its retrieval is refused, as of an absent collection."""
+    error: str | None
+    """Why it failed. (at most 4096 characters)"""
+    durationMs: float
+    """Time of its retrieval in milliseconds. (at least 0)"""
+    k: int
+    """So many of the first results were judged. (at least 1)"""
+    expectedCount: int
+    """Expected matches. (at least 0)"""
+    retrievedCount: int
+    """Results that were judged. (at least 0)"""
+    matchedCount: int
+    """Expected matches that were found. (at least 0)"""
+    hit: bool
+    """Whether any was found."""
+    firstRelevantRank: int | None
+    """The place of the first one; null without one. (at least 1)"""
+    reciprocalRank: float
+    """1 / `firstRelevantRank`; 0 without one. (0 to 1)"""
+    precisionAtK: float
+    """`matchedCount` / k. (0 to 1)"""
+    recallAtK: float
+    """`matchedCount` / `expectedCount`. (0 to 1)"""
+    ndcgAtK: float
+    """The sum of relevance / log2(rank + 1) of the matches, over that of the best order there is. (0 to 1)"""
+    hardNegativeCount: int
+    """Hard negatives. (at least 0)"""
+    hardNegativeMatchedCount: int
+    """Hard negatives that were found. (at least 0)"""
+    hardNegativeHit: bool
+    """Whether any was found."""
+    firstHardNegativeRank: int | None
+    """The place of the first one; null without one. (at least 1)"""
+    hardNegativeRateAtK: float
+    """`hardNegativeMatchedCount` / k. (0 to 1)"""
+    rerankEnabled: bool
+    """Whether results were to be put into a new order."""
+    rerankProvider: str | None
+    """The reranker. (at most 160 characters)"""
+    rerankTraceId: str | None
+    """The trace that its provider wrote. (at most 160 characters)"""
+    rerankFallbackApplied: bool
+    """Whether it failed, so that results kept their order."""
+    rerankFailureClass: str | None
+    """The kind of its failure. (at most 160 characters)"""
+    rerankProviderStatus: str | None
+    """What it said. (at most 160 characters)"""
+    rerankInputCandidateCount: int
+    """Results that it got. (at least 0)"""
+    rerankProviderPayloadBytes: int
+    """Bytes of the request to it. (at least 0)"""
+    rerankProviderMaxInputBytes: int
+    """Bytes that its mode allows. (at least 0)"""
+    expected: list[RetrievalEvaluationExpectedResult]
+    """Where each expected match was found. (at most 100 items)"""
+    hardNegatives: list[RetrievalEvaluationHardNegativeResult]
+    """Where each hard negative was found. (at most 200 items)"""
+    topResults: list[RetrievalEvaluationTopResult]
+    """The results that were judged; empty unless the request asks for them. (at most 100 items)"""
+
+
+class RetrievalEvaluationMetrics(TypedDict):
+    """Measures of all cases of a variant. All are 0 where the variant failed."""
+
+    requested: int
+    """Cases of the request. (at least 0)"""
+    attempted: int
+    """Cases that were tried. (at least 0)"""
+    succeeded: int
+    """Cases that were answered. (at least 0)"""
+    failed: int
+    """Cases that were not answered. (at least 0)"""
+    stoppedOnError: bool
+    """Whether a failed case ended the evaluation."""
+    hitCount: int
+    """Cases that found an expected match. (at least 0)"""
+    hitRate: float
+    """Their share of the cases that were answered. (0 to 1)"""
+    meanReciprocalRank: float
+    """Mean over the cases that were answered, as the further ones; 0 without any. (0 to 1)"""
+    meanPrecisionAtK: float
+    """Mean precision. (0 to 1)"""
+    meanRecallAtK: float
+    """Mean recall. (0 to 1)"""
+    meanNdcgAtK: float
+    """Mean nDCG. (0 to 1)"""
+    hardNegativeCaseCount: int
+    """Answered cases with hard negatives. (at least 0)"""
+    hardNegativeHitCount: int
+    """Those of them that found one. (at least 0)"""
+    hardNegativeHitRate: float
+    """Their share. (0 to 1)"""
+    meanHardNegativeRateAtK: float
+    """Mean over the answered cases with hard negatives. (0 to 1)"""
+    rerankCaseCount: int
+    """Answered cases with reranking. (at least 0)"""
+    rerankFallbackCaseCount: int
+    """Those of them whose reranker failed. (at least 0)"""
+    rerankFallbackRate: float
+    """Their share. (0 to 1)"""
+
+
+class RetrievalEvaluationResult(TypedDict):
+    """How good the answers to the questions are."""
+
+    requested: int
+    """Cases of the request. (at least 0)"""
+    attempted: int
+    """Cases that were tried. (at least 0)"""
+    succeeded: int
+    """Cases that were answered. (at least 0)"""
+    failed: int
+    """Cases that were not answered. (at least 0)"""
+    stoppedOnError: bool
+    """Whether a failed case ended the evaluation."""
+    hitCount: int
+    """Cases that found an expected match. (at least 0)"""
+    hitRate: float
+    """Their share of the cases that were answered. (0 to 1)"""
+    meanReciprocalRank: float
+    """Mean over the cases that were answered, as the further ones; 0 without any. (0 to 1)"""
+    meanPrecisionAtK: float
+    """Mean precision. (0 to 1)"""
+    meanRecallAtK: float
+    """Mean recall. (0 to 1)"""
+    meanNdcgAtK: float
+    """Mean nDCG. (0 to 1)"""
+    hardNegativeCaseCount: int
+    """Answered cases with hard negatives. (at least 0)"""
+    hardNegativeHitCount: int
+    """Those of them that found one. (at least 0)"""
+    hardNegativeHitRate: float
+    """Their share. (0 to 1)"""
+    meanHardNegativeRateAtK: float
+    """Mean over the answered cases with hard negatives. (0 to 1)"""
+    rerankCaseCount: int
+    """Answered cases with reranking. (at least 0)"""
+    rerankFallbackCaseCount: int
+    """Those of them whose reranker failed. (at least 0)"""
+    rerankFallbackRate: float
+    """Their share. (0 to 1)"""
+    cases: list[RetrievalEvaluationCaseResult]
+    """The cases that were tried, in their order. (at most 200 items)"""
+
+
+class RetrievalEvaluationMetricDeltas(TypedDict):
+    """Measures of a variant less those of the baseline."""
+
+    hitRate: float
+    """Difference of `hitRate`. (-1 to 1)"""
+    meanReciprocalRank: float
+    """Difference of `meanReciprocalRank`. (-1 to 1)"""
+    meanPrecisionAtK: float
+    """Difference of `meanPrecisionAtK`. (-1 to 1)"""
+    meanRecallAtK: float
+    """Difference of `meanRecallAtK`. (-1 to 1)"""
+    meanNdcgAtK: float
+    """Difference of `meanNdcgAtK`. (-1 to 1)"""
+    hardNegativeHitRate: float
+    """Difference of `hardNegativeHitRate`. (-1 to 1)"""
+    meanHardNegativeRateAtK: float
+    """Difference of `meanHardNegativeRateAtK`. (-1 to 1)"""
+    rerankFallbackRate: float
+    """Difference of `rerankFallbackRate`. (-1 to 1)"""
+
+
+class RetrievalEvaluationVariantResult(TypedDict):
+    """How good a variant answers the questions."""
+
+    id: str
+    """The variant. (at most 160 characters)"""
+    label: str | None
+    """Its name. (at most 512 characters)"""
+    status: Literal["succeeded", "failed"]
+    """A variant fails where a failed case ended it, or where no case was answered."""
+    error: str | None
+    """Why it failed: the error of its first failed case. (at most 4096 characters)"""
+    durationMs: float
+    """Time of its retrievals in milliseconds. (at least 0)"""
+    metrics: RetrievalEvaluationMetrics
+    """Its measures."""
+    deltaFromBaseline: RetrievalEvaluationMetricDeltas | None
+    """Its measures less those of the baseline; null for the baseline, and where one of both failed."""
+    cases: list[RetrievalEvaluationCaseResult]
+    """The cases that were tried; empty unless the request asks for them. (at most 200 items)"""
+
+
+class RetrievalEvaluationComparisonResult(TypedDict):
+    """How good the variants answer the questions."""
+
+    requested: int
+    """Cases of the request. (at least 0)"""
+    variantsRequested: int
+    """Variants of the request. (at least 0)"""
+    variantsAttempted: int
+    """Variants that were tried. (at least 0)"""
+    variantsSucceeded: int
+    """Variants that did not fail. (at least 0)"""
+    variantsFailed: int
+    """Variants that failed. (at least 0)"""
+    stoppedOnError: bool
+    """Whether a failed variant ended the comparison."""
+    baselineVariantId: str | None
+    """The variant that the others are compared with: the first one. (at most 160 characters)"""
+    variants: list[RetrievalEvaluationVariantResult]
+    """The variants that were tried, in their order. (at most 12 items)"""
+
+
+class RetrievalEvaluationJob(TypedDict):
+    """An evaluation or a comparison as a job. A job whose cases failed still ends as succeeded; its result
+    names them.
+    """
+
+    admission: AdmissionReceipt
+    """The receipt of its admission."""
+    id: str
+    """The job; also the id of its run. (at most 160 characters)"""
+    kind: Literal["evaluation", "comparison"]
+    """What it does."""
+    status: Literal["queued", "running", "succeeded", "failed", "cancelled", "rejected"]
+    """The status of the job."""
+    requestHash: str
+    """SHA-256 of the request as canonical JSON. (at most 71 characters)"""
+    createdAt: Timestamp
+    """When it was admitted."""
+    startedAt: str | None
+    """When it began. (at most 40 characters, RFC 3339)"""
+    completedAt: str | None
+    """When it ended. (at most 40 characters, RFC 3339)"""
+    durationMs: float | None
+    """From its first start to its end, in milliseconds; null before the end. (at least 0)"""
+    cancellationRequested: bool
+    """Whether a caller asked it to stop."""
+    requested: int
+    """Cases of the request. (at least 0)"""
+    casesAttempted: int
+    """Cases of an evaluation that were tried so far; 0 in a comparison, as the next two. (at least 0)"""
+    casesSucceeded: int
+    """Cases that were answered so far. (at least 0)"""
+    casesFailed: int
+    """Cases that were not answered so far. (at least 0)"""
+    currentCaseIndex: int | None
+    """The case that is tried, from 0, while the job runs; null otherwise. (at least 0)"""
+    currentCaseName: str | None
+    """Its name. (at most 512 characters)"""
+    variantsRequested: int
+    """Variants of a comparison; 0 in an evaluation, as the next three. (at least 0)"""
+    variantsAttempted: int
+    """Variants that were tried so far. (at least 0)"""
+    variantsSucceeded: int
+    """Variants that did not fail so far. (at least 0)"""
+    variantsFailed: int
+    """Variants that failed so far. (at least 0)"""
+    currentVariantId: str | None
+    """The variant that is tried, while the job runs; null otherwise. (at most 160 characters)"""
+    currentVariantIndex: int | None
+    """Its place, from 0. (at least 0)"""
+    progress: float
+    """Share of the work that is done; 1 once it succeeded. (0 to 1)"""
+    failureClass: str | None
+    """Kind of the failure of the whole job. (at most 160 characters)"""
+    error: str | None
+    """Description of that failure. The errors of cases are in the result. (at most 4096 characters)"""
+    evaluationResult: RetrievalEvaluationResult | None
+    """The result of an evaluation; null in lists unless `includeResult` is true."""
+    result: RetrievalEvaluationComparisonResult | None
+    """The result of a comparison; null in lists unless `includeResult` is true."""
+
+
 # ---- server
 
 
@@ -5588,6 +6286,12 @@ GraphJobList: TypeAlias = list[GraphJob]
 
 RagIngestionJobList: TypeAlias = list[RagIngestionJob]
 """Ingestion jobs, newest first. (at most 200 items)"""
+
+RetrievalProfileDescriptorList: TypeAlias = list[RetrievalProfileDescriptor]
+"""The profiles of the service. (at most 64 items)"""
+
+RetrievalEvaluationJobList: TypeAlias = list[RetrievalEvaluationJob]
+"""Evaluations and comparisons as jobs, newest first. (at most 100 items)"""
 
 ServerCheckStatus: TypeAlias = Literal["ok", "warning", "failed", "unknown"]
 """Outcome of a readiness check, best first."""

@@ -715,6 +715,90 @@ CANCEL_EMBEDDING_JOB = OperationSpec(
     absent=True,
 )
 
+LIST_RETRIEVAL_PROFILES = OperationSpec(
+    "listRetrievalProfiles",
+    "GET",
+    "/retrieval/profiles",
+    retry="safe",
+    answers={200: "json"},
+)
+
+RETRIEVE = OperationSpec(
+    "retrieve",
+    "POST",
+    "/search",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+)
+
+EVALUATE_RETRIEVAL = OperationSpec(
+    "evaluateRetrieval",
+    "POST",
+    "/retrieval/evaluate",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+)
+
+COMPARE_RETRIEVAL_EVALUATIONS = OperationSpec(
+    "compareRetrievalEvaluations",
+    "POST",
+    "/retrieval/evaluate/compare",
+    retry="safe",
+    answers={200: "json"},
+    body=BodySpec("json", "application/json"),
+)
+
+START_RETRIEVAL_EVALUATION_COMPARISON_JOB = OperationSpec(
+    "startRetrievalEvaluationComparisonJob",
+    "POST",
+    "/retrieval/evaluate/compare/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+START_RETRIEVAL_EVALUATION_JOB = OperationSpec(
+    "startRetrievalEvaluationJob",
+    "POST",
+    "/retrieval/evaluate/jobs",
+    retry="with-key",
+    answers={202: "json"},
+    query=(ParameterSpec("productId", "product_id"), ParameterSpec("tenantId", "tenant_id")),
+    body=BodySpec("json", "application/json"),
+    key=KeySpec("header", "Idempotency-Key"),
+)
+
+LIST_RETRIEVAL_EVALUATION_JOBS = OperationSpec(
+    "listRetrievalEvaluationJobs",
+    "GET",
+    "/retrieval/evaluate/jobs",
+    retry="safe",
+    answers={200: "json"},
+    query=(ParameterSpec("limit", "limit"), ParameterSpec("includeResult", "include_result")),
+)
+
+GET_RETRIEVAL_EVALUATION_JOB = OperationSpec(
+    "getRetrievalEvaluationJob",
+    "GET",
+    "/retrieval/evaluate/jobs/{jobId}",
+    retry="safe",
+    answers={200: "json"},
+    absent=True,
+)
+
+CANCEL_RETRIEVAL_EVALUATION_JOB = OperationSpec(
+    "cancelRetrievalEvaluationJob",
+    "DELETE",
+    "/retrieval/evaluate/jobs/{jobId}",
+    retry="never",
+    answers={200: "json"},
+    absent=True,
+)
+
 INGEST_RAG_TEXT = OperationSpec(
     "ingestRagText",
     "POST",

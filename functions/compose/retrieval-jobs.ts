@@ -1,0 +1,21 @@
+import type { RetrievalJobDependencies } from '../groups/retrieval/jobs/admit-retrieval-job.ts';
+import type { RetrievalJobsParts } from '../groups/retrieval/jobs/job-parts.ts';
+import { retrievalJobs } from '../groups/retrieval/jobs/retrieval-jobs.ts';
+import type { GroupParts } from './group.ts';
+import { recordJobsPartsOf } from './record-jobs.ts';
+import { retrievalPartsOf } from './retrieval-parts.ts';
+
+/** What the jobs that evaluate retrievals work with, in every process of a deployment. */
+export function retrievalJobsPartsOf(
+  parts: Pick<GroupParts, 'settings' | 'store' | 'world' | 'log'>,
+): RetrievalJobsParts {
+  const { payloads, access, resultBytesMax } = recordJobsPartsOf(parts);
+  return { retrieval: retrievalPartsOf(parts), payloads, access, resultBytesMax };
+}
+
+/** What the operations admit and show these jobs with. */
+export async function retrievalJobDependenciesOf(parts: GroupParts): Promise<RetrievalJobDependencies> {
+  const own = retrievalJobsPartsOf(parts);
+  const { jobs } = await parts.execution.get();
+  return { jobs, plugin: retrievalJobs(own), payloads: own.payloads, access: own.access };
+}

@@ -1,0 +1,131 @@
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import type { Json, JsonObject } from '../../../kernel/canonical-json.ts';
+import type { Clock } from '../../../kernel/world.ts';
+import type { CaseLog } from '../../../retrieval/evaluation/run-evaluation.ts';
+import type { CaseResult } from '../../../retrieval/rules/evaluation/case-result.ts';
+import { hasFailed } from '../../../retrieval/rules/evaluation/report.ts';
+import type { Comparison, Evaluation } from '../../../retrieval/rules/evaluation/request.ts';
+import type { RetrievalReport } from './job-view.ts';
+import { caseKey } from './kept-report.ts';
+
+/** Reports are this far apart: each is a write of the run. */
+const REPORT_MS = 500;
+const STEP_LENGTH_MAX = 200;
+
+/** Keeps each case in a checkpoint of its own, and reports how far the job has come. */
+export class CaseCheckpoints implements CaseLog {
+  readonly #context: JobContext;
+  readonly #clock: Clock;
+  readonly #evaluation: Evaluation | Comparison;
+  readonly #counts: CaseCounts;
+  /** Whether all cases that earlier executions have kept are read: none is kept behind one that is not. */
+  #isBehind: boolean;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(context: JobContext, clock: Clock, evaluation: Evaluation | Comparison) {
+    this.#context = context;
+    this.#clock = clock;
+    this.#evaluation = evaluation;
+    this.#counts = new CaseCounts(evaluation);
+    this.#isBehind = context.attempt === 1;
+  }
+
+  async read(variant: number | null, index: number): Promise<CaseResult | null> {
+    if (this.#isBehind) return null;
+    const kept = await this.#context.readCheckpoint(caseKey(variant, index));
+    this.#isBehind = kept === null;
+    if (kept === null) return null;
+    const result = kept.content as unknown as CaseResult;
+    this.#counts.add(result);
+    return result;
+  }
+
+  async begin(variant: number | null, index: number): Promise<void> {
+    const now = this.#clock.now();
+    if (now - this.#reportedAt < REPORT_MS) return;
+    this.#reportedAt = now;
+    const name = this.#evaluation.cases[index]?.name ?? null;
+    const id = variant === null ? null : (variantsOf(this.#evaluation)[variant]?.id ?? null);
+    await this.#context.report({
+      ...this.#counts.shown(),
+      currentStep: (id ?? name ?? caseKey(variant, index)).slice(0, STEP_LENGTH_MAX),
+      statusDetails: {
+        currentCaseIndex: index,
+        currentCaseName: name,
+        currentVariantIndex: variant,
+        currentVariantId: id,
+      },
+    });
+  }
+
+  async keep(variant: number | null, result: CaseResult): Promise<void> {
+    await this.#context.writeCheckpoint(caseKey(variant, result.index), result as unknown as Json);
+    this.#counts.add(result);
+  }
+
+  /** The last report of the job: the counts of its report, and how large it is. */
+  async end(report: RetrievalReport, resultBytes: number): Promise<void> {
+    const statusDetails: JsonObject = { resultBytes };
+    await this.#context.report({ ...countsOf(report), progress: 1, currentStep: null, statusDetails });
+  }
+}
+
+function countsOf(report: RetrievalReport) {
+  if (!('variants' in report)) {
+    const { requested, attempted, succeeded, failed } = report;
+    return { requested, attempted, succeeded, failed };
+  }
+  return {
+    requested: report.variantsRequested,
+    attempted: report.variantsAttempted,
+    succeeded: report.variantsSucceeded,
+    failed: report.variantsFailed,
+  };
+}
+
+function variantsOf(evaluation: Evaluation | Comparison): Comparison['variants'] {
+  return 'variants' in evaluation ? evaluation.variants : [];
+}
+
+/** The counters of a job: cases, or in a comparison variants of which all cases were tried. */
+class CaseCounts {
+  readonly #evaluation: Evaluation | Comparison;
+  #cases: CaseResult[] = [];
+  #tried = 0;
+  #succeeded = 0;
+  #failed = 0;
+
+  constructor(evaluation: Evaluation | Comparison) {
+    this.#evaluation = evaluation;
+  }
+
+  add(result: CaseResult): void {
+    this.#tried += 1;
+    const [variant] = variantsOf(this.#evaluation);
+    if (variant === undefined) {
+      this.#count(result.status === 'failed');
+      return;
+    }
+    this.#cases.push(result);
+    if (this.#cases.length < this.#evaluation.cases.length) return;
+    this.#count(hasFailed({ variant, durationMs: 0, cases: this.#cases }, this.#evaluation));
+    this.#cases = [];
+  }
+
+  #count(isFailed: boolean): void {
+    if (isFailed) this.#failed += 1;
+    else this.#succeeded += 1;
+  }
+
+  shown() {
+    const variants = variantsOf(this.#evaluation).length;
+    const cases = this.#evaluation.cases.length;
+    return {
+      requested: variants === 0 ? cases : variants,
+      attempted: this.#succeeded + this.#failed,
+      succeeded: this.#succeeded,
+      failed: this.#failed,
+      progress: this.#tried / (cases * Math.max(1, variants)),
+    };
+  }
+}

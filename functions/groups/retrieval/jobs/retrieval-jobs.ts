@@ -1,0 +1,25 @@
+import type { JobContext, JobHandler, JobPlugin } from '../../../jobs/job-plugin.ts';
+import { COMPARISON_HANDLER, EVALUATION_HANDLER, type RetrievalJobsParts } from './job-parts.ts';
+
+/** The jobs that evaluate and compare. The code of the handlers is loaded by the worker that first executes one. */
+export function retrievalJobs(parts: RetrievalJobsParts): JobPlugin {
+  // What a job finds is in its report, so whoever starts one must be allowed to read it too.
+  const judge: JobHandler['judge'] = ({ caller, space }) => {
+    for (const operation of ['write', 'read'] as const)
+      parts.access.judgeRecordJob({ caller, space, operation });
+  };
+  const run = async (context: JobContext) => {
+    const { runRetrievalJob } = await import('./run-retrieval-job.ts');
+    return runRetrievalJob(parts, context);
+  };
+  return {
+    pluginId: 'svc.retrieval.evaluation',
+    name: 'Retrieval evaluation',
+    family: 'retrieval-evaluation',
+    statusPath: '/retrieval/evaluate/jobs',
+    handlers: [
+      { handlerId: EVALUATION_HANDLER, displayName: 'Evaluate retrievals', judge, run },
+      { handlerId: COMPARISON_HANDLER, displayName: 'Compare ways to retrieve', judge, run },
+    ],
+  };
+}

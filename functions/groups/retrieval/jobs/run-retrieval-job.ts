@@ -1,0 +1,99 @@
+import type { JobContext } from '../../../jobs/job-plugin.ts';
+import type { Json } from '../../../kernel/canonical-json.ts';
+import { ServiceError } from '../../../kernel/errors.ts';
+import { ProviderFailure } from '../../../providers/failure.ts';
+import { passesBy } from '../../../retrieval/evaluation/case-fault.ts';
+import { runComparison, runEvaluation } from '../../../retrieval/evaluation/run-evaluation.ts';
+import {
+  type ComparisonRequest,
+  type Evaluation,
+  type EvaluationRequest,
+  readComparison,
+  readEvaluation,
+} from '../../../retrieval/rules/evaluation/request.ts';
+import { RunFailure } from '../../../runs/plugin.ts';
+import { discardAfter, requestOf, stagedIn } from '../../records/library/staged-payload.ts';
+import { CaseCheckpoints } from './case-checkpoints.ts';
+import { factsOf } from './job-facts.ts';
+import type { RetrievalJobsParts } from './job-parts.ts';
+import type { RetrievalReport } from './job-view.ts';
+import { heldReport } from './kept-report.ts';
+
+/** Bytes that a job holds: its report, and the records of its largest case. */
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
+
+const TURN = 'next-turn';
+const TURN_MS = 60_000;
+/** Executions of a job whose store or provider refuses it for a while. */
+const TURNS_MAX = 100;
+
+/** Executes a job from behind the last case that an earlier execution has kept. */
+export async function runRetrievalJob(parts: RetrievalJobsParts, context: JobContext): Promise<Json> {
+  const { staged } = stagedIn(context.payload);
+  const discard = async () => {
+    if (staged !== undefined) await parts.payloads.discard(context.job.space, staged);
+  };
+  try {
+    const held = await evaluateInTurns(parts, context);
+    await discard();
+    return held;
+  } catch (thrown) {
+    const { signal } = context;
+    const isFailure = thrown instanceof ProviderFailure && !signal.aborted;
+    const error = isFailure ? new RunFailure(thrown.failureClass, thrown.message, { cause: thrown }) : thrown;
+    await discardAfter(error, context, discard);
+    throw error;
+  }
+}
+
+/** Where the work is refused for a while, the job waits without a worker and goes on in its next turn. */
+async function evaluateInTurns(parts: RetrievalJobsParts, context: JobContext): Promise<Json> {
+  for (;;) {
+    try {
+      return await evaluate(parts, context);
+    } catch (error) {
+      if (context.signal.aborted || context.attempt >= TURNS_MAX || !passesBy(error)) throw error;
+      const { clock } = parts.retrieval.records.world;
+      await context.waitForTimer(TURN, new Date(clock.now() + waitOf(error)));
+    }
+  }
+}
+
+function waitOf(error: unknown): number {
+  if (error instanceof ProviderFailure) return error.retryAfterMs ?? TURN_MS;
+  const seconds = error instanceof ServiceError ? error.extensions.retryAfterSeconds : undefined;
+  return seconds === undefined ? TURN_MS : seconds * 1_000;
+}
+
+async function evaluate(parts: RetrievalJobsParts, context: JobContext): Promise<Json> {
+  const { signal, correlationId, job } = context;
+  const request = await requestOf(parts.payloads, context.payload);
+  const call = { signal, correlationId, grow: heldBytes() };
+  const isComparison = factsOf(context.tags).kind === 'comparison';
+  const finish = async (log: CaseCheckpoints, report: RetrievalReport) => {
+    const bytes = Buffer.byteLength(JSON.stringify(report));
+    await log.end(report, bytes);
+    return heldReport(report, bytes, parts.resultBytesMax);
+  };
+  const logOf = (evaluation: Evaluation) =>
+    new CaseCheckpoints(context, parts.retrieval.records.world.clock, evaluation);
+  if (isComparison) {
+    const comparison = readComparison(request as unknown as ComparisonRequest);
+    const log = logOf(comparison);
+    return finish(log, await runComparison(parts.retrieval, job.space, comparison, call, log));
+  }
+  const evaluation = readEvaluation(request as unknown as EvaluationRequest);
+  const log = logOf(evaluation);
+  return finish(log, await runEvaluation(parts.retrieval, job.space, evaluation, call, log));
+}
+
+/** Counts what a call without a job counts to the bytes of its process. */
+function heldBytes(): (bytes: number) => void {
+  let held = 0;
+  return (bytes) => {
+    held += bytes;
+    if (held <= HELD_BYTES_MAX) return;
+    const detail = `A job that evaluates holds at most ${HELD_BYTES_MAX} bytes of records and results at a time.`;
+    throw new ServiceError('limit_exceeded', detail);
+  };
+}

@@ -1,0 +1,73 @@
+import type { CallContext, GroupHandlers } from '../../http/handler.ts';
+import { JsonText } from '../../kernel/json-value-text.ts';
+import { refusedBy } from '../../providers/refusal.ts';
+import { runComparison, runEvaluation } from '../../retrieval/evaluation/run-evaluation.ts';
+import { scoredCandidatesMax } from '../../retrieval/parts.ts';
+import { retrieve } from '../../retrieval/retrieve.ts';
+import { builtInProfiles } from '../../retrieval/rules/built-in-profiles.ts';
+import { envelopeJson } from '../../retrieval/rules/envelope.ts';
+import { readComparison, readEvaluation } from '../../retrieval/rules/evaluation/request.ts';
+import { describedProfile } from '../../retrieval/rules/profiles.ts';
+import { readRetrieval } from '../../retrieval/rules/request.ts';
+import type { RetrievalDependencies } from './dependencies.ts';
+
+type Handlers = GroupHandlers<'retrieval'>;
+
+export function listRetrievalProfiles(): Handlers['listRetrievalProfiles'] {
+  return async () => ({ status: 200, body: builtInProfiles.map(describedProfile) });
+}
+
+export function retrieveRecords({ retrieval, access }: RetrievalDependencies): Handlers['retrieve'] {
+  return async ({ body }, context) => {
+    const space = access.spaceOf(context.caller, 'read');
+    const asked = readRetrieval(body, scoredCandidatesMax(retrieval));
+    const { results, trace } = await retrieve(retrieval, space, asked, context).catch((error: unknown) => {
+      throw refusedBy(error);
+    });
+    return { status: 200, body: new JsonText(envelopeJson(asked.query, results, trace)) };
+  };
+}
+
+export function evaluateRetrieval(own: RetrievalDependencies): Handlers['evaluateRetrieval'] {
+  return async ({ body }, context) => {
+    const space = own.access.spaceOf(context.caller, 'read');
+    const evaluation = readEvaluation(body);
+    const report = await inPlace(own, space, context, () =>
+      runEvaluation(own.retrieval, space, evaluation, context),
+    );
+    return { status: 200, body: report };
+  };
+}
+
+export function compareRetrievalEvaluations(
+  own: RetrievalDependencies,
+): Handlers['compareRetrievalEvaluations'] {
+  return async ({ body }, context) => {
+    const space = own.access.spaceOf(context.caller, 'read');
+    const comparison = readComparison(body);
+    const report = await inPlace(own, space, context, () =>
+      runComparison(own.retrieval, space, comparison, context),
+    );
+    return { status: 200, body: report };
+  };
+}
+
+/** A space has a share of the places, and waits for one in its turn: its evaluations leave time to the others. */
+async function inPlace<Report>(
+  { evaluations }: RetrievalDependencies,
+  space: string,
+  { signal }: CallContext,
+  work: () => Promise<Report>,
+): Promise<Report> {
+  const taken = evaluations.run(
+    space,
+    (lane) => {
+      lane.take();
+      return work();
+    },
+    { signal },
+  );
+  return taken.catch((error: unknown) => {
+    throw refusedBy(error);
+  });
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { StagedPayloads } from '../../functions/collections/staged-payloads.ts';
+import { stagedBytesKey, UPKEEP_SCOPE } from '../../functions/collections/upkeep-collections.ts';
+import { cancelStagedJob } from '../../functions/groups/records/library/staged-payload.ts';
+import {
+  admitComparison,
+  admitEvaluation,
+  type RetrievalJobDependencies,
+} from '../../functions/groups/retrieval/jobs/admit-retrieval-job.ts';
+import { retrievalJobPage } from '../../functions/groups/retrieval/jobs/job-list.ts';
+import { type RetrievalJobView, retrievalJobView } from '../../functions/groups/retrieval/jobs/job-view.ts';
+import { retrievalReports } from '../../functions/groups/retrieval/jobs/kept-report.ts';
+import { retrievalJobs } from '../../functions/groups/retrieval/jobs/retrieval-jobs.ts';
+import { createRecordAccess, type RecordGrant } from '../../functions/identity/record-access.ts';
+import type { ProductTenant } from '../../functions/jobs/job-scope.ts';
+import { getJob } from '../../functions/jobs/read-jobs.ts';
+import type { RetrievalParts } from '../../functions/retrieval/parts.ts';
+import type {
+  ComparisonRequest,
+  EvaluationRequest,
+} from '../../functions/retrieval/rules/evaluation/request.ts';
+import type { RecordStore } from '../../functions/store/port.ts';
+import { Stage } from '../conformance/execution-stage.ts';
+import { RetrievalStage } from '../conformance/retrieval-stage.ts';
+import { type ExecutionInstance, executionInstance, type InstanceOptions } from './execution.ts';
+
+const ALL = ['read', 'write', 'delete'] as const;
+
+export interface RetrievalJobsOptions extends InstanceOptions {
+  readonly resultBytesMax?: number;
+  readonly payloadBytesMax?: number;
+  /** The store of the runs of this instance alone, as one that dies. */
+  readonly over?: RecordStore;
+  /** What a test puts in the place of the parts. */
+  readonly parts?: Partial<RetrievalParts>;
+}
+
+/** A deployment with jobs that evaluate: each instance admits and shows them, and may execute them. */
+export class RetrievalJobsStage extends Stage {
+  /** A space of this test, whatever else the database holds. */
+  readonly space = randomUUID();
+  readonly retrieval = new RetrievalStage(this.store, { space: this.space });
+  /** A test may change them while jobs wait. */
+  grants: readonly RecordGrant[] = [
+    { principal: 'ada', space: this.space, productId: null, operations: ALL },
+    { principal: 'writer', space: this.space, productId: null, operations: ['write'] },
+    { principal: 'reader', space: this.space, productId: null, operations: ['read'] },
+    { principal: 'bob', space: `${this.space}-other`, productId: null, operations: ALL },
+  ];
+
+  /** Three notes, of which two hold the word of a case. */
+  async furnish(): Promise<void> {
+    await this.retrieval.create('notes');
+    await this.retrieval.write('notes', [
+      { id: 'fox', text: 'the brown fox runs', title: 'Fox' },
+      { id: 'river', text: 'a river and its bank', title: 'River' },
+      { id: 'both', text: 'the fox at the river', title: 'Fox and river' },
+    ]);
+  }
+
+  jobs(given: RetrievalJobsOptions = {}): RetrievalJobsInstance {
+    const { payloadBytesMax = 8 * 1024 * 1024, resultBytesMax = 262_144, over, parts, ...options } = given;
+    const { world } = this;
+    const store = () => Promise.resolve(over ?? this.store);
+    const spaceBytesMax = 8 * payloadBytesMax;
+    const payloads = new StagedPayloads({ store, world, blobs: null, payloadBytesMax, spaceBytesMax });
+    const now = () => createRecordAccess({ grants: this.grants });
+    const access: RetrievalJobDependencies['access'] = {
+      spaceOf: (...call) => now().spaceOf(...call),
+      ownerOf: (caller) => now().ownerOf(caller),
+      judgeRecordJob: (job) => now().judgeRecordJob(job),
+    };
+    const retrieval = { ...this.retrieval.parts, ...parts };
+    const plugin = retrievalJobs({ retrieval, payloads, access, resultBytesMax });
+    const engine =
+      over === undefined
+        ? this.instance({ ...options, jobs: [plugin] })
+        : executionInstance(over, { world, scope: this.scope, node: 99, ...options, jobs: [plugin] });
+    return new RetrievalJobsInstance(this, engine, { jobs: engine.jobs, plugin, payloads, access });
+  }
+}
+
+interface Call {
+  readonly as?: string;
+  readonly key?: string;
+  readonly query?: ProductTenant;
+}
+
+export class RetrievalJobsInstance {
+  readonly #stage: RetrievalJobsStage;
+  readonly #own: RetrievalJobDependencies;
+  readonly engine: ExecutionInstance;
+
+  constructor(stage: RetrievalJobsStage, engine: ExecutionInstance, own: RetrievalJobDependencies) {
+    this.#stage = stage;
+    this.#own = own;
+    this.engine = engine;
+  }
+
+  async start(
+    body: EvaluationRequest | ComparisonRequest,
+    { as = 'ada', key, query = {} }: Call = {},
+  ): Promise<RetrievalJobView> {
+    const request = {
+      caller: callerOf(as),
+      query,
+      idempotencyKey: key ?? null,
+      correlationId: 'test',
+    };
+    const { run, replayed } = await ('variants' in body
+      ? admitComparison(this.#own, request, body)
+      : admitEvaluation(this.#own, request, body));
+    return retrievalJobView(run, null, replayed);
+  }
+
+  async get(id: string, as = 'ada'): Promise<RetrievalJobView> {
+    const { jobs, plugin, access } = this.#own;
+    const run = await getJob(jobs, { plugin, space: access.spaceOf(callerOf(as), 'read') }, id);
+    const [report = null] = await retrievalReports(jobs, [run]);
+    return retrievalJobView(run, report);
+  }
+
+  async list({ as = 'ada', limit = 20, includeResult = false, after = null as string | null } = {}) {
+    const space = this.#own.access.spaceOf(callerOf(as), 'read');
+    const page = await retrievalJobPage(this.#own, { space, limit, after, includeResult });
+    return {
+      jobs: page.jobs.map((run, index) => retrievalJobView(run, page.reports[index] ?? null)),
+      next: page.next,
+    };
+  }
+
+  async cancel(id: string, as = 'ada'): Promise<RetrievalJobView> {
+    const { plugin, access } = this.#own;
+    const place = { plugin, space: access.spaceOf(callerOf(as), 'delete') };
+    return retrievalJobView(await cancelStagedJob(this.#own, place, id, this.#stage.time.now));
+  }
+
+  /** Bytes that the jobs of ada's space have staged. */
+  async stagedBytes(): Promise<number> {
+    const keys = [{ key: stagedBytesKey(this.#stage.space) }];
+    const { records } = await this.#stage.store.query(UPKEEP_SCOPE, { by: 'keys', keys });
+    return Number(records[0]?.head['bytes'] ?? 0);
+  }
+
+  /** The job once it has ended; fails where it goes on for ever. */
+  async ended(id: string, as = 'ada'): Promise<RetrievalJobView> {
+    for (let turn = 0; turn < 400; turn += 1) {
+      await this.#stage.quiet();
+      const job = await this.get(id, as);
+      if (job.status !== 'queued' && job.status !== 'running') return job;
+    }
+    throw new Error('the job does not end');
+  }
+}
+
+function callerOf(principal: string) {
+  return { kind: 'workload', principal } as const;
+}
