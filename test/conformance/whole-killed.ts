@@ -26,7 +26,7 @@ export interface StepCase {
 /** Reads and claims of a dead process may still be under way. */
 const TURNS = 60;
 
-async function openProcess(folder: string, step: number, answers: Answers) {
+async function openProcess(folder: string, step: number, answers: Answers, isHurried = false) {
   const path = join(folder, 'whole.sqlite');
   const store = await openSqliteStore({
     path,
@@ -34,7 +34,7 @@ async function openProcess(folder: string, step: number, answers: Answers) {
     grouping: true,
     collections: await allCollections(),
   });
-  return { store, process: new ScenarioProcess({ folder, store, step, answers }) };
+  return { store, process: new ScenarioProcess({ folder, store, step, answers, isHurried }) };
 }
 
 /** Takes the whole scenario, and keeps the data before each step that writes. */
@@ -79,7 +79,7 @@ export async function killedAfter(
   while (!isOver && !first.process.isDead) await turn();
   for (let turns = 0; turns < TURNS; turns += 1) await turn();
   await first.store.close();
-  const second = await openProcess(folder, index, answers);
+  const second = await openProcess(folder, index, answers, true);
   second.process.outliveLeases();
   await second.process.start();
   const given = await second.process.again(step, repeatedKey ?? keyOf(index));

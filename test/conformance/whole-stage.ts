@@ -9,6 +9,7 @@ import type { Chain } from '../../functions/http/message.ts';
 import type { World } from '../../functions/kernel/world.ts';
 import type { Collection, RecordStore } from '../../functions/store/port.ts';
 import { DyingStore, LIVE } from '../support/dying-store.ts';
+import { hurried } from '../support/service.ts';
 import type { Answers, ScenarioStep } from './whole-steps.ts';
 
 const SETTINGS = {
@@ -73,6 +74,8 @@ export interface ProcessOptions {
   readonly step?: number;
   /** Answers that earlier processes gave. */
   readonly answers?: Answers;
+  /** Code that waits waits for less: the time of the scenario stands still, so nothing else ends its patience. */
+  readonly isHurried?: boolean;
 }
 
 export interface Answer {
@@ -88,7 +91,7 @@ export class ScenarioProcess {
   readonly #service: Service;
   #chain: Chain | null = null;
 
-  constructor({ folder, store, step = 0, answers = new Map() }: ProcessOptions) {
+  constructor({ folder, store, step = 0, answers = new Map(), isHurried = false }: ProcessOptions) {
     this.#dying = new DyingStore(store, { ...LIVE, commitsOnly: true });
     this.answers = new Map(answers);
     this.#time.begin(step);
@@ -101,7 +104,7 @@ export class ScenarioProcess {
     });
     if (settings === undefined) throw new Error(faultsText(faults));
     this.#service = compose(settings, {
-      world: this.#time.world,
+      world: isHurried ? { ...this.#time.world, timers: hurried.timers } : this.#time.world,
       writeLog: () => undefined,
       watchStore: (unused) => {
         void unused.close();

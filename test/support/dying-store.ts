@@ -7,6 +7,8 @@ export interface Death {
   readonly at: number;
   /** Whether the store has done that call. */
   readonly after: boolean;
+  /** Whether reads and claims are no calls, and commits alone count. */
+  readonly commitsOnly?: boolean;
 }
 
 /** A process that lives. */
@@ -18,16 +20,21 @@ export const LIVE: Death = { at: Number.MAX_SAFE_INTEGER, after: false };
  */
 export class DyingStore {
   calls = 0;
+  /** A test may move the death of a process that lives. */
+  death: Death;
   readonly store: RecordStore;
 
-  constructor(inner: RecordStore, { at, after }: Death) {
-    const isVerb = (name: unknown) => name === 'transact' || name === 'query' || name === 'claim';
+  constructor(inner: RecordStore, death: Death) {
+    this.death = death;
+    const isVerb = (name: unknown) =>
+      name === 'transact' || (!this.death.commitsOnly && (name === 'query' || name === 'claim'));
     this.store = new Proxy(inner, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name);
         if (typeof member !== 'function') return member;
         if (!isVerb(name)) return member.bind(target) as unknown;
         return async (...given: unknown[]) => {
+          const { at, after } = this.death;
           this.calls += 1;
           const call = this.calls;
           if (call > at || (call === at && !after)) return never();
