@@ -1,5 +1,6 @@
-import type { ProviderSetting } from '../config/settings/providers.ts';
+import { capabilitiesOf, type ProviderSetting } from '../config/settings/providers.ts';
 import type { Settings } from '../config/table.ts';
+import type { EmbeddingPrefixes } from '../embeddings/embedder.ts';
 import type { EmbeddingProvider, EmbeddingProviders } from '../embeddings/provider.ts';
 import { builtInProviders } from '../embeddings/rules/built-in-providers.ts';
 import { remoteProvider } from '../embeddings/rules/remote-provider.ts';
@@ -11,7 +12,9 @@ export function embeddingProvidersOf({ embeddings, providers }: Settings): Embed
   const own = builtInProviders.map((each) =>
     each.provider === provider && dimensions !== null ? { ...each, dimensions } : each,
   );
-  const others = providers.list.map((entry) => providerOf(entry, providers.enableLiveTargets));
+  const others = providers.list
+    .filter((entry) => capabilitiesOf(entry).includes('ai.embedding'))
+    .map((entry) => providerOf(entry, providers.enableLiveTargets));
   const all = [...own, ...others].sort(byId);
   const active = all.find((each) => each.provider === provider);
   // The rules of the configuration have refused every other id.
@@ -26,12 +29,16 @@ function providerOf(entry: Partial<ProviderSetting>, isLive: boolean): Embedding
   const named = { provider, modelId, dimensions, displayName, configHash: configHashOf(entry) };
   const model = builtInProviders.find((each) => each.modelId === modelId);
   if (entry.Kind === 'deterministic' && model !== undefined) return { ...model, ...named };
-  const prefixes = {
+  const kind = entry.Kind === 'vertex' ? 'vertex' : 'openai';
+  return remoteProvider({ ...named, kind, prefixes: prefixesOf(entry), isLive });
+}
+
+export function prefixesOf(entry: Partial<ProviderSetting>): EmbeddingPrefixes {
+  return {
     query: entry.QueryPrefix ?? null,
     passage: entry.PassagePrefix ?? null,
     symmetric: entry.SymmetricPrefix ?? null,
   };
-  return remoteProvider({ ...named, kind: entry.Kind === 'vertex' ? 'vertex' : 'openai', prefixes, isLive });
 }
 
 function byId(left: EmbeddingProvider, right: EmbeddingProvider): number {

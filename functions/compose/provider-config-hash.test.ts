@@ -30,6 +30,8 @@ test.each<[string, Partial<ProviderSetting>]>([
   ['tokens', { TokensPerDayMax: 5 }],
   ['share', { SpaceSharePercent: 10 }],
   ['time', { TimeoutSeconds: 5 }],
+  ['capability', { Capabilities: ['ai.embedding', 'ai.chat'] }],
+  ['length of texts', { OutputTokensMax: 5 }],
   ['name of the secret', { ApiKeyFile: '/run/secrets/other' }],
 ])('changes with another %s', (_, change) => {
   expect(configHashOf({ ...entry, ...change })).not.toBe(configHashOf(entry));

@@ -15,6 +15,9 @@ export function configHashOf(entry: Partial<ProviderSetting>): string {
       queryPrefix: entry.QueryPrefix ?? null,
       passagePrefix: entry.PassagePrefix ?? null,
       symmetricPrefix: entry.SymmetricPrefix ?? null,
+      // Absent ones are left out, so that settings from before there were such members keep their hash.
+      ...(entry.Capabilities === undefined ? {} : { capabilities: [...entry.Capabilities] }),
+      ...(entry.OutputTokensMax === undefined ? {} : { outputTokensMax: entry.OutputTokensMax }),
     },
     limits: {
       timeoutSeconds: entry.TimeoutSeconds ?? null,

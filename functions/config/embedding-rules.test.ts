@@ -51,6 +51,27 @@ test('the providers of the settings have their members', () => {
   expect(settings?.providers.enableLiveTargets).toBe(false);
 });
 
+const { Dimensions: _, ...withoutVectors } = openai;
+const chat = {
+  ...withoutVectors,
+  Id: 'chat',
+  'Capabilities:0': 'ai.chat',
+  'Capabilities:1': 'ai.toolPlan',
+  OutputTokensMax: '100',
+  InputPrice: '0.15',
+  OutputPrice: '0.6',
+};
+
+test('a model that gives no vectors has no length of them, and does not serve embeddings', () => {
+  expect(load([chat]).settings?.providers.list[0]).toMatchObject({
+    Capabilities: ['ai.chat', 'ai.toolPlan'],
+    InputPrice: 0.15,
+    OutputPrice: 0.6,
+  });
+  const more = { 'Embeddings:Provider': 'chat', 'Providers:EnableLiveTargets': 'yes' };
+  expect(faultOf([chat], more)).toContain('names no provider');
+});
+
 test.each(['true', '1', 'yes', 'ON', 'Enabled'])('%s lets the service call them', (word) => {
   const more = { 'Providers:EnableLiveTargets': word, 'Embeddings:Provider': 'mine' };
   expect(load([openai], more).settings?.providers.enableLiveTargets).toBe(true);
@@ -97,6 +118,41 @@ describe('an entry is refused', () => {
     ],
     ['with a share of nothing', [{ ...openai, SpaceSharePercent: '0' }], 'from 1 to 100'],
     ['with too long vectors', [{ ...openai, Dimensions: '8193' }], 'from 1 to 8192'],
+    [
+      'with the id of a reranker of the service',
+      [{ ...openai, Id: 'local-token-overlap-reranker' }],
+      'which another',
+    ],
+    ['with vectors of no length', [{ ...openai, Dimensions: '' }], 'has no Dimensions'],
+    ['with a word that is no capability', [{ ...openai, 'Capabilities:0': 'ai.sing' }], 'one of ai.chat'],
+    ['without any capability', [{ ...openai, Capabilities: '[]' }], 'has an empty list of Capabilities'],
+    [
+      'with a capability twice',
+      [{ ...openai, 'Capabilities:0': 'ai.embedding', 'Capabilities:1': 'AI.embedding' }],
+      'names a capability twice',
+    ],
+    [
+      'of Google as a reranker',
+      [{ ...vertex, 'Capabilities:0': 'ai.rerank' }],
+      'the kind vertex does not have',
+    ],
+    [
+      'with the length of vectors that it does not give',
+      [{ ...openai, 'Capabilities:0': 'ai.chat' }],
+      'has Dimensions, for which its Capabilities have no use',
+    ],
+    [
+      'with the length of texts that it does not write',
+      [{ ...openai, OutputTokensMax: '5' }],
+      'has OutputTokensMax, for which its Capabilities have no use',
+    ],
+    [
+      'of the service with a capability',
+      [{ ...renamed, 'Capabilities:0': 'ai.chat' }],
+      'has Capabilities, for which the kind deterministic has no use',
+    ],
+    ['with a price below nothing', [{ ...openai, InputPrice: '-1' }], 'a number from 0 to 100000'],
+    ['with a price of seven decimals', [{ ...openai, InputPrice: '0.0000001' }], 'at most six decimals'],
   ])('%s', (_, entries, reason) => {
     expect(faultOf(entries)).toContain(reason);
   });

@@ -1,11 +1,13 @@
 import { isLoopback } from './loopback.ts';
 import type { Rule, RuleFault } from './rule.ts';
-import type { ProviderSetting } from './settings/providers.ts';
+import { capabilitiesOf, type ProviderSetting } from './settings/providers.ts';
 import { table } from './table.ts';
 
 /** Rules of the settings of embeddings and of providers. */
 
 const builtIn: ReadonlySet<string> = new Set(['local-token-hash', 'deterministic-hash']);
+/** The other providers that are part of the service. */
+const localTargets = ['local-deterministic-ai', 'local-token-overlap-reranker'];
 const listKey = table.providers.list.key;
 const switchKey = table.providers.enableLiveTargets.key;
 
@@ -17,25 +19,30 @@ const needed: Readonly<Record<ProviderSetting['Kind'], readonly Member[]>> = {
   'openai-compatible': ['BaseAddress'],
   vertex: ['ProjectId', 'LocationId'],
 };
-const ofNetwork = ['TimeoutSeconds', 'CallsPerMinute', 'TokensPerDayMax', 'SpaceSharePercent'] as const;
+const ofNetwork = [
+  'TimeoutSeconds',
+  'CallsPerMinute',
+  'TokensPerDayMax',
+  'SpaceSharePercent',
+  'InputPrice',
+] as const;
 const prefixes = ['QueryPrefix', 'PassagePrefix', 'SymmetricPrefix'] as const;
 const useful: typeof needed = {
   deterministic: [],
   'openai-compatible': [
     'BaseAddress',
     'AllowsPlainHttp',
-    'SendsDimensions',
     'ApiKey',
     'ApiKeyFile',
-    ...prefixes,
+    'Capabilities',
     ...ofNetwork,
   ],
-  vertex: ['ProjectId', 'LocationId', ...prefixes, ...ofNetwork],
+  vertex: ['ProjectId', 'LocationId', 'Capabilities', ...ofNetwork],
 };
-const common: readonly Member[] = ['Id', 'Kind', 'DisplayName', 'Model', 'Dimensions'];
+const common: readonly Member[] = ['Id', 'Kind', 'DisplayName', 'Model'];
 
 const soundProviders: Rule = ({ providers }) => {
-  const ids = new Set<string>(builtIn);
+  const ids = new Set<string>([...builtIn, ...localTargets]);
   return providers.list.flatMap((entry, index) => {
     const messages = entryFaults(entry);
     const { Id = '' } = entry;
@@ -48,19 +55,55 @@ const soundProviders: Rule = ({ providers }) => {
 function entryFaults(entry: Partial<ProviderSetting>): string[] {
   const { Kind } = entry;
   if (Kind === undefined) return ['has no Kind'];
-  const missing = (['Id', 'Model', 'Dimensions', ...needed[Kind]] as const).filter(
-    (name) => entry[name] === undefined,
-  );
+  const embeds = capabilitiesOf(entry).includes('ai.embedding');
+  const missing = (
+    ['Id', 'Model', ...(embeds ? (['Dimensions'] as const) : []), ...needed[Kind]] as const
+  ).filter((name) => entry[name] === undefined);
   const faults = missing.map((name) => `has no ${name}`);
-  const useless = (Object.keys(entry) as Member[]).filter(
-    (name) => !common.includes(name) && !useful[Kind].includes(name),
+  const ofKind = [...common, ...useful[Kind]];
+  const uses = [...ofKind, ...usesOfCapabilities(entry, Kind)];
+  const all = [...ofKind, ...usesOfCapabilities({ Capabilities: ['ai.embedding', 'ai.chat'] }, Kind)];
+  const useless = (Object.keys(entry) as Member[]).filter((name) => !uses.includes(name));
+  faults.push(
+    ...useless.map((name) => {
+      const which = all.includes(name) ? 'its Capabilities have' : `the kind ${Kind} has`;
+      return `has ${name}, for which ${which} no use`;
+    }),
   );
-  faults.push(...useless.map((name) => `has ${name}, for which the kind ${Kind} has no use`));
+  faults.push(...capabilityFaults(entry));
   if (entry.ApiKey !== undefined && entry.ApiKeyFile !== undefined)
     faults.push('has both ApiKey and ApiKeyFile: one of them holds the key');
   faults.push(...addressFaults(entry));
   if (Kind === 'deterministic' && !deterministicModels.has(entry.Model ?? ''))
     faults.push(`names another Model than ${[...deterministicModels].join(' and ')}`);
+  return faults;
+}
+
+/** Members that say something of vectors, or of what a model writes. */
+function usesOfCapabilities(
+  entry: Partial<ProviderSetting>,
+  kind: ProviderSetting['Kind'],
+): readonly Member[] {
+  const capabilities = capabilitiesOf(entry);
+  const uses: Member[] = [];
+  if (capabilities.includes('ai.embedding')) uses.push('Dimensions');
+  if (kind === 'deterministic') return uses;
+  if (capabilities.includes('ai.embedding')) {
+    uses.push(...prefixes);
+    if (kind === 'openai-compatible') uses.push('SendsDimensions');
+  }
+  const writes = capabilities.some((each) => each !== 'ai.embedding' && each !== 'ai.rerank');
+  if (writes) uses.push('OutputTokensMax', 'OutputPrice');
+  return uses;
+}
+
+function capabilityFaults({ Kind, Capabilities }: Partial<ProviderSetting>): string[] {
+  if (Capabilities === undefined) return [];
+  const faults: string[] = [];
+  if (Capabilities.length === 0) faults.push('has an empty list of Capabilities');
+  if (new Set(Capabilities).size < Capabilities.length) faults.push('names a capability twice');
+  if (Kind === 'vertex' && Capabilities.includes('ai.rerank'))
+    faults.push('names ai.rerank, which the kind vertex does not have');
   return faults;
 }
 
@@ -88,8 +131,8 @@ const knownProvider: Rule = ({ embeddings, providers }) => {
   const { key } = table.embeddings.provider;
   if (builtIn.has(embeddings.provider)) return [];
   const entry = providers.list.find(({ Id }) => Id === embeddings.provider);
-  if (entry === undefined) {
-    const message = `names no provider: it may be ${[...builtIn].join(', ')}, or the Id of an entry of ${listKey}`;
+  if (entry === undefined || !capabilitiesOf(entry).includes('ai.embedding')) {
+    const message = `names no provider: it may be ${[...builtIn].join(', ')}, or the Id of an entry of ${listKey} that gives vectors`;
     return [{ key, message }];
   }
   if (entry.Kind === 'deterministic' || providers.enableLiveTargets) return [];

@@ -91,6 +91,19 @@ export function integer(minimum: number, maximum: number): Kind<number> {
   });
 }
 
+/** A number with at most six decimals. */
+export function decimal(minimum: number, maximum: number): Kind<number> {
+  return scalar({
+    expects: `a number from ${minimum} to ${maximum} with at most six decimals`,
+    schema: { type: 'number', minimum, maximum },
+    parse(value) {
+      if (!/^\d{1,9}(\.\d{1,6})?$/.test(value)) return undefined;
+      const number = Number(value);
+      return number >= minimum && number <= maximum ? number : undefined;
+    },
+  });
+}
+
 export function truth(): Kind<boolean> {
   return scalar({
     expects: 'true or false',

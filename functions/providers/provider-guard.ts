@@ -22,8 +22,8 @@ export interface GuardedCall {
   readonly tokens: number;
 }
 
-/** Counts one request before it is sent. Throws a `ProviderFailure` where it may not be sent now. */
-export type Admit = () => Promise<void>;
+/** Counts one request before it is sent, with its own tokens where they are known. Throws a `ProviderFailure` where it may not be sent now. */
+export type Admit = (tokens?: number) => Promise<void>;
 
 /** Keeps the calls of one provider within limits that all instances of the service share. */
 export interface ProviderGuard {
@@ -40,8 +40,8 @@ export function providerGuard(parts: GuardParts): ProviderGuard {
       const tag = space === null ? null : spaceTag(parts.provider, space);
       let isSent = false;
       let isNews = false;
-      const admit = async () => {
-        isNews = await enterCall(parts, { space: tag, tokens });
+      const admit = async (own = tokens) => {
+        isNews = await enterCall(parts, { space: tag, tokens: own });
         isSent = true;
       };
       // The result was paid for: it matters more than a store that cannot note how the call ended.

@@ -1,10 +1,41 @@
-import { choice, integer, list, members, secretText, spacedText, switched, text, truth } from '../kinds.ts';
+import {
+  choice,
+  decimal,
+  integer,
+  list,
+  members,
+  secretText,
+  spacedText,
+  switched,
+  text,
+  truth,
+} from '../kinds.ts';
 import type { Secret } from '../secret.ts';
 import { setting } from '../setting.ts';
 import { VECTOR_LENGTH_MAX } from './embeddings.ts';
 import { anyText, baseAddress, locationName, projectName, providerId } from './texts.ts';
 
 export type ProviderKind = 'deterministic' | 'openai-compatible' | 'vertex';
+
+/** What the model of an entry is used for. */
+export type ProviderCapability =
+  | 'ai.chat'
+  | 'ai.embedding'
+  | 'ai.extract'
+  | 'ai.rerank'
+  | 'ai.review'
+  | 'ai.scaffold'
+  | 'ai.toolPlan';
+
+const capability = choice<ProviderCapability>({
+  'ai.chat': [],
+  'ai.embedding': [],
+  'ai.extract': [],
+  'ai.rerank': [],
+  'ai.review': [],
+  'ai.scaffold': [],
+  'ai.toolPlan': ['ai.toolplan'],
+});
 
 /** A model that the service may call. Which members it needs depends on its kind. */
 export interface ProviderSetting {
@@ -27,6 +58,15 @@ export interface ProviderSetting {
   readonly CallsPerMinute: number;
   readonly TokensPerDayMax: number;
   readonly SpaceSharePercent: number;
+  readonly Capabilities: readonly ProviderCapability[];
+  readonly OutputTokensMax: number;
+  readonly InputPrice: number;
+  readonly OutputPrice: number;
+}
+
+/** What an entry offers: an entry that does not say gives texts their vectors. */
+export function capabilitiesOf({ Capabilities }: Partial<ProviderSetting>): readonly ProviderCapability[] {
+  return Capabilities ?? ['ai.embedding'];
 }
 
 const prefix = spacedText('1 to 512 characters', /^[^\p{Cc}]{1,512}$/u);
@@ -43,6 +83,7 @@ export const providers = {
       BaseAddress: baseAddress, Model: text('the name of a model', /^[\x21-\x7e]{1,160}$/), Dimensions: integer(1, VECTOR_LENGTH_MAX), SendsDimensions: truth(), AllowsPlainHttp: truth(),
       QueryPrefix: prefix, PassagePrefix: prefix, SymmetricPrefix: prefix, ApiKey: credential, ApiKeyFile: anyText,
       ProjectId: projectName, LocationId: locationName, TimeoutSeconds: integer(1, 300), CallsPerMinute: integer(1, 100_000), TokensPerDayMax: integer(1, 1_000_000_000_000), SpaceSharePercent: integer(1, 100),
+      Capabilities: list(capability), OutputTokensMax: integer(1, 131_072), InputPrice: decimal(0, 100_000), OutputPrice: decimal(0, 100_000),
     })), [],
-    'Providers of embeddings beside those of the service (docs/embeddings.md). Kind deterministic is a model of the service under another id; openai-compatible needs BaseAddress, vertex ProjectId and LocationId; each needs Id, Model and Dimensions. ApiKeyFile names a file that holds the key. SpaceSharePercent is the part of CallsPerMinute and TokensPerDayMax that one space may have: 50 unless set.'),
+    'Models beside those of the service (docs/embeddings.md, docs/providers.md). Kind deterministic is a model of the service under another id; openai-compatible needs BaseAddress, vertex ProjectId and LocationId; each needs Id and Model, and Dimensions where it gives vectors. Capabilities says what the model is used for: ai.embedding unless set. ApiKeyFile names a file that holds the key. SpaceSharePercent is the part of CallsPerMinute and TokensPerDayMax that one space may have: 50 unless set. OutputTokensMax bounds what a model may write: 4096 unless set. InputPrice and OutputPrice are US dollars for a million tokens; traces show the cost.'),
 } as const;

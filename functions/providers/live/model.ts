@@ -11,7 +11,7 @@ export interface ModelBounds {
   readonly answerBytesMax: number;
   readonly signal: AbortSignal;
   /** Awaited before each request: it throws where the request may not be sent. */
-  readonly admit?: (() => Promise<void>) | undefined;
+  readonly admit?: ((tokens?: number) => Promise<void>) | undefined;
 }
 
 /** What a model gave and what it took. */
