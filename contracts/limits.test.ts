@@ -76,6 +76,8 @@ const keptByParameter: Readonly<Record<string, string>> = {
   recordJobListLimitDefault: 'listRecordImportJobs limit default',
   embeddingJobListLimitMax: 'listEmbeddingJobs limit maximum',
   embeddingJobListLimitDefault: 'listEmbeddingJobs limit default',
+  providerJobListLimitMax: 'listProviderRunJobs limit maximum',
+  providerJobListLimitDefault: 'listProviderRunJobs limit default',
   anomaliesMax: 'inspectCollection anomalyLimit maximum',
   anomaliesDefault: 'inspectCollection anomalyLimit default',
   executionHistoryLimitDefault: 'getExecutionRunHistory limit default',
@@ -108,6 +110,7 @@ const bodyLimits: Readonly<Record<string, readonly string[]>> = {
   objectBytesMax: ['putObject'],
   recordArtifactBodyBytesMax: ['ingestRecordArtifact'],
   embeddingBodyBytesMax: ['generateEmbeddings', 'startEmbeddingJob'],
+  providerRunBodyBytesMax: ['runProviderCapability', 'startProviderRunJob'],
 };
 
 /** Limits that the catalog enforces: the body limit of these operations only. */

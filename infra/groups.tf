@@ -12,6 +12,7 @@ locals {
     objects     = { database = "user", queues = false, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     artifacts   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     embeddings  = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
+    providers   = { database = "user", queues = true, buckets = ["artifacts"], memory = "1Gi", timeout = 300 }
     traces      = { database = "user", queues = false, buckets = [], memory = "1Gi", timeout = 300 }
   }
 

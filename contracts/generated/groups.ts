@@ -9,6 +9,7 @@ export type Group =
   | 'objects'
   | 'artifacts'
   | 'embeddings'
+  | 'providers'
   | 'traces';
 
 /** The authorization classes of the operations of each group, in the order of the documentation. */
@@ -21,6 +22,7 @@ export const groupClasses = {
   objects: ['server-authenticated'],
   artifacts: ['server-authenticated'],
   embeddings: ['server-authenticated'],
+  providers: ['provider-policy'],
   traces: ['server-authenticated'],
 } as const satisfies Readonly<Record<Group, readonly AuthorizationClass[]>>;
 
@@ -59,6 +61,12 @@ export const authorizationClasses = {
     policy: 'records',
     rateClass: 'records',
     accessOperations: ['read', 'write', 'delete', 'maintain'],
+  },
+  'provider-policy': {
+    settings: 'Server:ProviderAccess',
+    policy: 'providers',
+    rateClass: 'records',
+    accessOperations: ['read', 'run', 'qualify'],
   },
 } as const;
 

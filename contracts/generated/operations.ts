@@ -10,6 +10,7 @@ import { type RecordsOperationTypes, operations as records } from './operations/
 import { type ObjectsOperationTypes, operations as objects } from './operations/objects.ts';
 import { type ArtifactsOperationTypes, operations as artifacts } from './operations/artifacts.ts';
 import { type EmbeddingsOperationTypes, operations as embeddings } from './operations/embeddings.ts';
+import { type ProvidersOperationTypes, operations as providers } from './operations/providers.ts';
 import { type TracesOperationTypes, operations as traces } from './operations/traces.ts';
 
 export type { Group } from './groups.ts';
@@ -24,6 +25,7 @@ export interface GroupOperations {
   readonly objects: keyof ObjectsOperationTypes;
   readonly artifacts: keyof ArtifactsOperationTypes;
   readonly embeddings: keyof EmbeddingsOperationTypes;
+  readonly providers: keyof ProvidersOperationTypes;
   readonly traces: keyof TracesOperationTypes;
 }
 
@@ -39,6 +41,7 @@ export interface OperationTypes
     ObjectsOperationTypes,
     ArtifactsOperationTypes,
     EmbeddingsOperationTypes,
+    ProvidersOperationTypes,
     TracesOperationTypes {}
 
 /** Every operation, for tests and tools. The functions import types from here, and load their own groups only. */
@@ -51,5 +54,6 @@ export const operations: Readonly<Record<OperationId, OperationEntry<OperationId
   ...objects,
   ...artifacts,
   ...embeddings,
+  ...providers,
   ...traces,
 };

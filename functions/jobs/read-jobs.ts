@@ -84,11 +84,16 @@ async function jobPage({ runtime }: Jobs, request: JobListRequest, limit: number
 
 function fittingCount(jobs: readonly Run[]): number {
   let characters = 0;
-  const end = jobs.findIndex(({ result }, index) => {
-    characters += 'json' in result ? JSON.stringify(result.json).length : (result.characters ?? 0);
+  const end = jobs.findIndex((run, index) => {
+    characters += resultLengthOf(run);
     return index > 0 && characters > ANSWER_CHARACTERS_MAX;
   });
   return end === -1 ? jobs.length : end;
+}
+
+/** Characters of the result as JSON, wherever it is kept. */
+export function resultLengthOf({ result }: Run): number {
+  return 'json' in result ? JSON.stringify(result.json).length : (result.characters ?? 0);
 }
 
 /** The results of the jobs, in their order; `null` for a job that has none. */

@@ -41,10 +41,17 @@ describe('the map of functions', () => {
   });
 
   test('lets exactly the groups that use runs create tasks', () => {
-    // The jobs of artifacts, collections, records and embeddings are runs.
+    // The jobs of artifacts, collections, records, embeddings and providers are runs.
     const groups = locals['groups'] as Readonly<Record<string, { readonly queues: boolean }>>;
     const creating = Object.entries(groups).flatMap(([name, { queues }]) => (queues ? [name] : []));
-    expect(creating.sort()).toEqual(['artifacts', 'collections', 'embeddings', 'execution', 'records']);
+    expect(creating.sort()).toEqual([
+      'artifacts',
+      'collections',
+      'embeddings',
+      'execution',
+      'providers',
+      'records',
+    ]);
   });
 });
 

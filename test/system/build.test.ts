@@ -138,6 +138,7 @@ const firstRequests: Readonly<Record<string, readonly [method: string, path: str
   objects: ['GET', '/objects/reports', 200],
   artifacts: ['POST', '/ingest/record-artifact', 415],
   embeddings: ['GET', '/embedding-providers', 200],
+  providers: ['GET', '/providers', 200],
   traces: ['GET', '/traces', 200],
   worker: ['GET', '/health', 200],
   reconcile: ['POST', '/', 200],

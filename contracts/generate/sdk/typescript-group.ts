@@ -12,6 +12,7 @@ const TAKEN = new Set([
   'waitForExecutionRun',
   'waitForRecordImportJob',
   'waitForEmbeddingJob',
+  'waitForProviderJob',
   'toJSON',
   'toString',
   'valueOf',

@@ -15,5 +15,6 @@ export const loadOperations: Readonly<
   objects: async () => (await import('./objects.ts')).operations,
   artifacts: async () => (await import('./artifacts.ts')).operations,
   embeddings: async () => (await import('./embeddings.ts')).operations,
+  providers: async () => (await import('./providers.ts')).operations,
   traces: async () => (await import('./traces.ts')).operations,
 };

@@ -20,5 +20,6 @@ export const loadValidators: Readonly<Record<Group, () => Promise<GroupValidator
   objects: () => import('./objects.js'),
   artifacts: () => import('./artifacts.js'),
   embeddings: () => import('./embeddings.js'),
+  providers: () => import('./providers.js'),
   traces: () => import('./traces.js'),
 };

@@ -12,5 +12,6 @@ export const loadGroupModule: Readonly<Record<Group, () => Promise<GroupModule>>
   objects: async () => (await import('../groups/objects.ts')).group,
   artifacts: async () => (await import('../groups/artifacts.ts')).group,
   embeddings: async () => (await import('../groups/embeddings.ts')).group,
+  providers: async () => (await import('../groups/providers.ts')).group,
   traces: async () => (await import('../groups/traces.ts')).group,
 };

@@ -1,6 +1,6 @@
 import { changedOptions } from './core.ts';
 import { Operations } from './generated/client.ts';
-import type { EmbeddingJob, ExecutionRun, RecordImportJob } from './generated/models.ts';
+import type { EmbeddingJob, ExecutionRun, ProviderRunJob, RecordImportJob } from './generated/models.ts';
 import type { ClientOptions } from './options.ts';
 import { waitForJob } from './wait-job.ts';
 import { type RunWaitOptions, waitForRun } from './wait-run.ts';
@@ -35,6 +35,15 @@ export class SvcClient extends Operations {
    */
   waitForEmbeddingJob(jobId: string, options: RunWaitOptions = {}): Promise<EmbeddingJob | null> {
     const reader = { operation: 'getEmbeddingJob', read: this.getEmbeddingJob.bind(this, jobId) };
+    return waitForJob(this, reader, options);
+  }
+
+  /**
+   * Waits until the provider job has ended and returns it, with the result also of a run that did not succeed; `null` if there is no
+   * such job. Throws `APITimeoutError` if `waitTimeout` passes first; the job then continues.
+   */
+  waitForProviderJob(jobId: string, options: RunWaitOptions = {}): Promise<ProviderRunJob | null> {
+    const reader = { operation: 'getProviderRunJob', read: this.getProviderJob.bind(this, jobId) };
     return waitForJob(this, reader, options);
   }
 }

@@ -10,6 +10,7 @@ import { RecordsOperations } from './groups/records.ts';
 import { ObjectsOperations } from './groups/objects.ts';
 import { ArtifactsOperations } from './groups/artifacts.ts';
 import { EmbeddingsOperations } from './groups/embeddings.ts';
+import { ProvidersOperations } from './groups/providers.ts';
 import { TracesOperations } from './groups/traces.ts';
 
 export type {
@@ -44,6 +45,11 @@ export type {
   ListEmbeddingJobsParameters,
 } from './groups/embeddings.ts';
 export type {
+  RunProviderParameters,
+  StartProviderJobParameters,
+  ListProviderJobsParameters,
+} from './groups/providers.ts';
+export type {
   ListTracesParameters,
   SummarizeTracesParameters,
 } from './groups/traces.ts';
@@ -51,6 +57,6 @@ export type {
 /** Every operation of the contract. `SvcClient` adds the handwritten methods. */
 export class Operations extends ClientCore {}
 
-export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, TracesOperations {}
+export interface Operations extends ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, ProvidersOperations, TracesOperations {}
 
-flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, TracesOperations]);
+flatten(Operations, [ServerOperations, CanonicalOperations, ExecutionOperations, CollectionsOperations, RecordsOperations, ObjectsOperations, ArtifactsOperations, EmbeddingsOperations, ProvidersOperations, TracesOperations]);
