@@ -22,7 +22,7 @@ export function groupsOff(settings: Settings): readonly GroupOff[] {
   if (records !== null) off.push(records);
   const providers = providersOff(settings);
   if (providers === 'no-runtime') off.push(disabled('providers', table.execution.enabled.key));
-  if (providers === 'no-policies') off.push(withoutPolicies('providers', 'docs/access.md'));
+  if (providers === 'no-policies') off.push(withoutPolicies('providers'));
   if (!docs.enabled) off.push(disabled('docs', table.docs.enabled.key));
   return off;
 }
@@ -33,13 +33,16 @@ function recordPlaneOff(settings: Settings): GroupOff | null {
   if (why === null) return null;
   if (why === 'disabled') return disabled('records', table.records.enabled.key);
   if (why === 'no-runtime') return disabled('records', table.execution.enabled.key);
-  return withoutPolicies('records', 'svc init writes them');
+  return withoutPolicies('records');
 }
 
-function withoutPolicies(group: 'records' | 'providers', remedy: string): GroupOff {
-  const { key } =
-    group === 'records' ? table.recordAccess.identityPolicies : table.providerAccess.identityPolicies;
-  return { group, reason: `no policies in ${key}`, remedy };
+function withoutPolicies(group: 'records' | 'providers'): GroupOff {
+  const part = group === 'records' ? 'recordAccess' : 'providerAccess';
+  return {
+    group,
+    reason: `no policies in ${table[part].identityPolicies.key}`,
+    remedy: 'svc init writes them',
+  };
 }
 
 /** Why the group of the catalog is off; `undefined` where it is served or unknown. */

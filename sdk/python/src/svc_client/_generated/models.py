@@ -696,7 +696,14 @@ class CanonicalOutboxQuery(TypedDict):
     """The tenant; taken from the route when absent, else equal to it. 1 to 160 UTF-16 units after surrounding
     white space is removed. (at most 400 characters)
     """
-    state: NotRequired[Literal["ready", "leased", "scheduled", "delivered", "dead-letter", "dead-lettered"] | None]
+    state: NotRequired[Literal[
+        "ready",
+        "leased",
+        "scheduled",
+        "delivered",
+        "dead-letter",
+        "dead-lettered",
+    ] | None]
     """Only events in this state. `dead-lettered` means the same as `dead-letter`."""
     topic: NotRequired[str | None]
     """Only events of this topic. 1 to 160 UTF-16 units after surrounding white space is removed. (at most 400
@@ -2908,7 +2915,16 @@ class ProviderRunRequest(TypedDict):
 class ProviderRunRejectionDiagnostic(TypedDict):
     """Why a run did not succeed, and what to do."""
 
-    source: Literal["svc_policy", "svc_guardrail", "svc_classification", "provider_policy", "provider_runtime", "configuration", "unsupported", "unknown"]
+    source: Literal[
+        "svc_policy",
+        "svc_guardrail",
+        "svc_classification",
+        "provider_policy",
+        "provider_runtime",
+        "configuration",
+        "unsupported",
+        "unknown",
+    ]
     """Who decided."""
     category: str
     """The reason as a word for machines, such as `input_limit`. (at most 160 characters)"""
@@ -2922,15 +2938,48 @@ class ProviderRunRejectionDiagnostic(TypedDict):
     """Whether the output had the shape of its capability."""
     structuredOutputValidationStatus: str | None
     """`rejected` where the answer had another shape. (at most 64 characters)"""
-    parsedOutputDisposition: Literal["none", "not_capability_output", "quarantine_for_operator_review", "debug_only"]
+    parsedOutputDisposition: Literal[
+        "none",
+        "not_capability_output",
+        "quarantine_for_operator_review",
+        "debug_only",
+    ]
     """What became of the answer."""
-    decisionAuthority: Literal["svc_preflight", "svc_policy", "svc_guardrail", "svc_structured_output_validation", "provider_process_exit", "provider_response_status", "server_guardrail", "unknown"]
+    decisionAuthority: Literal[
+        "svc_preflight",
+        "svc_policy",
+        "svc_guardrail",
+        "svc_structured_output_validation",
+        "provider_process_exit",
+        "provider_response_status",
+        "server_guardrail",
+        "unknown",
+    ]
     """Where it was decided."""
-    processOutcome: Literal["not_started", "exit_zero", "exit_nonzero", "cancelled", "timed_out", "output_truncated", "http_success", "http_failure", "unknown"]
+    processOutcome: Literal[
+        "not_started",
+        "exit_zero",
+        "exit_nonzero",
+        "cancelled",
+        "timed_out",
+        "output_truncated",
+        "http_success",
+        "http_failure",
+        "unknown",
+    ]
     """How the call of the provider ended."""
     retryable: bool
     """Whether another run may succeed."""
-    retryRecommendation: Literal["do_not_retry", "retry_after_backoff", "retry_with_smaller_input", "retry_with_redacted_input", "retry_with_stricter_structured_output_instructions", "fix_configuration", "use_supported_capability", "operator_review"]
+    retryRecommendation: Literal[
+        "do_not_retry",
+        "retry_after_backoff",
+        "retry_with_smaller_input",
+        "retry_with_redacted_input",
+        "retry_with_stricter_structured_output_instructions",
+        "fix_configuration",
+        "use_supported_capability",
+        "operator_review",
+    ]
     """What to do before another run."""
     operatorReviewRecommended: bool
     """Whether an operator has to look at it."""
@@ -2974,7 +3023,15 @@ class ProviderTraceEvent(TypedDict):
 class ProviderRunResult(TypedDict):
     """How a run ended. The output is a proposal: its reader decides."""
 
-    status: Literal["Succeeded", "Failed", "TimedOut", "Rejected", "Unsupported", "NotConfigured", "Cancelled"]
+    status: Literal[
+        "Succeeded",
+        "Failed",
+        "TimedOut",
+        "Rejected",
+        "Unsupported",
+        "NotConfigured",
+        "Cancelled",
+    ]
     """How it ended."""
     provider: str
     """The provider. (at most 255 characters)"""
@@ -3010,7 +3067,17 @@ class ProviderRunJob(TypedDict):
     """The receipt of its admission. It stays accepted where the run is refused later."""
     id: str
     """The job; also the id of its run. (at most 160 characters)"""
-    status: Literal["Succeeded", "Failed", "TimedOut", "Rejected", "Unsupported", "NotConfigured", "Cancelled", "Queued", "Running"]
+    status: Literal[
+        "Succeeded",
+        "Failed",
+        "TimedOut",
+        "Rejected",
+        "Unsupported",
+        "NotConfigured",
+        "Cancelled",
+        "Queued",
+        "Running",
+    ]
     """The status of the run, then that of its result."""
     provider: str
     """The provider. (at most 255 characters)"""
