@@ -5,6 +5,7 @@ import { limits } from '../contracts/generated/limits.ts';
 import { machine } from '../functions/compose/machine.ts';
 import type { RecordStore } from '../functions/store/port.ts';
 import { embeddingsAsDone } from './said-defaults-embeddings.ts';
+import { providersAsDone } from './said-defaults-providers.ts';
 import { type Call, recordsAsDone } from './said-defaults-records.ts';
 import { searchesAsDone } from './said-defaults-searches.ts';
 import { tracesAsDone, writeUnsafeTrace } from './said-defaults-traces.ts';
@@ -59,6 +60,7 @@ const asLimit: Readonly<Record<string, number>> = {
   'GET /collections/{collection}/inspect anomalyLimit': limits.anomaliesDefault,
   'GET /record-import/jobs limit': limits.recordJobListLimitDefault,
   'GET /embeddings/jobs limit': limits.embeddingJobListLimitDefault,
+  'GET /provider-jobs limit': limits.providerJobListLimitDefault,
   'GET /traces limit': limits.traceListLimitDefault,
   'TracePruneRequest.limit': limits.traceListLimitDefault,
   'TraceExportRequest.limit': limits.traceListLimitDefault,
@@ -113,6 +115,16 @@ const room: Readonly<Record<string, number>> = {
   'ExecutionRuntimeAdapterStatus.details': 65_536,
   'ProviderDoctorResult.metadata': 65_536,
   'ProviderDoctorCheck.details': 65_536,
+  'ProviderCapabilityDescriptor.inputLimits': 65_536,
+  'ProviderCapabilityDescriptor.outputLimits': 65_536,
+  'ProviderCapabilityMatrix.operationalLimits': 65_536,
+  'ProviderCapabilityReadiness.operationalLimits': 65_536,
+  'ProviderQuotaBucket.credits': 65_536,
+  'ProviderQuotaBucket.metadata': 65_536,
+  'ProviderQuotaResult.metadata': 65_536,
+  'ProviderModelDescriptor.metadata': 65_536,
+  'ProviderRunRequest.payload': limits.executionPayloadBytesMax,
+  'ProviderRunResult.output': limits.executionResultBytesMax,
   'ServerEmbeddingStatus.runtime': 65_536,
   'ServerSecurityStatus.providerRunLimits': 65_536,
   'ServerReadinessReport.embedding': 65_536,
@@ -124,7 +136,13 @@ const room: Readonly<Record<string, number>> = {
   'PublicSchemaBundle.$defs': 16_777_216,
 };
 
-const collectionsAsDone = { ...recordsAsDone, ...searchesAsDone, ...tracesAsDone, ...embeddingsAsDone };
+const collectionsAsDone = {
+  ...recordsAsDone,
+  ...searchesAsDone,
+  ...tracesAsDone,
+  ...embeddingsAsDone,
+  ...providersAsDone,
+};
 
 /** How long lease calls asked to wait. */
 let waits: number[] = [];
